@@ -1,0 +1,39 @@
+# How our own libraries are compiled: one precompiled header, one set of warnings, one sanitizer switch.
+set(logitile_compile_options -Wall -Wextra -Wno-unused-parameter)
+if(LOGITILE_WERROR)
+  list(APPEND logitile_compile_options -Werror)
+endif()
+if(LOGITILE_SANITIZE)
+  # LLVM's own archives are not instrumented; vptr and function checks would report them.
+  add_compile_options(-fsanitize=${LOGITILE_SANITIZE} -fno-sanitize=vptr,function -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${LOGITILE_SANITIZE})
+endif()
+
+# An executable compiles -fPIE and refuses a -fPIC header, so test sources go into object libraries.
+if(LOGITILE_PCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/pch/pch.cpp "")
+  add_library(logitile_pch STATIC ${CMAKE_BINARY_DIR}/pch/pch.cpp)
+  target_precompile_headers(logitile_pch PUBLIC
+    <mlir/IR/Builders.h> <mlir/IR/BuiltinOps.h> <mlir/IR/PatternMatch.h> <mlir/Pass/Pass.h>
+    <mlir/Dialect/Arith/IR/Arith.h> <mlir/Dialect/Math/IR/Math.h> <mlir/Dialect/Func/IR/FuncOps.h>
+    <mlir/Dialect/SCF/IR/SCF.h> <mlir/Dialect/Vector/IR/VectorOps.h>)
+  # Without the timestamp ccache can hit through the header.
+  target_compile_options(logitile_pch PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
+                         ${logitile_compile_options})
+endif()
+
+# logitile_compile(<target>): applies the shared settings to a target whose sources use MLIR headers.
+function(logitile_compile name)
+  target_compile_options(${name} PRIVATE ${logitile_compile_options})
+  if(LOGITILE_PCH)
+    target_precompile_headers(${name} REUSE_FROM logitile_pch)
+    target_compile_options(${name} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
+endfunction()
+
+# logitile_library(<name> <sources>...): one layer, or one part of a layer, as a static library.
+function(logitile_library name)
+  add_library(${name} STATIC ${ARGN})
+  logitile_compile(${name})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+endfunction()

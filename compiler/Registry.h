@@ -1,0 +1,10 @@
+// Registry.h - which dialects and passes the tools and the engine know.
+#pragma once
+#include "mlir/IR/DialectRegistry.h"
+
+namespace logitile {
+/// Everything that a module of any stage up to `device` may hold.
+void registerDialects(mlir::DialectRegistry &registry);
+/// Our passes, by their flags.
+void registerPasses();
+} // namespace logitile

@@ -1,0 +1,49 @@
+// Attributes.cpp - enumerations and attributes: generated spelling, and the checks of requests and pairs.
+#include "dialect/Logitile.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+using namespace logitile;
+
+#include "dialect/LogitileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/LogitileAttrs.cpp.inc"
+
+void LogitileDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialect/LogitileAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element) {
+  if (hidden <= 0)
+    return emitError() << "hidden size " << hidden << " of pair '" << name << "' must be positive";
+  if (!element.isF32() && !element.isBF16() && !element.isF16())
+    return emitError() << "element type " << element << " of pair '" << name << "' must be f32, bf16 or f16";
+  return success();
+}
+
+LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr>, DictionaryAttr dense,
+                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens,
+                                  int64_t workspace, int64_t chunks, bool, StringRef, int64_t threads) {
+  if (tokens < 0)
+    return emitError() << "'tokens' is " << tokens << ", which is negative";
+  if ((workspace > 0) == (chunks > 0))
+    return emitError() << "exactly one of 'workspace' (" << workspace << ") and 'chunks' (" << chunks << ") must be positive";
+  if (threads <= 0)
+    return emitError() << "'threads' is " << threads << ", which must be positive";
+  if (mode == Mode::Forward && !gradients.empty())
+    return emitError() << "mode 'forward' makes no gradients, but 'gradients' asks for " << gradients;
+  for (Attribute name : gradients)
+    if (!isa<StringAttr>(name))
+      return emitError() << "'gradients' holds " << name << ", which is not a name";
+  for (DictionaryAttr types : {dense, gradientElements})
+    for (NamedAttribute entry : types)
+      if (!isa<TypeAttr>(entry.getValue()))
+        return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
+  return success();
+}
+
+RequestAttr logitile::getRequest(ModuleOp module) { return module->getAttrOfType<RequestAttr>(kRequestAttrName); }

@@ -1,0 +1,71 @@
+// Directives.cpp - parsers and printers of the custom pieces of assembly formats.
+#include "dialect/Directives.h"
+using namespace mlir;
+using namespace logitile;
+
+ParseResult logitile::parseRows(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &columns,
+                                SmallVectorImpl<OpAsmParser::UnresolvedOperand> &coefficients) {
+  return parser.parseCommaSeparatedList([&] {
+    return failure(parser.parseOperand(columns.emplace_back()) || parser.parseArrow() || parser.parseOperand(coefficients.emplace_back()));
+  });
+}
+void logitile::printRows(OpAsmPrinter &printer, Operation *, ValueRange columns, ValueRange coefficients) {
+  llvm::interleaveComma(llvm::zip(columns, coefficients), printer,
+                        [&](auto row) { printer << std::get<0>(row) << " -> " << std::get<1>(row); });
+}
+
+ParseResult logitile::parseNamedTypes(OpAsmParser &parser, ArrayAttr &names, ArrayAttr &types) {
+  SmallVector<Attribute> nameList, typeList;
+  ParseResult parsed = parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() -> ParseResult {
+    std::string name;
+    Type type;
+    if (parser.parseString(&name) || parser.parseColonType(type))
+      return failure();
+    nameList.push_back(parser.getBuilder().getStringAttr(name));
+    typeList.push_back(TypeAttr::get(type));
+    return success();
+  });
+  names = parser.getBuilder().getArrayAttr(nameList);
+  types = parser.getBuilder().getArrayAttr(typeList);
+  return parsed;
+}
+void logitile::printNamedTypes(OpAsmPrinter &printer, Operation *, ArrayAttr names, ArrayAttr types) {
+  printer << '[';
+  llvm::interleaveComma(llvm::zip(names, types), printer, [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
+  printer << ']';
+}
+
+ParseResult logitile::parseBindings(OpAsmParser &parser, DictionaryAttr &bindings) {
+  NamedAttrList list;
+  ParseResult parsed = parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, [&]() -> ParseResult {
+    StringRef name;
+    int64_t extent;
+    Type type;
+    if (parser.parseKeyword(&name) || parser.parseEqual())
+      return failure();
+    if (OptionalParseResult number = parser.parseOptionalInteger(extent); number.has_value()) {
+      list.append(name, dimension(parser.getContext(), extent));
+      return *number;
+    }
+    if (parser.parseType(type))
+      return failure();
+    list.append(name, TypeAttr::get(type));
+    return success();
+  });
+  bindings = list.getDictionary(parser.getContext());
+  return parsed;
+}
+void logitile::printBindings(OpAsmPrinter &printer, Operation *, DictionaryAttr bindings) {
+  printer << '<';
+  llvm::interleaveComma(bindings, printer, [&](NamedAttribute binding) {
+    printer << binding.getName().getValue() << " = ";
+    if (auto extent = dyn_cast<IntegerAttr>(binding.getValue()))
+      printer << extent.getInt();
+    else
+      printer << cast<TypeAttr>(binding.getValue()).getValue();
+  });
+  printer << '>';
+}
+
+ParseResult logitile::parseDim(OpAsmParser &parser, Attribute &dim) { return parseDimension(parser, dim); }
+void logitile::printDim(OpAsmPrinter &printer, Operation *, Attribute dim) { printDimension(printer, dim); }

@@ -1,0 +1,19 @@
+// Directives.h - custom pieces of assembly formats; tablegen's parsers and printers call them by name.
+#pragma once
+#include "dialect/Logitile.h"
+
+namespace logitile {
+/// `%column -> %coefficient, ...`
+mlir::ParseResult parseRows(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &columns,
+                            llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &coefficients);
+void printRows(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ValueRange columns, mlir::ValueRange coefficients);
+/// `["max" : f32, "sum" : f32]`
+mlir::ParseResult parseNamedTypes(mlir::OpAsmParser &parser, mlir::ArrayAttr &names, mlir::ArrayAttr &types);
+void printNamedTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ArrayAttr names, mlir::ArrayAttr types);
+/// `<TM = 512, acc = f32>`
+mlir::ParseResult parseBindings(mlir::OpAsmParser &parser, mlir::DictionaryAttr &bindings);
+void printBindings(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DictionaryAttr bindings);
+/// An integer or a word in capitals.
+mlir::ParseResult parseDim(mlir::OpAsmParser &parser, mlir::Attribute &dim);
+void printDim(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute dim);
+} // namespace logitile

@@ -1,0 +1,169 @@
+// Entries.cpp - templates and kernels: their syntax, and that symbols and bundles stay inside templates.
+#include "dialect/Logitile.h"
+#include "llvm/ADT/StringSet.h"
+using namespace mlir;
+using namespace logitile;
+
+// ---- syntax -----------------------------------------------------------------------------------------------------
+
+static ParseResult parseParams(OpAsmParser &parser, OperationState &result) {
+  SmallVector<Attribute> params;
+  auto parseOne = [&]() -> ParseResult {
+    StringRef word;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    if (!isNameOfDim(word) && !isNameOfType(word))
+      return parser.emitError(at, "parameter '") << word << "' must be all capitals (a dimension) or all small letters (an element type)";
+    params.push_back(parser.getBuilder().getStringAttr(word));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseOne))
+    return failure();
+  result.addAttribute("params", parser.getBuilder().getArrayAttr(params));
+  return success();
+}
+
+/// `%name: type from "role"`, the role only where the type is no bundle.
+static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool hasParams) {
+  StringAttr name;
+  if (parser.parseSymbolName(name, "sym_name", result.attributes) || (hasParams && parseParams(parser, result)))
+    return failure();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Attribute> roles;
+  auto parseOne = [&]() -> ParseResult {
+    std::string role;
+    if (parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
+      return failure();
+    if (succeeded(parser.parseOptionalKeyword("from")) && parser.parseString(&role))
+      return failure();
+    roles.push_back(parser.getBuilder().getStringAttr(role));
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseOne))
+    return failure();
+  result.addAttribute("roles", parser.getBuilder().getArrayAttr(roles));
+  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*result.addRegion(), arguments));
+}
+
+static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, ArrayAttr params, ArrayAttr roles) {
+  printer << ' ';
+  printer.printSymbolName(name);
+  if (params) {
+    printer << '<';
+    llvm::interleaveComma(params.getAsValueRange<StringAttr>(), printer);
+    printer << '>';
+  }
+  printer << '(';
+  llvm::interleaveComma(llvm::zip(op->getRegion(0).getArguments(), roles.getAsValueRange<StringAttr>()), printer, [&](auto pair) {
+    auto [argument, role] = pair;
+    printer.printRegionArgument(argument);
+    if (!role.empty())
+      printer << " from \"" << role << '"';
+  });
+  printer << ')';
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {"sym_name", "params", "roles"});
+  printer << ' ';
+  printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
+}
+
+ParseResult TemplateOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, true); }
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, false); }
+void TemplateOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), getParams(), getRoles()); }
+void KernelOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), {}, getRoles()); }
+
+// ---- checks -----------------------------------------------------------------------------------------------------
+
+static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles) {
+  auto arguments = entry->getRegion(0).getArguments();
+  if (roles.size() != arguments.size())
+    return entry->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
+  for (auto [argument, role] : llvm::zip_equal(arguments, roles.getAsValueRange<StringAttr>()))
+    if (role.empty() != isa<BundleType>(argument.getType()))
+      return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << argument.getType()
+                                  << (role.empty() ? " needs a role after 'from'" : " is a bundle, which takes no role");
+  return success();
+}
+
+/// Calls 'check' with every type that a value below 'entry' has.
+static LogicalResult forEachType(Operation *entry, function_ref<LogicalResult(Operation *, Type)> check) {
+  WalkResult walk = entry->walk([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (failed(check(op, argument.getType())))
+          return WalkResult::interrupt();
+    for (Type type : op->getResultTypes())
+      if (failed(check(op, type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// Names of the symbols that the attributes of 'op' use as dimensions.
+static SmallVector<StringRef> dimensionsOf(Operation *op) {
+  SmallVector<StringRef> symbols;
+  for (NamedAttribute attr : op->getAttrs())
+    if (auto dim = dyn_cast<SymbolicDimAttr>(attr.getValue()))
+      symbols.push_back(dim.getName());
+  return symbols;
+}
+
+LogicalResult TemplateOp::verifyRegions() {
+  llvm::StringSet<> declared;
+  for (StringRef param : getParams().getAsValueRange<StringAttr>())
+    if (!declared.insert(param).second)
+      return emitOpError() << "declares parameter '" << param << "' twice";
+  if (failed(verifyRoles(*this, getRoles())))
+    return failure();
+  auto undeclared = [&](Operation *op, StringRef symbol) -> LogicalResult {
+    InFlightDiagnostic error = op->emitOpError() << "uses '" << symbol << "', which template '@" << getSymName() << "' does not declare";
+    if (op != getOperation())
+      error.attachNote(getLoc()) << "parameters are declared here";
+    return error;
+  };
+  LogicalResult types = forEachType(*this, [&](Operation *op, Type type) -> LogicalResult {
+    SmallVector<StringRef> symbols;
+    collectSymbols(type, symbols);
+    for (StringRef symbol : symbols)
+      if (!declared.contains(symbol))
+        return undeclared(op, symbol);
+    return success();
+  });
+  if (failed(types))
+    return failure();
+  WalkResult walk = this->walk([&](Operation *op) {
+    if (isa<MapOp, UpdateRowsOp, GatherOp>(op)) {
+      op->emitOpError() << "stands in a template; only kernels have it, a template uses 'logitile.apply'";
+      return WalkResult::interrupt();
+    }
+    for (StringRef symbol : dimensionsOf(op))
+      if (!declared.contains(symbol))
+        return failed(undeclared(op, symbol)) ? WalkResult::interrupt() : WalkResult::advance();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  if (failed(verifyRoles(*this, getRoles())))
+    return failure();
+  LogicalResult types = forEachType(*this, [&](Operation *op, Type type) -> LogicalResult {
+    SmallVector<StringRef> symbols;
+    collectSymbols(type, symbols);
+    if (!symbols.empty())
+      return op->emitOpError() << "uses symbol '" << symbols.front() << "' in " << type << "; a kernel has everything bound";
+    if (isa<BundleType>(type))
+      return op->emitOpError() << "has a value of type " << type << "; a kernel has no bundles";
+    return success();
+  });
+  if (failed(types))
+    return failure();
+  WalkResult walk = this->walk([&](Operation *op) {
+    if (!isa<ApplyOp, ParamOp>(op) && dimensionsOf(op).empty())
+      return WalkResult::advance();
+    op->emitOpError() << "belongs to templates; a kernel has everything bound";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -1,0 +1,52 @@
+// Logitile.h - the dialect's classes: types, attributes, ops of all levels.
+#pragma once
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/RegionKindInterface.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace logitile {
+/// What a bundle stands for: values first, memory after. See the table of BundleType.
+enum class BundleKind {
+  Logits, Grads, VocabGrads, DenseGrads, Rows, Inputs, Results,
+  Hiddens, Weights, LogitViews, GradViews, VocabGradViews, DenseGradViews, InputViews, RowViews, ResultViews, TermViews
+};
+} // namespace logitile
+
+#include "dialect/LogitileDialect.h.inc"
+#include "dialect/LogitileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialect/LogitileAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialect/LogitileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "dialect/LogitileOps.h.inc"
+
+namespace logitile {
+/// Name of the module attribute that holds the RequestAttr.
+constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
+
+/// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal attributes, equal dimensions.
+mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);
+/// Capitals name a dimension of a template, small letters an element type.
+bool isNameOfDim(llvm::StringRef name);
+bool isNameOfType(llvm::StringRef name);
+/// Parses and prints a dimension: an integer or a word in capitals.
+mlir::ParseResult parseDimension(mlir::AsmParser &parser, mlir::Attribute &dim);
+void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
+/// Names of the symbols that 'type' still uses.
+void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
+/// Whether 'kind' is a bundle of tiles or of memory.
+bool isValueBundle(BundleKind kind);
+/// The request attached to 'module', or null.
+RequestAttr getRequest(mlir::ModuleOp module);
+} // namespace logitile

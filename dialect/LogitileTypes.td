@@ -1,0 +1,75 @@
+//===- LogitileTypes.td - types of templates and kernels ------------------------------------------------===//
+// What is here: tiles, views and bundles. How they are spelled is Types.cpp, since symbols may stand for dimensions.
+#ifndef LOGITILE_TYPES_TD
+#define LOGITILE_TYPES_TD
+include "dialect/LogitileAttrs.td"
+
+// No mnemonic: the dialect spells its types by hand, so the name has to be given here.
+class Logitile_Type<string name, string word> : TypeDef<Logitile_Dialect, name> {
+  let typeName = "logitile." # word;
+}
+
+def Logitile_TileType : Logitile_Type<"Tile", "tile"> {
+  let summary = "an on-chip block of tokens x vocabulary or of a gradient";
+  let description = [{
+    Dimensions are integers or symbols of the enclosing template. A dimension of 1 is repeated along the other tiles
+    of a `map`: `tile<128x1xf32>` holds one value per token, `tile<1x64xf32>` one per vocabulary entry.
+
+    Examples: `!logitile.tile<128x64xf32>`, `!logitile.tile<TM x TN x acc>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Extent of one dimension; the tile must belong to a kernel, where no symbol is left.
+    int64_t getExtent(unsigned dim) const;
+  }];
+}
+
+def Logitile_ViewType : Logitile_Type<"View", "view"> {
+  let summary = "memory of the caller or of the workspace";
+  let description = [{
+    `?` is an extent that is known at run time only: a number of tokens or of slabs. The layout says where elements
+    lie; without one, any two strides are allowed.
+
+    Examples: `!logitile.view<?x1024xf32>`, `!logitile.view<?x32000xf32, column_major>`, `!logitile.view<? x V x acc>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element,
+                        DefaultValuedParameter<"Layout", "Layout::Strided">:$layout);
+  let genVerifyDecl = 1;
+}
+
+def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
+  let summary = "as many values of one kind as the program has, possibly none";
+  let description = [{
+    Only templates have bundles; specialise replaces each by the values that it stands for.
+
+    | values | stand for |
+    |---|---|
+    | `logits<TM x TN x acc>` | a tile of every projection |
+    | `grads<TM x TN x acc>` | a tile of every per-element gradient |
+    | `rows<TM>` | the row state of the launch's sweep |
+    | `inputs<TM x TN>` | what the launch's regions read beside logits |
+    | `results<TM>` | what the launch's finish yields |
+
+    | memory | stands for |
+    |---|---|
+    | `hiddens`, `weights` | the operands of every projection |
+    | `logit_views`, `grad_views` | kept logits, per-element gradients |
+    | `input_views` | token, vocab, dense, scalar, upstream and known values |
+    | `row_views` | row states of slabs, `[slab][token]` |
+    | `result_views` | per-token results |
+    | `term_views` | columns and coefficients of the gradient's single entries |
+  }];
+  let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);
+  let genVerifyDecl = 1;
+}
+
+def Logitile_SymbolicType : Logitile_Type<"Symbolic", "sym"> {
+  let summary = "an element type of a template that is not bound yet";
+  let description = "Spelled as a bare word in small letters inside types: `!logitile.tile<TM x TN x acc>`.";
+  let parameters = (ins StringRefParameter<>:$name);
+}
+
+def Logitile_AnyTile : AnyTypeOf<[Logitile_TileType, Logitile_BundleType], "a tile or a bundle of tiles">;
+def Logitile_AnyView : AnyTypeOf<[Logitile_ViewType, Logitile_BundleType], "a view or a bundle of views">;
+#endif

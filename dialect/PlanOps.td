@@ -1,0 +1,202 @@
+//===- PlanOps.td - the plan of a loss: sweeps, finishes, gradient, schedule ----------------------------------===//
+// What is here: the ops of the plan stage beside those that it shares with the spec (input, gradient, adjoint, yield).
+#ifndef LOGITILE_PLAN_OPS_TD
+#define LOGITILE_PLAN_OPS_TD
+include "dialect/SpecOps.td"
+
+def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
+
+def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
+  let summary = "the plan of one loss";
+  let description = [{
+    Sweeps, finishes and the gradient in the order in which they run, then the schedule. Regions read what they need
+    with `logitile.input`; a `known` value is a result of an earlier finish, and so is every output.
+
+    `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
+    computed indices. Both must lie in the vocabulary when the program runs.
+
+    ```mlir
+    logitile.program @cross_entropy vocab 32000 outputs [#logitile.output<"loss" : f32>] indices ["target"] checked [] {
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$vocab, Logitile_OutputArrayAttr:$outputs,
+                       StrArrayAttr:$indices, StrArrayAttr:$checked);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `vocab` $vocab `outputs` $outputs `indices` $indices `checked` $checked attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "one pass over the vocabulary and the row state that it leaves";
+  let description = [{
+    The row state is an associative monoid. `init` gives its identity. `bound` gives one candidate for each of the
+    leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
+    the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, slabs, threads or ranks.
+
+    `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`.
+
+    ```mlir
+    logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
+      %lowest = arith.constant 0xFF7FFFFF : f32
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %lowest, %zero : f32, f32
+    } bound {
+      %z = logitile.input logits "z" : f32
+      logitile.yield %z : f32
+    } update {
+    ^bb0(%max: f32, %sum: f32):
+      %z = logitile.input logits "z" : f32
+      %x = arith.subf %z, %max : f32
+      %e = math.exp %x : f32
+      %next = arith.addf %sum, %e : f32
+      logitile.yield %max, %next : f32, f32
+    } merge {
+    ^bb0(%max_a: f32, %sum_a: f32, %max_b: f32, %sum_b: f32):
+      %max = arith.maxnumf %max_a, %max_b : f32
+      %da = arith.subf %max_a, %max : f32
+      %db = arith.subf %max_b, %max : f32
+      %ea = math.exp %da : f32
+      %eb = math.exp %db : f32
+      %a = logitile.weigh %ea, %sum_a : f32
+      %b = logitile.weigh %eb, %sum_b : f32
+      %sum = arith.addf %a, %b : f32
+      logitile.yield %max, %sum : f32, f32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, StrArrayAttr:$state_names,
+                       TypeArrayAttr:$state_types);
+  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
+  let assemblyFormat = [{
+    $sym_name `` $phase `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
+    `init` $init `bound` $bound `update` $update `merge` $merge
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "per-token values: what a sweep's state comes to";
+  let description = [{
+    The region takes the state of the sweep named by `of`, all slabs merged; without a sweep it takes nothing. Its
+    results are `known` from here on. Sums, differences and products of per-token values carry their rounding error
+    along, which is why results often come as a large and a small part.
+
+    ```mlir
+    logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
+    ^bb0(%max: f32, %sum: f32):
+      %log = math.log %sum : f32
+      %lse = arith.addf %max, %log : f32
+      logitile.yield %lse : f32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<FlatSymbolRefAttr>:$sweep,
+                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `` $phase (`of` $sweep^)? `results` custom<NamedTypes>($result_names, $result_types) attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
+  let summary = "buffers and launches that run a program";
+  let description = [{
+    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `forward`, and `adjoint` where
+    gradients are made apart. `slab` is the number of vocabulary entries of a slab, `kept` how many entries per token
+    the schedule keeps between sweeps.
+
+    ```mlir
+    logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
+      logitile.buffer "loss" call : !logitile.view<?xf32>
+      logitile.run forward {
+      }
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$first, I64Attr:$behind, I64Attr:$slab, I64Attr:$kept);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `tokens` ` ` `[` $first `,` $behind `)` `slab` $slab `kept` $kept attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = "mlir::WalkResult walkLaunches(const llvm::StringSet<> &buffers);";
+}
+
+def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
+  let summary = "memory that launches name";
+  let description = [{
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`). `window` marks a buffer that holds the columns
+    of the current slabs only; `alias` lays it over an earlier buffer, row over row.
+
+    ```mlir
+    logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
+    logitile.buffer "z.grad" chunk alias "z.kept" : !logitile.view<?x32000xbf16, column_major>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
+                       TypeAttrOf<Logitile_ViewType>:$type);
+  let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? attr-dict `:` $type";
+}
+
+def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
+  let summary = "the launches of one phase, in order";
+  let description = [{
+    ```mlir
+    logitile.run forward {
+      logitile.loop tokens 512 {
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Logitile_PhaseAttr:$phase);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`` $phase attr-dict-with-keyword $body";
+}
+
+def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, SingleBlock, NoTerminator]> {
+  let summary = "repeats launches for chunks of tokens or for slabs of the vocabulary";
+  let description = [{
+    Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
+    over `slabs`, it is the number of slabs at a time, from slab `first` on.
+
+    ```mlir
+    logitile.loop tokens 512 {
+    }
+    logitile.loop slabs 2 from 6 {
+    }
+    ```
+  }];
+  let arguments = (ins Logitile_AxisAttr:$axis, I64Attr:$step, DefaultValuedAttr<I64Attr, "0">:$first);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`` $axis $step (`from` $first^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]> {
+  let summary = "one kernel: a template with everything bound";
+  let description = [{
+    `bindings` give the template's parameters a value; `V`, `SLAB` and, with a projection, `D` and `in` come from the
+    program. `sweep` and `finish` name the parts whose regions fill the holes; `views` gives the template's plain view
+    arguments a buffer by role; `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again`
+    says when the kernel adds to what is there: `never`, `always`, or after the first iteration of a loop.
+
+    ```mlir
+    logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, acc = f32>
+        projection "z" views {out = "z.hidden.grad"} again slabs
+    ```
+  }];
+  let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
+                       OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
+                       OptionalAttr<StrAttr>:$projection, DefaultValuedAttr<DictionaryAttr, "{}">:$views,
+                       OptionalAttr<DenseI64ArrayAttr>:$slabs, DefaultValuedAttr<Logitile_AgainAttr, "Again::Never">:$again);
+  let assemblyFormat = [{
+    $kernel `from` $source `` custom<Bindings>($bindings) (`sweep` $sweep^)? (`finish` $finish^)?
+    (`projection` $projection^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+#endif

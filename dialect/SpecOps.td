@@ -1,0 +1,208 @@
+//===- SpecOps.td - the loss of one token ------------------------------------------------------------------===//
+// What is here: the ops of the spec stage. Elementwise maths that MLIR has is arith and math on scalars.
+#ifndef LOGITILE_SPEC_OPS_TD
+#define LOGITILE_SPEC_OPS_TD
+include "dialect/LogitileTypes.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBlock]> {
+  let summary = "a loss, written for one token";
+  let description = [{
+    The vocabulary axis is implicit: a value that depends on logits, on a Vocab or Dense input or on `column` is
+    varying, every other one is uniform. Reductions and picks turn varying into uniform. All outputs are uniform.
+
+    `wrt` names the inputs whose gradients are wanted, `of` the outputs that they are gradients of;
+    `logitile-differentiate` then adds a `logitile.gradient`.
+
+    ```mlir
+    logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+      %z = logitile.input logits "z" : f32
+      %target = logitile.input token "target" : i32
+      %lse = logitile.reduce logsumexp %z : f32 -> f32
+      %picked = logitile.pick %z[%target] : f32
+      %loss = arith.subf %lse, %picked : f32
+      logitile.yield %loss : f32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$vocab, StrArrayAttr:$outputs,
+                       OptionalAttr<StrArrayAttr>:$of, OptionalAttr<StrArrayAttr>:$wrt);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `vocab` $vocab `outputs` $outputs (`gradient` `of` $of^ `wrt` $wrt)? attr-dict-with-keyword $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
+  let summary = "a value that a region reads, by kind and name";
+  let description = [{
+    The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
+    both (`dense`), or one for the call (`scalar`). Programs also have `upstream`, the gradient of an output, and
+    `known`, a result of an earlier finish. A token input with several entries per token has an index.
+
+    ```mlir
+    %z = logitile.input logits "student" : f32
+    %second = logitile.input token "targets"[1] : i32
+    ```
+  }];
+  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<I64Attr>:$index);
+  let results = (outs Logitile_Scalar:$result);
+  let assemblyFormat = "`` $kind $name (`[` $index^ `]`)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Kinds that differ along the vocabulary.
+    bool isVaryingInput() {
+      return getKind() == InputKind::Logits || getKind() == InputKind::Vocab || getKind() == InputKind::Dense;
+    }
+  }];
+}
+
+def Logitile_ColumnOp : Logitile_Op<"column", [Pure]> {
+  let summary = "the index of the vocabulary entry; varying";
+  let description = [{
+    The index is global: slabs and slices of the vocabulary see the same numbers.
+
+    ```mlir
+    %column = logitile.column : i32
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
+  let summary = "joins all entries of the vocabulary into one value per token";
+  let description = [{
+    `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one. `any` and `all` take
+    and give i1, `count` takes i1 and gives i32.
+
+    ```mlir
+    %lse = logitile.reduce logsumexp %z : f32 -> f32
+    %best = logitile.reduce argmax %z : f32 -> i32
+    ```
+  }];
+  let arguments = (ins Logitile_CombinerAttr:$combiner, Logitile_Scalar:$value);
+  let results = (outs Logitile_Scalar:$result);
+  let assemblyFormat = "`` $combiner $value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Logitile_PickOp : Logitile_Op<"pick", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "the entry of a varying value at a uniform index";
+  let description = [{
+    ```mlir
+    %picked = logitile.pick %z[%target] : f32
+    ```
+  }];
+  let arguments = (ins Logitile_Scalar:$value, I32:$index);
+  let results = (outs Logitile_Scalar:$result);
+  let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($result)";
+}
+
+def Logitile_WeighOp : Logitile_Op<"weigh", [Pure, SameOperandsAndResultType]> {
+  let summary = "a product in which a weight of 0 wins";
+  let description = [{
+    `weight == 0 ? 0 : weight * value`, also where the value is infinite or NaN. Weights are exponentials and what is
+    made of them: this is what makes masked logits (-inf) ordinary. An op of its own, not a select, so that
+    factoring sees through it.
+
+    ```mlir
+    %term = logitile.weigh %p, %log_p : f32
+    ```
+  }];
+  let arguments = (ins F32:$weight, F32:$value);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$weight `,` $value attr-dict `:` type($result)";
+}
+
+def Logitile_SigmoidOp : Logitile_Op<"sigmoid", [Pure, SameOperandsAndResultType]> {
+  let summary = "1 / (1 + exp(-x))";
+  let description = [{
+    ```mlir
+    %p = logitile.sigmoid %z : f32
+    ```
+  }];
+  let arguments = (ins F32:$operand);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Logitile_SoftplusOp : Logitile_Op<"softplus", [Pure, SameOperandsAndResultType]> {
+  let summary = "log(1 + exp(x)), without overflow";
+  let description = [{
+    ```mlir
+    %s = logitile.softplus %z : f32
+    ```
+  }];
+  let arguments = (ins F32:$operand);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Logitile_StopGradientOp : Logitile_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+  let summary = "its operand, through which no gradient flows";
+  let description = [{
+    ```mlir
+    %weight = logitile.stop_gradient %p : f32
+    ```
+  }];
+  let arguments = (ins F32:$operand);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, ParentOneOf<["LossOp", "ProgramOp"]>]> {
+  let summary = "the gradients of the wanted inputs: one `adjoint` each";
+  let description = [{
+    In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs.
+
+    ```mlir
+    logitile.gradient {
+      %up = logitile.input upstream "loss" : f32
+      %down = arith.negf %up : f32
+      %dense = arith.mulf %up, %p : f32
+      logitile.adjoint logits "z" dense %dense rows [%target -> %down]
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasParent<"GradientOp">]> {
+  let summary = "the gradient of one input";
+  let description = [{
+    `dense` is the gradient of every entry; each of `rows` adds its coefficient to the entry of its column. They stay
+    apart so that the large, exact part of a target never goes through a rounded operand. An input without either
+    has no gradient (it is zero).
+
+    ```mlir
+    logitile.adjoint logits "z" dense %p rows [%target -> %minus_one]
+    logitile.adjoint scalar "temperature" dense %d
+    ```
+  }];
+  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<I64Attr>:$index,
+                       Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
+  let assemblyFormat = [{
+    `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`rows` ` ` `[` custom<Rows>($columns, $coefficients)^ `]`)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_YieldOp : Logitile_Op<"yield", [Pure, Terminator, ReturnLike]> {
+  let summary = "the results of a region";
+  let description = [{
+    ```mlir
+    logitile.yield %loss, %entropy : f32, f32
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_Scalar>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+#endif

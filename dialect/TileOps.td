@@ -1,0 +1,326 @@
+//===- TileOps.td - templates and kernels --------------------------------------------------------------------===//
+// What is here: the ops of kernel skeletons and of the kernels made from them. Loops are scf, index maths is arith.
+#ifndef LOGITILE_TILE_OPS_TD
+#define LOGITILE_TILE_OPS_TD
+include "dialect/SpecOps.td"
+
+// ---- entries ------------------------------------------------------------------------------------------------
+
+class Logitile_Entry<string mnemonic> : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_TemplateOp : Logitile_Entry<"template"> {
+  let summary = "a kernel skeleton over symbolic dimensions, element types and bundles";
+  let description = [{
+    Parameters in capitals are dimensions, in small letters element types. Every plain argument has a role after
+    `from`: `tokens`, `slab_first`, `slab_behind` and `again` are scalars of the launch, all other roles are views that
+    the launch gives a buffer. Bundles need none. Parallel loops are `scf.forall` at the top.
+
+    ```mlir
+    logitile.template @copy<TM, D, acc>(%count: index from "tokens", %source: !logitile.view<? x D x acc> from "source",
+                                        %out: !logitile.view<? x D x acc> from "out") {
+      %tm = logitile.param TM
+      %zero = arith.constant 0 : index
+      scf.forall (%row) = (0) to (%count) step (%tm) {
+        %tile = logitile.load %source at [%row, %zero] : !logitile.view<? x D x acc> -> !logitile.tile<TM x D x acc>
+        logitile.store %tile to %out at [%row, %zero] : !logitile.tile<TM x D x acc> to !logitile.view<? x D x acc>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, StrArrayAttr:$roles);
+}
+
+def Logitile_KernelOp : Logitile_Entry<"kernel"> {
+  let summary = "one launch: a template with everything bound";
+  let description = [{
+    No symbol and no bundle is left. The word after `from` is the buffer of a view, or the name of a scalar of the
+    launch.
+
+    ```mlir
+    logitile.kernel @add_one(%count: index from "tokens", %x: !logitile.view<?xf32> from "known.lse") {
+      scf.forall (%row) = (0) to (%count) step (64) {
+        %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+        %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+        ^bb0(%value: f32):
+          %one = arith.constant 1.0 : f32
+          %sum = arith.addf %value, %one : f32
+          logitile.yield %sum : f32
+        }
+        logitile.store %next to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles);
+}
+
+def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {
+  let summary = "the value of a dimension of the template";
+  let description = [{
+    ```mlir
+    %tm = logitile.param TM
+    ```
+  }];
+  let arguments = (ins Logitile_DimAttr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "custom<Dim>($dim) attr-dict";
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------
+
+def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "a tile from memory, converted to the tile's element type";
+  let description = [{
+    `through` a map, row `i` is row `map[i]` of the view: tokens that do not count are not in the map. Of a bundle of
+    inputs, each value takes the index it has: tokens the row, vocabulary entries the column, dense inputs both.
+
+    ```mlir
+    %x = logitile.load %hidden at [%row, %zero] through %map : !logitile.view<?x64xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x64xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_ViewType>:$map);
+  let results = (outs Logitile_AnyTile:$result);
+  let assemblyFormat = [{
+    $view `at` ` ` `[` $at `]` (`through` $map^)? attr-dict `:` type($view) (`,` type($map)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_StoreOp : Logitile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "a tile to memory, rounded to the memory's element type, clipped to its extents";
+  let description = [{
+    ```mlir
+    logitile.store %tile to %out at [%row, %column] : !logitile.tile<32x64xf32> to !logitile.view<?x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Logitile_AnyTile:$value, Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_ViewType>:$map);
+  let assemblyFormat = [{
+    $value `to` $view `at` ` ` `[` $at `]` (`through` $map^)? attr-dict `:` type($value) `to` type($view) (`,` type($map)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "one entry per token of a Vocab or Dense input, at an index per token";
+  let description = [{
+    An index outside the vocabulary reads the nearest entry; the runtime reports it.
+
+    ```mlir
+    %weight = logitile.gather %class_weight[%target] : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_ViewType:$view, Logitile_TileType:$index, Optional<Index>:$row, Optional<Logitile_ViewType>:$map);
+  let results = (outs Logitile_TileType:$result);
+  let assemblyFormat = [{
+    $view `[` $index `]` (`at` $row^)? (`through` $map^)? attr-dict `:` type($view) `,` type($index) (`,` type($map)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+// ---- contractions -----------------------------------------------------------------------------------------------
+
+def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
+  let summary = "logits of one tile: rows of hidden times rows of weight";
+  let description = [{
+    The loop over the hidden axis is inside, in blocks of `by`.
+
+    ```mlir
+    %z = logitile.project %hidden, %weight at [%row, %column] by 512 : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, AnyAttr:$depth);
+  let results = (outs Logitile_AnyTile:$result);
+  let assemblyFormat = [{
+    $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) attr-dict
+    `:` type($hidden) `,` type($weight) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "one tile of lhs * rhs, or of lhs^T * rhs";
+  let description = [{
+    The loop over the shared axis is inside: from `first` to `behind`, in blocks of `by`. The result starts from
+    `plus`, where `when` holds, else from zero.
+
+    ```mlir
+    %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 plus %out when %again
+        : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels> plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
+                       Index:$behind, AnyAttr:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
+                       Optional<Logitile_ViewType>:$map, UnitAttr:$transposed);
+  let results = (outs Logitile_TileType:$result);
+  let assemblyFormat = [{
+    $lhs (`transposed` $transposed^)? `,` $rhs `at` ` ` `[` $row `,` $column `]` `over` ` ` `[` $first `to` $behind `]` `by` custom<Dim>($depth)
+    (`plus` $plus^ `when` $when)? (`through` $map^)? attr-dict
+    `:` type($lhs) `,` type($rhs) (`plus` type($plus)^)? (`through` type($map)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_ContractTermsOp : Logitile_Op<"contract_terms", [MemoryEffects<[MemRead]>, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "adds a sparse lhs * rhs, or lhs^T * rhs, to a tile";
+  let description = [{
+    `terms` alternate between columns (i32) and coefficients (f32), one of each per token: row `i` of the sparse
+    operand holds coefficient `i` at column `i`. Sums run in fp32, tokens ascending. A term whose column is negative is
+    left out.
+
+    ```mlir
+    %sum = logitile.contract_terms %tile, [%target, %coefficient], %weight at [%row, %column] below %count
+        : !logitile.tile<512x256xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<32000x1024xbf16>
+    ```
+  }];
+  let arguments = (ins Logitile_TileType:$tile, Variadic<Logitile_AnyView>:$terms, Logitile_ViewType:$rhs, Index:$row,
+                       Index:$column, Index:$count, UnitAttr:$transposed);
+  let results = (outs Logitile_TileType:$result);
+  let assemblyFormat = [{
+    $tile `,` `[` $terms `]` (`transposed` $transposed^)? `,` $rhs `at` ` ` `[` $row `,` $column `]` `below` $count attr-dict
+    `:` type($tile) `,` `[` type($terms) `]` `,` type($rhs)
+  }];
+  let hasVerifier = 1;
+}
+
+// ---- the loss inside a kernel -------------------------------------------------------------------------------------
+
+def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
+  let summary = "the hole of a template where the program's scalar regions enter";
+  let description = [{
+    A closed set: `@update` folds a tile into the row state, `@merge` joins two states, `@finish` makes the per-token
+    results, `@gradient` the gradient of every element.
+
+    ```mlir
+    %next = logitile.apply @update(%rows, %z, %in) at %column below V
+        : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$hole, Variadic<Logitile_BundleType>:$inputs, Optional<Index>:$column,
+                       OptionalAttr<AnyAttr>:$limit);
+  let results = (outs Variadic<Logitile_BundleType>:$results);
+  let assemblyFormat = [{
+    $hole `(` $inputs `)` (`at` $column^ `below` custom<Dim>($limit))? attr-dict `:` functional-type($inputs, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
+  let summary = "the row state before the first vocabulary entry";
+  let description = [{
+    Holds the sweep's init region once specialised.
+
+    ```mlir
+    %start = logitile.init_rows : !logitile.rows<TM>
+    ```
+  }];
+  let results = (outs Variadic<Logitile_AnyTile>:$rows);
+  let regions = (region MaxSizedRegion<1>:$init);
+  let assemblyFormat = "attr-dict `:` type($rows) ($init^)?";
+}
+
+def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSegments,
+    RangedTypesMatchWith<"the next row state has the types of the last", "rows", "results", "$_self">]> {
+  let summary = "folds one tile into the row state of a sweep";
+  let description = [{
+    Columns from `below` on are left out. `bound` takes the inputs, `update` the state and the inputs, `merge` two
+    states; they may use `logitile.column`.
+
+    ```mlir
+    %next:2 = logitile.update_rows(%max, %sum) with (%z) at %column below 32000
+        : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
+      %lowest = arith.constant 0xFF7FFFFF : f32
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %lowest, %zero : f32, f32
+    } bound {
+    ^bb0(%z_in: f32):
+      logitile.yield %z_in : f32
+    } update {
+    ^bb0(%m: f32, %s: f32, %z_in: f32):
+      %x = arith.subf %z_in, %m : f32
+      %e = math.exp %x : f32
+      %next_sum = arith.addf %s, %e : f32
+      logitile.yield %m, %next_sum : f32, f32
+    } merge {
+    ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+      %m = arith.maxnumf %ma, %mb : f32
+      %s = arith.addf %sa, %sb : f32
+      logitile.yield %m, %s : f32, f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, I64Attr:$limit);
+  let results = (outs Variadic<Logitile_TileType>:$results);
+  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
+  let assemblyFormat = [{
+    `(` $rows `)` `with` `(` $inputs `)` `at` $column `below` $limit attr-dict-with-keyword
+    `:` `(` type($rows) `)` `,` `(` type($inputs) `)`
+    `init` $init `bound` $bound `update` $update `merge` $merge
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
+  let summary = "an elementwise scalar region over tiles";
+  let description = [{
+    An operand whose extent is 1 along an axis is repeated along it. `logitile.column` in the region is `at` plus the
+    element's column.
+
+    ```mlir
+    %g = logitile.map(%z, %lse) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x32xf32> {
+    ^bb0(%z_in: f32, %lse_in: f32):
+      %x = arith.subf %z_in, %lse_in : f32
+      %p = math.exp %x : f32
+      logitile.yield %p : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_TileType>:$inputs, Optional<Index>:$column);
+  let results = (outs Variadic<Logitile_TileType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "`(` $inputs `)` (`at` $column^)? attr-dict `:` functional-type($inputs, $results) $body";
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
+  I32EnumAttrCase<"Add", 0, "add">,   // the coefficient is added to the tile
+  I32EnumAttrCase<"Take", 1, "take">, // the tile's entry moves into the coefficient and becomes 0
+]>;
+def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
+
+def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "the single entries (token, column, coefficient) of a gradient tile";
+  let description = [{
+    `add` adds each coefficient to the tile's entry at its column. `take` adds the entry to the coefficient in memory
+    and clears it, so that a contraction in 16 bits never sees it. `terms` alternate between columns and coefficients.
+
+    ```mlir
+    %exact = logitile.terms add %g, [%target, %coefficient] at [%row, %column] below %count
+        : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
+    ```
+  }];
+  let arguments = (ins Logitile_TermActionAttr:$action, Logitile_AnyTile:$tile, Variadic<Logitile_AnyView>:$terms,
+                       Index:$row, Index:$column, Index:$count);
+  let results = (outs Logitile_AnyTile:$result);
+  let assemblyFormat = [{
+    `` $action $tile `,` `[` $terms `]` `at` ` ` `[` $row `,` $column `]` `below` $count attr-dict `:` type($tile) `,` `[` type($terms) `]`
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_SumTokensOp : Logitile_Op<"sum_tokens", [Pure]> {
+  let summary = "the sum of a tile over its tokens";
+  let description = [{
+    ```mlir
+    %sum = logitile.sum_tokens %g at %row below %count : !logitile.tile<64x32xf32> -> !logitile.tile<1x32xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_AnyTile:$tile, Index:$row, Index:$count);
+  let results = (outs Logitile_AnyTile:$result);
+  let assemblyFormat = "$tile `at` $row `below` $count attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+#endif

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build.
+# Safe to run again: a run with nothing to do takes about a second.  Arguments go to ninja.
+set -eu
+cd "$(dirname "$0")"
+
+apt_packages="libmlir-22-dev llvm-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 libclang-rt-22-dev
+cmake ninja-build ccache libzstd-dev zlib1g-dev libgtest-dev"
+
+# The first Python from 3.10 on PATH; Debian's own where there is none.
+python=
+for candidate in ${LOGITILE_PYTHON:-} python3 python3.13 python3.12 python3.11 python3.10; do
+  if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+    python=$(command -v "$candidate")
+    break
+  fi
+done
+case "$python" in ''|/usr/bin/*) apt_packages="$apt_packages python3 python3-dev python3-venv" ;; esac
+
+missing=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $apt_packages 2>/dev/null | awk -v wanted="$(echo $apt_packages)" '
+  $2 == "installed" { have[$1] = 1 }
+  END { n = split(wanted, name, " "); for (i = 1; i <= n; i++) if (!have[name[i]]) printf "%s ", name[i] }')
+if [ -n "$missing" ]; then
+  echo "setup: installing $missing"
+  sudo=
+  [ "$(id -u)" = 0 ] || sudo=sudo
+  $sudo apt-get -o DPkg::Lock::Timeout=300 update -q
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends $missing
+fi
+[ -n "$python" ] || python=/usr/bin/python3
+
+# A torch that this Python already has is kept (it may be the right build for the machine); else PyPI's.
+if [ ! -x .venv/bin/python ]; then
+  echo "setup: creating .venv with $python"
+  site=
+  if "$python" -c 'import torch' 2>/dev/null; then site=--system-site-packages; fi
+  "$python" -m venv $site .venv
+fi
+stamp=.venv/requirements.stamp
+if ! cmp -s requirements-dev.txt "$stamp"; then
+  echo "setup: installing the Python packages of requirements-dev.txt"
+  .venv/bin/python -m pip install -q --disable-pip-version-check -r requirements-dev.txt
+  cp requirements-dev.txt "$stamp"
+fi
+
+# The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per core.
+jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n = 1; print (n < cores ? n : cores) }' /proc/meminfo)
+if [ ! -f build/build.ninja ]; then
+  CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python"
+fi
+exec ninja -C build -j "$jobs" "$@"

@@ -1,0 +1,18 @@
+# Configuration of the lit tests: IR in, IR checked with FileCheck.
+import os
+import shutil
+
+import lit.formats
+
+config.name = "logitile"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.build_dir, "lit")
+config.environment["PATH"] = os.pathsep.join(
+    [config.logitile_tools_dir, config.llvm_tools_dir, config.environment["PATH"]])
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")
+# A file that survives printing and parsing again, as text, in generic form and as bytecode.
+config.substitutions.append(("%roundtrip", "logitile-opt --verify-roundtrip"))
