@@ -1,6 +1,10 @@
 // Passes.h - factories and registration of our passes, generated from Passes.td.
 #pragma once
 #include "dialect/Logitile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
 namespace logitile {

@@ -46,7 +46,8 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | values | stand for |
     |---|---|
     | `logits<TM x TN x acc>` | a tile of every projection |
-    | `grads<TM x TN x acc>` | a tile of every per-element gradient |
+    | `grads<TM x TN x acc>` | the gradient of every projection that needs one |
+    | `vocab_grads<...>`, `dense_grads<...>` | the per-element gradients of Vocab and Dense inputs |
     | `rows<TM>` | the row state of the launch's sweep |
     | `inputs<TM x TN>` | what the launch's regions read beside logits |
     | `results<TM>` | what the launch's finish yields |
@@ -54,11 +55,13 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | memory | stands for |
     |---|---|
     | `hiddens`, `weights` | the operands of every projection |
-    | `logit_views`, `grad_views` | kept logits, per-element gradients |
+    | `logit_views`, `grad_views` | kept logits, gradients of logits |
+    | `vocab_grad_views`, `dense_grad_views` | sums over blocks of tokens `[block][column]`; gradients of Dense inputs |
     | `input_views` | token, vocab, dense, scalar, upstream and known values |
     | `row_views` | row states of slabs, `[slab][token]` |
     | `result_views` | per-token results |
-    | `term_views` | columns and coefficients of the gradient's single entries |
+    | `term_views` | columns and coefficients of single entries that are added to a gradient |
+    | `taken_views` | those of single entries that are taken out of a rounded gradient |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);
   let genVerifyDecl = 1;

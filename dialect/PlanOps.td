@@ -129,17 +129,18 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
 def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
   let summary = "memory that launches name";
   let description = [{
-    `?` stands for tokens (of the call, or of a chunk in scope `chunk`). `window` marks a buffer that holds the columns
-    of the current slabs only; `alias` lays it over an earlier buffer, row over row.
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` marks a
+    buffer that holds the columns of the current slabs only; `alias` lays it over an earlier buffer, row over row.
 
     ```mlir
     logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
     logitile.buffer "z.grad" chunk alias "z.kept" : !logitile.view<?x32000xbf16, column_major>
+    logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x32000xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
-                       TypeAttrOf<Logitile_ViewType>:$type);
-  let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? attr-dict `:` $type";
+                       DefaultValuedAttr<I64Attr, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
+  let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
 }
 
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
@@ -179,24 +180,28 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SLAB` and, with a projection, `D` and `in` come from the
-    program. `sweep` and `finish` name the parts whose regions fill the holes; `views` gives the template's plain view
-    arguments a buffer by role; `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again`
-    says when the kernel adds to what is there: `never`, `always`, or after the first iteration of a loop.
+    `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `sweep` and
+    `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
+    stores the logits that the kernel makes; `views` gives the template's plain view arguments a buffer by role;
+    `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again` says when the kernel adds to
+    what is there: `never`, `always`, or after the first iteration of a loop.
 
     ```mlir
-    logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, acc = f32>
-        projection "z" views {out = "z.hidden.grad"} again slabs
+    logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32>
+        input "z" views {out = "gradient.z.hidden"} again slabs
     ```
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
                        OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
-                       OptionalAttr<StrAttr>:$projection, DefaultValuedAttr<DictionaryAttr, "{}">:$views,
+                       OptionalAttr<StrAttr>:$input, UnitAttr:$keep, OptionalAttr<DictionaryAttr>:$views,
                        OptionalAttr<DenseI64ArrayAttr>:$slabs, DefaultValuedAttr<Logitile_AgainAttr, "Again::Never">:$again);
   let assemblyFormat = [{
     $kernel `from` $source `` custom<Bindings>($bindings) (`sweep` $sweep^)? (`finish` $finish^)?
-    (`projection` $projection^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
+    (`input` $input^)? (`keep` $keep^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    mlir::DictionaryAttr viewsOrEmpty() { return getViews().value_or(mlir::DictionaryAttr::get(getContext())); }
+  }];
 }
 #endif

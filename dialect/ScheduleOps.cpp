@@ -33,7 +33,7 @@ WalkResult ScheduleOp::walkLaunches(const llvm::StringSet<> &buffers) {
       launch.emitOpError() << "names kernel '" << launch.getKernel() << "' a second time";
       return WalkResult::interrupt();
     }
-    for (NamedAttribute view : launch.getViews()) {
+    for (NamedAttribute view : launch.viewsOrEmpty()) {
       if (buffers.contains(cast<StringAttr>(view.getValue()).getValue()))
         continue;
       launch.emitOpError() << "gives '" << view.getName().getValue() << "' the buffer " << view.getValue() << ", which the schedule does not define";
@@ -57,7 +57,7 @@ LogicalResult LoopOp::verify() {
 }
 
 LogicalResult LaunchOp::verify() {
-  for (NamedAttribute view : getViews())
+  for (NamedAttribute view : viewsOrEmpty())
     if (!isa<StringAttr>(view.getValue()))
       return emitOpError() << "gives view '" << view.getName().getValue() << "' " << view.getValue() << ", which is no name of a buffer";
   if (std::optional<ArrayRef<int64_t>> slabs = getSlabs(); slabs && (slabs->size() != 2 || (*slabs)[0] < 0 || (*slabs)[1] < (*slabs)[0]))

@@ -1,6 +1,8 @@
 // TileOps.cpp - checks of the ops on tiles. What symbols may be used is checked by the entry, in Entries.cpp.
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -111,6 +113,20 @@ LogicalResult ContractOp::verify() {
   return verifyMap(*this, getMap());
 }
 
+/// A sum that never starts from 'plus' has none.
+template <typename OpT>
+static LogicalResult dropPlus(OpT op, PatternRewriter &rewriter) {
+  if (!op.getWhen() || !matchPattern(op.getWhen(), m_Zero()))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getPlusMutable().clear();
+    op.getWhenMutable().clear();
+  });
+  return success();
+}
+LogicalResult ContractOp::canonicalize(ContractOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
+LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
+
 /// Columns and coefficients alternate.
 static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
   if (llvm::any_of(terms, isBundle))
@@ -128,6 +144,18 @@ static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
 LogicalResult ContractTermsOp::verify() { return failure(failed(verifyMatrix(*this, "rhs", getRhs())) || failed(verifyTerms(*this, getTerms()))); }
 LogicalResult TermsOp::verify() { return verifyTerms(*this, getTerms()); }
 
+LogicalResult SumRowsOp::verify() {
+  if (failed(verifyMatrix(*this, "view", getView())))
+    return failure();
+  if (bool(getPlus()) != bool(getWhen()))
+    return emitOpError() << "'plus' and 'when' come together";
+  if (getPlus() && failed(verifySame(*this, "columns", "view", getView(), 1, "plus", getPlus(), 1)))
+    return failure();
+  auto result = cast<TileType>(getResult().getType());
+  if (result.getDims()[0] != dimension(getContext(), 1))
+    return emitOpError() << "gives " << result << "; a sum of rows has 1 row";
+  return success();
+}
 LogicalResult SumTokensOp::verify() {
   if (failed(verifyBothBundles(*this, "tile", getTile(), "result", getResult())) || isBundle(getTile()))
     return success(isBundle(getTile()) == isBundle(getResult()));
@@ -148,7 +176,7 @@ LogicalResult ApplyOp::verify() {
   };
   const Hole holes[] = {
       {"update", {BundleKind::Rows, BundleKind::Logits, BundleKind::Inputs}, {BundleKind::Rows}, true},
-      {"merge", {BundleKind::Rows, BundleKind::Rows}, {BundleKind::Rows}, false},
+      {"merge", {BundleKind::Rows, BundleKind::Rows, BundleKind::Inputs}, {BundleKind::Rows}, false},
       {"finish", {BundleKind::Rows, BundleKind::Inputs}, {BundleKind::Results}, false},
       {"gradient", {BundleKind::Logits, BundleKind::Inputs}, {BundleKind::Grads, BundleKind::VocabGrads, BundleKind::DenseGrads}, true},
   };
@@ -210,6 +238,7 @@ LogicalResult MapOp::verifyRegions() {
 LogicalResult UpdateRowsOp::verifyRegions() {
   SmallVector<Type> state = elementsOf(getRows()), inputs = elementsOf(getInputs()), two = state, all = state;
   two.append(state);
+  two.append(inputs);
   all.append(inputs);
   Block &bound = getBound().front();
   size_t maxima = bound.empty() ? 0 : bound.back().getNumOperands();

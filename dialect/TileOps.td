@@ -162,6 +162,7 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
     `:` type($lhs) `,` type($rhs) (`plus` type($plus)^)? (`through` type($map)^)? `->` type($result)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Logitile_ContractTermsOp : Logitile_Op<"contract_terms", [MemoryEffects<[MemRead]>, AllTypesMatch<["tile", "result"]>]> {
@@ -227,7 +228,7 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
   let summary = "folds one tile into the row state of a sweep";
   let description = [{
     Columns from `below` on are left out. `bound` takes the inputs, `update` the state and the inputs, `merge` two
-    states; they may use `logitile.column`.
+    states and the inputs, of which it may use those without a vocabulary axis.
 
     ```mlir
     %next:2 = logitile.update_rows(%max, %sum) with (%z) at %column below 32000
@@ -245,7 +246,7 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
       %next_sum = arith.addf %s, %e : f32
       logitile.yield %m, %next_sum : f32, f32
     } merge {
-    ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32, %z_in: f32):
       %m = arith.maxnumf %ma, %mb : f32
       %s = arith.addf %sa, %sb : f32
       logitile.yield %m, %s : f32, f32
@@ -288,6 +289,7 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
 def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
   I32EnumAttrCase<"Add", 0, "add">,   // the coefficient is added to the tile
   I32EnumAttrCase<"Take", 1, "take">, // the tile's entry moves into the coefficient and becomes 0
+  I32EnumAttrCase<"Sum", 2, "sum">,   // a tile of one row: the coefficients of all tokens are added at their columns
 ]>;
 def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
@@ -295,7 +297,8 @@ def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>,
   let summary = "the single entries (token, column, coefficient) of a gradient tile";
   let description = [{
     `add` adds each coefficient to the tile's entry at its column. `take` adds the entry to the coefficient in memory
-    and clears it, so that a contraction in 16 bits never sees it. `terms` alternate between columns and coefficients.
+    and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all
+    tokens. `terms` alternate between columns and coefficients.
 
     ```mlir
     %exact = logitile.terms add %g, [%target, %coefficient] at [%row, %column] below %count
@@ -309,6 +312,25 @@ def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>,
     `` $action $tile `,` `[` $terms `]` `at` ` ` `[` $row `,` $column `]` `below` $count attr-dict `:` type($tile) `,` `[` type($terms) `]`
   }];
   let hasVerifier = 1;
+}
+
+def Logitile_SumRowsOp : Logitile_Op<"sum_rows", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+  let summary = "the sum of the rows of a view, in order";
+  let description = [{
+    Starts from `plus` where `when` holds, else from zero.
+
+    ```mlir
+    %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %again
+        : !logitile.view<?x32000xf32> plus !logitile.view<1x32000xf32> -> !logitile.tile<1x512xf32>
+    ```
+  }];
+  let arguments = (ins Logitile_ViewType:$view, Index:$column, Index:$count, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when);
+  let results = (outs Logitile_TileType:$result);
+  let assemblyFormat = [{
+    $view `at` $column `below` $count (`plus` $plus^ `when` $when)? attr-dict `:` type($view) (`plus` type($plus)^)? `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Logitile_SumTokensOp : Logitile_Op<"sum_tokens", [Pure]> {

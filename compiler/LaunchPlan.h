@@ -1,0 +1,148 @@
+// LaunchPlan.h - a compiled program as plain data: what to allocate, what to launch, how to pack arguments.
+// No MLIR or LLVM here: the runtime, the disk cache and C programs share this description.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace logitile {
+enum class ElementType : uint8_t { F32, BF16, F16, F64, I32, I64, I16, I8, U8, Bool };
+/// Bytes of one element.
+int64_t elementBytes(ElementType type);
+
+/// Where the elements of a two-dimensional buffer lie. P is the plan's panel width; packed 16-bit buffers hold pairs of
+/// the inner axis side by side: [panel][inner / 2][lane][inner % 2].
+enum class BufferLayout : uint8_t {
+  Strided,      // (i, j) at i * stride0 + j * stride1, in elements
+  ColumnMajor,  // (i, j) at i + j * stride1
+  RowPanels,    // [i / P][j][i % P], panels stride0 apart
+  ColumnPanels, // [j / P][i][j % P], panels stride1 apart
+};
+
+enum class BufferScope : uint8_t {
+  Input,  // memory of the caller, read
+  Output, // memory of the caller, written
+  Saved,  // workspace kept from forward to backward, all tokens
+  Call,   // workspace of one phase, all tokens
+  Chunk,  // workspace of one chunk of tokens
+};
+
+/// One buffer that kernels name. An extent of -1 stands for tokens: of the call, or of a chunk in scope Chunk.
+struct BufferPlan {
+  std::string name;
+  BufferScope scope = BufferScope::Chunk;
+  BufferLayout layout = BufferLayout::Strided;
+  ElementType element = ElementType::F32;
+  int64_t rows = -1;
+  int64_t columns = 1;       // 1-D buffers have one column
+  int64_t tokensPerRow = 1;  // rows of -1: how many tokens share one
+  int64_t alias = -1;        // index of the buffer whose memory this one uses, row over row; -1: its own
+  bool window = false;       // holds the columns of the current slabs only
+};
+
+/// A scalar that kernels take or that bounds a grid.
+enum class ScalarKind : uint8_t { Tokens, SlabFirst, SlabBehind, AgainTokens, AgainSlabs };
+
+/// min(scalar * scale, cap), or the constant 'scale' where there is no scalar.
+struct Extent {
+  bool isConstant = true;
+  ScalarKind scalar = ScalarKind::Tokens;
+  int64_t scale = 0;
+  int64_t cap = INT64_MAX;
+};
+
+/// One axis of a kernel's grid: ceil((upper - lower) / step) tasks.
+struct GridAxis {
+  Extent lower, upper;
+  int64_t step = 1;
+};
+
+/// A kernel argument: a buffer (pointer, stride0, stride1) or a scalar.
+struct ArgumentPlan {
+  bool isBuffer = true;
+  int64_t buffer = -1;
+  ScalarKind scalar = ScalarKind::Tokens;
+};
+
+/// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
+/// a scalar; tasks count through the grid with the last axis fastest.
+struct KernelPlan {
+  std::string name;
+  std::vector<GridAxis> grid;
+  std::vector<ArgumentPlan> arguments;
+  int64_t scratchBytes = 0; // for each thread
+};
+
+enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };
+
+/// A launch of one kernel, or a loop around further steps.
+struct StepPlan {
+  StepKind kind = StepKind::Launch;
+  int64_t kernel = -1;       // launches
+  int64_t slabFirst = -1;    // launches: range of slabs, -1: the loop's
+  int64_t slabBehind = -1;
+  int64_t step = 0;          // loops: tokens of a chunk, or -number of chunks; slabs at a time
+  int64_t first = 0;         // loops over slabs: where they start
+  std::vector<StepPlan> body;
+};
+
+/// A token input as an index or a value, or one value of the call; the runtime brings it to f32, i32 or one byte.
+struct InputPlan {
+  enum class Kind : uint8_t { Token, Vocab, Dense, Scalar } kind = Kind::Token;
+  std::string name;
+  int64_t entries = 0;      // token inputs with several entries per token: how many, else 0
+  ElementType element = ElementType::F32; // in memory while kernels run: F32, I32 or Bool; Dense: as the caller has it
+  bool isIndex = false;     // used as an index as it is: must lie in the vocabulary
+};
+
+struct PairPlan {
+  std::string name;
+  int64_t hidden = 0;
+  ElementType element = ElementType::F32;
+};
+
+/// One output of the loss, per token.
+struct OutputPlan {
+  std::string name;
+  ElementType element = ElementType::F32; // F32, I32 or Bool
+  int64_t buffer = -1;                    // holds it, one value per token that counts
+  bool hasUpstream = false;               // a gradient reaches it
+};
+
+/// One gradient that the program makes.
+struct GradientPlan {
+  enum class Kind : uint8_t {
+    Direct, // kernels write the caller's memory: hidden, weight, Dense
+    Token,  // one value per token that counts, in 'buffers' (one for each entry)
+    Vocab,  // one f32 per vocabulary entry, in 'buffers[0]'
+    Scalar, // the sum over tokens of 'buffers[0]'
+    Zero,   // nothing reaches it
+  } kind = Kind::Direct;
+  std::string name; // "z.hidden", "bias"
+  ElementType element = ElementType::F32;
+  std::vector<int64_t> buffers;
+};
+
+/// A program, compiled for one target and one interval of token counts.
+struct LaunchPlan {
+  std::string name;
+  std::string target;
+  int64_t vocab = 0;
+  int64_t tokensFirst = 0, tokensBehind = INT64_MAX;
+  int64_t slab = 1;         // vocabulary entries of a slab
+  int64_t kept = 0;         // vocabulary entries per token whose logits are kept
+  int64_t tokenTile = 1;    // chunks are multiples of it
+  int64_t panelWidth = 1;
+  bool isSplit = false;     // gradients are made in a phase of their own
+  bool weightFirst = false; // the output 'weight' is known before the first chunk
+  std::vector<PairPlan> pairs;
+  std::vector<InputPlan> inputs;
+  std::vector<OutputPlan> outputs;
+  std::vector<GradientPlan> gradients;
+  std::vector<int64_t> checkedIndices; // buffers of computed indices, one i32 per token that counts
+  std::vector<BufferPlan> buffers;
+  std::vector<KernelPlan> kernels;
+  std::vector<StepPlan> forward, adjoint;
+  std::string code; // CPU: an object file; CUDA: PTX
+};
+} // namespace logitile

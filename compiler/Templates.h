@@ -1,0 +1,24 @@
+// Templates.h - the embedded kernel skeletons. What a program makes of them is LaunchShape and Specialise.
+#pragma once
+#include "dialect/Logitile.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace logitile {
+/// The skeletons of one context: parsed on demand, a file holds the template of its own name.
+class TemplateLibrary {
+public:
+  explicit TemplateLibrary(mlir::MLIRContext *context) : context(context) {}
+  /// The template, or null where no file of that name exists. Diagnostics name a place in the skeleton's text.
+  TemplateOp find(llvm::StringRef name);
+  /// Names of all skeletons, sorted.
+  static llvm::SmallVector<llvm::StringRef> names();
+  /// The SSA name that a skeleton's text has at 'loc' ("state" for `%state = scf.for`), or "". MLIR's parser keeps none.
+  static llvm::StringRef nameAt(mlir::Location loc);
+
+private:
+  mlir::MLIRContext *context;
+  llvm::StringMap<mlir::OwningOpRef<mlir::ModuleOp>> modules;
+};
+} // namespace logitile

@@ -1,0 +1,163 @@
+// FillHoles.cpp - puts the scalar regions of a program into the holes of a skeleton. Cloning the skeleton is Instantiate.cpp.
+#include "compiler/Transforms/Specialise.h"
+#include "mlir/IR/IRMapping.h"
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+/// Copies a region of the plan into one on tiles: what it reads becomes block arguments.
+class RegionFiller {
+public:
+  RegionFiller(const LaunchShape &shape, Region &to, Location loc) : shape(shape), block(to.emplaceBlock()), loc(loc) {}
+
+  void addState(Block &from, ArrayRef<Type> types) {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      BlockArgument argument = block.addArgument(type, i < from.getNumArguments() ? from.getArgument(i).getLoc() : loc);
+      if (i < from.getNumArguments())
+        mapping.map(from.getArgument(i), argument);
+    }
+  }
+  void addLogits() {
+    for (StringRef pair : shape.projections)
+      logits.push_back(block.addArgument(Float32Type::get(loc.getContext()), loc)), (void)pair;
+  }
+  void addInputs() {
+    for (const InputRef &ref : shape.inputs)
+      inputs.push_back(block.addArgument(ref.type, loc));
+  }
+  /// Clones the ops of 'from' up to its end; adjoints are left out.
+  void cloneBody(Block &from) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    for (Operation &op : from.getOperations()) {
+      if (isa<YieldOp, AdjointOp>(op))
+        continue;
+      if (Value read = argumentFor(op))
+        mapping.map(op.getResult(0), read);
+      else if (!isIndexOnly(op))
+        builder.clone(op, mapping);
+    }
+  }
+  void yield(ValueRange values) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    YieldOp::create(builder, loc, llvm::map_to_vector(values, [&](Value value) { return mapping.lookup(value); }));
+  }
+  void yieldValues(ArrayRef<Value> values) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    YieldOp::create(builder, loc, values);
+  }
+  Value lookup(Value value) const { return mapping.lookup(value); }
+  Value zero() {
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
+  }
+
+private:
+  Value argumentFor(Operation &op) {
+    if (auto pick = dyn_cast<PickOp>(op))
+      return argumentFor(getGatherRef(pick));
+    auto input = dyn_cast<InputOp>(op);
+    if (!input)
+      return {};
+    if (input.getKind() == InputKind::Logits)
+      return logits[llvm::find(shape.projections, input.getName()) - shape.projections.begin()];
+    return argumentFor(getInputRef(input));
+  }
+  Value argumentFor(const InputRef &ref) {
+    const auto *it = llvm::find(shape.inputs, ref);
+    return it == shape.inputs.end() ? Value() : inputs[it - shape.inputs.begin()];
+  }
+  /// An input that only feeds gathers is read by the kernel, not by the region.
+  static bool isIndexOnly(Operation &op) { return isa<InputOp>(op); }
+
+  const LaunchShape &shape;
+  Block &block;
+  Location loc;
+  IRMapping mapping;
+  SmallVector<Value> logits, inputs;
+};
+
+SmallVector<Type> typesOf(ArrayAttr types) {
+  return llvm::to_vector(llvm::map_range(types.getAsValueRange<TypeAttr>(), [](Type type) { return type; }));
+}
+
+void fillRegion(const LaunchShape &shape, Region &from, Region &to, Location loc, ArrayRef<Type> state, bool readsLogits) {
+  Block &body = from.front();
+  RegionFiller filler(shape, to, loc);
+  filler.addState(body, state);
+  if (readsLogits)
+    filler.addLogits();
+  filler.addInputs();
+  filler.cloneBody(body);
+  filler.yield(body.getTerminator()->getOperands());
+}
+
+SmallVector<Value> flatten(ArrayRef<SmallVector<Value>> groups) {
+  SmallVector<Value> flat;
+  for (const SmallVector<Value> &group : groups)
+    flat.append(group.begin(), group.end());
+  return flat;
+}
+
+SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
+                              Attribute limit) {
+  if (!shape.sweep)
+    return {};
+  SweepOp sweep = shape.sweep;
+  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], flatten(inputs.drop_front()), column, cast<IntegerAttr>(limit).getInt());
+  SmallVector<Type> state = typesOf(sweep.getStateTypes()), two = state;
+  two.append(state);
+  IRMapping none;
+  sweep.getInit().cloneInto(&update.getInit(), none);
+  fillRegion(shape, sweep.getBound(), update.getBound(), sweep.getLoc(), {}, true);
+  fillRegion(shape, sweep.getUpdate(), update.getUpdate(), sweep.getLoc(), state, true);
+  // The merge of tiles sees the same operands as the update, so logits too, though it cannot use them.
+  fillRegion(shape, sweep.getMerge(), update.getMerge(), sweep.getLoc(), two, true);
+  return update.getResults();
+}
+
+SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
+                                TypeRange types) {
+  auto map = MapOp::create(builder, loc, types, flatten(inputs), column);
+  GradientOp gradient = shape.gradient;
+  RegionFiller filler(shape, map.getBody(), gradient.getLoc());
+  filler.addLogits();
+  filler.addInputs();
+  filler.cloneBody(gradient.getBody().front());
+  SmallVector<Value> results;
+  for (ArrayRef<AdjointOp> adjoints : {ArrayRef(shape.gradients), ArrayRef(shape.vocabGradients), ArrayRef(shape.denseGradients)})
+    for (AdjointOp adjoint : adjoints)
+      results.push_back(adjoint.getDense() ? filler.lookup(adjoint.getDense()) : filler.zero());
+  filler.yieldValues(results);
+  return map.getResults();
+}
+} // namespace
+
+SmallVector<Value> logitile::fillInitRows(OpBuilder &builder, Location loc, const LaunchShape &shape, TypeRange types) {
+  if (!shape.sweep)
+    return {};
+  auto rows = InitRowsOp::create(builder, loc, types);
+  IRMapping none;
+  SweepOp(shape.sweep).getInit().cloneInto(&rows.getInit(), none);
+  return rows.getRows();
+}
+
+SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const LaunchShape &shape, StringRef hole, ArrayRef<SmallVector<Value>> inputs,
+                                      Value column, Attribute limit, TypeRange types) {
+  if (hole == "update")
+    return fillUpdate(builder, loc, shape, inputs, column, limit);
+  if (types.empty()) // nothing to merge, to finish or to differentiate
+    return {};
+  if (hole == "gradient")
+    return fillGradient(builder, loc, shape, inputs, column, types);
+  auto map = MapOp::create(builder, loc, types, flatten(inputs), Value());
+  if (hole == "merge") {
+    SweepOp sweep = shape.sweep;
+    SmallVector<Type> two = typesOf(sweep.getStateTypes());
+    two.append(SmallVector<Type>(two));
+    fillRegion(shape, sweep.getMerge(), map.getBody(), sweep.getLoc(), two, false);
+  } else {
+    FinishOp finish = shape.finish;
+    fillRegion(shape, finish.getBody(), map.getBody(), finish.getLoc(), shape.sweep ? typesOf(SweepOp(shape.sweep).getStateTypes()) : SmallVector<Type>(), false);
+  }
+  return map.getResults();
+}

@@ -1,0 +1,331 @@
+// Instantiate.cpp - clones a skeleton with a mapping from one bundled value to the values that it stands for.
+#include "compiler/Transforms/Specialise.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+class Expander {
+public:
+  Expander(const LaunchShape &shape, Bindings &bindings) : shape(shape), bindings(bindings), launch(shape.launch) {}
+
+  FailureOr<KernelOp> run(TemplateOp source, OpBuilder &builder) {
+    auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr());
+    Block &body = kernel.getBody().emplaceBlock();
+    OpBuilder inside = OpBuilder::atBlockEnd(&body);
+    if (failed(bindArguments(source, body, inside)))
+      return kernel.erase(), failure();
+    kernel.setRolesAttr(inside.getStrArrayAttr(llvm::map_to_vector(roles, [](const std::string &role) { return StringRef(role); })));
+    if (failed(cloneOps(source.getBody().front(), inside)))
+      return kernel.erase(), failure();
+    return kernel;
+  }
+
+private:
+  // ---- arguments ------------------------------------------------------------------------------------------------
+
+  LogicalResult bindArguments(TemplateOp source, Block &body, OpBuilder &builder) {
+    for (auto [argument, role] : llvm::zip_equal(source.getBody().getArguments(), source.getRoles().getAsValueRange<StringAttr>())) {
+      Location loc = place(argument.getLoc());
+      if (auto bundle = dyn_cast<BundleType>(argument.getType())) {
+        if (failed(bindBundle(argument, bundle, body, loc)))
+          return failure();
+        continue;
+      }
+      if (auto formal = dyn_cast<ViewType>(argument.getType())) {
+        if (failed(bindView(argument, role, cast<ViewType>(bindings.bind(formal)), body, loc)))
+          return failure();
+        continue;
+      }
+      bindScalar(argument, role, body, builder, loc);
+    }
+    return success();
+  }
+  LogicalResult bindBundle(BlockArgument argument, BundleType bundle, Block &body, Location loc) {
+    SmallVector<Type> types;
+    if (failed(shape.expand(bundle, types)))
+      return failure();
+    for (auto [name, type] : llvm::zip_equal(shape.buffersOf(bundle.getKind()), types)) {
+      bundleNames[argument].push_back(name);
+      values[argument].push_back(addArgument(body, name, type, loc));
+    }
+    values.try_emplace(argument);
+    return success();
+  }
+  /// The buffer brings the layout; its extents and element type must be those that the template states.
+  LogicalResult bindView(BlockArgument argument, StringRef role, ViewType formal, Block &body, Location loc) {
+    std::string name = role == "map" ? "map" : "";
+    if (auto given = dyn_cast_or_null<StringAttr>(launch.viewsOrEmpty().get(role)))
+      name = given.str();
+    if (name.empty())
+      return launch.emitOpError() << "gives no buffer for '" << role << "' of template @" << launch.getSource();
+    FailureOr<ViewType> view = shape.viewOf(name);
+    if (failed(view))
+      return failure();
+    if (view->getDims() != formal.getDims() || view->getElement() != formal.getElement())
+      return launch.emitOpError() << "gives '" << role << "' the buffer '" << name << "' of " << *view << ", expected " << formal;
+    values[argument] = {addArgument(body, name, *view, loc)};
+    return success();
+  }
+  void bindScalar(BlockArgument argument, StringRef role, Block &body, OpBuilder &builder, Location loc) {
+    auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
+    bool inLoop = bool(launch->getParentOfType<LoopOp>()) && enclosing(Axis::Slabs);
+    std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs();
+    if (role == "again" && launch.getAgain() == Again::Never)
+      return constant(builder.getBoolAttr(false));
+    if (role == "again" && launch.getAgain() == Again::Always)
+      return constant(builder.getBoolAttr(true));
+    if (role == "slab_first" && (slabs || !inLoop))
+      return constant(builder.getIndexAttr(slabs ? (*slabs)[0] : 0));
+    if (role == "slab_behind" && (slabs || !inLoop))
+      return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programVocab(), shape.slab())));
+    values[argument] = {addArgument(body, role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str(), argument.getType(), loc)};
+  }
+  bool enclosing(Axis axis) {
+    for (auto loop = launch->getParentOfType<LoopOp>(); loop; loop = loop->getParentOfType<LoopOp>())
+      if (loop.getAxis() == axis)
+        return true;
+    return false;
+  }
+  /// One argument per buffer, however often the template's bundles name it.
+  Value addArgument(Block &body, StringRef role, Type type, Location loc) {
+    for (auto [argument, known] : llvm::zip_equal(body.getArguments(), roles))
+      if (known == role)
+        return argument;
+    roles.push_back(role.str());
+    return body.addArgument(type, NameLoc::get(StringAttr::get(loc.getContext(), identifier(role)), loc));
+  }
+  static std::string identifier(StringRef role) {
+    std::string text = role.str();
+    for (char &c : text)
+      if (!llvm::isAlnum(c))
+        c = '_';
+    return text;
+  }
+
+  // ---- ops --------------------------------------------------------------------------------------------------------
+
+  LogicalResult cloneOps(Block &from, OpBuilder &builder) {
+    for (Operation &op : from)
+      if (failed(cloneOp(op, builder)))
+        return failure();
+    return success();
+  }
+  /// Where the skeleton was written, under its SSA name, and which launch asked for it.
+  Location place(Location loc) {
+    Location both = CallSiteLoc::get(loc, launch.getLoc());
+    StringRef name = TemplateLibrary::nameAt(loc);
+    return name.empty() ? both : NameLoc::get(StringAttr::get(loc.getContext(), name), both);
+  }
+  FailureOr<SmallVector<Type>> plainTypes(TypeRange types) {
+    SmallVector<Type> plain;
+    for (Type type : types) {
+      Type bound = bindings.bind(type);
+      if (auto bundle = dyn_cast<BundleType>(bound)) {
+        if (failed(shape.expand(bundle, plain)))
+          return failure();
+      } else {
+        plain.push_back(bound);
+      }
+    }
+    return plain;
+  }
+  SmallVector<Value> plainValues(ValueRange bundled) {
+    SmallVector<Value> plain;
+    for (Value value : bundled)
+      llvm::append_range(plain, values.at(value));
+    return plain;
+  }
+  Value plainValue(Value value) { return value ? values.at(value).front() : Value(); }
+
+  LogicalResult cloneOp(Operation &op, OpBuilder &builder) {
+    Location loc = place(op.getLoc());
+    return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+        .Case<ParamOp>([&](ParamOp param) {
+          values[param] = {arith::ConstantIndexOp::create(builder, loc, cast<IntegerAttr>(bindings.bind(param.getDim())).getInt())};
+          return success();
+        })
+        .Case<ProjectOp>([&](ProjectOp project) { return cloneProject(project, loc, builder); })
+        .Case<LoadOp>([&](LoadOp load) { return cloneLoad(load, loc, builder); })
+        .Case<StoreOp>([&](StoreOp store) { return cloneStore(store, loc, builder); })
+        .Case<TermsOp>([&](TermsOp terms) { return cloneTerms(terms, loc, builder); })
+        .Case<SumTokensOp>([&](SumTokensOp sum) { return cloneSumTokens(sum, loc, builder); })
+        .Case<ContractTermsOp>([&](ContractTermsOp terms) {
+          SmallVector<Value> views = plainValues(terms.getTerms());
+          Value result = plainValue(terms.getTile());
+          if (!views.empty())
+            result = ContractTermsOp::create(builder, loc, result, views, plainValue(terms.getRhs()), plainValue(terms.getRow()),
+                                             plainValue(terms.getColumn()), plainValue(terms.getCount()), terms.getTransposed());
+          values[terms] = {result};
+          return success();
+        })
+        .Case<InitRowsOp, ApplyOp>([&](auto hole) { return cloneHole(hole, loc, builder); })
+        .Default([&](Operation *) { return cloneGeneric(op, loc, builder); });
+  }
+
+  LogicalResult cloneProject(ProjectOp project, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(project->getResultTypes());
+    if (failed(types))
+      return failure();
+    SmallVector<Value> &tiles = values[project];
+    Attribute depth = bindings.bind(project.getDepth());
+    for (auto [hidden, weight, type] : llvm::zip_equal(values.at(project.getHidden()), values.at(project.getWeight()), *types))
+      tiles.push_back(ProjectOp::create(builder, loc, type, hidden, weight, plainValue(project.getRow()), plainValue(project.getColumn()), depth));
+    return success();
+  }
+
+  LogicalResult cloneLoad(LoadOp load, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(load->getResultTypes());
+    if (failed(types))
+      return failure();
+    SmallVector<Value> at = plainValues(load.getAt()), tiles;
+    Value map = plainValue(load.getMap());
+    auto bundle = dyn_cast<BundleType>(load.getView().getType());
+    if (bundle && bundle.getKind() == BundleKind::InputViews) {
+      for (auto [ref, type] : llvm::zip_equal(shape.inputs, *types))
+        tiles.push_back(loadInput(load, ref, cast<TileType>(type), at, map, loc, builder));
+    } else {
+      for (auto [view, type] : llvm::zip_equal(values.at(load.getView()), *types))
+        tiles.push_back(LoadOp::create(builder, loc, type, view, at, map));
+    }
+    values[load] = tiles;
+    return success();
+  }
+  Value argumentOf(LoadOp load, StringRef buffer) {
+    const auto &names = bundleNames.at(load.getView());
+    return values.at(load.getView())[llvm::find(names, buffer) - names.begin()];
+  }
+  /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
+  Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Value map, Location loc, OpBuilder &builder) {
+    Value view = argumentOf(load, buffers::input(ref.kind, ref.name, ref.index));
+    Value row = at[0], column = at[1];
+    if (ref.isGathered()) {
+      Value indexView = argumentOf(load, buffers::input(ref.byKind, ref.byName, ref.byIndex));
+      auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
+      Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
+      bool perToken = ref.kind == InputKind::Dense;
+      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), perToken ? map : Value());
+    }
+    if (ref.kind == InputKind::Dense)
+      return LoadOp::create(builder, loc, type, view, ValueRange{row, column}, map);
+    if (ref.kind == InputKind::Vocab)
+      return LoadOp::create(builder, loc, type, view, column, Value());
+    if (ref.kind == InputKind::Scalar)
+      return LoadOp::create(builder, loc, type, view, ValueRange{arith::ConstantIndexOp::create(builder, loc, 0)}, Value());
+    return LoadOp::create(builder, loc, type, view, row, Value());
+  }
+
+  LogicalResult cloneStore(StoreOp store, Location loc, OpBuilder &builder) {
+    SmallVector<Value> at = plainValues(store.getAt());
+    const SmallVector<Value> &tiles = values.at(store.getValue()), &views = values.at(store.getView());
+    if (views.empty()) // an empty bundle of memory: nothing is kept
+      return success();
+    if (tiles.size() != views.size())
+      return launch.emitOpError() << "stores " << tiles.size() << " tiles to " << views.size() << " buffers in template @" << launch.getSource();
+    for (auto [tile, view] : llvm::zip_equal(tiles, views))
+      StoreOp::create(builder, loc, tile, view, at, plainValue(store.getMap()));
+    return success();
+  }
+
+  LogicalResult cloneTerms(TermsOp terms, Location loc, OpBuilder &builder) {
+    SmallVector<Value> views = plainValues(terms.getTerms());
+    const SmallVector<Value> &tiles = values.at(terms.getTile());
+    // A single tile takes all terms; a bundle of gradients has its own for each.
+    SmallVector<unsigned> counts{static_cast<unsigned>(views.size())};
+    if (isa<BundleType>(terms.getTile().getType()))
+      counts = shape.termCounts(terms.getAction() == TermAction::Take ? BundleKind::TakenViews : BundleKind::TermViews);
+    SmallVector<Value> results;
+    ValueRange rest = views;
+    for (auto [tile, count] : llvm::zip_equal(tiles, counts)) {
+      Value result = tile;
+      if (count > 0)
+        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()), plainValue(terms.getColumn()),
+                                 plainValue(terms.getCount()));
+      rest = rest.drop_front(count);
+      results.push_back(result);
+    }
+    values[terms] = results;
+    return success();
+  }
+
+  LogicalResult cloneSumTokens(SumTokensOp sum, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(sum->getResultTypes());
+    if (failed(types))
+      return failure();
+    SmallVector<Value> &tiles = values[sum];
+    for (auto [tile, type] : llvm::zip_equal(values.at(sum.getTile()), *types))
+      tiles.push_back(SumTokensOp::create(builder, loc, type, tile, plainValue(sum.getRow()), plainValue(sum.getCount())));
+    return success();
+  }
+
+  template <typename HoleOp>
+  LogicalResult cloneHole(HoleOp hole, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(hole->getResultTypes());
+    if (failed(types))
+      return failure();
+    SmallVector<Value> results;
+    if constexpr (std::is_same_v<HoleOp, ApplyOp>) {
+      SmallVector<SmallVector<Value>> inputs;
+      for (Value input : hole.getInputs())
+        inputs.push_back(values.at(input));
+      Attribute limit = hole.getLimit() ? bindings.bind(*hole.getLimit()) : Attribute();
+      results = fillHole(builder, loc, shape, hole.getHole(), inputs, plainValue(hole.getColumn()), limit, *types);
+    } else {
+      results = fillInitRows(builder, loc, shape, *types);
+    }
+    return bindResults(*hole, results);
+  }
+
+  /// Anything else (scf, arith on index, contract) keeps its shape with operands, results and block arguments flattened.
+  LogicalResult cloneGeneric(Operation &op, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(op.getResultTypes());
+    if (failed(types))
+      return failure();
+    OperationState state(loc, op.getName(), plainValues(op.getOperands()), *types, op.getDiscardableAttrDictionary().getValue());
+    if (Attribute properties = op.getPropertiesAsAttribute())
+      state.propertiesAttr = bindings.bind(properties);
+    for (unsigned i = 0; i < op.getNumRegions(); ++i)
+      state.addRegion();
+    Operation *copy = builder.create(state);
+    for (auto [from, to] : llvm::zip_equal(op.getRegions(), copy->getRegions()))
+      for (Block &block : from)
+        if (failed(cloneBlock(block, to.emplaceBlock())))
+          return failure();
+    return bindResults(op, copy->getResults());
+  }
+  LogicalResult cloneBlock(Block &from, Block &to) {
+    for (BlockArgument argument : from.getArguments()) {
+      FailureOr<SmallVector<Type>> types = plainTypes(argument.getType());
+      if (failed(types))
+        return failure();
+      SmallVector<Value> &plain = values[argument];
+      for (Type type : *types)
+        plain.push_back(to.addArgument(type, place(argument.getLoc())));
+    }
+    OpBuilder builder = OpBuilder::atBlockEnd(&to);
+    return cloneOps(from, builder);
+  }
+  /// Splits a flat list of results over the bundled results of 'op'.
+  LogicalResult bindResults(Operation &op, ValueRange flat) {
+    for (Value result : op.getResults()) {
+      FailureOr<SmallVector<Type>> types = plainTypes(result.getType());
+      if (failed(types))
+        return failure();
+      values[result] = llvm::to_vector(flat.take_front(types->size()));
+      flat = flat.drop_front(types->size());
+    }
+    return success();
+  }
+
+  const LaunchShape &shape;
+  Bindings &bindings;
+  LaunchOp launch;
+  DenseMap<Value, SmallVector<Value>> values;
+  DenseMap<Value, SmallVector<std::string>> bundleNames;
+  SmallVector<std::string> roles;
+};
+} // namespace
+
+FailureOr<KernelOp> logitile::instantiate(TemplateOp source, const LaunchShape &shape, Bindings &bindings, OpBuilder &builder) {
+  return Expander(shape, bindings).run(source, builder);
+}

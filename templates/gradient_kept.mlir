@@ -1,0 +1,42 @@
+// Turns kept logits into their gradients where they lie. Sums that only per-token gradients read are made on the way:
+// they are the row state of a late sweep. Single entries are added, or taken out where the gradient is rounded.
+logitile.template @gradient_kept<TM, TN, SLAB, V, acc>(
+    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
+    %map: !logitile.view<? x i32> from "map", %kept: !logitile.logit_views, %inputViews: !logitile.input_views,
+    %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
+    %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
+  %tm = logitile.param TM
+  %tn = logitile.param TN
+  %slabColumns = logitile.param SLAB
+  %v = logitile.param V
+  %zero = arith.constant 0 : index
+  scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokenCount, %slabBehind) step (%tm, 1) {
+    %block = arith.divui %row, %tm : index
+    %first = arith.muli %slab, %slabColumns : index
+    %behind = arith.addi %first, %slabColumns : index
+    %end = arith.minui %behind, %v : index
+    %start = logitile.init_rows : !logitile.rows<TM>
+    %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
+      %z = logitile.load %kept at [%row, %column] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
+      %in = logitile.load %inputViews at [%row, %column] through %map
+          : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x TN>
+      %next = logitile.apply @update(%rows, %z, %in) at %column below V
+          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in) at %column below V
+          : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+         -> (!logitile.grads<TM x TN x acc>, !logitile.vocab_grads<TM x TN x acc>, !logitile.dense_grads<TM x TN x acc>)
+      %exact = logitile.terms add %g, [%added] at [%row, %column] below %tokenCount
+          : !logitile.grads<TM x TN x acc>, [!logitile.term_views]
+      %rest = logitile.terms take %exact, [%taken] at [%row, %column] below %tokenCount
+          : !logitile.grads<TM x TN x acc>, [!logitile.taken_views]
+      logitile.store %rest to %grads at [%row, %column] : !logitile.grads<TM x TN x acc> to !logitile.grad_views
+      logitile.store %ofDense to %denseGrads at [%row, %column] through %map
+          : !logitile.dense_grads<TM x TN x acc> to !logitile.dense_grad_views, !logitile.view<? x i32>
+      %sums = logitile.sum_tokens %ofVocab at %row below %tokenCount
+          : !logitile.vocab_grads<TM x TN x acc> -> !logitile.vocab_grads<1 x TN x acc>
+      logitile.store %sums to %vocabGrads at [%block, %column] : !logitile.vocab_grads<1 x TN x acc> to !logitile.vocab_grad_views
+      scf.yield %next : !logitile.rows<TM>
+    }
+    logitile.store %state to %partial at [%slab, %row] : !logitile.rows<TM> to !logitile.row_views
+  }
+}

@@ -1,0 +1,30 @@
+// A sweep that makes its own logits. The vocabulary is cut into slabs so that tasks exist on both axes; the row state of
+// each slab is left in memory for @finish. Logits are kept where the schedule keeps them: else %kept is empty and the
+// store vanishes.
+logitile.template @project_sweep<TM, TN, TK, SLAB, V, acc>(
+    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
+    %map: !logitile.view<? x i32> from "map", %hiddens: !logitile.hiddens, %weights: !logitile.weights,
+    %inputViews: !logitile.input_views, %kept: !logitile.logit_views, %partial: !logitile.row_views) {
+  %tm = logitile.param TM
+  %tn = logitile.param TN
+  %slabColumns = logitile.param SLAB
+  %v = logitile.param V
+  %zero = arith.constant 0 : index
+  scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokenCount, %slabBehind) step (%tm, 1) {
+    %first = arith.muli %slab, %slabColumns : index
+    %behind = arith.addi %first, %slabColumns : index
+    %end = arith.minui %behind, %v : index
+    %start = logitile.init_rows : !logitile.rows<TM>
+    %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
+      %z = logitile.project %hiddens, %weights at [%row, %column] by TK
+          : !logitile.hiddens, !logitile.weights -> !logitile.logits<TM x TN x acc>
+      logitile.store %z to %kept at [%row, %column] : !logitile.logits<TM x TN x acc> to !logitile.logit_views
+      %in = logitile.load %inputViews at [%row, %column] through %map
+          : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x TN>
+      %next = logitile.apply @update(%rows, %z, %in) at %column below V
+          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      scf.yield %next : !logitile.rows<TM>
+    }
+    logitile.store %state to %partial at [%slab, %row] : !logitile.rows<TM> to !logitile.row_views
+  }
+}
