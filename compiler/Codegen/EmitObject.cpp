@@ -48,7 +48,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(passes, "function(sroa,early-cse,instcombine,simplifycfg)"));
+  llvm::cantFail(builder.parsePassPipeline(passes, "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"));
   passes.run(module, modules);
 }
 

@@ -92,9 +92,9 @@ static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile
     return op.emitOpError() << "may overwrite a tile that a later op reads; store last";
   Tile to{k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1])), view.stride1, true, rows, columns};
   k.forGroups(to, [&](Int lane) {
-    Value inside = view.isPaired() ? e.lanesBelow(lane, rows, e.width) : Value();
+    Value inside = view.isPaired() ? e.lanesBelow(lane, rows, e.lanes) : Value();
     e.loop(columns, [&](Int line) {
-      Value value = e.load(k.placeOf(tile, line, lane), e.width);
+      Value value = e.load(k.placeOf(tile, line, lane), e.lanes);
       if (inside)
         value = arith::SelectOp::create(e, inside, value, e.number(value.getType(), 0));
       e.store(value, k.placeOf(to, line, lane));

@@ -113,7 +113,7 @@ bool RegionInputs::isWhole() const {
 /// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
 static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
   bool isPaired = tile.inWindow && Emitter::bytesOf(tile.base.element) == 2;
-  return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.width) : Value();
+  return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.lanes) : Value();
 }
 
 LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
@@ -127,7 +127,7 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
     if (type.getExtent(0) == 1)
       return op.emitOpError() << "makes " << type << "; results of a map have one row for each token";
     Int columns = type.getExtent(1) == 1 ? e.integer(1) : inputs.columns();
-    homes.push_back(k.chooseHome(result, inputs.rows(), columns, inputs.isWhole()));
+    homes.push_back(k.chooseHome(result, inputs.rows(), columns, inputs.isWhole(), /*mayRound=*/true));
   }
   Region &body = op.getBody();
   ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
@@ -135,13 +135,13 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
 
   k.forGroups(homes[0], [&](Int lane) {
-    Widener group(e, e.width);
-    inputs.mapUniform(group, arguments, lane, e.width);
+    Widener group(e, e.lanes);
+    inputs.mapUniform(group, arguments, lane, e.lanes);
     group.emitReady(body);
     SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
     e.loop(hasLines ? inputs.columns() : e.integer(1), [&](Int line) {
       Widener element = group;
-      inputs.mapLine(element, arguments, line, lane, e.width);
+      inputs.mapLine(element, arguments, line, lane, e.lanes);
       element.setColumn(body, column + line);
       Emitter::Values values = llvm::map_to_vector(yielded, [&](Value value) { return element.get(value); });
       for (auto [value, home, mask] : llvm::zip_equal(values, homes, inside))

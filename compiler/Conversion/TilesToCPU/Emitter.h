@@ -62,8 +62,8 @@ public:
   const CpuTierInfo &tier;
   const mlir::Type f32, i1, i32, i64;
   const mlir::Type pointerType;
-  /// Lanes that elementwise code works on at once: one packed panel.
-  const int64_t width;
+  /// Lanes of a vector register, and elements of one packed panel: a few vectors.
+  const int64_t lanes, width;
 
   /// An empty function at the end of the module; code goes into it from here on.
   mlir::func::FuncOp beginFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);

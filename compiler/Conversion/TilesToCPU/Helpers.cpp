@@ -30,8 +30,8 @@ static Value read(Emitter &e, Place place, Type to, int64_t lanes) {
 
 /// Whole groups of lanes by 'vector', what is left by 'scalar'.
 static void inGroups(Emitter &e, Int count, function_ref<void(Int)> vector, function_ref<void(Int)> scalar) {
-  Int whole = count / e.width * e.width;
-  e.loop(e.integer(0), whole, e.integer(e.width), vector);
+  Int whole = count / e.lanes * e.lanes;
+  e.loop(e.integer(0), whole, e.integer(e.lanes), vector);
   e.loop(whole, count, e.integer(1), scalar);
 }
 
@@ -41,7 +41,7 @@ func::FuncOp Helpers::copy(Type from, Type to) {
     Place source{args[0], from}, sink{args[2], to};
     Int step = e.integer(args[1]), sinkStep = e.integer(args[3]), count = e.integer(args[4]);
     auto one = [&](Int i) { e.storeBits(read(e, e.at(source, i * step), to, 0), e.at(sink, i * sinkStep)); };
-    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.width), e.at(sink, i)); };
+    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.lanes), e.at(sink, i)); };
     e.when(e.both(isEqual(step, 1), isEqual(sinkStep, 1)), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
   });
 }
@@ -52,7 +52,7 @@ func::FuncOp Helpers::clear(Type to) {
     Int step = e.integer(args[1]), count = e.integer(args[2]);
     auto clear = [&](Int i, int64_t lanes) { e.store(e.number(Emitter::widen(e.valueType(to), lanes), 0), e.at(sink, i)); };
     auto one = [&](Int i) { clear(i * step, 0); };
-    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { clear(i, e.width); }, one); }, [&] { e.loop(count, one); });
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { clear(i, e.lanes); }, one); }, [&] { e.loop(count, one); });
   });
 }
 
@@ -63,7 +63,7 @@ func::FuncOp Helpers::packRow(Type from, Type to) {
     Int step = e.integer(args[1]), panelStride = e.integer(args[3]), count = e.integer(args[4]);
     auto placeOf = [&](Int i) { return e.at(sink, i / e.width * panelStride + i % e.width); };
     auto one = [&](Int i) { e.storeBits(read(e, e.at(source, i * step), to, 0), placeOf(i)); };
-    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.width), e.at(sink, i / e.width * panelStride)); };
+    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.lanes), placeOf(i)); };
     e.when(isEqual(step, 1), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
     Value zero = e.number(e.valueType(to), 0);
     e.loop(count, divideUp(count, e.width) * e.width, e.integer(1), [&](Int i) { e.store(zero, placeOf(i)); });
@@ -73,8 +73,8 @@ func::FuncOp Helpers::packRow(Type from, Type to) {
 /// a0 b0 a1 b1 ... of two vectors.
 static Value interleave(Emitter &e, Value a, Value b) {
   SmallVector<int64_t> lanes;
-  for (int64_t i = 0; i < e.width; ++i)
-    lanes.append({i, e.width + i});
+  for (int64_t i = 0; i < e.lanes; ++i)
+    lanes.append({i, e.lanes + i});
   return vector::ShuffleOp::create(e, a, b, lanes);
 }
 
@@ -97,8 +97,7 @@ func::FuncOp Helpers::packRowPair(Type from, Type to) {
       e.storeBits(readSecond(i * step, 0), e.at(place, e.integer(1)));
     };
     auto group = [&](Int i) {
-      Value pair = interleave(e, read(e, e.at(first, i), to, e.width), readSecond(i, e.width));
-      e.storeBits(pair, e.at(sink, i / e.width * panelStride));
+      e.storeBits(interleave(e, read(e, e.at(first, i), to, e.lanes), readSecond(i, e.lanes)), placeOf(i));
     };
     e.when(isEqual(step, 1), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
     e.loop(count, divideUp(count, e.width) * e.width, e.integer(1), [&](Int i) {
@@ -121,6 +120,6 @@ func::FuncOp Helpers::addScaled(Type from) {
       e.store(arith::AddFOp::create(e, e.load(e.at(sum, to), lanes), scaled), e.at(sum, to));
     };
     auto one = [&](Int i) { add(i, i * step, 0); };
-    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { add(i, i, e.width); }, one); }, [&] { e.loop(count, one); });
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { add(i, i, e.lanes); }, one); }, [&] { e.loop(count, one); });
   });
 }

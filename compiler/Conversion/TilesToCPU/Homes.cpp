@@ -47,7 +47,7 @@ static bool loadsWindowBetween(KernelContext &k, Operation *op, StoreOp store) {
   return false;
 }
 
-std::optional<StoreOp> KernelContext::findWindow(OpResult result) {
+std::optional<StoreOp> KernelContext::findWindow(OpResult result, bool mayRound) {
   auto [store, isChanged] = findEnd(result);
   if (!store || store->getBlock() != result.getOwner()->getBlock() || store.getMap())
     return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<StoreOp> KernelContext::findWindow(OpResult result) {
     return std::nullopt;
   // Rounding is for the store: whoever else reads the tile wants it exact.
   bool isRounded = view.type.getElement() != cast<TileType>(result.getType()).getElement();
-  if (isRounded && (isChanged || !result.hasOneUse()))
+  if (isRounded && (!mayRound || isChanged || !result.hasOneUse()))
     return std::nullopt;
   if (readsWindowAfter(result.getOwner(), result) || loadsWindowBetween(*this, result.getOwner(), store))
     return std::nullopt;
@@ -78,8 +78,8 @@ static Value findLoopState(OpResult result) {
   return {};
 }
 
-Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWhole) {
-  if (std::optional<StoreOp> store = findWindow(result)) {
+Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWhole, bool mayRound) {
+  if (std::optional<StoreOp> store = findWindow(result, mayRound)) {
     storedInPlace.insert(*store);
     const View &view = this->view(store->getView());
     Place window = windowOf(view, scalar(store->getAt()[0]), scalar(store->getAt()[1]));

@@ -71,7 +71,7 @@ Tile KernelContext::allocateTile(TileType type, bool lanesAlongRows, Int rows, I
 
 void KernelContext::copyTile(const Tile &from, const Tile &to) {
   forGroups(from, [&](Int lane) {
-    e.loop(from.lines(), [&](Int line) { e.store(e.load(placeOf(from, line, lane), e.width), placeOf(to, line, lane)); });
+    e.loop(from.lines(), [&](Int line) { e.store(e.load(placeOf(from, line, lane), e.lanes), placeOf(to, line, lane)); });
   });
 }
 

@@ -63,13 +63,13 @@ public:
   Tile allocateTile(TileType type, bool lanesAlongRows, Int rows, Int columns, bool isWhole);
   void copyTile(const Tile &from, const Tile &to);
   /// Calls 'body' with the first lane of every group of lanes of a tile.
-  void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.width), body); }
+  void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.lanes), body); }
   Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
 
   // ---- where results go: Homes.cpp ----------------------------------------------------------------------------------
   /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is stored to, the state of
-  /// the loop that it is yielded to, or scratch.
-  Tile chooseHome(mlir::OpResult result, Int rows, Int columns, bool isWhole);
+  /// the loop that it is yielded to, or scratch. A window whose elements are rounded serves where the op `mayRound`.
+  Tile chooseHome(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
   /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it later.
   Tile takeOver(mlir::OpOperand &operand);
   /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
@@ -86,7 +86,7 @@ private:
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   Int bound(mlir::OpFoldResult bound);
   Tile adoptStart(mlir::OpOperand &start);
-  std::optional<StoreOp> findWindow(mlir::OpResult result);
+  std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
 
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; // i64 for an index, i1 for a condition
   llvm::DenseMap<mlir::Value, View> views;

@@ -48,7 +48,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
   if (failed(rows) || failed(sizes) || failed(columns))
     return failure();
 
-  Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false);
+  Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
   Contraction c(k, hidden.isPaired(), tile, *sizes);
   depth = std::min(depth, size);
   LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);

@@ -8,7 +8,7 @@ using namespace logitile::cpu;
 
 LogicalResult cpu::convertInitRows(KernelContext &k, InitRowsOp op) {
   Emitter &e = k.e;
-  Widener widener(e, e.width);
+  Widener widener(e, e.lanes);
   Emitter::Values values = widener.getYielded(op.getInit());
   for (auto [row, value] : llvm::zip_equal(op.getRows(), values)) {
     auto type = cast<TileType>(row.getType());
@@ -45,9 +45,9 @@ public:
     for (OpOperand &row : op.getRowsMutable())
       homes.push_back(k.takeOver(row));
     if (!sparse.empty())
-      distances = k.allocate(e.i32, e.width);
+      distances = k.allocate(e.i32, e.lanes);
     for (const SparseEntry &entry : sparse)
-      found.push_back(k.allocate(typeOf(entry.entry), e.width));
+      found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
     Tile extent = homes[0];
     extent.rows = inputs.rows();
     k.forGroups(extent, [&](Int lane) { emitGroup(lane); });
@@ -61,10 +61,10 @@ private:
   Value yielded(Region &region, unsigned entry) { return region.front().getTerminator()->getOperand(entry); }
 
   void emitGroup(Int lane) {
-    Widener group(e, e.width);
-    inputs.mapUniform(group, inputArguments(op.getBound(), 0), lane, e.width);
-    inputs.mapUniform(group, inputArguments(op.getUpdate(), stateSize), lane, e.width);
-    inputs.mapUniform(group, inputArguments(op.getMerge(), 2 * stateSize), lane, e.width);
+    Widener group(e, e.lanes);
+    inputs.mapUniform(group, inputArguments(op.getBound(), 0), lane, e.lanes);
+    inputs.mapUniform(group, inputArguments(op.getUpdate(), stateSize), lane, e.lanes);
+    inputs.mapUniform(group, inputArguments(op.getMerge(), 2 * stateSize), lane, e.lanes);
     Emitter::Values state = group.getYielded(op.getInit());
     boundMaxima(group, lane, state);
     updateState(group, lane, state);
@@ -79,7 +79,7 @@ private:
     Emitter::Values start(state.begin(), state.begin() + maxima);
     Emitter::Values best = e.loop(inputs.columns(), start, [&](Int line, ValueRange best) {
       Widener element = group;
-      inputs.mapLine(element, inputArguments(op.getBound(), 0), line, lane, e.width);
+      inputs.mapLine(element, inputArguments(op.getBound(), 0), line, lane, e.lanes);
       element.setColumn(op.getBound(), column + line);
       Emitter::Values candidates = element.getYielded(op.getBound()), next;
       for (auto [candidate, known] : llvm::zip_equal(candidates, best)) {
@@ -109,7 +109,7 @@ private:
       Widener element = group;
       for (auto [entry, value] : llvm::zip_equal(carried, current))
         element.map(op.getUpdate().getArgument(entry), value);
-      inputs.mapLine(element, inputArguments(op.getUpdate(), stateSize), line, lane, e.width);
+      inputs.mapLine(element, inputArguments(op.getUpdate(), stateSize), line, lane, e.lanes);
       element.setColumn(op.getUpdate(), column + line);
       return llvm::map_to_vector(carried, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
     });
@@ -120,16 +120,16 @@ private:
   /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some has.
   Value findEntry(Widener &group, Int lane, const SparseEntry &entry, Place found, Value start) {
     Value first = arith::TruncIOp::create(e, e.i32, column), count = arith::TruncIOp::create(e, e.i32, inputs.columns());
-    Value distance = arith::SubIOp::create(e, group.get(entry.index), e.spread(first, e.width));
-    Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(count, e.width));
+    Value distance = arith::SubIOp::create(e, group.get(entry.index), e.spread(first, e.lanes));
+    Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(count, e.lanes));
     auto visit = [&]() -> Emitter::Values {
       e.store(start, found);
       e.store(distance, distances);
-      e.loop(e.integer(e.width), [&](Int i) {
+      e.loop(e.integer(e.lanes), [&](Int i) {
         Int line = e.extend(e.load(e.at(distances, i)));
         e.when(isLess(line, inputs.columns()), [&] { e.store(entryAt(entry.entry, line, lane + i), e.at(found, i)); });
       });
-      return {e.load(found, e.width)};
+      return {e.load(found, e.lanes)};
     };
     return e.choose(e.isAnyLane(isHere), start.getType(), visit, [&] { return Emitter::Values{start}; })[0];
   }
@@ -146,7 +146,7 @@ private:
 
   void mergeState(Widener &group, Int lane, ValueRange state) {
     for (unsigned entry = 0; entry < stateSize; ++entry) {
-      group.map(op.getMerge().getArgument(entry), e.load(e.at(homes[entry].base, lane), e.width));
+      group.map(op.getMerge().getArgument(entry), e.load(e.at(homes[entry].base, lane), e.lanes));
       group.map(op.getMerge().getArgument(stateSize + entry), state[entry]);
     }
     for (auto [merged, home] : llvm::zip_equal(group.getYielded(op.getMerge()), homes))

@@ -28,7 +28,7 @@ LogicalResult cpu::convertSumRows(KernelContext &k, SumRowsOp op) {
 
 /// The sum of all lanes, halves first.
 static Value sumLanes(Emitter &e, Value total) {
-  for (int64_t lanes = e.width / 2; lanes >= 1; lanes /= 2) {
+  for (int64_t lanes = e.lanes / 2; lanes >= 1; lanes /= 2) {
     SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, lanes)), high = llvm::to_vector(llvm::seq<int64_t>(lanes, 2 * lanes));
     total = arith::AddFOp::create(e, vector::ShuffleOp::create(e, total, total, low), vector::ShuffleOp::create(e, total, total, high));
   }
@@ -42,11 +42,11 @@ LogicalResult cpu::convertSumTokens(KernelContext &k, SumTokensOp op) {
   if (!tile.lanesAlongRows || tile.source)
     return op.emitOpError() << "sums a tile whose lanes are not tokens";
   Tile sums = k.allocateTile(cast<TileType>(op.getResult().getType()), /*lanesAlongRows=*/false, e.integer(1), tile.columns, /*isWhole=*/false);
-  Value zero = e.number(Emitter::widen(e.f32, e.width), 0);
+  Value zero = e.number(Emitter::widen(e.f32, e.lanes), 0);
   e.loop(tile.columns, [&](Int line) {
-    Value total = e.loop(divideUp(tile.rows, e.width), zero, [&](Int group, ValueRange sum) {
-      Value value = e.load(k.placeOf(tile, line, group * e.width), e.width);
-      Value kept = arith::SelectOp::create(e, e.lanesBelow(group * e.width, tile.rows, e.width), value, zero);
+    Value total = e.loop(divideUp(tile.rows, e.lanes), zero, [&](Int group, ValueRange sum) {
+      Value value = e.load(k.placeOf(tile, line, group * e.lanes), e.lanes);
+      Value kept = arith::SelectOp::create(e, e.lanesBelow(group * e.lanes, tile.rows, e.lanes), value, zero);
       return Emitter::Values{arith::AddFOp::create(e, sum[0], kept)};
     })[0];
     e.store(sumLanes(e, total), e.at(sums.base, line));

@@ -32,10 +32,10 @@ void forHits(KernelContext &k, const Term &term, Int count, Int first, Int exten
     Value distance = distanceOf(token, 0);
     e.when(isInside(distance, 0), [&] { body(token, e.extend(distance)); });
   };
-  Int whole = count / e.width * e.width;
-  e.loop(e.integer(0), whole, e.integer(e.width), [&](Int group) {
-    Value isHit = e.isAnyLane(isInside(distanceOf(group, e.width), e.width));
-    e.when(isHit, [&] { e.loop(group, group + e.width, e.integer(1), visit); });
+  Int whole = count / e.lanes * e.lanes;
+  e.loop(e.integer(0), whole, e.integer(e.lanes), [&](Int group) {
+    Value isHit = e.isAnyLane(isInside(distanceOf(group, e.lanes), e.lanes));
+    e.when(isHit, [&] { e.loop(group, group + e.lanes, e.integer(1), visit); });
   });
   e.loop(whole, count, e.integer(1), visit);
 }
