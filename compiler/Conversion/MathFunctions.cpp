@@ -66,9 +66,8 @@ Value MathFunctions::exp(Value value) {
   Reduced reduced = reduceByLog2(x);
   Lanes r(b, reduced.rest);
   Lanes q = polynomial(r, {0.4999999403953552, 0.16666509211063385, 0.04166852682828903, 0.008370134979486465, 0.0013811662793159485}, hasFma);
-  Lanes sum = polynomial(r, {1.0, 1.0}, hasFma);
-  Lanes p = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, sum)) : r * r * q + sum;
-  return timesPowerOf2(p, reduced.power);
+  Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
+  return timesPowerOf2(small + 1.0, reduced.power);
 }
 
 /// 2^r = 1 + r P(r): 2.2e-9.
@@ -89,9 +88,9 @@ Value MathFunctions::expm1(Value value) {
   Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
   Lanes u(b, powerOf2(Lanes(b, reduced.power) - 1));
   Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
-  // Where nothing was subtracted, the sum with 0 would lose the sign of -0 and the last bits of tiny results.
+  // Where n is 0, u - 1/2 is as well: the small part is all, and products with 0 must not change its sign.
   Lanes isSmall = x.magnitude() < 0.3;
-  return small.where(isSmall, half * 2.0);
+  return small.where(isSmall, half * 2.0).withSignOf(x);
 }
 
 /// y / (y + 2) with y = expm1(2 |x|).
