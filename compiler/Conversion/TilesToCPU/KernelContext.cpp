@@ -15,6 +15,7 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   int64_t next = 0;
   auto word = [&] { return e.integer(e.loadBits(e.at(words, e.integer(next++)), 0)); };
   for (BlockArgument argument : kernel.getBody().getArguments()) {
+    e.setLoc(argument.getLoc()); // values are printed under its name
     if (argument.getType().isIndex()) {
       scalars[argument] = word();
       continue;
@@ -89,9 +90,12 @@ LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
   SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
   for (int64_t axis = variables.size() - 1; axis >= 0; --axis) {
     Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
-    Int step = bound(forall.getMixedStep()[axis]), count = divideUp(upper - lower, step);
-    Int index = axis == 0 ? task : task % count;
-    task = axis == 0 ? task : task / count;
+    Int step = bound(forall.getMixedStep()[axis]), index = task;
+    if (axis > 0) {
+      Int count = divideUp(upper - lower, step);
+      index = task % count;
+      task = task / count;
+    }
     setScalar(variables[axis], lower + index * step);
   }
   return convertBlock(*forall.getBody());

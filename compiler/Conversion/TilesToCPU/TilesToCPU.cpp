@@ -3,6 +3,8 @@
 #include "compiler/Conversion/Tier.h"
 #include "compiler/Conversion/TilesToCPU/KernelContext.h"
 #include "compiler/Passes.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 using namespace mlir;
 
 namespace logitile {
@@ -12,13 +14,24 @@ namespace logitile {
 namespace {
 using namespace cpu;
 
+/// Strides and counts that turned out to be of no use.
+void eraseDeadOps(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, Helpers &helpers) {
   e.setLoc(kernel.getLoc());
   func::FuncOp function = e.beginFunction(kernel.getSymName(), {e.pointerType, e.i64, e.pointerType});
+  for (auto [argument, name] : llvm::zip_equal(function.getArguments(), ArrayRef<StringRef>{"arguments", "task", "scratch"}))
+    argument.setLoc(NameLoc::get(e.getStringAttr(name), kernel.getLoc()));
   KernelContext context(kernel, e, helpers);
   if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
   e.endFunction();
+  eraseDeadOps(function);
   function->setAttr("logitile.scratch_bytes", e.getI64IntegerAttr(context.scratchBytes()));
   return success();
 }

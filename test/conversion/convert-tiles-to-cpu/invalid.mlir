@@ -1,0 +1,145 @@
+// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 --split-input-file --verify-diagnostics
+// What kernels may not ask of this target.
+
+logitile.kernel @narrow_tokens(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %out: !logitile.view<?xf32> from "out") {
+  scf.forall (%row) = (0) to (%n) step (24) {
+    // expected-error @+1 {{has tiles of tokens that start at multiples of 24; this target needs multiples of 32}}
+    %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<24x1xf32>
+    logitile.store %tile to %out at [%row] : !logitile.tile<24x1xf32> to !logitile.view<?xf32>
+  }
+}
+
+// -----
+
+logitile.kernel @no_tokens(%x: !logitile.view<?xf32> from "x", %out: !logitile.view<?xf32> from "out") {
+  scf.forall (%row) = (0) to (64) step (32) {
+    // expected-error @+1 {{has a tile that ends with the tokens of the launch, but the kernel has no argument from "tokens"}}
+    %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<32x1xf32>
+    logitile.store %tile to %out at [%row] : !logitile.tile<32x1xf32> to !logitile.view<?xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 is '!logitile.view<8xf64>'; CPU kernels take elements of f32, bf16, f16, i32 or i1}}
+logitile.kernel @element(%x: !logitile.view<8xf64> from "x") {
+}
+
+// -----
+
+logitile.kernel @strided_hidden(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
+  scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
+    // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32>'; pack it as row_panels first}}
+    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+    logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
+  }
+}
+
+// -----
+
+logitile.kernel @packed_bf16(%n: index from "tokens", %x: !logitile.view<?x32xbf16, row_panels> from "x", %w: !logitile.view<64x32xbf16> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
+  scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
+    // expected-error @+1 {{'hidden' is packed as 'bf16', which avx512 cannot multiply; pack it as f32}}
+    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<64x32xbf16> -> !logitile.tile<32x16xf32>
+    logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
+  }
+}
+
+// -----
+
+logitile.kernel @slab_of_no_tiles(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %w: !logitile.view<64x32xf32> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
+  %slab = arith.constant 24 : index
+  %tn = arith.constant 16 : index
+  %v = arith.constant 64 : index
+  scf.forall (%row, %s) = (0, 0) to (%n, 3) step (32, 1) {
+    %first = arith.muli %s, %slab : index
+    %next = arith.addi %first, %slab : index
+    %end = arith.minui %next, %v : index
+    scf.for %column = %first to %end step %tn {
+      // expected-error @+1 {{has tiles of 16 along the vocabulary axis that start at multiples of 8; make slabs a multiple of the tile}}
+      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+      logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
+    }
+  }
+}
+
+// -----
+
+logitile.kernel @past_the_loop(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %w: !logitile.view<64x32xf32> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
+  scf.forall (%row, %column) = (0, 0) to (%n, 40) step (32, 16) {
+    // expected-error @+1 {{has tiles of 16 along the vocabulary axis that may reach past the end of their loop; make slabs a multiple of the tile}}
+    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+    logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
+  }
+}
+
+// -----
+
+logitile.kernel @packed_gradient(%n: index from "tokens", %g: !logitile.view<?x96xf32> from "g", %w: !logitile.view<96x32xf32> from "w", %out: !logitile.view<?x32xf32> from "out") {
+  %zero = arith.constant 0 : index
+  %v = arith.constant 96 : index
+  scf.forall (%row) = (0) to (%n) step (64) {
+    // expected-error @+1 {{'lhs' is '!logitile.view<?x96xf32>'; expected column_major}}
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 : !logitile.view<?x96xf32>, !logitile.view<96x32xf32> -> !logitile.tile<64x32xf32>
+    logitile.store %sum to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
+  }
+}
+
+// -----
+
+logitile.kernel @loads_panels(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %out: !logitile.view<?x32xf32> from "out") {
+  %zero = arith.constant 0 : index
+  scf.forall (%row) = (0) to (%n) step (64) {
+    // expected-error @+1 {{reads from '!logitile.view<?x32xf32, row_panels>'; packed buffers are operands of contractions only}}
+    %tile = logitile.load %x at [%row, %zero] : !logitile.view<?x32xf32, row_panels> -> !logitile.tile<64x32xf32>
+    logitile.store %tile to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
+  }
+}
+
+// -----
+
+logitile.kernel @overwrites(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %g: !logitile.view<?x8xf32, column_major> from "g", %s: !logitile.view<1x8xf32> from "s") {
+  %zero = arith.constant 0 : index
+  scf.forall (%row) = (0) to (%n) step (64) {
+    %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>
+    %dz = logitile.map(%tile) at %zero : (!logitile.tile<64x8xf32>) -> !logitile.tile<64x8xf32> {
+    ^bb0(%z_in: f32):
+      %d = arith.negf %z_in : f32
+      logitile.yield %d : f32
+    }
+    // expected-error @+1 {{may overwrite a tile that a later op reads; store last}}
+    logitile.store %dz to %g at [%row, %zero] : !logitile.tile<64x8xf32> to !logitile.view<?x8xf32, column_major>
+    %sum = logitile.sum_tokens %tile at %row below %n : !logitile.tile<64x8xf32> -> !logitile.tile<1x8xf32>
+    logitile.store %sum to %s at [%zero, %zero] : !logitile.tile<1x8xf32> to !logitile.view<1x8xf32>
+  }
+}
+
+// -----
+
+logitile.kernel @merge_reads_logits(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %p: !logitile.view<1x?xf32> from "p") {
+  %zero = arith.constant 0 : index
+  scf.forall (%row) = (0) to (%n) step (64) {
+    %start = logitile.init_rows : !logitile.tile<64x1xf32> {
+      %c = arith.constant 0.0 : f32
+      logitile.yield %c : f32
+    }
+    %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>
+    // expected-error @+1 {{'merge' reads an input that has a vocabulary axis}}
+    %state = logitile.update_rows(%start) with (%tile) at %zero below 8 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x8xf32>) init {
+      %c = arith.constant 0.0 : f32
+      logitile.yield %c : f32
+    } bound {
+    ^bb0(%x: f32):
+      logitile.yield
+    } update {
+    ^bb0(%old: f32, %x: f32):
+      %s = arith.addf %old, %x : f32
+      logitile.yield %s : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32, %x: f32):
+      %s = arith.addf %a, %x : f32
+      logitile.yield %s : f32
+    }
+    logitile.store %state to %p at [%zero, %row] : !logitile.tile<64x1xf32> to !logitile.view<1x?xf32>
+  }
+}

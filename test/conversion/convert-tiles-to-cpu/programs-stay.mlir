@@ -1,0 +1,6 @@
+// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// What is no kernel is left alone.
+
+// CHECK: logitile.program @empty vocab 8
+logitile.program @empty vocab 8 outputs [] indices [] checked [] {
+}

@@ -1,0 +1,19 @@
+// RUN: logitile-opt %s --logitile-expand-math=tier=avx512 | FileCheck %s
+// Elementary functions leave arithmetic and fused products only.
+
+// CHECK-LABEL: func.func @all(
+// CHECK-NOT: math.{{exp|log|tanh|powf|rsqrt}}
+// CHECK: return
+func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
+  %a = math.exp %x : vector<16xf32>
+  %b = math.log %a : vector<16xf32>
+  %c = math.tanh %b : vector<16xf32>
+  %d = math.log1p %c : vector<16xf32>
+  %e = math.expm1 %d : vector<16xf32>
+  %f = math.exp2 %e : vector<16xf32>
+  %g = math.log2 %f : vector<16xf32>
+  %h = math.rsqrt %g : vector<16xf32>
+  %i = math.powf %h, %x : vector<16xf32>
+  %j = math.exp %y : f32
+  return %i, %j : vector<16xf32>, f32
+}
