@@ -14,7 +14,7 @@ struct Bound {
   int64_t stride0 = 0, stride1 = 0;
 };
 
-/// Milliseconds of each step from text to callable code.
+/// Milliseconds of work of each step from text to callable code.
 struct StageTimes {
   double parse = 0, specialise = 0, tiles = 0, object = 0, load = 0;
   double fromTiles() const { return tiles + object + load; }

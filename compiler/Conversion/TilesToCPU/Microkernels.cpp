@@ -16,33 +16,37 @@ public:
         depth(e, args[5]), again(args[6]), sumType(Emitter::widen(e.f32, lanes)) {}
 
   void build() {
+    // Whatever does not change from step to step is computed here: LLVM's passes that would move it do not run.
+    for (int64_t row = 0; row < rows; ++row) {
+      rowOfA.push_back(aStride * row);
+      Place line = e.at(c, cStride * row);
+      for (int64_t v = 0; v < vectors; ++v)
+        places.push_back(e.at(line, e.integer(v * lanes)));
+    }
     SmallVector<Value> sums = e.loop(depth, start(), [&](Int k, ValueRange sums) { return step(k, sums); });
-    for (auto [i, sum] : llvm::enumerate(sums))
-      e.storeBits(sum, placeOf(i));
+    for (auto [place, sum] : llvm::zip_equal(places, sums))
+      e.storeBits(sum, place);
   }
 
 private:
-  Place placeOf(int64_t i) { return e.at(c, cStride * (i / vectors) + i % vectors * lanes); }
-
   Emitter::Values start() {
     SmallVector<Type> types(rows * vectors, sumType);
     auto loaded = [&] {
-      Emitter::Values sums;
-      for (int64_t i = 0; i < rows * vectors; ++i)
-        sums.push_back(e.loadBits(placeOf(i), lanes));
-      return sums;
+      return Emitter::Values(llvm::map_range(places, [&](Place place) { return e.loadBits(place, lanes); }));
     };
     return e.choose(again, types, loaded, [&] { return Emitter::Values(rows * vectors, e.number(sumType, 0)); });
   }
 
   Emitter::Values step(Int k, ValueRange sums) {
     SmallVector<Value> right;
+    Place line = e.at(b, k * e.width);
     for (int64_t v = 0; v < vectors; ++v)
-      right.push_back(e.loadBits(e.at(b, k * e.width + v * lanes), lanes));
+      right.push_back(e.loadBits(e.at(line, e.integer(v * lanes)), lanes));
+    Place step = e.at(a, kMajor ? k * aStride : k);
     Emitter::Values next;
     for (int64_t row = 0; row < rows; ++row) {
-      Int index = kMajor ? k * aStride + row : aStride * row + k;
-      Value left = e.spread(e.loadBits(e.at(a, index), 0), lanes);
+      Place element = e.at(step, kMajor ? e.integer(row) : rowOfA[row]);
+      Value left = e.spread(e.loadBits(element, 0), lanes);
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(fused(left, right[v], sums[row * vectors + v]));
     }
@@ -65,6 +69,8 @@ private:
   Int aStride, cStride, depth;
   Value again;
   Type sumType;
+  SmallVector<Int> rowOfA;
+  SmallVector<Place> places; // of C
 };
 } // namespace
 
