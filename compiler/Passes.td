@@ -67,7 +67,7 @@ def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
     Refuses: functions that are none of the language's.
   }];
   let options = [Logitile_TierOption];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::vector::VectorDialect"];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect", "mlir::vector::VectorDialect"];
 }
 
 def ConvertDeviceToLLVMPass : Pass<"convert-device-to-llvm", "mlir::ModuleOp"> {

@@ -41,7 +41,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
       return expanded;
     bool hasRounding = cpu != CpuTier::Portable, hasFma = getTierInfo(cpu).hasFma;
-    MathFunctions f(b, op->getResult(0).getType(), hasFma);
+    MathFunctions f(b, op->getResult(0).getType(), cpu);
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
         .Case<math::ExpOp>([&](auto) { return one(&MathFunctions::exp); })

@@ -2,6 +2,7 @@
 // error of the whole function); the size of their error stands beside them.
 #include "compiler/Conversion/MathFunctions.h"
 #include "compiler/Conversion/Lanes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <cmath>
 #include <limits>
 using namespace mlir;
@@ -46,9 +47,13 @@ Value MathFunctions::fma(Value x, Value y, Value z) {
 Value MathFunctions::powerOf2(Value power) { return (Lanes(b, power) + 127).left(23).asFloat(); }
 
 /// x * 2^power in two steps, so that a result below the normal range is rounded once and one above it becomes infinite.
-Value MathFunctions::timesPowerOf2(Value x, Value power) {
-  Lanes half = Lanes(b, power).rightSigned(1);
-  return Lanes(b, x) * Lanes(b, powerOf2(half)) * Lanes(b, powerOf2(Lanes(b, power) - half));
+Value MathFunctions::timesPowerOf2(Value x, Value power, Value bits) {
+  if (auto vector = dyn_cast<VectorType>(type); vector && vector.getNumElements() == 16 && hasScale) {
+    Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1)), nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"), {x, power, x, all, nearest}).getResult(0);
+  }
+  Lanes half = Lanes(b, bits).rightSigned(1);
+  return Lanes(b, x) * Lanes(b, powerOf2(half)) * Lanes(b, powerOf2(Lanes(b, bits) - half));
 }
 
 MathFunctions::Reduced MathFunctions::reduceByLog2(Value value) {
@@ -57,7 +62,7 @@ MathFunctions::Reduced MathFunctions::reduceByLog2(Value value) {
   Lanes n = shifted - rounder;
   Lanes rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2High), x)) : x - n * kLn2High;
   rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2Low), rest)) : rest - n * kLn2Low;
-  return {rest, shifted.bits() - 0x4B400000};
+  return {rest, n, shifted.bits() - 0x4B400000};
 }
 
 /// exp(r) = 1 + r + r^2 Q(r): 3.6e-9.
@@ -67,16 +72,16 @@ Value MathFunctions::exp(Value value) {
   Lanes r(b, reduced.rest);
   Lanes q = polynomial(r, {0.4999999403953552, 0.16666509211063385, 0.04166852682828903, 0.008370134979486465, 0.0013811662793159485}, hasFma);
   Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
-  return timesPowerOf2(small + 1.0, reduced.power);
+  return timesPowerOf2(small + 1.0, reduced.power, reduced.bits);
 }
 
 /// 2^r = 1 + r P(r): 2.2e-9.
 Value MathFunctions::exp2(Value value) {
   Lanes x = clamp(Lanes(b, value), -151.0, 129.0), rounder = x.like(kRounder);
-  Lanes shifted = x + rounder, r = x - (shifted - rounder);
+  Lanes shifted = x + rounder, n = shifted - rounder, r = x - n;
   Lanes p = polynomial(r, {1.0, 0.6931471824645996, 0.24022650718688965, 0.05550320819020271, 0.009617993608117104, 0.001340296701528132, 0.0001547924621263519},
                        hasFma);
-  return timesPowerOf2(p, shifted.bits() - 0x4B400000);
+  return timesPowerOf2(p, n, shifted.bits() - 0x4B400000);
 }
 
 /// expm1(r) = r + r^2 Q(r): 2.8e-10. With u = 2^(n-1), expm1(x) = 2 (u expm1(r) + (u - 1/2)), finite while the result is.
@@ -86,7 +91,7 @@ Value MathFunctions::expm1(Value value) {
   Lanes r(b, reduced.rest);
   Lanes q = polynomial(r, {0.5, 0.1666666567325592, 0.041666336357593536, 0.008333394303917885, 0.0013942698715254664, 0.00019846040231641382}, hasFma);
   Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
-  Lanes u(b, powerOf2(Lanes(b, reduced.power) - 1));
+  Lanes u(b, powerOf2(Lanes(b, reduced.bits) - 1));
   Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
   // Where n is 0, u - 1/2 is as well: the small part is all, and products with 0 must not change its sign.
   Lanes isSmall = x.magnitude() < 0.3;

@@ -10,7 +10,8 @@ namespace logitile {
 /// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.
 class MathFunctions {
 public:
-  MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, bool hasFma) : b(b), type(type), hasFma(hasFma) {}
+  MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, CpuTier tier)
+      : b(b), type(type), hasFma(getTierInfo(tier).hasFma), hasScale(tier >= CpuTier::Avx512) {}
 
   mlir::Value exp(mlir::Value x);    // 1 ulp
   mlir::Value exp2(mlir::Value x);   // 1 ulp, 1.25 without fused products
@@ -29,7 +30,8 @@ public:
 
 private:
   struct Reduced {
-    mlir::Value rest, power; // x = rest + power * log(2), power is an i32
+    mlir::Value rest, power; // x = rest + power * log(2)
+    mlir::Value bits;        // power as an i32
   };
   Reduced reduceByLog2(mlir::Value x);
   struct Split {
@@ -38,11 +40,12 @@ private:
   Split split(mlir::Value x);
   mlir::Value logOfOnePlus(mlir::Value f);
   mlir::Value fixLog(mlir::Value x, mlir::Value result);
-  mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power);
+  mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power, mlir::Value bits);
   mlir::Value powerOf2(mlir::Value power);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type type;
   bool hasFma;
+  bool hasScale; // an instruction for x * 2^n, on 16 lanes
 };
 } // namespace logitile
