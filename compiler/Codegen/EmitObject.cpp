@@ -31,8 +31,8 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const CpuTierInfo &tie
   if (!x86)
     return nullptr;
   return std::unique_ptr<llvm::TargetMachine>(
-      x86->createTargetMachine(triple, llvm::StringRef(tier.llvmCpu), llvm::StringRef(tier.features), llvm::TargetOptions(), llvm::Reloc::PIC_,
-                               llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+      x86->createTargetMachine(triple, llvm::StringRef(tier.llvmCpu), llvm::StringRef(tier.features), llvm::TargetOptions(),
+                               llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 /// The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no longer fit the registers.

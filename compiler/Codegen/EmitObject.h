@@ -1,8 +1,8 @@
 // EmitObject.h - a module of the device stage as a host object file.
 #pragma once
 #include "compiler/Target.h"
-#include "llvm/Support/LogicalResult.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/LogicalResult.h"
 #include <string>
 
 namespace logitile {

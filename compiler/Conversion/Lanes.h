@@ -26,7 +26,9 @@ public:
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element()); }
 
   Lanes bits() const { return {*b, mlir::arith::BitcastOp::create(*b, with(b->getIntegerType(width())), value)}; }
-  Lanes asFloat() const { return {*b, mlir::arith::BitcastOp::create(*b, with(width() == 32 ? b->getF32Type() : mlir::Type(b->getF64Type())), value)}; }
+  Lanes asFloat() const {
+    return {*b, mlir::arith::BitcastOp::create(*b, with(width() == 32 ? b->getF32Type() : mlir::Type(b->getF64Type())), value)};
+  }
   Lanes magnitude() const { return {*b, mlir::math::AbsFOp::create(*b, value)}; }
   Lanes withSignOf(Lanes other) const { return {*b, mlir::math::CopySignOp::create(*b, value, other)}; }
   /// this where 'condition', else 'other'.
@@ -62,8 +64,7 @@ private:
     mlir::TypedAttr all = vector ? mlir::TypedAttr(mlir::DenseElementsAttr::get(vector, mlir::Attribute(number))) : number;
     return {*b, mlir::arith::ConstantOp::create(*b, all)};
   }
-  template <typename FloatOp, typename IntOp>
-  Lanes two(Lanes other) const {
+  template <typename FloatOp, typename IntOp> Lanes two(Lanes other) const {
     return isFloat() ? Lanes(*b, FloatOp::create(*b, value, other)) : Lanes(*b, IntOp::create(*b, value, other));
   }
   Lanes compare(mlir::arith::CmpFPredicate predicate, Lanes other) const {

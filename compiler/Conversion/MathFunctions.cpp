@@ -50,7 +50,8 @@ Value MathFunctions::powerOf2(Value power) { return (Lanes(b, power) + 127).left
 Value MathFunctions::timesPowerOf2(Value x, Value power, Value bits) {
   if (auto vector = dyn_cast<VectorType>(type); vector && vector.getNumElements() == 16 && hasScale) {
     Value all = arith::ConstantOp::create(b, b.getI16IntegerAttr(-1)), nearest = arith::ConstantOp::create(b, b.getI32IntegerAttr(4));
-    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"), {x, power, x, all, nearest}).getResult(0);
+    return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.x86.avx512.mask.scalef.ps.512"), {x, power, x, all, nearest})
+        .getResult(0);
   }
   Lanes half = Lanes(b, bits).rightSigned(1);
   return Lanes(b, x) * Lanes(b, powerOf2(half)) * Lanes(b, powerOf2(Lanes(b, bits) - half));
@@ -70,7 +71,8 @@ Value MathFunctions::exp(Value value) {
   Lanes x = clamp(Lanes(b, value), -104.0, 89.0); // 0 and infinity beyond
   Reduced reduced = reduceByLog2(x);
   Lanes r(b, reduced.rest);
-  Lanes q = polynomial(r, {0.4999999403953552, 0.16666509211063385, 0.04166852682828903, 0.008370134979486465, 0.0013811662793159485}, hasFma);
+  Lanes q =
+      polynomial(r, {0.4999999403953552, 0.16666509211063385, 0.04166852682828903, 0.008370134979486465, 0.0013811662793159485}, hasFma);
   Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
   return timesPowerOf2(small + 1.0, reduced.power, reduced.bits);
 }
@@ -79,7 +81,9 @@ Value MathFunctions::exp(Value value) {
 Value MathFunctions::exp2(Value value) {
   Lanes x = clamp(Lanes(b, value), -151.0, 129.0), rounder = x.like(kRounder);
   Lanes shifted = x + rounder, n = shifted - rounder, r = x - n;
-  Lanes p = polynomial(r, {1.0, 0.6931471824645996, 0.24022650718688965, 0.05550320819020271, 0.009617993608117104, 0.001340296701528132, 0.0001547924621263519},
+  Lanes p = polynomial(r,
+                       {1.0, 0.6931471824645996, 0.24022650718688965, 0.05550320819020271, 0.009617993608117104, 0.001340296701528132,
+                        0.0001547924621263519},
                        hasFma);
   return timesPowerOf2(p, n, shifted.bits() - 0x4B400000);
 }
@@ -89,7 +93,9 @@ Value MathFunctions::expm1(Value value) {
   Lanes x = clamp(Lanes(b, value), -18.0, 89.0); // -1 and infinity beyond
   Reduced reduced = reduceByLog2(x);
   Lanes r(b, reduced.rest);
-  Lanes q = polynomial(r, {0.5, 0.1666666567325592, 0.041666336357593536, 0.008333394303917885, 0.0013942698715254664, 0.00019846040231641382}, hasFma);
+  Lanes q =
+      polynomial(r, {0.5, 0.1666666567325592, 0.041666336357593536, 0.008333394303917885, 0.0013942698715254664, 0.00019846040231641382},
+                 hasFma);
   Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
   Lanes u(b, powerOf2(Lanes(b, reduced.bits) - 1));
   Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
@@ -121,8 +127,9 @@ MathFunctions::Split MathFunctions::split(Value value) {
 /// log(1 + f) = f - f^2/2 + f^3 P(f): 8.6e-10; without the leading f.
 Value MathFunctions::logOfOnePlus(Value value) {
   Lanes f(b, value), square = f * f;
-  Lanes p = polynomial(f, {0.3333333432674408, -0.24999819695949554, 0.1999959796667099, -0.1667957901954651, 0.14304456114768982, -0.12195777148008347,
-                           0.10754243284463882, -0.12845063209533691, 0.12007123231887817},
+  Lanes p = polynomial(f,
+                       {0.3333333432674408, -0.24999819695949554, 0.1999959796667099, -0.1667957901954651, 0.14304456114768982,
+                        -0.12195777148008347, 0.10754243284463882, -0.12845063209533691, 0.12007123231887817},
                        hasFma);
   Lanes rest = p * f * square;
   return hasFma ? Lanes(b, math::FmaOp::create(b, square, f.like(-0.5), rest)) : rest - square * 0.5;
@@ -179,14 +186,16 @@ struct Doubles {
     Lanes e = (biased | biased.like(int64_t(0x4330000000000000))).asFloat() - (0x1p52 + 1023.0);
     Lanes m = (bits - (biased - 1023).left(52)).asFloat();
     Lanes f = m - 1.0, s = f / (m + 1.0), t = s * s;
-    Lanes r = polynomial(t, {0.33333333355434102, 0.19999992237055398, 0.14286598271867174, 0.1106735784402309, 0.10063503674024874}, hasFma);
+    Lanes r =
+        polynomial(t, {0.33333333355434102, 0.19999992237055398, 0.14286598271867174, 0.1106735784402309, 0.10063503674024874}, hasFma);
     return e + (s + s * t * r) * (2 * kLog2E);
   }
   Lanes exp2(Lanes value) const {
     Lanes x = clamp(value, -1000.0, 1000.0), rounder = x.like(kRounderF64);
     Lanes shifted = x + rounder, r = x - (shifted - rounder);
-    Lanes p = polynomial(r, {0.9999999999616212, 0.69314718072871345, 0.24022651198755338, 0.05550410352842475, 0.0096180271726910248, 0.0013333922847386652,
-                             0.00015469317329365393, 1.5201902929947356e-5},
+    Lanes p = polynomial(r,
+                         {0.9999999999616212, 0.69314718072871345, 0.24022651198755338, 0.05550410352842475, 0.0096180271726910248,
+                          0.0013333922847386652, 0.00015469317329365393, 1.5201902929947356e-5},
                          hasFma);
     return p * (shifted.bits().left(52) + 0x3ff0000000000000).asFloat();
   }

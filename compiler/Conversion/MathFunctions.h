@@ -13,13 +13,13 @@ public:
   MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, CpuTier tier)
       : b(b), type(type), hasFma(getTierInfo(tier).hasFma), hasScale(tier >= CpuTier::Avx512) {}
 
-  mlir::Value exp(mlir::Value x);    // 1 ulp
-  mlir::Value exp2(mlir::Value x);   // 1 ulp, 1.25 without fused products
-  mlir::Value expm1(mlir::Value x);  // 2 ulp
-  mlir::Value log(mlir::Value x);    // 1 ulp
-  mlir::Value log2(mlir::Value x);   // 2 ulp
-  mlir::Value log1p(mlir::Value x);  // 2 ulp
-  mlir::Value tanh(mlir::Value x);   // 3 ulp
+  mlir::Value exp(mlir::Value x);                // 1 ulp
+  mlir::Value exp2(mlir::Value x);               // 1 ulp, 1.25 without fused products
+  mlir::Value expm1(mlir::Value x);              // 2 ulp
+  mlir::Value log(mlir::Value x);                // 1 ulp
+  mlir::Value log2(mlir::Value x);               // 2 ulp
+  mlir::Value log1p(mlir::Value x);              // 2 ulp
+  mlir::Value tanh(mlir::Value x);               // 3 ulp
   mlir::Value pow(mlir::Value x, mlir::Value y); // 1 ulp
   /// Exact, for CPUs without an instruction for them.
   mlir::Value roundEven(mlir::Value x);

@@ -57,7 +57,8 @@ std::optional<SparseEntry> matchEntry(UpdateRowsOp op, unsigned entry) {
 struct PrintSparseEntriesPass : impl::PrintSparseEntriesPassBase<PrintSparseEntriesPass> {
   void runOnOperation() override {
     getOperation().walk([](UpdateRowsOp op) {
-      SmallVector<int64_t> entries = llvm::map_to_vector(findSparseEntries(op), [](const SparseEntry &sparse) { return int64_t(sparse.entry); });
+      SmallVector<int64_t> entries =
+          llvm::map_to_vector(findSparseEntries(op), [](const SparseEntry &sparse) { return int64_t(sparse.entry); });
       op->setAttr("logitile.sparse", DenseI64ArrayAttr::get(op.getContext(), entries));
     });
   }

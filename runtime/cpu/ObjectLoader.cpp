@@ -10,7 +10,8 @@ using namespace llvm::orc;
 
 namespace logitile {
 struct ObjectLoader::Jit {
-  std::unique_ptr<LLJIT> jit;
+  std::string reports; // what the linker says beside its results; it is born first, for the linker writes to it
+  std::unique_ptr<LLJIT> linker;
 };
 
 namespace {
@@ -42,7 +43,8 @@ Expected<std::unique_ptr<LLJIT>> link(std::string_view object) {
     return jit.takeError();
   SymbolMap symbols;
   for (const AllowedSymbol &symbol : kAllowed)
-    symbols[(*jit)->mangleAndIntern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address), JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+    symbols[(*jit)->mangleAndIntern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address),
+                                                     JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   if (Error error = (*jit)->getMainJITDylib().define(absoluteSymbols(std::move(symbols))))
     return error;
   if (Error error = (*jit)->addObjectFile(MemoryBuffer::getMemBufferCopy(StringRef(object.data(), object.size()), "kernels")))
@@ -55,19 +57,23 @@ ObjectLoader::ObjectLoader(std::unique_ptr<Jit> jit) : jit(std::move(jit)) {}
 ObjectLoader::~ObjectLoader() = default;
 
 std::unique_ptr<ObjectLoader> ObjectLoader::load(std::string_view object, std::string &error) {
-  Expected<std::unique_ptr<LLJIT>> jit = link(object);
-  if (!jit) {
-    error = toString(jit.takeError());
+  Expected<std::unique_ptr<LLJIT>> linker = link(object);
+  if (!linker) {
+    error = toString(linker.takeError());
     return nullptr;
   }
-  return std::unique_ptr<ObjectLoader>(new ObjectLoader(std::make_unique<Jit>(Jit{std::move(*jit)})));
+  auto jit = std::make_unique<Jit>();
+  jit->linker = std::move(*linker);
+  jit->linker->getExecutionSession().setErrorReporter(
+      [reports = &jit->reports](Error report) { *reports += "; " + toString(std::move(report)); });
+  return std::unique_ptr<ObjectLoader>(new ObjectLoader(std::move(jit)));
 }
 
 CpuKernel ObjectLoader::find(const std::string &name, std::string &error) const {
-  Expected<ExecutorAddr> address = jit->jit->lookup(name);
+  Expected<ExecutorAddr> address = jit->linker->lookup(name);
   if (address)
     return address->toPtr<CpuKernel>();
-  error = toString(address.takeError());
+  error = toString(address.takeError()) + jit->reports;
   return nullptr;
 }
 } // namespace logitile

@@ -13,10 +13,10 @@ using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch
 /// An object file, linked into memory. Its functions are gone when it is destroyed.
 class ObjectLoader {
 public:
-  /// Null with the reason in 'error' where 'object' is no object file for this CPU or needs a symbol that it may not have.
+  /// Null with the reason in 'error' where 'object' is no object file for x86-64.
   static std::unique_ptr<ObjectLoader> load(std::string_view object, std::string &error);
   ~ObjectLoader();
-  /// Null with the reason in 'error' where the object has no function 'name'.
+  /// Null with the reason in 'error' where the object has no function 'name', or needs a symbol that it may not have.
   CpuKernel find(const std::string &name, std::string &error) const;
 
 private:

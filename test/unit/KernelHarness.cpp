@@ -120,7 +120,8 @@ void KernelHarness::run(const std::string &name, int threads) {
   }
   int64_t tasks = 1;
   for (const Axis &axis : kernel.axes) {
-    int64_t lower = valueOf(axis.lowerRole, axis.lower), upper = valueOf(axis.upperRole, axis.upper), step = valueOf(axis.stepRole, axis.step);
+    int64_t lower = valueOf(axis.lowerRole, axis.lower), upper = valueOf(axis.upperRole, axis.upper),
+            step = valueOf(axis.stepRole, axis.step);
     tasks *= std::max<int64_t>(0, (upper - lower + step - 1) / step);
   }
   scratch.resize(std::max<size_t>(scratch.size(), threads));

@@ -106,9 +106,10 @@ private:
   std::vector<float> memory;
 };
 
-/// Replaces every "$name" of 'text'.
-inline std::string fill(std::string text, const std::vector<std::pair<std::string, std::string>> &values) {
-  for (const auto &[name, value] : values)
+using Names = std::vector<std::pair<std::string, std::string>>;
+/// Replaces every "$name" of 'text', in this order.
+inline std::string fill(std::string text, const Names &names) {
+  for (const auto &[name, value] : names)
     for (size_t at; (at = text.find("$" + name)) != std::string::npos;)
       text.replace(at, name.size() + 1, value);
   return text;

@@ -1,36 +1,16 @@
 // cpu_contractions_test.cpp - pack, project, contract and contract_terms as machine code against plain loops, on every
 // tier that this machine has.
-#include "test/unit/KernelHarness.h"
-#include "test/unit/Numbers.h"
-#include <gtest/gtest.h>
+#include "test/unit/CpuKernelTest.h"
 using namespace logitile;
 
 namespace {
-class CpuContractions : public testing::TestWithParam<CpuTier> {
+class CpuContractions : public CpuKernelTest {
 protected:
-  const CpuTierInfo &tier = getTierInfo(GetParam());
-  const int64_t width = tier.panelWidth();
-  std::mt19937 random{7};
-
-  std::unique_ptr<KernelHarness> compile(const std::string &text) {
-    std::string error;
-    auto kernels = KernelHarness::compile(text, GetParam(), error);
-    EXPECT_TRUE(kernels) << error << text;
-    return kernels;
-  }
-  int64_t padded(int64_t count) const { return (count + width - 1) / width * width; }
   /// Rows of 'source' (through 'map') packed by the kernel under test.
   std::vector<float> pack(Matrix &source, const std::vector<int32_t> &map, Number to, bool isRows);
   /// Packed as operands of contractions are on this tier.
   Number operand(Number type) const { return type == Number::BF16 && tier.hasBf16Dot ? Number::BF16 : Number::F32; }
 };
-
-std::vector<int32_t> reversedMap(int64_t count) {
-  std::vector<int32_t> map(count);
-  for (int64_t i = 0; i < count; ++i)
-    map[i] = static_cast<int32_t>(count - 1 - i);
-  return map;
-}
 
 /// Where element (i, k) of a packed buffer lies.
 int64_t packedIndex(Number type, int64_t width, int64_t stride, bool isRows, int64_t i, int64_t k) {
@@ -42,17 +22,12 @@ int64_t packedIndex(Number type, int64_t width, int64_t stride, bool isRows, int
 int64_t panelStride(Number type, int64_t width, int64_t inner) { return (type == Number::F32 ? inner : (inner + 1) / 2 * 2) * width; }
 
 std::vector<float> CpuContractions::pack(Matrix &source, const std::vector<int32_t> &map, Number to, bool isRows) {
-  int64_t count = map.size(), size = source.columns, tm = 2 * width;
-  auto kernels = compile(fill(R"(
-logitile.kernel @pack(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %x: !logitile.view<?x$Dx$IN> from "x",
-                      %p: !logitile.view<?x$Dx$OP, $LAYOUT> from "p") {
-  %zero = arith.constant 0 : index
-  scf.forall (%row) = (0) to (%n) step ($TM) {
-    %tile = logitile.load %x at [%row, %zero] through %map : !logitile.view<?x$Dx$IN>, !logitile.view<?xi32> -> !logitile.tile<$TMx$Dx$OP>
-    logitile.store %tile to %p at [%row, %zero] : !logitile.tile<$TMx$Dx$OP> to !logitile.view<?x$Dx$OP, $LAYOUT>
-  }
-})",
-                              {{"LAYOUT", isRows ? "row_panels" : "column_panels"}, {"D", text(size)}, {"IN", nameOf(source.type)}, {"OP", nameOf(to)}, {"TM", text(tm)}}));
+  int64_t count = source.rows, size = source.columns, tm = 2 * width;
+  auto kernels = compile("pack", {{"LAYOUT", isRows ? "row_panels" : "column_panels"},
+                                  {"D", text(size)},
+                                  {"IN", nameOf(source.type)},
+                                  {"OP", nameOf(to)},
+                                  {"TM", text(tm)}});
   if (!kernels)
     return {};
   int64_t stride = panelStride(to, width, isRows ? size : padded(count)), panels = padded(isRows ? count : size) / width;
@@ -130,15 +105,6 @@ TEST_P(CpuContractions, PackTakesAnyStrides) {
 
 // ---- project ------------------------------------------------------------------------------------------------------------
 
-constexpr const char *kProject = R"(
-logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x$Dx$OP, row_panels> from "x", %w: !logitile.view<$Vx$Dx$IN> from "w",
-                         %z: !logitile.view<?x$Vx$KEPT, column_major> from "z") {
-  scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, $TN) {
-    %tile = logitile.project %x, %w at [%row, %column] by $TK : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>
-    logitile.store %tile to %z at [%row, %column] : !logitile.tile<$TMx$TNxf32> to !logitile.view<?x$Vx$KEPT, column_major>
-  }
-})";
-
 TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
   struct Case {
     int64_t count, size, vocab, tn, tk;
@@ -151,8 +117,14 @@ TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
         Matrix x(in, c.count, c.size), weight(in, c.vocab, c.size), z(kept, c.count, c.vocab, 1, padded(c.count) + 8);
         x.fillRandom(random), weight.fillRandom(random);
         std::vector<float> packed = pack(x, reversedMap(c.count), op, true);
-        auto kernels = compile(fill(kProject, {{"D", text(c.size)}, {"OP", nameOf(op)}, {"IN", nameOf(in)}, {"KEPT", nameOf(kept)}, {"V", text(c.vocab)}, {"TM", text(2 * w)},
-                                               {"TN", text(c.tn)}, {"TK", text(c.tk)}}));
+        auto kernels = compile("project", {{"D", text(c.size)},
+                                           {"OP", nameOf(op)},
+                                           {"IN", nameOf(in)},
+                                           {"KEPT", nameOf(kept)},
+                                           {"V", text(c.vocab)},
+                                           {"TM", text(2 * w)},
+                                           {"TN", text(c.tn)},
+                                           {"TK", text(c.tk)}});
         ASSERT_TRUE(kernels);
         kernels->set("tokens", c.count);
         kernels->bind("x", packed.data(), panelStride(op, width, c.size), 0);
@@ -164,7 +136,8 @@ TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
             double want = 0;
             for (int64_t d = 0; d < c.size; ++d)
               want += double(x.at(c.count - 1 - i, d)) * weight.at(v, d);
-            ASSERT_NEAR(want, z.at(i, v), kept == Number::F32 ? 1e-5 : 2e-2) << nameOf(in) << " token " << i << " column " << v << " of " << c.vocab;
+            ASSERT_NEAR(want, z.at(i, v), kept == Number::F32 ? 1e-5 : 2e-2)
+                << nameOf(in) << " token " << i << " column " << v << " of " << c.vocab;
           }
         ASSERT_TRUE(z.isCleanOutside(padded(c.count)));
       }
@@ -179,7 +152,14 @@ TEST_P(CpuContractions, ProjectTakesAnyStridesOfTheHead) {
       Matrix x(in, count, size), weight(in, vocab, size, stride0, stride1), z(Number::F32, count, vocab, 1, padded(count));
       x.fillRandom(random), weight.fillRandom(random);
       std::vector<float> packed = pack(x, reversedMap(count), op, true);
-      auto kernels = compile(fill(kProject, {{"D", text(size)}, {"OP", nameOf(op)}, {"IN", nameOf(in)}, {"KEPT", "f32"}, {"V", text(vocab)}, {"TM", text(width)}, {"TN", "16"}, {"TK", "16"}}));
+      auto kernels = compile("project", {{"D", text(size)},
+                                         {"OP", nameOf(op)},
+                                         {"IN", nameOf(in)},
+                                         {"KEPT", "f32"},
+                                         {"V", text(vocab)},
+                                         {"TM", text(width)},
+                                         {"TN", "16"},
+                                         {"TK", "16"}});
       ASSERT_TRUE(kernels);
       kernels->set("tokens", count);
       kernels->bind("x", packed.data(), panelStride(op, width, size), 0);
@@ -229,18 +209,13 @@ TEST_P(CpuContractions, ContractGivesGradientsOfHiddenStatesThroughTheMap) {
   std::vector<GradientCase> cases = gradientCases(width, tier.hasBf16Dot);
   cases.push_back({Number::BF16, Number::F32, Number::F32, width + 3, 9, 21, false}); // widened
   for (const GradientCase &c : cases) {
-    auto kernels = compile(fill(R"(
-logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %map: !logitile.view<?xi32> from "map", %g: !logitile.view<?x$Vx$G, column_major> from "g",
-                          %w: !logitile.view<$Vx$Dx$IN> from "w", %out: !logitile.view<?x$Dx$OUT> from "out") {
-  %first = arith.constant 2 : index
-  %behind = arith.constant $V : index
-  scf.forall (%row, %column) = (0, 0) to (%n, $D) step ($TM, $TD) {
-    %sum = logitile.contract %g, %w at [%row, %column] over [%first to %behind] by 16 plus %out when %again through %map
-        : !logitile.view<?x$Vx$G, column_major>, !logitile.view<$Vx$Dx$IN> plus !logitile.view<?x$Dx$OUT> through !logitile.view<?xi32> -> !logitile.tile<$TMx$TDxf32>
-    logitile.store %sum to %out at [%row, %column] through %map : !logitile.tile<$TMx$TDxf32> to !logitile.view<?x$Dx$OUT>, !logitile.view<?xi32>
-  }
-})",
-                                {{"V", text(c.vocab)}, {"D", text(c.size)}, {"G", nameOf(c.g)}, {"IN", nameOf(c.w)}, {"OUT", nameOf(c.out)}, {"TM", text(6 * width)}, {"TD", text(2 * width)}}));
+    auto kernels = compile("contract_hidden", {{"V", text(c.vocab)},
+                                               {"D", text(c.size)},
+                                               {"G", nameOf(c.g)},
+                                               {"IN", nameOf(c.w)},
+                                               {"OUT", nameOf(c.out)},
+                                               {"TM", text(6 * width)},
+                                               {"TD", text(2 * width)}});
     ASSERT_TRUE(kernels);
     Matrix g = makeGradient(c.g, c.count, c.vocab, padded(c.count) + 8, random), weight(c.w, c.vocab, c.size), out(c.out, c.count, c.size);
     weight.fillRandom(random), out.fillRandom(random);
@@ -258,7 +233,8 @@ logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %map
         for (int64_t v = 2; v < c.vocab; ++v)
           want += double(g.at(i, v)) * weight.at(v, d);
         double tolerance = c.out == Number::F32 ? 1e-5 : 0.01 * (1 + std::fabs(want));
-        ASSERT_NEAR(want, out.at(c.count - 1 - i, d), tolerance) << nameOf(c.g) << " " << nameOf(c.w) << " token " << i << " of " << c.count << ", " << d;
+        ASSERT_NEAR(want, out.at(c.count - 1 - i, d), tolerance)
+            << nameOf(c.g) << " " << nameOf(c.w) << " token " << i << " of " << c.count << ", " << d;
       }
     ASSERT_TRUE(out.isCleanOutside());
   }
@@ -268,17 +244,13 @@ TEST_P(CpuContractions, ContractTransposedGivesGradientsOfTheHead) {
   std::vector<GradientCase> cases = gradientCases(width, tier.hasBf16Dot);
   for (GradientCase c : cases) {
     Number op = c.g == Number::BF16 ? Number::BF16 : Number::F32;
-    auto kernels = compile(fill(R"(
-logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %g: !logitile.view<?x$Vx$G, column_major> from "g",
-                          %x: !logitile.view<?x$Dx$OP, column_panels> from "x", %out: !logitile.view<$Vx$Dx$OUT> from "out") {
-  %zero = arith.constant 0 : index
-  scf.forall (%row, %column) = (0, 0) to ($V, $D) step ($TN, $TD) {
-    %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 16 plus %out when %again
-        : !logitile.view<?x$Vx$G, column_major>, !logitile.view<?x$Dx$OP, column_panels> plus !logitile.view<$Vx$Dx$OUT> -> !logitile.tile<$TNx$TDxf32>
-    logitile.store %sum to %out at [%row, %column] : !logitile.tile<$TNx$TDxf32> to !logitile.view<$Vx$Dx$OUT>
-  }
-})",
-                                {{"V", text(c.vocab)}, {"D", text(c.size)}, {"G", nameOf(c.g)}, {"OP", nameOf(op)}, {"OUT", nameOf(c.out)}, {"TN", "28"}, {"TD", text(2 * width)}}));
+    auto kernels = compile("contract_weight", {{"V", text(c.vocab)},
+                                               {"D", text(c.size)},
+                                               {"G", nameOf(c.g)},
+                                               {"OP", nameOf(op)},
+                                               {"OUT", nameOf(c.out)},
+                                               {"TN", "28"},
+                                               {"TD", text(2 * width)}});
     ASSERT_TRUE(kernels);
     Matrix g = makeGradient(c.g, c.count, c.vocab, padded(c.count) + 8, random), x(c.w, c.count, c.size), out(c.out, c.vocab, c.size);
     x.fillRandom(random), out.fillRandom(random);
@@ -302,16 +274,7 @@ logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %g: 
 }
 
 TEST_P(CpuContractions, ContractOverNothingIsZero) {
-  auto kernels = compile(fill(R"(
-logitile.kernel @contract(%n: index from "tokens", %none: index from "none", %g: !logitile.view<?x8xf32, column_major> from "g", %w: !logitile.view<8x5xf32> from "w",
-                          %out: !logitile.view<?x5xf32> from "out") {
-  %zero = arith.constant 0 : index
-  scf.forall (%row) = (0) to (%n) step ($TM) {
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %none] by 16 : !logitile.view<?x8xf32, column_major>, !logitile.view<8x5xf32> -> !logitile.tile<$TMx$TMxf32>
-    logitile.store %sum to %out at [%row, %zero] : !logitile.tile<$TMx$TMxf32> to !logitile.view<?x5xf32>
-  }
-})",
-                              {{"TM", text(width)}}));
+  auto kernels = compile("contract_nothing", {{"TM", text(width)}});
   ASSERT_TRUE(kernels);
   Matrix g(Number::F32, 3, 8, 1, width), weight(Number::F32, 8, 5), out(Number::F32, 3, 5);
   kernels->set("tokens", 3), kernels->set("none", 0);
@@ -327,24 +290,12 @@ logitile.kernel @contract(%n: index from "tokens", %none: index from "none", %g:
 TEST_P(CpuContractions, ContractTermsAddsRowsOfTheHead) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;
   for (Number in : {Number::F32, Number::BF16, Number::F16}) {
-    auto kernels = compile(fill(R"(
-logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x$Vxf32, column_major> from "g", %w: !logitile.view<$Vx$Dx$IN> from "w",
-                       %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<?x$Dxf32> from "out") {
-  %zero = arith.constant 0 : index
-  %v = arith.constant $V : index
-  scf.forall (%row, %column) = (0, 0) to (%n, $D) step ($TM, $TM) {
-    %sum = logitile.contract %g, %w at [%row, %column] over [%zero to %v] by 16 : !logitile.view<?x$Vxf32, column_major>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TMxf32>
-    %all = logitile.contract_terms %sum, [%c, %a] , %w at [%row, %column] below %n : !logitile.tile<$TMx$TMxf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<$Vx$Dx$IN>
-    logitile.store %all to %out at [%row, %column] : !logitile.tile<$TMx$TMxf32> to !logitile.view<?x$Dxf32>
-  }
-})",
-                                {{"V", text(vocab)}, {"D", text(size)}, {"IN", nameOf(in)}, {"TM", text(width)}}));
+    auto kernels = compile("contract_terms_hidden", {{"V", text(vocab)}, {"D", text(size)}, {"IN", nameOf(in)}, {"TM", text(width)}});
     ASSERT_TRUE(kernels);
-    Matrix g = makeGradient(Number::F32, count, vocab, padded(count), random), weight(in, vocab, size), a(Number::F32, count, 1), out(Number::F32, count, size);
+    Matrix g = makeGradient(Number::F32, count, vocab, padded(count), random), weight(in, vocab, size), a(Number::F32, count, 1),
+           out(Number::F32, count, size);
     weight.fillRandom(random), a.fillRandom(random);
-    std::vector<int32_t> columns(padded(count), 0);
-    for (int64_t i = 0; i < count; ++i)
-      columns[i] = i % 5 == 4 ? -100 : static_cast<int32_t>(random() % vocab);
+    std::vector<int32_t> columns = randomColumns(count, vocab, 5, -100);
     kernels->set("tokens", count);
     kernels->bind("g", g.data(), 1, g.stride1), kernels->bind("w", weight.data(), size, 1), kernels->bind("out", out.data(), size, 1);
     kernels->bind("c", columns.data()), kernels->bind("a", a.data());
@@ -363,27 +314,14 @@ TEST_P(CpuContractions, ContractTermsAddsHiddenStatesToTheRowsOfTheirTokens) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;
   for (Number in : {Number::F32, Number::BF16}) {
     Number op = operand(in);
-    auto kernels = compile(fill(R"(
-logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x$Vx$OP, column_major> from "g", %x: !logitile.view<?x$Dx$OP, column_panels> from "x",
-                       %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<$Vx$Dxf32> from "out") {
-  %zero = arith.constant 0 : index
-  scf.forall (%row, %column) = (0, 0) to ($V, $D) step (16, $TM) {
-    %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 16 : !logitile.view<?x$Vx$OP, column_major>, !logitile.view<?x$Dx$OP, column_panels> -> !logitile.tile<16x$TMxf32>
-    %all = logitile.contract_terms %sum, [%c, %a, %c, %a] transposed, %x at [%row, %column] below %n
-      : !logitile.tile<16x$TMxf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>, !logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<?x$Dx$OP, column_panels>
-    logitile.store %all to %out at [%row, %column] : !logitile.tile<16x$TMxf32> to !logitile.view<$Vx$Dxf32>
-  }
-})",
-                                {{"V", text(vocab)}, {"D", text(size)}, {"OP", nameOf(op)}, {"TM", text(width)}}));
+    auto kernels = compile("contract_terms_weight", {{"V", text(vocab)}, {"D", text(size)}, {"OP", nameOf(op)}, {"TM", text(width)}});
     ASSERT_TRUE(kernels);
     Matrix g(op, count, vocab, 1, padded(count)), x(in, count, size), a(Number::F32, count, 1), out(Number::F32, vocab, size);
     x.fillRandom(random), a.fillRandom(random);
     for (int64_t v = 0; v < vocab; ++v)
       for (int64_t i = 0; i < padded(count); ++i)
         g.set(i, v, 0);
-    std::vector<int32_t> columns(padded(count), 0);
-    for (int64_t i = 0; i < count; ++i)
-      columns[i] = i % 5 == 4 ? -1 : static_cast<int32_t>(random() % vocab);
+    std::vector<int32_t> columns = randomColumns(count, vocab, 5, -1);
     std::vector<float> packed = pack(x, reversedMap(count), op, false);
     kernels->set("tokens", count);
     kernels->bind("g", g.data(), 1, g.stride1), kernels->bind("out", out.data(), size, 1);
@@ -400,6 +338,5 @@ logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x$Vx$OP, col
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, CpuContractions, testing::ValuesIn(hostTiers()),
-                         [](const auto &info) { return std::string(getTierInfo(info.param).name); });
+INSTANTIATE_TEST_SUITE_P(Tiers, CpuContractions, testing::ValuesIn(hostTiers()), nameOfTier);
 } // namespace

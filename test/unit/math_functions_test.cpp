@@ -19,9 +19,11 @@ public:
     std::string type = isVector ? "vector<16xf32>" : "f32", loads, names[] = {"%x", "%w", "%v"};
     for (int i = 0; i < operands; ++i)
       loads += fill("%p$I = llvm.getelementptr %a[$I] : (!llvm.ptr) -> !llvm.ptr, i64\n%q$I = llvm.load %p$I : !llvm.ptr -> !llvm.ptr\n"
-                    "%r$I = llvm.getelementptr %q$I[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32\n$N = llvm.load %r$I {alignment = 4 : i64} : !llvm.ptr -> $T\n",
+                    "%r$I = llvm.getelementptr %q$I[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32\n$N = llvm.load %r$I {alignment = 4 : i64} : "
+                    "!llvm.ptr -> $T\n",
                     {{"I", text(i + 1)}, {"N", names[i]}});
-    std::string code = fill(R"(
+    std::string code =
+        fill(R"(
 func.func @apply(%a: !llvm.ptr, %n: i64, %scratch: !llvm.ptr) {
   %zero = arith.constant 0 : i64
   %step = arith.constant $W : i64
@@ -34,7 +36,7 @@ func.func @apply(%a: !llvm.ptr, %n: i64, %scratch: !llvm.ptr) {
   }
   return
 })",
-                            {{"W", isVector ? "16" : "1"}, {"LOADS", loads}, {"OP", op}, {"T", type}, {"I1", isVector ? "vector<16xi1>" : "i1"}});
+             {{"W", isVector ? "16" : "1"}, {"LOADS", loads}, {"OP", op}, {"T", type}, {"I1", isVector ? "vector<16xi1>" : "i1"}});
     mlir::DialectRegistry registry;
     registerDialects(registry);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -74,7 +76,8 @@ float fromBits(uint32_t bits) {
 }
 /// Numbers of every magnitude and sign, with infinities, NaN and both zeros.
 std::vector<float> allMagnitudes(uint32_t stride) {
-  std::vector<float> values{0.0f, -0.0f, kInfinity, -kInfinity, NAN, 1, -1, fromBits(1), fromBits(0x80000001), fromBits(0x00800000), fromBits(0x7f7fffff)};
+  std::vector<float> values{
+      0.0f, -0.0f, kInfinity, -kInfinity, NAN, 1, -1, fromBits(1), fromBits(0x80000001), fromBits(0x00800000), fromBits(0x7f7fffff)};
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += stride)
     values.push_back(fromBits(static_cast<uint32_t>(bits)));
   return values;
@@ -85,7 +88,9 @@ double ulps(double want, float got) {
     return std::isnan(want) && std::isnan(got) ? 0 : kInfinity;
   float near = static_cast<float>(want);
   if (std::isinf(near) || std::isinf(got)) // one step before overflow either is right
-    return near == got || std::fabs(want) > 3.4028234e38 || std::fabs(got) > 3.40282e38 ? (std::signbit(near) == std::signbit(got) ? 0 : kInfinity) : kInfinity;
+    return near == got || std::fabs(want) > 3.4028234e38 || std::fabs(got) > 3.40282e38
+               ? (std::signbit(near) == std::signbit(got) ? 0 : kInfinity)
+               : kInfinity;
   double unit = std::max(std::ldexp(1.0, std::ilogb(std::max(std::fabs(want), 0x1p-149)) - 23), 0x1p-149);
   return std::fabs(want - got) / unit;
 }
@@ -156,7 +161,8 @@ TEST_P(MathLimits, ResultsAreExactAtTheEnds) {
 
 TEST_P(MathLimits, PowFollowsC) {
   Applied pow("%y = math.powf %x, %w : $T", GetParam(), true, 2);
-  std::vector<float> special{0.0f, -0.0f, 1, -1, 2, -2, 0.5f, -0.5f, 3, -3, 2.5f, -2.5f, kInfinity, -kInfinity, NAN, 1e-40f, -1e-40f, 3e38f, 16777217.0f, 1e10f, 8388607.0f, -8388607.0f};
+  std::vector<float> special{0.0f,  -0.0f,     1,          -1,  2,      -2,      0.5f,  -0.5f,       3,     -3,         2.5f,
+                             -2.5f, kInfinity, -kInfinity, NAN, 1e-40f, -1e-40f, 3e38f, 16777217.0f, 1e10f, 8388607.0f, -8388607.0f};
   std::vector<float> x, y;
   for (float base : special)
     for (float power : special)
@@ -199,17 +205,21 @@ TEST_P(MathLimits, MaximaAndMinimaTreatNaNAsTheirNamesSay) {
 }
 
 TEST_P(MathLimits, TestsForNaNAndInfinityAnswerByValue) {
-  const char *finite = "%b = math.isfinite %x : $T\n%one = arith.constant dense<1.0> : $T\n%no = arith.constant dense<0.0> : $T\n%y = arith.select %b, %one, %no : $I1, $T";
+  const char *finite = "%b = math.isfinite %x : $T\n%one = arith.constant dense<1.0> : $T\n%no = arith.constant dense<0.0> : $T\n%y = "
+                       "arith.select %b, %one, %no : $I1, $T";
   EXPECT_EQ(1, apply(finite, {3e38f}));
   EXPECT_EQ(0, apply(finite, {NAN}));
   EXPECT_EQ(0, apply(finite, {-kInfinity}));
-  const char *nan = "%b = math.isnan %x : $T\n%one = arith.constant dense<1.0> : $T\n%no = arith.constant dense<0.0> : $T\n%y = arith.select %b, %one, %no : $I1, $T";
+  const char *nan = "%b = math.isnan %x : $T\n%one = arith.constant dense<1.0> : $T\n%no = arith.constant dense<0.0> : $T\n%y = "
+                    "arith.select %b, %one, %no : $I1, $T";
   EXPECT_EQ(1, apply(nan, {NAN}));
   EXPECT_EQ(0, apply(nan, {kInfinity}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiers, MathFunction, testing::Combine(testing::ValuesIn(hostTiers()), testing::ValuesIn(kFunctions)), [](const auto &info) {
-  return std::string(getTierInfo(std::get<0>(info.param)).name) + "_" + std::get<1>(info.param).name;
-});
-INSTANTIATE_TEST_SUITE_P(Tiers, MathLimits, testing::ValuesIn(hostTiers()), [](const auto &info) { return std::string(getTierInfo(info.param).name); });
+INSTANTIATE_TEST_SUITE_P(Tiers, MathFunction, testing::Combine(testing::ValuesIn(hostTiers()), testing::ValuesIn(kFunctions)),
+                         [](const auto &info) {
+                           return std::string(getTierInfo(std::get<0>(info.param)).name) + "_" + std::get<1>(info.param).name;
+                         });
+INSTANTIATE_TEST_SUITE_P(Tiers, MathLimits, testing::ValuesIn(hostTiers()),
+                         [](const auto &info) { return std::string(getTierInfo(info.param).name); });
 } // namespace

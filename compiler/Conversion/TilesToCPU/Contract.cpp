@@ -11,8 +11,8 @@ namespace {
 class Contract {
 public:
   Contract(KernelContext &k, ContractOp op, const Tile &tile, ArrayRef<int64_t> sizes, int64_t depth)
-      : k(k), e(k.e), op(op), lhs(k.view(op.getLhs())), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())),
-        depth(depth), isWidened(!rhs.isPaired() && lhs.isPaired()), c(k, isPaired(k, op), tile, sizes) {
+      : k(k), e(k.e), op(op), lhs(k.view(op.getLhs())), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())),
+        column(k.scalar(op.getColumn())), depth(depth), isWidened(!rhs.isPaired() && lhs.isPaired()), c(k, isPaired(k, op), tile, sizes) {
     isWidened = lhs.isPaired() && !c.pairs;
   }
 
@@ -63,11 +63,12 @@ private:
       e.when(again, [&] { loadStart(); });
     func::FuncOp clear = k.helpers.clear(e.f32);
     auto clearTile = [&] {
-      e.when(again, [] {}, [&] {
-        e.loop(c.tile.lines(), [&](Int line) {
-          k.call(clear, {k.placeOf(c.tile, line, e.integer(0)).pointer, e.integer(1), c.tile.lanes()});
-        });
-      });
+      e.when(
+          again, [] {},
+          [&] {
+            e.loop(c.tile.lines(),
+                   [&](Int line) { k.call(clear, {k.placeOf(c.tile, line, e.integer(0)).pointer, e.integer(1), c.tile.lanes()}); });
+          });
     };
     e.when(hasSteps, [] {}, clearTile);
   }
@@ -163,7 +164,8 @@ LogicalResult checkOperands(KernelContext &k, ContractOp op, int64_t depth) {
   if (isPaired && depth % 2 != 0)
     return op.emitOpError() << "goes 'by' " << depth << " along pairs of the shared axis; use an even number";
   if (int64_t divisor = knownDivisor(op.getColumn()); divisor % k.e.width != 0)
-    return op.emitOpError() << "has tiles of columns that start at multiples of " << divisor << "; this target needs multiples of " << k.e.width;
+    return op.emitOpError() << "has tiles of columns that start at multiples of " << divisor << "; this target needs multiples of "
+                            << k.e.width;
   return success();
 }
 } // namespace

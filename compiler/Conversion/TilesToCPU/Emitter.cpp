@@ -69,8 +69,8 @@ Value isEqual(Int a, int64_t b) {
 
 Emitter::Emitter(ModuleOp module, CpuTier tier)
     : ImplicitLocOpBuilder(module.getLoc(), module.getContext()), tier(getTierInfo(tier)), f32(getF32Type()), i1(getI1Type()),
-      i32(getI32Type()), i64(getI64Type()), pointerType(LLVM::LLVMPointerType::get(module.getContext())),
-      lanes(this->tier.lanes), width(this->tier.panelWidth()), module(module) {}
+      i32(getI32Type()), i64(getI64Type()), pointerType(LLVM::LLVMPointerType::get(module.getContext())), lanes(this->tier.lanes),
+      width(this->tier.panelWidth()), module(module) {}
 
 func::FuncOp Emitter::beginFunction(StringRef name, ArrayRef<Type> arguments) {
   setInsertionPointToEnd(module.getBody());

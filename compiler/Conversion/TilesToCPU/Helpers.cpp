@@ -96,9 +96,7 @@ func::FuncOp Helpers::packRowPair(Type from, Type to) {
       e.storeBits(read(e, e.at(first, i * step), to, 0), place);
       e.storeBits(readSecond(i * step, 0), e.at(place, e.integer(1)));
     };
-    auto group = [&](Int i) {
-      e.storeBits(interleave(e, read(e, e.at(first, i), to, e.lanes), readSecond(i, e.lanes)), placeOf(i));
-    };
+    auto group = [&](Int i) { e.storeBits(interleave(e, read(e, e.at(first, i), to, e.lanes), readSecond(i, e.lanes)), placeOf(i)); };
     e.when(isEqual(step, 1), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
     e.loop(count, divideUp(count, e.width) * e.width, e.integer(1), [&](Int i) {
       Place place = placeOf(i);

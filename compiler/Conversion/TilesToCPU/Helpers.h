@@ -25,8 +25,7 @@ public:
   mlir::func::FuncOp clear(mlir::Type to);
 
 private:
-  mlir::func::FuncOp make(const llvm::Twine &name, llvm::ArrayRef<mlir::Type> arguments,
-                          llvm::function_ref<void(mlir::ValueRange)> body);
+  mlir::func::FuncOp make(const llvm::Twine &name, llvm::ArrayRef<mlir::Type> arguments, llvm::function_ref<void(mlir::ValueRange)> body);
 
   mlir::ModuleOp module;
   Emitter e;

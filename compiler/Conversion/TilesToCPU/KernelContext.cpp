@@ -27,7 +27,8 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
     }
     auto type = cast<ViewType>(argument.getType());
     if (!Emitter::isSupported(type.getElement()))
-      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type << "; CPU kernels take elements of f32, bf16, f16, i32 or i1";
+      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type
+                                  << "; CPU kernels take elements of f32, bf16, f16, i32 or i1";
     Value pointer = LLVM::LoadOp::create(e, e.pointerType, e.at(words, e.integer(next++)).pointer, 8);
     Int stride0 = word(), stride1 = word();
     bool isVector = type.getDims().size() == 1; // one dimension: always neighbours
@@ -45,7 +46,8 @@ FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsig
   if (count == 1)
     return e.integer(1);
   if (int64_t divisor = knownDivisor(first); divisor % e.width != 0)
-    return op->emitOpError() << "has tiles of tokens that start at multiples of " << divisor << "; this target needs multiples of " << e.width;
+    return op->emitOpError() << "has tiles of tokens that start at multiples of " << divisor << "; this target needs multiples of "
+                             << e.width;
   for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>()))
     if (role == "tokens")
       return smaller(scalar(argument) - scalar(first), count);

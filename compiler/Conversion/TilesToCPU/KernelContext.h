@@ -21,7 +21,7 @@ struct Tile {
   Place base;
   Int stride; // from one line of lanes to the next
   bool lanesAlongRows;
-  Int rows, columns;  // how much of the tile is in use
+  Int rows, columns;       // how much of the tile is in use
   bool isWhole = false;    // all rows are: the tile does not end with the tokens
   bool isBorrowed = false; // lies in memory that a load named: read only
   bool inWindow = false;   // lies in a column_major view, which another view may share
@@ -97,17 +97,17 @@ private:
 };
 
 // ---- families of ops ------------------------------------------------------------------------------------------------
-mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                  // Copies.cpp
-mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);              // Copies.cpp
-mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);    // Packing.cpp
-mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);            // Contractions.cpp
-mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);          // Contractions.cpp
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                   // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                 // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);               // Copies.cpp
+mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);     // Packing.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Contractions.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contractions.cpp
 mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
-mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                // Terms.cpp
-mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);            // Sums.cpp
-mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);        // Sums.cpp
-mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);          // RowState.cpp
-mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);      // RowState.cpp
-mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                    // Elementwise.cpp
+mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                 // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         // Sums.cpp
+mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);           // RowState.cpp
+mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
 } // namespace logitile::cpu

@@ -11,9 +11,9 @@ namespace {
 class Microkernel {
 public:
   Microkernel(Emitter &e, ValueRange args, int64_t rows, bool kMajor, bool pairs)
-      : e(e), rows(rows), vectors(e.tier.panelVectors), lanes(e.tier.lanes), kMajor(kMajor), pairs(pairs),
-        unit(pairs ? e.i32 : e.f32), a{args[0], unit}, b{args[2], unit}, c{args[3], e.f32}, aStride(e, args[1]), cStride(e, args[4]),
-        depth(e, args[5]), again(args[6]), sumType(Emitter::widen(e.f32, lanes)) {}
+      : e(e), rows(rows), vectors(e.tier.panelVectors), lanes(e.tier.lanes), kMajor(kMajor), pairs(pairs), unit(pairs ? e.i32 : e.f32),
+        a{args[0], unit}, b{args[2], unit}, c{args[3], e.f32}, aStride(e, args[1]), cStride(e, args[4]), depth(e, args[5]), again(args[6]),
+        sumType(Emitter::widen(e.f32, lanes)) {}
 
   void build() {
     // Whatever does not change from step to step is computed here: LLVM's passes that would move it do not run.
@@ -31,9 +31,7 @@ public:
 private:
   Emitter::Values start() {
     SmallVector<Type> types(rows * vectors, sumType);
-    auto loaded = [&] {
-      return Emitter::Values(llvm::map_range(places, [&](Place place) { return e.loadBits(place, lanes); }));
-    };
+    auto loaded = [&] { return Emitter::Values(llvm::map_range(places, [&](Place place) { return e.loadBits(place, lanes); })); };
     return e.choose(again, types, loaded, [&] { return Emitter::Values(rows * vectors, e.number(sumType, 0)); });
   }
 

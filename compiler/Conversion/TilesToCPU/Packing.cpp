@@ -44,9 +44,8 @@ void packRowPanels(KernelContext &k, const View &packed, SourceRows source, Int 
     Int lanes = smaller(rows - number * e.width, e.width);
     e.loop(e.integer(0), e.integer(depth), e.integer(kBlock), [&](Int first) {
       Int count = smaller(e.integer(depth) - first, kBlock);
-      e.loop(lanes, [&](Int lane) {
-        packLane(k, packed, panel, lane, source.at(number * e.width + lane), source.view.stride1, first, count);
-      });
+      e.loop(lanes,
+             [&](Int lane) { packLane(k, packed, panel, lane, source.at(number * e.width + lane), source.view.stride1, first, count); });
     });
     auto clearLane = [&](Int lane, int64_t which, int64_t first) {
       Place to = e.at(panel, lane * together + which + first * e.width);

@@ -27,7 +27,8 @@ static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &h
     return op.emitOpError() << "'weight' is " << weight.type << "; expected a strided view";
   Type element = hidden.type.getElement();
   if (!element.isF32() && !(element.isBF16() && k.e.tier.hasBf16Dot))
-    return op.emitOpError() << "'hidden' is packed as " << element << ", which " << StringRef(k.e.tier.name) << " cannot multiply; pack it as f32";
+    return op.emitOpError() << "'hidden' is packed as " << element << ", which " << StringRef(k.e.tier.name)
+                            << " cannot multiply; pack it as f32";
   if (element.isBF16() && !weight.type.getElement().isBF16())
     return op.emitOpError() << "'hidden' is packed as bf16 but 'weight' is " << weight.type.getElement() << "; pack 'hidden' as f32";
   if (hidden.isPaired() && depth % 2 != 0 && depth < weight.extent(1))

@@ -41,7 +41,8 @@ LogicalResult cpu::convertSumTokens(KernelContext &k, SumTokensOp op) {
   const Tile &tile = k.tile(op.getTile());
   if (!tile.lanesAlongRows || tile.source)
     return op.emitOpError() << "sums a tile whose lanes are not tokens";
-  Tile sums = k.allocateTile(cast<TileType>(op.getResult().getType()), /*lanesAlongRows=*/false, e.integer(1), tile.columns, /*isWhole=*/false);
+  Tile sums =
+      k.allocateTile(cast<TileType>(op.getResult().getType()), /*lanesAlongRows=*/false, e.integer(1), tile.columns, /*isWhole=*/false);
   Value zero = e.number(Emitter::widen(e.f32, e.lanes), 0);
   e.loop(tile.columns, [&](Int line) {
     Value total = e.loop(divideUp(tile.rows, e.lanes), zero, [&](Int group, ValueRange sum) {
