@@ -357,6 +357,38 @@ TEST_P(CpuElementwise, RoundingIsToNearestEven) {
   }
 }
 
+// ---- functions of the language ----------------------------------------------------------------------------------------------
+
+TEST_P(CpuElementwise, FunctionsOfTheLanguageAreAccurateAndFiniteAtTheEnds) {
+  std::vector<float> x{-kInfinity, kInfinity, NAN, 0, -0.0f, -200, -90, -88, 88, 200};
+  for (float value = -100; value < 100; value += 0.37f)
+    x.push_back(value);
+  int64_t count = x.size();
+  x.resize(padded(count));
+  std::vector<float> weight = perToken<float>(count), sigmoid = perToken<float>(count), softplus = perToken<float>(count),
+                     weighed = perToken<float>(count);
+  auto kernels = compile("language", {{"TM", text(width)}});
+  ASSERT_TRUE(kernels);
+  kernels->set("tokens", count);
+  for (int64_t i = 0; i < count; ++i)
+    weight[i] = i < 3 ? 0 : 0.5f;
+  kernels->bind("x", x.data()), kernels->bind("w", weight.data()), kernels->bind("sigmoid", sigmoid.data());
+  kernels->bind("softplus", softplus.data()), kernels->bind("weighed", weighed.data());
+  kernels->run("language");
+  auto expectNear = [](double want, float got, const char *name, float at) {
+    if (std::isnan(want) || std::isinf(want))
+      EXPECT_TRUE(std::isnan(want) ? std::isnan(got) : want == got) << name << " of " << at << " is " << got;
+    else
+      EXPECT_NEAR(want, got, 3e-7 * std::fabs(want) + 0x1p-149) << name << " of " << at;
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    double v = x[i], e = std::exp(v);
+    expectNear(v > 0 ? 1 / (1 + std::exp(-v)) : e / (1 + e), sigmoid[i], "sigmoid", x[i]);
+    expectNear(v > 0 ? v + std::log1p(std::exp(-v)) : std::log1p(e), softplus[i], "softplus", x[i]);
+    EXPECT_EQ(i < 3 ? 0 : 0.5f * x[i], weighed[i]) << "of " << x[i];
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiers, CpuElementwise, testing::ValuesIn(hostTiers()), nameOfTier);
 INSTANTIATE_TEST_SUITE_P(Tiers, CpuStatistics, testing::ValuesIn(hostTiers()), nameOfTier);
 } // namespace
