@@ -38,9 +38,10 @@ def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the ent
 def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
 
 def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs", [
-  I32EnumAttrCase<"Forward", 0, "forward">, // needs inputs only
-  I32EnumAttrCase<"Adjoint", 1, "adjoint">, // needs the upstream gradients as well
-  I32EnumAttrCase<"Late", 2, "late">,       // summed while the gradient is made
+  I32EnumAttrCase<"Prologue", 0, "prologue">, // needs no logits: runs once for all tokens
+  I32EnumAttrCase<"Forward", 1, "forward">,   // needs inputs only
+  I32EnumAttrCase<"Adjoint", 2, "adjoint">,   // needs the upstream gradients as well
+  I32EnumAttrCase<"Late", 3, "late">,         // summed while the gradient is made
 ]>;
 def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
 

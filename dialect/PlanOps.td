@@ -105,8 +105,8 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
 def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
   let summary = "buffers and launches that run a program";
   let description = [{
-    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `forward`, and `adjoint` where
-    gradients are made apart. `slab` is the number of vocabulary entries of a slab, `kept` how many entries per token
+    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `prologue` for what needs no
+    logits, `forward`, and `adjoint` where gradients are made apart. `slab` is the number of vocabulary entries of a slab, `kept` how many entries per token
     the schedule keeps between sweeps.
 
     ```mlir

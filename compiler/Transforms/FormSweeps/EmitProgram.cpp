@@ -179,7 +179,7 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
     emitFinishes(i + 1, Phase::Forward, placement.forward[i], name);
     emitSweep(i + 1, Phase::Forward, placement.forward[i], name);
   }
-  emitFinishes(0, Phase::Forward, {}, "");
+  emitFinishes(0, Phase::Prologue, {}, "");
   program.setCheckedAttr(builder.getArrayAttr(checked));
   return program;
 }
