@@ -123,8 +123,8 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
     shape.gradient = *gradients.begin();
     shape.collect(shape.gradient.getBody());
   }
-  if (!gradients.empty())
-    for (AdjointOp adjoint : (*gradients.begin()).getBody().getOps<AdjointOp>()) {
+  for (GradientOp gradient : gradients)
+    for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (!adjoint.getDense() && adjoint.getKind() != InputKind::Logits)
         continue;
       if (adjoint.getKind() == InputKind::Logits)
@@ -155,6 +155,14 @@ FailureOr<ViewType> LaunchShape::viewOf(StringRef name, bool complain) const {
   if (complain)
     LaunchOp(launch).emitOpError() << "needs buffer '" << name << "', which the schedule does not define";
   return failure();
+}
+
+SmallVector<StringRef> LaunchShape::keptProjections() const {
+  SmallVector<StringRef> kept;
+  for (StringRef pair : projections)
+    if (succeeded(viewOf(buffers::kept(pair), /*complain=*/false)))
+      kept.push_back(pair);
+  return kept;
 }
 
 bool LaunchShape::isRounded(StringRef pair) const {
@@ -205,7 +213,7 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
     break;
   case BundleKind::LogitViews:
     if (!projects || LaunchOp(launch).getKeep())
-      forEach(projections, buffers::kept);
+      forEach(keptProjections(), buffers::kept);
     break;
   case BundleKind::GradViews:
     forEach(gradients, [&](AdjointOp adjoint) { return buffers::grad(nameOf(adjoint)); });

@@ -47,6 +47,8 @@ public:
   llvm::SmallVector<std::string> buffersOf(BundleKind kind) const;
   /// The view type of a buffer of the schedule, or failure with a diagnostic at the launch.
   mlir::FailureOr<ViewType> viewOf(llvm::StringRef buffer, bool complain = true) const;
+  /// Projections whose logits the schedule keeps.
+  llvm::SmallVector<llvm::StringRef> keptProjections() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 

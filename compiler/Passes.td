@@ -38,6 +38,19 @@ def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
+def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
+  let summary = "decides what is kept and what is made again, within the byte budget";
+  let description = [{
+    Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
+    `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and slabs of the
+    vocabulary, and the interval of token counts that it serves within the budget.
+
+    Kinds: nothing kept; logits kept for all tokens or for one chunk at a time; logits made again; a part of the
+    vocabulary kept. The cost model takes the fastest that fits.
+    Refuses: a budget below the smallest schedule (names the minimum), a target that does not exist.
+  }];
+}
+
 def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
   let summary = "instantiates the template of every launch";
   let description = [{

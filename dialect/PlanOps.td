@@ -129,8 +129,8 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
 def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
   let summary = "memory that launches name";
   let description = [{
-    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` marks a
-    buffer that holds the columns of the current slabs only; `alias` lays it over an earlier buffer, row over row.
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
+    number of columns of a buffer that holds those of the current slabs only; `alias` lays it over an earlier buffer, row over row.
 
     ```mlir
     logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
@@ -138,7 +138,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
     logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x32000xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
+  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, OptionalAttr<I64Attr>:$window,
                        DefaultValuedAttr<I64Attr, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
   let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
 }
@@ -162,18 +162,18 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
   let summary = "repeats launches for chunks of tokens or for slabs of the vocabulary";
   let description = [{
     Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
-    over `slabs`, it is the number of slabs at a time, from slab `first` on.
+    over `slabs`, it is the number of slabs at a time, from slab `first` to `behind`.
 
     ```mlir
     logitile.loop tokens 512 {
     }
-    logitile.loop slabs 2 from 6 {
+    logitile.loop slabs 2 from 6 to 16 {
     }
     ```
   }];
-  let arguments = (ins Logitile_AxisAttr:$axis, I64Attr:$step, DefaultValuedAttr<I64Attr, "0">:$first);
+  let arguments = (ins Logitile_AxisAttr:$axis, I64Attr:$step, OptionalAttr<I64Attr>:$first, OptionalAttr<I64Attr>:$behind);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`` $axis $step (`from` $first^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $axis $step (`from` $first^ `to` $behind)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 

@@ -48,8 +48,10 @@ LogicalResult LoopOp::verify() {
     return emitOpError() << "steps by 0";
   if (getAxis() == Axis::Slabs && getStep() < 0)
     return emitOpError() << "steps by " << getStep() << " slabs; only loops over tokens may give a number of chunks";
-  if (getFirst() < 0 || (getFirst() != 0 && getAxis() == Axis::Tokens))
-    return emitOpError() << "starts from " << getFirst() << "; a loop over tokens starts from 0, one over slabs from a slab";
+  if (bool(getFirst()) != (getAxis() == Axis::Slabs))
+    return emitOpError() << (getFirst() ? "over tokens covers all of them; 'from' is for slabs" : "over slabs needs 'from' and 'to'");
+  if (getFirst() && (*getFirst() < 0 || *getBehind() <= *getFirst()))
+    return emitOpError() << "covers no slabs: [" << *getFirst() << ", " << *getBehind() << ")";
   for (Operation *outer = (*this)->getParentOp(); auto loop = dyn_cast_or_null<LoopOp>(outer); outer = outer->getParentOp())
     if (loop.getAxis() == getAxis())
       return emitOpError() << "runs over " << stringifyAxis(getAxis()) << " inside another loop over them";

@@ -69,7 +69,7 @@ private:
   }
   void bindScalar(BlockArgument argument, StringRef role, Block &body, OpBuilder &builder, Location loc) {
     auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
-    bool inLoop = bool(launch->getParentOfType<LoopOp>()) && enclosing(Axis::Slabs);
+    bool inLoop = enclosing(Axis::Slabs);
     std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs();
     if (role == "again" && launch.getAgain() == Again::Never)
       return constant(builder.getBoolAttr(false));
@@ -216,10 +216,15 @@ private:
   }
 
   LogicalResult cloneStore(StoreOp store, Location loc, OpBuilder &builder) {
-    SmallVector<Value> at = plainValues(store.getAt());
-    const SmallVector<Value> &tiles = values.at(store.getValue()), &views = values.at(store.getView());
+    SmallVector<Value> at = plainValues(store.getAt()), tiles = values.at(store.getValue());
+    const SmallVector<Value> &views = values.at(store.getView());
     if (views.empty()) // an empty bundle of memory: nothing is kept
       return success();
+    if (auto bundle = dyn_cast<BundleType>(store.getView().getType()); bundle && bundle.getKind() == BundleKind::LogitViews) {
+      tiles.clear(); // some projections are read once only
+      for (StringRef pair : shape.keptProjections())
+        tiles.push_back(values.at(store.getValue())[llvm::find(shape.projections, pair) - shape.projections.begin()]);
+    }
     if (tiles.size() != views.size())
       return launch.emitOpError() << "stores " << tiles.size() << " tiles to " << views.size() << " buffers in template @" << launch.getSource();
     for (auto [tile, view] : llvm::zip_equal(tiles, views))
