@@ -20,6 +20,7 @@ std::string buffers::blocks(StringRef vocab) { return ("blocks." + vocab).str();
 std::string buffers::gradient(StringRef input) { return ("gradient." + input).str(); }
 std::string buffers::rows(StringRef sweep, StringRef entry) { return ("rows." + sweep + "." + entry).str(); }
 std::string buffers::sum(StringRef input) { return ("sum." + input).str(); }
+std::string buffers::map(StringRef array) { return ("map." + array).str(); }
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -227,7 +228,8 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
   case BundleKind::InputViews:
     for (const InputRef &ref : inputs) {
       for (std::string name : {buffers::input(ref.kind, ref.name, ref.index),
-                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string()})
+                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string(),
+                               ref.kind == InputKind::Dense ? buffers::map(ref.name) : std::string()})
         if (!name.empty() && !llvm::is_contained(names, name))
           names.push_back(name);
     }

@@ -183,7 +183,7 @@ private:
     auto bundle = dyn_cast<BundleType>(load.getView().getType());
     if (bundle && bundle.getKind() == BundleKind::InputViews) {
       for (auto [ref, type] : llvm::zip_equal(shape.inputs, *types))
-        tiles.push_back(loadInput(load, ref, cast<TileType>(type), at, map, loc, builder));
+        tiles.push_back(loadInput(load, ref, cast<TileType>(type), at, loc, builder));
     } else {
       for (auto [view, type] : llvm::zip_equal(values.at(load.getView()), *types))
         tiles.push_back(LoadOp::create(builder, loc, type, view, at, map));
@@ -196,17 +196,18 @@ private:
     return values.at(load.getView())[llvm::find(names, buffer) - names.begin()];
   }
   /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
-  Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Value map, Location loc, OpBuilder &builder) {
+  Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Location loc, OpBuilder &builder) {
     Value view = argumentOf(load, buffers::input(ref.kind, ref.name, ref.index));
     Value row = at[0], column = at[1];
+    bool perToken = ref.kind == InputKind::Dense;
+    Value map = perToken ? argumentOf(load, buffers::map(ref.name)) : Value(); // memory of the caller
     if (ref.isGathered()) {
       Value indexView = argumentOf(load, buffers::input(ref.byKind, ref.byName, ref.byIndex));
       auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
       Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
-      bool perToken = ref.kind == InputKind::Dense;
-      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), perToken ? map : Value());
+      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);
     }
-    if (ref.kind == InputKind::Dense)
+    if (perToken)
       return LoadOp::create(builder, loc, type, view, ValueRange{row, column}, map);
     if (ref.kind == InputKind::Vocab)
       return LoadOp::create(builder, loc, type, view, column, Value());

@@ -64,6 +64,7 @@ void ScheduleBuilder::declareInputs() {
   for (const PairProblem &pair : problem.pairs) {
     declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.element));
     declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.vocab, pair.hidden}, pair.element));
+    declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare("map", BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   ProgramOp(problem.program).walk([&](InputOp input) {
@@ -76,6 +77,7 @@ void ScheduleBuilder::declareInputs() {
     case InputKind::Scalar: return declare(name, BufferScope::Call, Both, view({1}, element));
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
+      declare(buffers::map(name), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
       return declare(name, BufferScope::Input, Both, view({kTokens, problem.vocab}, given ? given.getValue() : element));
     }
     case InputKind::Logits:

@@ -120,6 +120,8 @@ private:
     int64_t least = INT64_MAX;
     for (const Choice &shape : shapes())
       least = std::min(least, bytes(problem.isSplit() && shape.keptSlabs > 0 ? shape : withChunk(shape, problem.panelWidth), tokens));
+    // For callers that name the minimum in their own words.
+    problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
     return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << least << " bytes for " << tokens
                                                     << " tokens, but 'workspace' is " << budget;
   }
