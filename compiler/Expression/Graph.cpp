@@ -195,7 +195,7 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::IsFinite:
   case NodeOp::IsNan:
   case NodeOp::StopGradient: return unary(node->op, x[0]);
-  case NodeOp::Sum: return sum(x[0]);
+  case NodeOp::Sum: return sum(x[0], node->isVerbatim());
   case NodeOp::Mean: return mean(x[0]);
   case NodeOp::LogSumExp: return logsumexp(x[0]);
   case NodeOp::ArgMax:

@@ -88,7 +88,7 @@ static NodeRef importCompare(Graph &graph, arith::CmpIOp op, NodeRef a, NodeRef 
 NodeRef Importer::importReduce(ReduceOp reduce) {
   NodeRef x = lookup(reduce.getValue());
   switch (reduce.getCombiner()) {
-  case Combiner::Sum: return graph.sum(x);
+  case Combiner::Sum: return graph.sum(x, reduce.getVerbatim());
   case Combiner::Mean: return graph.mean(x);
   case Combiner::LogSumExp: return graph.logsumexp(x);
   case Combiner::ArgMax: return graph.arg(NodeOp::ArgMax, x);

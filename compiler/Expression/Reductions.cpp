@@ -34,11 +34,13 @@ static bool isSoftmax(NodeRef x) {
   return lse->is(NodeOp::LogSumExp) && lse->operand(0) == a;
 }
 
-NodeRef Graph::sum(NodeRef x) {
+NodeRef Graph::sum(NodeRef x, bool verbatim) {
   auto [u, rest] = hoist(x);
   NodeRef entries = constant(static_cast<double>(vocab));
   if (!rest->varying)
     return mul(mul(entries, u), rest);
+  if (verbatim)
+    return mul(u, make(NodeOp::Sum, {rest}, NodeType::Float, [](Node &node) { node.index = 1; }));
   if (isSoftmax(rest))
     return u;
   if (rest->isLinearInLogits) // so that its large part can stay apart

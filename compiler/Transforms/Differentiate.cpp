@@ -56,12 +56,13 @@ private:
     }
   }
 
-  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all.
+  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all;
+  /// that of a mean is subtracted from the very values again, and what is left of a common offset is their rounding.
   void accumulate(NodeRef x, NodeRef value, NodeRef user) {
     if (!active.contains(x))
       return;
     if (user->varying && !x->varying)
-      value = g.sum(value);
+      value = g.sum(value, /*verbatim=*/x->is(NodeOp::Mean));
     NodeRef &adjoint = adjoints[x];
     adjoint = adjoint ? g.add(adjoint, value) : value;
   }

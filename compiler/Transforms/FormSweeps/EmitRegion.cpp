@@ -235,14 +235,13 @@ RegionEmitter::Pair RegionEmitter::addPairs(NodeRef node, bool keepsRounding) {
 
 RegionEmitter::Pair RegionEmitter::multiplyPairs(NodeRef node) {
   Pair a = pairOf(node->operand(0)), b = pairOf(node->operand(1));
-  Value high = mul(a.high, b.high), low;
-  if (!node->varying)
-    low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
+  Value high = mul(a.high, b.high);
+  Value low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
   auto addLow = [&](Value part, Value factor) {
     if (!part)
       return;
     Value product = finiteOrZero(mul(part, factor));
-    low = low ? add(low, product) : product;
+    low = add(low, product);
   };
   addLow(a.low, b.low ? add(b.high, b.low) : b.high);
   addLow(b.low, a.high);

@@ -1,4 +1,4 @@
-// Finish.cpp - terms become entries, and the sum a uniform expression of their results.
+// Finish.cpp - terms become entries, and the sum a uniform expression of their results; or they become one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
@@ -102,6 +102,23 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     if (outside)
       inner = g.mul(outside, inner);
     total = g.add(total, isMean ? g.div(inner, columns) : inner);
+  }
+  return total;
+}
+
+NodeRef Planner::factored(NodeRef gradient) {
+  level(gradient);
+  if (!gradient->varying)
+    return gradient;
+  std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
+  if (!terms)
+    return gradient;
+  NodeRef total = g.constant(0);
+  for (const Term &term : *terms) {
+    NodeRef value = product(term.factors);
+    if (term.exponent)
+      value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
+    total = g.add(total, g.mul(term.factor, value));
   }
   return total;
 }
