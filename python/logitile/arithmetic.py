@@ -92,13 +92,13 @@ def divide(a: object, b: object) -> tracing.Value:
 
 def power(a: object, b: object) -> tracing.Value:
     a, b = _floats("**", a, b)
-    known = exponentials.exponent(a)
+    known = exponentials.exponential(a)
     if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):  # p ** 0 is 1, also for p = 0
         return a.trace.emit("math.powf", (a, b))
     if exponentials.is_constant(b):
-        return a.trace.emit("math.exp", (multiply(b, known),))
+        return known.with_exponent(multiply(b, known.exponent))
     # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent: the power weighs.
-    return a.trace.emit("math.exp", (a.trace.emit("logitile.weigh", (b, known)),))
+    return known.with_exponent(a.trace.emit("logitile.weigh", (b, known.exponent)))
 
 
 def negate(a: object) -> tracing.Value:
@@ -147,9 +147,9 @@ def pick(value: tracing.Value, index: object) -> tracing.Value:
             "values that "
             f"vary along the vocabulary have, such as logits"
         )
-    known = exponentials.exponent(value)
+    known = exponentials.exponential(value)
     if known is not None:  # the exponent of the entry stays known
-        return value.trace.emit("math.exp", (pick(known, position),))
+        return known.with_exponent(pick(known.exponent, position))
     return _guarded(value.trace.emit("logitile.pick", (value, position), value.type, varying=False), position)
 
 
@@ -260,6 +260,6 @@ def _conversion(a: tracing.Value | Number, b: tracing.Value | Number) -> str:
             return (
                 f"convert with lt.to_float({name[1:-1]})"
                 if name.startswith("'")
-                else "convert the first with lt.to_float"
+                else "convert the integer or bool with lt.to_float"
             )
     return "write the number as the other operand's type"

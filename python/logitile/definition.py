@@ -310,9 +310,11 @@ def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], 
     read = {op.attribute.name for op in ops if op.name == "logitile.input"} | needed
     unused = [given.name for given in inputs if given.name not in read]
     if unused:
-        word, verb = ("parameter", "does") if len(unused) == 1 else ("parameters", "do")
+        one = len(unused) == 1
         raise spec_error(
-            f"{word} {listed(unused)} of '{loss.name}' {verb} not reach any output; remove it, or use it",
+            f"{'parameter' if one else 'parameters'} {listed(unused)} of '{loss.name}' "
+            f"{'does' if one else 'do'} not reach any "
+            f"output; use {'it' if one else 'them'}, or remove {'it' if one else 'them'}",
             loss.location,
         )
 
@@ -337,6 +339,6 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
 
 def _fits(item: object, kind: Kind) -> bool:
     if isinstance(item, Value):
-        return item.type == kind.type and (kind.varying or not item.varying)
+        return item.type == kind.type and kind.varying == item.varying
     plain = {"f32": (int, float), "i32": (int,), "i1": (bool,)}[kind.type]
     return not kind.varying and isinstance(item, plain) and (kind.type == "i1" or not isinstance(item, bool))

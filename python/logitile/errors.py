@@ -10,9 +10,16 @@ class LogitileError(Exception):
 
 
 class SpecError(LogitileError):
-    """The loss is wrong: its text, its annotations or what it returns. Starts with the user's file and
-    line.
+    """The loss is wrong: its text, its annotations or what it returns.
+
+    Args:
+        reason: what is wrong.
+        place: the user's file and line, which the text starts with.
     """
+
+    def __init__(self, reason: str, place: object = None):
+        super().__init__(reason if place is None else f"{place}: {reason}")
+        self.reason = reason
 
 
 class SpecAttributeError(SpecError, AttributeError):

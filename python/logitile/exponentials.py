@@ -9,6 +9,7 @@ A *weight* is an exponential or what products, quotients, powers, roots and nega
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from . import arithmetic
 from . import trace as tracing
@@ -54,44 +55,69 @@ def _scaled(value: tracing.Value) -> tuple[tracing.Value, tracing.Value] | None:
     return None
 
 
-def exponent(value: tracing.Value) -> tracing.Value | None:
-    """e with value = exp(e): of exponentials and of products and powers of these. None if there is no such
-    e.
-    """
-    known = value.trace.exponents
+@dataclass(frozen=True)
+class Exponential:
+    """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
+
+    name: str
+    exponent: tracing.Value
+
+    def with_exponent(self, exponent: tracing.Value) -> tracing.Value:
+        """The same base with another exponent."""
+        return exponent.trace.emit(self.name, (exponent,))
+
+    def logarithm(self, name: str) -> tracing.Value:
+        """The logarithm of the value to the base of the operation 'name'."""
+        if name == self.name:
+            return self.exponent
+        return arithmetic.multiply(self.exponent, math.log(2) if name == "math.exp" else 1 / math.log(2))
+
+
+def exponential(value: tracing.Value) -> Exponential | None:
+    """How a value is an exponential: also products, and multiples by positive constants, of exponentials are."""
+    known = value.trace.exponentials
     if value.index not in known:
-        known[value.index] = _exponent(value)
+        known[value.index] = _exponential(value)
     return known[value.index]
 
 
-def _exponent(value: tracing.Value) -> tracing.Value | None:
-    op = value.op
-    if op.name == "math.exp":
-        return value.operand(0)
-    if op.name == "math.exp2":
-        return arithmetic.multiply(value.operand(0), math.log(2))
-    if op.name == "logitile.weigh":
-        first, second = exponent(value.operand(0)), exponent(value.operand(1))
-        return None if first is None or second is None else arithmetic.add(first, second)
-    if op.name == "arith.mulf":
-        scaled = _scaled(value)
-        inner = None if scaled is None or scaled[0].op.attribute <= 0 else exponent(scaled[1])
-        return None if inner is None else arithmetic.add(inner, math.log(scaled[0].op.attribute))
-    return None
+def _exponential(value: tracing.Value) -> Exponential | None:
+    name = value.op.name
+    if name in ("math.exp", "math.exp2"):
+        return Exponential(name, value.operand(0))
+    if name == "logitile.weigh":
+        first, second = exponential(value.operand(0)), exponential(value.operand(1))
+        if first is None or second is None:
+            return None
+        base = first.name if first.name == second.name else "math.exp"
+        return Exponential(base, arithmetic.add(first.logarithm(base), second.logarithm(base)))
+    scaled = _scaled(value) if name == "arith.mulf" else None
+    if scaled is None or scaled[0].op.attribute <= 0:
+        return None
+    inner, factor = exponential(scaled[1]), scaled[0].op.attribute
+    if inner is None:
+        return None
+    log = math.log(factor) if inner.name == "math.exp" else math.log2(factor)
+    return Exponential(inner.name, arithmetic.add(inner.exponent, log))
 
 
-def log_of(value: tracing.Value) -> tracing.Value | None:
-    """log(value) where it needs no logarithm of a rounded exponential: of exponentials and of sums of
-    them.
+def logarithm(value: tracing.Value, base: str) -> tracing.Value | None:
+    """The logarithm to the base of the operation 'base' where none of a rounded exponential is needed.
+
+    That is so for exponentials and for sums of them over the vocabulary; None for other values.
     """
-    known = exponent(value)
+    known = exponential(value)
     if known is not None:
-        return known
-    if value.op.name == "logitile.reduce" and value.op.attribute == "sum":
-        inside = exponent(value.operand(0))
-        if inside is not None:
-            return value.trace.emit("logitile.reduce", (inside,), attribute="logsumexp", varying=False)
-    return None
+        return known.logarithm(base)
+    if value.op.name != "logitile.reduce" or value.op.attribute != "sum":
+        return None
+    inside = exponential(value.operand(0))
+    if inside is None:
+        return None
+    total = value.trace.emit(
+        "logitile.reduce", (inside.logarithm("math.exp"),), attribute="logsumexp", varying=False
+    )
+    return Exponential("math.exp", total).logarithm(base)
 
 
 # ---- products ----------------------------------------------------------------------------------------------
@@ -111,10 +137,10 @@ def product(a: tracing.Value, b: tracing.Value) -> tracing.Value:
 
 def quotient(a: tracing.Value, b: tracing.Value) -> tracing.Value:
     """a / b of floats; dividing by an exponential is multiplying by another one."""
-    known = exponent(b)
+    known = exponential(b)
     if known is None:
         return a.trace.emit("arith.divf", (a, b))
-    reciprocal = a.trace.emit("math.exp", (arithmetic.negate(known),))
+    reciprocal = known.with_exponent(arithmetic.negate(known.exponent))
     # 1 / 0 is no weight that could lose: where both are masked, the numerator decides.
     return _weigh(a, reciprocal) if is_weight(a) else product(reciprocal, a)
 

@@ -26,10 +26,17 @@ def f32_text(number: float) -> str:
         return f"0x{f32_bits(number):08X}"  # the only spelling that MLIR has for them
     # Nine digits identify every fp32 number; MLIR reads a literal as a double and rounds that, as done here.
     for digits in range(1, 10):
-        text = _with_point(f"{number:.{digits}g}")
-        if round_to_f32(float(text)) == number:
-            return text
+        candidate = float(f"{number:.{digits}g}")
+        if _rounds_to(candidate, number):
+            return _with_point(repr(candidate))
     raise AssertionError(f"{number} is not an fp32 number")
+
+
+def _rounds_to(candidate: float, number: float) -> bool:
+    try:
+        return round_to_f32(candidate) == number
+    except OverflowError:  # a few digits of the largest number are more than it
+        return False
 
 
 def _with_point(text: str) -> str:

@@ -6,8 +6,6 @@ what their operands are, reductions turn varying into uniform. What -inf, NaN an
 
 from __future__ import annotations
 
-import math
-
 from . import arithmetic, exponentials, labels
 from .arithmetic import bool_operand, float_operand, lifted, operands
 from .locations import spec_error
@@ -85,17 +83,15 @@ def exp2(x: object) -> Value:
 def log(x: object) -> Value:
     """Natural logarithm; of an exponential it is the exponent, of a sum of exponentials lt.logsumexp."""
     x = float_operand(x, "lt.log")
-    known = exponentials.log_of(x)
+    known = exponentials.logarithm(x, "math.exp")
     return x.trace.emit("math.log", (x,)) if known is None else known
 
 
 def log2(x: object) -> Value:
     """Logarithm to base 2; of an exponential it is the exponent."""
     x = float_operand(x, "lt.log2")
-    if x.op.name == "math.exp2":
-        return x.operand(0)
-    known = exponentials.log_of(x)
-    return x.trace.emit("math.log2", (x,)) if known is None else known * (1 / math.log(2))
+    known = exponentials.logarithm(x, "math.exp2")
+    return x.trace.emit("math.log2", (x,)) if known is None else known
 
 
 def log1p(x: object) -> Value:
@@ -198,8 +194,8 @@ def _unary(what: str, name: str, x: object) -> Value:
 
 def _root(what: str, name: str, power: float, x: object) -> Value:
     x = float_operand(x, what)
-    known = exponentials.exponent(x)
-    return x.trace.emit(name, (x,)) if known is None else exp(power * known)
+    known = exponentials.exponential(x)
+    return x.trace.emit(name, (x,)) if known is None else known.with_exponent(power * known.exponent)
 
 
 # ---- over the vocabulary -----------------------------------------------------------------------------------
@@ -257,12 +253,13 @@ def all(x: object) -> Value:
 
 def softmax(x: object) -> Value:
     """exp(x) / sum(exp(x)), varying."""
-    return exp(log_softmax(x))
+    return exp(log_softmax(float_operand(x, "lt.softmax")))
 
 
 def log_softmax(x: object) -> Value:
     """log(softmax(x)), varying."""
-    return float_operand(x, "lt.log_softmax") - logsumexp(x)
+    x = float_operand(x, "lt.log_softmax")
+    return x - logsumexp(x)
 
 
 def column() -> Value:
@@ -318,14 +315,14 @@ def _uniform_remedy(combiner: str) -> str:
 
 def _extreme_entry(combiner: str, x: object) -> Value:
     """The order of exponentials is that of their exponents."""
-    known = _known_exponent(x)
-    return _reduce(combiner, x) if known is None else exp(_reduce(combiner, known))
+    known = _known_exponential(x)
+    return _reduce(combiner, x) if known is None else known.with_exponent(_reduce(combiner, known.exponent))
 
 
 def _position(combiner: str, x: object) -> Value:
-    known = _known_exponent(x)
-    return _reduce(combiner, x if known is None else known)
+    known = _known_exponential(x)
+    return _reduce(combiner, x if known is None else known.exponent)
 
 
-def _known_exponent(x: object) -> Value | None:
-    return exponentials.exponent(x) if isinstance(x, Value) and x.varying and x.type == "f32" else None
+def _known_exponential(x: object) -> exponentials.Exponential | None:
+    return exponentials.exponential(x) if isinstance(x, Value) and x.varying and x.type == "f32" else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import trace as tracing
 from .locations import user_frame
 
+_PYTHON = {float: "f32", int: "i32", bool: "i1"}
 _WORDS = {"f32": "float", "i32": "integer", "i1": "bool"}
 _SYMBOLS = {
     "arith.addf": "+", "arith.addi": "+", "arith.subf": "-", "arith.subi": "-", "arith.mulf": "*",
@@ -17,7 +18,7 @@ _SYMBOLS = {
 
 
 def label(value: tracing.Value) -> str:
-    """ "'temperature'", or "the result of 'lt.exp' (train.py:38)"."""
+    """Such as "'temperature'", or "the result of 'lt.exp' (train.py:38)"."""
     op = value.op
     if op.name == "logitile.input":
         index = "" if op.attribute.index is None else f"[{op.attribute.index}]"
@@ -28,15 +29,19 @@ def label(value: tracing.Value) -> str:
     if variable is not None:
         return f"'{variable}'"
     place = "" if op.location is None else f" ({op.location})"
-    return f"the result of '{_function(op)}'{place}"
+    return f"the result of {_function(op)}{place}"
 
 
 def described(value: object) -> str:
-    """ "the integer 'target'", or "the float 0.5" for a plain number."""
-    if isinstance(value, tracing.Value):
-        return f"the {_WORDS[value.type]} {label(value)}"
-    word = {float: "float", int: "integer", bool: "bool"}[type(value)]
-    return f"the {word} {value}"
+    """A value with its type: "the integer 'target'", "the float 0.5", "the result of '+' (train.py:38), a float"."""
+    if not isinstance(value, tracing.Value):
+        return f"the {_WORDS[_PYTHON[type(value)]]} {value}"
+    name, word = label(value), _WORDS[value.type]
+    return (
+        f"the {word} {name}"
+        if name.startswith("'")
+        else f"{name}, {'an' if word[0] in 'aeiou' else 'a'} {word}"
+    )
 
 
 def _variable(value: tracing.Value) -> str | None:
@@ -49,8 +54,7 @@ def _variable(value: tracing.Value) -> str | None:
 
 
 def _function(op: tracing.Op) -> str:
-    if op.name == "logitile.reduce":
-        return f"lt.{op.attribute}"
     if op.name in ("arith.cmpf", "arith.cmpi"):
         return "a comparison"
-    return _SYMBOLS.get(op.name, "lt." + op.name.partition(".")[2])
+    word = op.attribute if op.name == "logitile.reduce" else op.name.partition(".")[2]
+    return f"'{_SYMBOLS.get(op.name, f'lt.{word}')}'"

@@ -65,8 +65,7 @@ def spec_error(
     message: str, location: Location | None = None, kind: type[SpecError] = SpecError
 ) -> SpecError:
     """A SpecError that starts with 'location', or with the user's line that is being executed."""
-    place = location or here()
-    return kind(message if place is None else f"{place}: {message}")
+    return kind(message, location or here())
 
 
 def _is_internal(file: str) -> bool:

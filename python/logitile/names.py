@@ -14,13 +14,13 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """ "; did you mean 'x'?", or nothing where no candidate is alike."""
+    """The end of an error: "; did you mean 'x'?", or nothing where no candidate is alike."""
     found = nearest(name, candidates)
     return f"; did you mean '{found}'?" if found else ""
 
 
 def listed(names: Iterable[str]) -> str:
-    """ "'a', 'b' and 'c'"."""
+    """Names as "'a', 'b' and 'c'"."""
     quoted = [f"'{name}'" for name in names]
     if len(quoted) < 2:
         return "".join(quoted)
@@ -28,5 +28,5 @@ def listed(names: Iterable[str]) -> str:
 
 
 def shape_text(shape: Iterable[object]) -> str:
-    """ "[4, 32]": how errors write a shape."""
+    """How errors write a shape: "[4, 32]"."""
     return "[" + ", ".join(str(extent) for extent in shape) + "]"

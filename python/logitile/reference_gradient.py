@@ -243,7 +243,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "logitile.weigh": (_weight, lambda a, y, w, x: a.weighed(w)),
     "logitile.sigmoid": (lambda a, y, x: a.weighed(sigmoid(x) * sigmoid(-x)),),  # y * (1 - y) would cancel
     "logitile.softplus": (lambda a, y, x: a.weighed(sigmoid(x)),),
-    "math.absf": (lambda a, y, x: a.times(np.sign(x)).where(x != 0),),
+    "math.absf": (lambda a, y, x: a.times(np.sign(x)).where(abs(x) > 0),),
     "math.exp": (lambda a, y, x: a.weighed(y),),
     "math.exp2": (lambda a, y, x: a.weighed(y * math.log(2)),),
     "math.log": (lambda a, y, x: a.times(1 / x),),
@@ -252,7 +252,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
     "math.expm1": (lambda a, y, x: a.weighed(np.exp(x)),),
     "math.tanh": (lambda a, y, x: a.times(_derivative_of_tanh(x)),),
     "math.sqrt": (lambda a, y, x: a.times(0.5 / y),),
-    "math.rsqrt": (lambda a, y, x: a.times(-0.5 * y / x),),
+    "math.rsqrt": (lambda a, y, x: a.times(-0.5 * y**3),),
     "math.powf": (_power_of_base, _power_of_exponent),
     "math.clampf": (
         lambda a, y, x, low, high: a.where((x >= low) & (x <= high)),

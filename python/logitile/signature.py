@@ -157,7 +157,8 @@ def _evaluated(annotation: object, function: Callable) -> object:
 def _explained(parameter: inspect.Parameter, error: Exception) -> str:
     if isinstance(error, _Refused):
         return f"parameter '{parameter.name}' {error}"
-    return f"the annotation '{parameter.annotation}' of parameter '{parameter.name}' cannot be read: {error}"
+    reason = getattr(error, "reason", error)  # of logitile's own, without a place inside of the annotation
+    return f"the annotation '{parameter.annotation}' of parameter '{parameter.name}' cannot be read: {reason}"
 
 
 def _check_logits(signature: Signature, place: Location) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import CodeType, FrameType
 
 from . import arithmetic, labels
+from .exponentials import Exponential
 from .float32 import round_to_f32
 from .locations import Location, definition_of, location_of, spec_error, user_frame
 from .refusals import Refusals
@@ -32,10 +33,11 @@ class Trace:
         self.ignore_index = ignore_index
         self.ops: list[Op] = []
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
-        self.exponents: dict[int, Value | None] = {}  # see exponentials.py
+        self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
         self._code = code
         self._index_of: dict[tuple, int] = {}
         self._frames: dict[int, FrameType] = {}
+        self._has_own_frame = False
 
     def __enter__(self) -> Trace:
         self._token = _active.set(self)
@@ -122,7 +124,17 @@ class Trace:
         if frame is None:
             return None
         self._frames[id(frame)] = frame
+        if not self._has_own_frame:
+            self._find_own_frame(frame)
         return location_of(frame)
+
+    def _find_own_frame(self, frame: FrameType | None) -> None:
+        """Notes the frame of the loss itself, which may leave all operations to functions that it calls."""
+        while frame is not None and frame.f_code is not self._code:
+            frame = frame.f_back
+        if frame is not None:
+            self._frames[id(frame)] = frame
+            self._has_own_frame = True
 
 
 def active_trace() -> Trace | None:
