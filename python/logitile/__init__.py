@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .arrays import ShapeDtype
-from .definition import Loss, Outputs, loss
+from .definition import Loss, loss
 from .errors import (
     CacheWarning,
     CallError,
@@ -26,6 +26,7 @@ from .functions import __all__ as _functions
 from .head import Head, jit
 from .locations import spec_error
 from .names import did_you_mean
+from .outputs import Outputs
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 

@@ -97,8 +97,7 @@ class Subscripted:
         if type(entries) is not int or not 1 <= entries <= MAX_ENTRIES:
             raise TypeError(
                 f"entries of {self} must be lt.K (as many as the array has) or a number from 1 to "
-                f"{MAX_ENTRIES}, "
-                f"not {_spelled(entries)}"
+                f"{MAX_ENTRIES}, not {_spelled(entries)}"
             )
         return entries
 

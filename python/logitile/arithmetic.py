@@ -144,8 +144,7 @@ def pick(value: tracing.Value, index: object) -> tracing.Value:
     if not value.varying:
         raise spec_error(
             f"{labels.label(value)} is one number per token and has no entries to pick with '[...]'; only "
-            "values that "
-            f"vary along the vocabulary have, such as logits"
+            "values that vary along the vocabulary have, such as logits"
         )
     known = exponentials.exponential(value)
     if known is not None:  # the exponent of the entry stays known
@@ -180,14 +179,12 @@ def _index(value: tracing.Value, index: object) -> tracing.Value:
     if isinstance(index, Entries):
         raise spec_error(
             f"{index.label} has {len(index)} entries per token, but '[...]' of {name} needs one index per "
-            "token; "
-            f"pick entry by entry, for example {index.label[1:-1]}[0]"
+            f"token; pick entry by entry, for example {index.label[1:-1]}[0]"
         )
     if isinstance(index, (slice, tuple, list, float)) or index is None or index is Ellipsis:
         raise spec_error(
             f"'[...]' of {name} got {_spelled_index(index)}; it takes one integer per token, such as a "
-            "target: "
-            f"the vocabulary axis is implicit and cannot be cut"
+            "target: the vocabulary axis is implicit and cannot be cut"
         )
     index = lifted(index, "[...]")
     if isinstance(index, tracing.Value):
@@ -208,8 +205,7 @@ def _checked_index(index: tracing.Value, name: str) -> tracing.Value:
     if index.varying:
         raise spec_error(
             f"{labels.label(index)} varies along the vocabulary but '[...]' of {name} needs one index per "
-            "token; "
-            f"reduce it first, for example with lt.argmax"
+            "token; reduce it first, for example with lt.argmax"
         )
     return index
 
@@ -230,8 +226,7 @@ def _numbers(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.
     if a.type == "i1":
         raise spec_error(
             f"'{symbol}' has no meaning for bools such as {labels.described(a)}; use &, | and ~, or "
-            "lt.where, "
-            f"or convert with lt.to_float"
+            "lt.where, or convert with lt.to_float"
         )
     return a, b
 

@@ -108,15 +108,13 @@ def described(item: object, name: str) -> Array:
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
-            "outside of "
-            f"the transformation"
+            "outside of the transformation"
         )
     if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
         return _checked(_of_dlpack(item), name)
     raise CallTypeError(
         f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
-        "object with "
-        f"__dlpack__, shape and dtype"
+        "object with __dlpack__, shape and dtype"
     )
 
 

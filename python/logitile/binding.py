@@ -198,9 +198,8 @@ def _pair(name: str, item: object, options: Options, several: bool) -> Pair:
     if hidden.shape[-1] != hidden_size:
         raise CallValueError(
             f"hidden size {hidden.shape[-1]} of '{hidden_name}' {shape_text(hidden.shape)} must equal "
-            "hidden size "
-            f"{hidden_size} of '{weight_name}' {shape_text(weight.shape)}, which is {_weight_axes(options)}"
-            f"{_other_layout(hidden, weight, options)}"
+            f"hidden size {hidden_size} of '{weight_name}' {shape_text(weight.shape)}, which is "
+            f"{_weight_axes(options)}{_other_layout(hidden, weight, options)}"
         )
     if hidden_size == 0:
         raise CallValueError(
@@ -229,13 +228,12 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
         if pair.weight.shape[axis] != vocab:
             raise CallValueError(
                 f"vocabulary size {pair.weight.shape[axis]} of '{pair.name}' must equal vocabulary size "
-                f"{vocab} of "
-                f"'{first.name}'"
+                f"{vocab} of '{first.name}'"
             )
         if pair.hidden.shape[:-1] != leading:
             raise CallValueError(
-                f"leading dimensions {shape_text(pair.hidden.shape[:-1])} of '{pair.name}.hidden' must equal "
-                f"{shape_text(leading)} of '{first.name}.hidden'"
+                f"leading dimensions {shape_text(pair.hidden.shape[:-1])} of '{pair.name}.hidden' must "
+                f"equal {shape_text(leading)} of '{first.name}.hidden'"
             )
     if vocab == 0:
         raise CallValueError(
@@ -291,13 +289,12 @@ def _check_shape(name: str, array: Array, kind: Kind, vocab: int, leading: tuple
         wanted = (*leading, kind.entries if fixed else "K")
         raise CallValueError(
             f"'{name}' has shape {shape_text(array.shape)}; {kind} needs {shape_text(wanted)}: the leading "
-            f"dimensions of hidden, then the entries per token"
+            "dimensions of hidden, then the entries per token"
         )
     if not 1 <= count <= MAX_ENTRIES:
         raise CallValueError(
             f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}, since the loss is "
-            "unrolled "
-            f"over them"
+            "unrolled over them"
         )
 
 
@@ -371,8 +368,7 @@ def _buffer(item: object, pair: Pair) -> Array:
     if buffer.dtype != "float32" or buffer.shape != pair.weight.shape:
         raise CallValueError(
             f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
-            "weight of "
-            f"'{pair.name}'"
+            f"weight of '{pair.name}'"
         )
     if buffer.framework == "numpy" and not buffer.source.flags.writeable:
         raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")

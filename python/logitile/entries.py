@@ -46,8 +46,8 @@ class Entries:
 
     def _refuse(self, *others: object) -> None:
         raise spec_error(
-            f"{self.label} stands for {len(self)} entries per token, which is no number; "
-            f"use them one by one, for example [f(x) for x in {self.name}]"
+            f"{self.label} stands for {len(self)} entries per token, which is no number; use them one by "
+            f"one, for example [f(x) for x in {self.name}]"
         )
 
     __hash__ = object.__hash__

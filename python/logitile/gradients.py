@@ -96,6 +96,8 @@ def wanted_gradients(
         wrt = [name for name, (_, array) in known.items() if array.requires_grad]
         wrt = wrt or [name for name, (parameter, _) in known.items() if name != parameter]
     wanted = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    if not wanted:
+        raise CallValueError(f"wrt names no gradient; this call has {listed(known)}")
     for name in wanted:
         if name not in known:
             raise CallTypeError(
@@ -111,8 +113,7 @@ def wanted_gradients(
     if not any(known[name][0] in reached for name in wanted):
         raise CallValueError(
             f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
-            "stop_gradient "
-            f"carry none"
+            "stop_gradient carry none"
         )
     return wanted
 
@@ -128,11 +129,12 @@ def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]
     """
     differentiable = [output.name for output in differentiable_outputs(spec)]
     if grad_output is None:
-        if "loss" not in spec.output_names:
+        if "loss" not in differentiable:
             raise CallTypeError(
-                f"'{spec.name}' has no loss, so grad_output must say what reaches {listed(differentiable)}"
+                f"'{spec.name}' has no loss that carries a gradient, so grad_output must say what reaches "
+                f"{listed(differentiable)}"
             )
-        return {"loss": 1.0} if "loss" in differentiable else {}
+        return {"loss": 1.0}
     if spec.bare:
         if isinstance(grad_output, Mapping):
             raise CallTypeError(
@@ -167,6 +169,6 @@ def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[st
     if lost:
         raise CallValueError(
             f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "
-            "takes no "
-            f"gradient; wrap it in lt.stop_gradient, give a divisor, or leave {listed(lost)} out of wrt"
+            f"takes no gradient; wrap it in lt.stop_gradient, give a divisor, or leave {listed(lost)} out "
+            "of wrt"
         )

@@ -26,8 +26,7 @@ def index_error(
     allowed = "" if ignore_index is None else f" or ignore_index {ignore_index}"
     return CallIndexError(
         f"'{name}'{_position(position)} is {value}, outside the vocabulary of {vocab} entries: it must be 0 "
-        "to "
-        f"{vocab - 1}{allowed}"
+        f"to {vocab - 1}{allowed}"
     )
 
 
@@ -58,8 +57,8 @@ def ignored_tokens(
     import numpy
 
     name = options.ignoring_input
-    is_integer = any(g.name == name and g.axis == "token" and g.type == "i32" for g in spec.inputs)
-    if options.ignore_index is None or not is_integer:
+    is_given = any(given.tells_ignored and given.name == name for given in spec.inputs)
+    if options.ignore_index is None or not is_given:
         return numpy.zeros(tokens, bool)
     matches = inputs[name] == options.ignore_index
     return matches if matches.ndim == 1 else matches.all(axis=1)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from . import functions as lt
 from .annotations import Logits, Scalar, Token, Vocab
-from .definition import Outputs, loss
+from .definition import loss
+from .outputs import Outputs
 
 
 @loss

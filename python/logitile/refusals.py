@@ -35,9 +35,8 @@ class Refusals:
     def __bool__(self) -> bool:
         return self._refuse(
             "has no truth value while the loss is traced: 'if', 'while', 'and', 'or', 'not', 'in', chained "
-            "comparisons, max() "
-            "and min() cannot look at it; use lt.where(condition, a, b), '&', '|', '~', lt.maximum and "
-            "lt.minimum"
+            "comparisons, max() and min() cannot look at it; use lt.where(condition, a, b), '&', '|', '~', "
+            "lt.maximum and lt.minimum"
         )
 
     def __float__(self) -> float:
@@ -54,8 +53,8 @@ class Refusals:
 
     def __index__(self) -> int:
         return self._refuse(
-            "is no Python int while the loss is traced, so range() and the indexing of lists cannot take it; "
-            "pick an entry of the vocabulary with value[index], unroll over Python ints otherwise"
+            "is no Python int while the loss is traced, so range() and the indexing of lists cannot take "
+            "it; pick an entry of the vocabulary with value[index], unroll over Python ints otherwise"
         )
 
     def __complex__(self) -> complex:
@@ -170,15 +169,13 @@ def foreign_operand(item: object, what: str) -> str:
     if isinstance(item, Entries):
         return (
             f"'{what}' got {item.label}, which stands for {len(item)} entries per token; use them one by "
-            "one, for example "
-            f"{item.name}[0]"
+            f"one, for example {item.name}[0]"
         )
     if hasattr(item, "shape") and hasattr(item, "dtype"):
         library = type(item).__module__.partition(".")[0]
         return (
-            f"'{what}' got an array of {library} with shape {list(item.shape)}; a loss reads arrays through "
-            "its parameters "
-            f"only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"
+            f"'{what}' got an array of {library} with shape {list(item.shape)}; a loss reads arrays "
+            "through its parameters only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"
         )
     return f"'{what}' got {item!r} of type {type(item).__name__}; it takes traced values and Python numbers"
 

@@ -140,8 +140,7 @@ def _input(parameter: inspect.Parameter, annotation: Annotation) -> Parameter:
     if not annotation.optional and parameter.default is not parameter.empty:
         raise _Refused(
             f"is an input with the default {parameter.default!r}; only '| None = None' is possible, since "
-            "the value "
-            f"of an input is not known while tracing"
+            "the value of an input is not known while tracing"
         )
     return Parameter(parameter.name, kinds, annotation.optional)
 

@@ -18,6 +18,11 @@ class InputKey:
     name: str
     index: int | None = None
 
+    @property
+    def variable(self) -> str:
+        """The value's name in text."""
+        return self.name if self.index is None else f"{self.name}{self.index}"
+
 
 @dataclass(frozen=True, slots=True)
 class Op:
@@ -51,6 +56,11 @@ class SpecInput:
     name: str
     type: str
     entries: int | None = None
+
+    @property
+    def tells_ignored(self) -> bool:
+        """Whether it may name ignored tokens."""
+        return self.axis == "token" and self.type == "i32"
 
 
 @dataclass(frozen=True, slots=True)

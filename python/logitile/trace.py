@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from contextvars import ContextVar
-from dataclasses import replace
 from types import CodeType, FrameType
 
 from . import arithmetic, labels
@@ -99,25 +98,16 @@ class Trace:
         )
 
     def variables(self) -> dict[int, str]:
-        """The user's variable names by position of the operation, as far as frames know them, the loss's own
-        first.
-        """
-        names: dict[int, str] = {}
-        for frame in sorted(self._frames.values(), key=lambda frame: frame.f_code is not self._code):
+        """Names by position of the operation: of parameters, then of variables as far as frames know them."""
+        names = {
+            index: op.attribute.variable for index, op in enumerate(self.ops) if op.name == "logitile.input"
+        }
+        own_first = sorted(self._frames.values(), key=lambda frame: frame.f_code is not self._code)
+        for frame in own_first:
             for variable, value in frame.f_locals.items():
                 if isinstance(value, Value) and value.trace is self:
                     names.setdefault(value.index, variable)
         return names
-
-    def named_ops(self) -> list[Op]:
-        """The operations, labelled with the user's variables; inputs have the names of their parameters."""
-        names = self.variables()
-        for index, op in enumerate(self.ops):
-            if op.name == "logitile.input":
-                names[index] = op.attribute.name + (
-                    "" if op.attribute.index is None else str(op.attribute.index)
-                )
-        return [replace(op, label=names.get(index)) for index, op in enumerate(self.ops)]
 
     def _user_location(self) -> Location | None:
         frame = user_frame()
@@ -157,9 +147,9 @@ def _attribute_key(attribute: object) -> object:
 
 def leaked(value: Value, trace: Trace) -> str:
     return (
-        f"{labels.label(value)} comes from another trace (of '{value.trace.name}') and was kept until this "
-        "trace of "
-        f"'{trace.name}'; a traced value lives only while its loss runs, so pass it on instead of storing it"
+        f"{labels.label(value)} comes from another trace (of '{value.trace.name}') and was kept until "
+        f"this trace of '{trace.name}'; a traced value lives only while its loss runs, so pass it on "
+        "instead of storing it"
     )
 
 
