@@ -1,11 +1,10 @@
 """Descriptions of arrays of every framework, and their way to NumPy."""
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 from logitile.arrays import described, dtype_name, same_device, to_numpy
 
 
@@ -64,8 +63,9 @@ def test_dlpack():
 def test_to_numpy():
     numbers = [1.0, -2.5, 3.0]
     for item in (
-        np.array(numbers, np.float16), np.array(numbers, ml_dtypes.bfloat16), torch.tensor(numbers, dtype=torch.bfloat16),
-        torch.tensor(numbers, requires_grad=True), torch._neg_view(torch.tensor([-1.0, 2.5, -3.0])),
+        np.array(numbers, np.float16), np.array(numbers, ml_dtypes.bfloat16),
+        torch.tensor(numbers, dtype=torch.bfloat16), torch.tensor(numbers, requires_grad=True),
+        torch._neg_view(torch.tensor([-1.0, 2.5, -3.0])),
     ):  # fmt: skip
         assert to_numpy(described(item, "x"), "x").astype(np.float64).tolist() == numbers
     assert to_numpy(described(2.5, "x"), "x") == 2.5
@@ -93,14 +93,15 @@ def test_dtype_names():
 
 @pytest.mark.parametrize(("item", "message"), [
     (np.zeros(2, ">f4"), "'x' has the byte order of another machine (>f4); convert it with astype"),
-    (np.ma.masked_array([1.0], [True]), "'x' is a masked array, whose mask would be lost; fill it first (filled())"),
-    (np.array(["a"], object), "'x' has dtype object; known are float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, "
-     "uint16, uint32, uint64, bool"),
-    (torch.zeros(2, dtype=torch.complex64), "'x' has dtype complex64; known are float16, bfloat16, float32, float64, int8, int16, "
-     "int32, int64, uint8, uint16, uint32, uint64, bool"),
+    (np.ma.masked_array([1.0], [True]), "'x' is a masked array, whose mask would be lost; fill it first "
+     "(filled())"),
+    (np.array(["a"], object), "'x' has dtype object; known are float16, bfloat16, float32, float64, int8, "
+     "int16, int32, int64, uint8, uint16, uint32, uint64, bool"),
+    (torch.zeros(2, dtype=torch.complex64), "'x' has dtype complex64; known are float16, bfloat16, float32, "
+     "float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool"),
     (torch.zeros(2, 2).to_sparse(), "'x' has the layout torch.sparse_coo; pass a dense tensor (to_dense())"),
-    (object(), "'x' is an object, not an array; pass an array of NumPy, torch or JAX, or another object with __dlpack__, shape and "
-     "dtype"),
+    (object(), "'x' is an object, not an array; pass an array of NumPy, torch or JAX, or another object "
+     "with __dlpack__, shape and dtype"),
 ])  # fmt: skip
 def test_refusals(item, message):
     with pytest.raises(lt.CallTypeError) as caught:

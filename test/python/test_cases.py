@@ -1,12 +1,12 @@
 """The float64 reference against hand-written torch losses: values and every gradient."""
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
+
 from cases import CASES
 from inputs import TOKENS, TorchCall, arguments, relative
-
-import logitile as lt
 
 UPSTREAM = np.random.default_rng(99).normal(size=TOKENS)
 

@@ -2,12 +2,11 @@
 
 import math
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
-import logitile as lt
 
 INF, NAN = math.inf, math.nan
 NUMBERS = np.array([-INF, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 1.0, 2.5, 40.0, INF, NAN], np.float32)
@@ -41,21 +40,24 @@ def torch_by_column(function, x):
 
 
 ELEMENTWISE = {
-    "abs": (lt.abs, torch.abs), "sign": (lt.sign, torch.sign), "exp": (lt.exp, torch.exp), "exp2": (lt.exp2, torch.exp2),
-    "log": (lt.log, torch.log), "log2": (lt.log2, torch.log2), "log1p": (lt.log1p, torch.log1p),
-    "expm1": (lt.expm1, torch.expm1), "tanh": (lt.tanh, torch.tanh), "sigmoid": (lt.sigmoid, torch.sigmoid),
-    "softplus": (lt.softplus, lambda x: F.softplus(x, threshold=1e9)), "log_sigmoid": (lt.log_sigmoid, F.logsigmoid),
-    "sqrt": (lt.sqrt, torch.sqrt), "rsqrt": (lt.rsqrt, torch.rsqrt), "square": (lt.square, torch.square),
-    "floor": (lt.floor, torch.floor), "negation": (lambda x: -x, torch.neg), "plus": (lambda x: x + 1, lambda x: x + 1),
+    "abs": (lt.abs, torch.abs), "sign": (lt.sign, torch.sign), "exp": (lt.exp, torch.exp),
+    "exp2": (lt.exp2, torch.exp2), "log": (lt.log, torch.log), "log2": (lt.log2, torch.log2),
+    "log1p": (lt.log1p, torch.log1p), "expm1": (lt.expm1, torch.expm1), "tanh": (lt.tanh, torch.tanh),
+    "sigmoid": (lt.sigmoid, torch.sigmoid), "softplus": (lt.softplus, lambda x: F.softplus(x, threshold=1e9)),
+    "log_sigmoid": (lt.log_sigmoid, F.logsigmoid), "sqrt": (lt.sqrt, torch.sqrt),
+    "rsqrt": (lt.rsqrt, torch.rsqrt), "square": (lt.square, torch.square), "floor": (lt.floor, torch.floor),
+    "negation": (lambda x: -x, torch.neg), "plus": (lambda x: x + 1, lambda x: x + 1),
     "minus": (lambda x: 1 - x, lambda x: 1 - x), "times": (lambda x: 3 * x, lambda x: 3 * x),
     "divided": (lambda x: x / 4, lambda x: x / 4), "divides": (lambda x: 2 / x, lambda x: 2 / x),
     "cube": (lambda x: x**3, lambda x: x**3), "root": (lambda x: x**0.5, lambda x: x**0.5),
     "inverse": (lambda x: x**-1, lambda x: x**-1), "zeroth": (lambda x: x**0, lambda x: x**0),
-    "power": (lambda x: 2**x, lambda x: 2**x), "maximum": (lambda x: lt.maximum(x, 0), lambda x: torch.maximum(x, 0 * x.detach())),
+    "power": (lambda x: 2**x, lambda x: 2**x),
+    "maximum": (lambda x: lt.maximum(x, 0), lambda x: torch.maximum(x, 0 * x.detach())),
     "clamp": (lambda x: lt.clamp(x, -1, 1), lambda x: torch.clamp(x, -1, 1)),
     "isfinite": (lambda x: lt.to_float(lt.isfinite(x)), lambda x: torch.isfinite(x).double()),
     "isnan": (lambda x: lt.to_float(lt.isnan(x)), lambda x: torch.isnan(x).double()),
-    "stop_gradient": (lt.stop_gradient, torch.Tensor.detach), "equal": (lambda x: lt.to_float(x == 1), lambda x: (x == 1).double()),
+    "stop_gradient": (lt.stop_gradient, torch.Tensor.detach),
+    "equal": (lambda x: lt.to_float(x == 1), lambda x: (x == 1).double()),
     "differs": (lambda x: lt.to_float(x != 1), lambda x: (x != 1).double()),
     "less": (lambda x: lt.to_float(x < 0), lambda x: (x < 0).double()),
     "where": (lambda x: lt.where(x > 0, x, 2 * x), lambda x: torch.where(x > 0, x, 2 * x)),
@@ -131,7 +133,7 @@ def test_power_with_a_gradient_of_the_exponent():
     np.testing.assert_allclose(gradients["p"], leaves[1].grad.numpy(), rtol=1e-14)
 
 
-# ---- over the vocabulary -------------------------------------------------------------------------------------
+# ---- over the vocabulary -----------------------------------------------------------------------------------
 
 ROWS = np.array([
     [1.0, 3.0, -2.0, 3.0, 0.5],

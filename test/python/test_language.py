@@ -1,8 +1,7 @@
 """What the tracer records: masks, exponents, optional inputs, entries, constants and losses inside losses."""
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile.definition import Specialisation
 from logitile.testing import filecheck
 
@@ -32,7 +31,7 @@ def operations(use):
     return [name.split(" ")[0].partition(".")[2] for name in names[3:]]  # three sums of the inputs
 
 
-# ---- masks: a weight of 0 wins -------------------------------------------------------------------------------
+# ---- masks: a weight of 0 wins -----------------------------------------------------------------------------
 
 
 def test_exponentials_weigh():
@@ -65,8 +64,9 @@ def test_what_is_a_weight(weight):
 
 
 @pytest.mark.parametrize("factor", [
-    lambda z, u: lt.tanh(z), lambda z, u: lt.softplus(z), lambda z, u: lt.exp(z) + lt.exp(u), lambda z, u: 1 - lt.exp(z),
-    lambda z, u: lt.expm1(z), lambda z, u: lt.where(z > 0, lt.exp(z), z), lambda z, u: lt.maximum(lt.exp(z), 0.5),
+    lambda z, u: lt.tanh(z), lambda z, u: lt.softplus(z), lambda z, u: lt.exp(z) + lt.exp(u),
+    lambda z, u: 1 - lt.exp(z), lambda z, u: lt.expm1(z), lambda z, u: lt.where(z > 0, lt.exp(z), z),
+    lambda z, u: lt.maximum(lt.exp(z), 0.5),
 ])  # fmt: skip
 def test_what_is_no_weight(factor):
     assert operations(lambda z, t, u, s: factor(z, u) * t)[-1] == "mulf"
@@ -126,7 +126,7 @@ def test_in_a_quotient_of_exponentials_the_numerator_weighs():
     )
 
 
-# ---- exponents are not lost ----------------------------------------------------------------------------------
+# ---- exponents are not lost --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("use", "expected"), [
@@ -207,7 +207,7 @@ def test_the_order_of_exponentials_is_that_of_their_exponents():
     )
 
 
-# ---- functions that stand for others -------------------------------------------------------------------------
+# ---- functions that stand for others -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("use", "expected"), [
@@ -226,7 +226,8 @@ def test_the_order_of_exponentials_is_that_of_their_exponents():
     (lambda z, t, u, s: lt.to_float(lt.column()), ["column", "sitofp"]),
     (lambda z, t, u, s: lt.to_float(z > 0), ["cmpf", "uitofp"]),
     (lambda z, t, u, s: lt.to_float(z), []),
-    (lambda z, t, u, s: lt.to_float(lt.clamp(-lt.column(), -5, 0)), ["column", "subi", "maxsi", "minsi", "sitofp"]),
+    (lambda z, t, u, s: lt.to_float(lt.clamp(-lt.column(), -5, 0)), ["column", "subi", "maxsi", "minsi",
+     "sitofp"]),
     (lambda z, t, u, s: z * lt.to_float(3), ["mulf"]),
 ])  # fmt: skip
 def test_functions(use, expected):
@@ -234,8 +235,8 @@ def test_functions(use, expected):
 
 
 @pytest.mark.parametrize(("use", "predicate"), [
-    (lambda a, b: a < b, "olt"), (lambda a, b: a <= b, "ole"), (lambda a, b: a > b, "ogt"), (lambda a, b: a >= b, "oge"),
-    (lambda a, b: a == b, "oeq"), (lambda a, b: a != b, "une"),
+    (lambda a, b: a < b, "olt"), (lambda a, b: a <= b, "ole"), (lambda a, b: a > b, "ogt"),
+    (lambda a, b: a >= b, "oge"), (lambda a, b: a == b, "oeq"), (lambda a, b: a != b, "une"),
 ])  # fmt: skip
 def test_comparisons_of_floats_are_false_for_nan(use, predicate):
     assert f"arith.cmpf {predicate}, %0, %1 : f32" in expression(lambda z, t, u, s: lt.where(use(z, t), z, t))
@@ -248,11 +249,12 @@ def test_comparisons_of_integers_are_signed():
 
     filecheck(
         text(loss),
-        "CHECK: arith.cmpi slt\nCHECK: arith.cmpi ne\nCHECK: arith.cmpi sge\nCHECK: arith.cmpi eq\nCHECK: arith.ori",
+        "CHECK: arith.cmpi slt\nCHECK: arith.cmpi ne\nCHECK: arith.cmpi sge\nCHECK: arith.cmpi eq\nCHECK: "
+        "arith.ori",
     )
 
 
-# ---- inputs --------------------------------------------------------------------------------------------------
+# ---- inputs ------------------------------------------------------------------------------------------------
 
 
 def test_absent_inputs_are_none_while_tracing():
@@ -381,7 +383,7 @@ def test_vocab_size_is_a_python_int():
     assert "arith.constant 50.0" in text(loss)
 
 
-# ---- losses inside losses ------------------------------------------------------------------------------------
+# ---- losses inside losses ----------------------------------------------------------------------------------
 
 
 def test_a_loss_may_call_losses():

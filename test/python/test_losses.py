@@ -1,12 +1,12 @@
 """The library of losses: every option, against torch."""
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from inputs import TOKENS, VOCAB, TorchCall, arguments, relative
 
-import logitile as lt
+from inputs import TOKENS, VOCAB, TorchCall, arguments, relative
 
 losses = lt.losses
 RNG = np.random.default_rng(4)
@@ -29,8 +29,16 @@ def check(loss, torch_version, given, constants=None, reduction="sum"):
 
 @pytest.mark.parametrize("temperature", [None, np.float32(0.75), TEMPERATURES])
 @pytest.mark.parametrize("bias", [None, BIAS])
-@pytest.mark.parametrize("constants", [{}, {"label_smoothing": 0.125}, {"z_loss": 0.0625}, {"softcap": 16.0},
-    {"label_smoothing": 0.5, "z_loss": 0.25, "softcap": 8.0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {},
+        {"label_smoothing": 0.125},
+        {"z_loss": 0.0625},
+        {"softcap": 16.0},
+        {"label_smoothing": 0.5, "z_loss": 0.25, "softcap": 8.0},
+    ],
+)
 def test_cross_entropy(temperature, bias, constants):
     given = arguments(losses.cross_entropy)
     if temperature is not None:

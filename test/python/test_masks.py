@@ -1,13 +1,15 @@
-"""Masked logits (-inf) are ordinary: they weigh nothing in values and gradients, whatever they are multiplied by."""
+"""Masked logits (-inf) are ordinary: they weigh nothing in values and gradients, whatever they are multiplied
+by.
+"""
 
 import math
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
-from inputs import relative
 
-import logitile as lt
+from inputs import relative
 
 TOKENS, VOCAB, HIDDEN = 5, 17, 8
 KEPT = np.arange(VOCAB) % 3 != 1
@@ -61,7 +63,10 @@ CASES = {
         lambda z, t, a: -lt.sum(lt.exp(z) / lt.sum(lt.exp(z)) * lt.log_softmax(z)),
         torch_entropy,
     ),
-    "powers": (lambda z, t, a: lt.sum(lt.softmax(z) ** (1 + a * a)), lambda z, t, a: (z.softmax(1) ** (1 + a * a)[:, None]).sum(1)),
+    "powers": (
+        lambda z, t, a: lt.sum(lt.softmax(z) ** (1 + a * a)),
+        lambda z, t, a: (z.softmax(1) ** (1 + a * a)[:, None]).sum(1),
+    ),
     "roots of products": (
         lambda z, t, a: -lt.log(lt.sum(lt.sqrt(lt.softmax(z) * lt.softmax(t)))),
         lambda z, t, a: -(z.softmax(1) * t.softmax(1)).sqrt().sum(1).log(),
@@ -70,12 +75,15 @@ CASES = {
         lambda z, t, a: lt.sum(lt.sigmoid(z) * lt.where(lt.isfinite(z), lt.log(lt.sigmoid(z)), z)),
         lambda z, t, a: (z.sigmoid() * z.sigmoid().log()).sum(1),
     ),
-    "softplus": (lambda z, t, a: lt.sum(lt.softplus(z)), lambda z, t, a: torch.nn.functional.softplus(z, threshold=99).sum(1)),
+    "softplus": (
+        lambda z, t, a: lt.sum(lt.softplus(z)),
+        lambda z, t, a: torch.nn.functional.softplus(z, threshold=99).sum(1),
+    ),
     "squares": (
         lambda z, t, a: lt.sum(lt.square(lt.softmax(z) - lt.softmax(t))),
         lambda z, t, a: (z.softmax(1) - t.softmax(1)).square().sum(1),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -126,7 +134,8 @@ def test_the_zeroth_power_of_a_masked_probability_is_one(constant):
         return lt.sum(lt.softmax(z + bias) ** (0 if constant else a)) + 0 * a
 
     value, gradients = lt.jit(loss, reduction="none").reference_grad(
-        *operands(0), bias=MASK, a=np.zeros(TOKENS, np.float32), wrt=["hidden", "a"])  # fmt: skip
+        *operands(0), bias=MASK, a=np.zeros(TOKENS, np.float32), wrt=["hidden", "a"]
+    )
     assert (value == VOCAB).all()
     assert (gradients["hidden"] == 0).all()
     assert np.isfinite(gradients["a"]).all()

@@ -1,9 +1,8 @@
 """Options and constants of lt.jit: what is accepted, and the full text of what is not."""
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 
 
 @lt.loss
@@ -35,7 +34,8 @@ def test_defaults():
 
 
 @pytest.mark.parametrize(("workspace", "expected"), [
-    ("auto", None), (1000, 1000), ("512MiB", 512 * 2**20), ("1.5 GiB", 3 * 2**29), ("64KiB", 2**16), ("2GB", 2 * 10**9),
+    ("auto", None), (1000, 1000), ("512MiB", 512 * 2**20), ("1.5 GiB", 3 * 2**29), ("64KiB", 2**16),
+    ("2GB", 2 * 10**9),
     ("7B", 7), ("100 KB", 100_000), ("3MB", 3_000_000),
 ])  # fmt: skip
 def test_workspace(workspace, expected):
@@ -49,26 +49,36 @@ def test_backends(backend):
 
 @pytest.mark.parametrize(("error", "options", "message"), [
     (lt.CallValueError, {"reduction": "avg"}, "reduction='avg' is none of 'mean', 'sum' and 'none'"),
-    (lt.CallValueError, {"reduction": "means"}, "reduction='means' is none of 'mean', 'sum' and 'none'; did you mean 'mean'?"),
+    (lt.CallValueError, {"reduction": "means"}, "reduction='means' is none of 'mean', 'sum' and 'none'; did "
+     "you mean 'mean'?"),
     (lt.CallValueError, {"all_ignored": 0}, "all_ignored=0 is none of 'nan' and 'zero'"),
     (lt.CallValueError, {"weight_layout": "VD"}, "weight_layout='VD' is none of 'vd' and 'dv'"),
-    (lt.CallValueError, {"ignore_index": 2**31}, "ignore_index=2147483648 must be an int that fits in 32 bits, or None"),
-    (lt.CallValueError, {"ignore_index": 1.0}, "ignore_index=1.0 must be an int that fits in 32 bits, or None"),
-    (lt.CallValueError, {"ignore": "x"}, "ignore='x' names no lt.Token[int] input of 'loss'; it has 'target' and 'other'"),
-    (lt.CallValueError, {"ignore": "labels"}, "ignore='labels' names no lt.Token[int] input of 'loss'; it has 'target' and 'other'"),
+    (lt.CallValueError, {"ignore_index": 2**31}, "ignore_index=2147483648 must be an int that fits in 32 "
+     "bits, or None"),
+    (lt.CallValueError, {"ignore_index": 1.0}, "ignore_index=1.0 must be an int that fits in 32 bits, "
+     "or None"),
+    (lt.CallValueError, {"ignore": "x"}, "ignore='x' names no lt.Token[int] input of 'loss'; it has "
+     "'target' and 'other'"),
+    (lt.CallValueError, {"ignore": "labels"}, "ignore='labels' names no lt.Token[int] input of 'loss'; it "
+     "has 'target' and 'other'"),
     (lt.CallValueError, {"chunks": 0}, "chunks=0 must be a positive int"),
     (lt.CallValueError, {"chunks": True}, "chunks=True must be a positive int"),
-    (lt.CallValueError, {"chunks": 2, "workspace": "1GiB"}, "'chunks' and 'workspace' exclude each other: one fixes the number of "
-     "chunks, the other their size"),
-    (lt.CallValueError, {"workspace": 0}, "workspace=0 is no byte budget; give 'auto', a positive int or text such as '512MiB'"),
-    (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is no byte budget; give 'auto', a positive int or text such as "
-     "'512MiB'"),
-    (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a positive int or text such as "
-     "'512MiB'"),
-    (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown; it is 'auto', 'cpu', 'cuda', 'cuda:sm_90', 'emu:sm_90', ..."),
-    (lt.CallTypeError, {"gama": 1.0}, "lt.jit has no option and 'loss' no constant 'gama'; did you mean 'gamma'?"),
-    (lt.CallTypeError, {"reducton": "sum"}, "lt.jit has no option and 'loss' no constant 'reducton'; did you mean 'reduction'?"),
-    (lt.CallTypeError, {"target": 1}, "'target' is an input of 'loss', not a constant: give it to the head, not to lt.jit"),
+    (lt.CallValueError, {"chunks": 2, "workspace": "1GiB"}, "'chunks' and 'workspace' exclude each other: "
+     "one fixes the number of chunks, the other their size"),
+    (lt.CallValueError, {"workspace": 0}, "workspace=0 is no byte budget; give 'auto', a positive int or "
+     "text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is no byte budget; give 'auto', a positive "
+     "int or text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "
+     "positive int or text such as '512MiB'"),
+    (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown; it is 'auto', 'cpu', 'cuda', "
+     "'cuda:sm_90', 'emu:sm_90', ..."),
+    (lt.CallTypeError, {"gama": 1.0}, "lt.jit has no option and 'loss' no constant 'gama'; did you mean "
+     "'gamma'?"),
+    (lt.CallTypeError, {"reducton": "sum"}, "lt.jit has no option and 'loss' no constant 'reducton'; did "
+     "you mean 'reduction'?"),
+    (lt.CallTypeError, {"target": 1}, "'target' is an input of 'loss', not a constant: give it to the head, "
+     "not to lt.jit"),
 ])  # fmt: skip
 def test_refusals(error, options, message):
     with pytest.raises(error) as caught:

@@ -5,15 +5,15 @@ import math
 import os
 import pathlib
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from inputs import TorchCall, arguments, relative
-
-import logitile as lt
 from logitile import reference
+
+from inputs import TorchCall, arguments, relative
 
 N, V, D = 8, 13, 6
 
@@ -50,7 +50,7 @@ def logits(hidden, weight):
     return torch.tensor(np.asarray(hidden, np.float64) @ np.asarray(weight, np.float64).T)
 
 
-# ---- outputs -------------------------------------------------------------------------------------------------
+# ---- outputs -----------------------------------------------------------------------------------------------
 
 
 def test_outputs_are_a_named_tuple_in_leading_dimensions():
@@ -83,7 +83,7 @@ def test_ties_go_to_the_lowest_index():
     assert out.best.tolist() == [0, 0] and out.rank.tolist() == [0, 0] and out.right.tolist() == [True, False]
 
 
-# ---- reductions ----------------------------------------------------------------------------------------------
+# ---- reductions --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
@@ -141,8 +141,13 @@ def test_class_weights_are_those_of_torch(smoothing, reduction):
     target[2] = -100
     weights = np.random.default_rng(5).uniform(0.5, 2, V).astype(np.float32)
     call = TorchCall(lt.losses.cross_entropy, {"z": (hidden, weight)})
-    expected = F.cross_entropy(call.values()["z"], torch.tensor(target), torch.tensor(weights).double(), reduction=reduction,
-                               label_smoothing=smoothing)  # fmt: skip
+    expected = F.cross_entropy(
+        call.values()["z"],
+        torch.tensor(target),
+        torch.tensor(weights).double(),
+        reduction=reduction,
+        label_smoothing=smoothing,
+    )
     head = lt.jit(lt.losses.cross_entropy, reduction=reduction, label_smoothing=smoothing)
     upstream = {"loss": np.ones(N) if reduction == "none" else 1.0}
     out, gradients = head.reference_grad(
@@ -161,7 +166,7 @@ def test_other_outputs_are_not_reduced():
     assert out.loss.shape == () and out.lse.shape == (N,)
 
 
-# ---- ignored tokens ------------------------------------------------------------------------------------------
+# ---- ignored tokens ----------------------------------------------------------------------------------------
 
 
 def test_ignored_tokens_count_nowhere_even_if_they_are_nan():
@@ -223,13 +228,18 @@ def test_an_unguarded_entry_that_is_ignored_gives_nan():
 
     hidden, weight, _ = operands(tokens=2)
     out, gradients = lt.jit(loss, reduction="none").reference_grad(
-        hidden, weight, target=np.array([[-100, 1], [2, 1]]), m=np.ones(V, bool), grad_output={"loss": np.ones(2)})  # fmt: skip
+        hidden,
+        weight,
+        target=np.array([[-100, 1], [2, 1]]),
+        m=np.ones(V, bool),
+        grad_output={"loss": np.ones(2)},
+    )
     assert np.isnan(out.loss[0]) and np.isfinite(out.loss[1])
     assert out.column.tolist() == [-1, 2] and out.flag.tolist() == [False, True]
     np.testing.assert_allclose(gradients["hidden"], [weight[1], weight[1] + weight[2]], rtol=1e-6)
 
 
-# ---- indices -------------------------------------------------------------------------------------------------
+# ---- indices -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("position", "value"), [((1, 2), V), ((0, 3), -1), ((1, 0), 2**40)])
@@ -241,8 +251,10 @@ def test_index_out_of_range(position, value):
         message = f"'target'[{position[0]}, {position[1]}] is {value}, which does not fit in 32 bits"
         error = lt.CallValueError
     else:
-        message = (f"'target'[{position[0]}, {position[1]}] is {value}, outside the vocabulary of {V} entries: it must be 0 to {V - 1} "
-                   "or ignore_index -100")  # fmt: skip
+        message = (
+            f"'target'[{position[0]}, {position[1]}] is {value}, outside the vocabulary of {V} entries: "
+            f"it must be 0 to {V - 1} or ignore_index -100"
+        )
         error = lt.CallIndexError
     with pytest.raises(error) as caught:
         lt.jit(plain).reference(hidden.reshape(2, 4, D), weight, target=target)
@@ -309,13 +321,15 @@ def test_computed_index_out_of_range(monkeypatch):
     for call in (lt.jit(loss).reference, lt.jit(loss).reference_grad):
         with pytest.raises(lt.CallIndexError) as caught:
             call(hidden.reshape(2, 4, D), weight, target=target.reshape(2, 4))
-        assert str(caught.value) == (f"{os.path.basename(__file__)}:{line}: the index that is computed for token [1, 1] is 13, outside the "
-                                     "vocabulary of 13 entries: it must be 0 to 12")  # fmt: skip
+        assert str(caught.value) == (
+            f"{os.path.basename(__file__)}:{line}: the index that is computed for token [1, 1] is 13, "
+            "outside the vocabulary of 13 entries: it must be 0 to 12"
+        )
     target[5] = -100  # ignored tokens are exempt
     lt.jit(loss).reference(hidden, weight, target=target)
 
 
-# ---- dtypes, layouts, memory ---------------------------------------------------------------------------------
+# ---- dtypes, layouts, memory -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
@@ -375,7 +389,7 @@ def test_chunks_of_tokens_do_not_change_the_result(monkeypatch):
         np.testing.assert_allclose(gradients[name], wanted[name], rtol=1e-12, atol=1e-16)
 
 
-# ---- which gradients -----------------------------------------------------------------------------------------
+# ---- which gradients ---------------------------------------------------------------------------------------
 
 
 def test_gradients_by_default():
@@ -429,20 +443,25 @@ def test_no_path_gives_zeros_unless_there_is_none_at_all():
 
 
 @pytest.mark.parametrize(("loss", "keywords", "error", "message"), [
-    (plain, {"wrt": ["hiden"]}, lt.CallTypeError, "wrt names 'hiden', which is no input of this call; did you mean 'hidden'?"),
-    (plain, {"wrt": []}, lt.CallValueError, "wrt names no gradient; this call has 'hidden', 'weight' and 'target'"),
+    (plain, {"wrt": ["hiden"]}, lt.CallTypeError, "wrt names 'hiden', which is no input of this call; did "
+     "you mean 'hidden'?"),
+    (plain, {"wrt": []}, lt.CallValueError, "wrt names no gradient; this call has 'hidden', 'weight' and "
+     "'target'"),
     (plain, {"wrt": ["target"]}, lt.CallValueError, "'target' holds integers, which have no gradient"),
-    (plain, {"grad_output": {"loss": 1.0}}, lt.CallTypeError, "'plain' returns one value: grad_output is an array or a number, not a "
-     "dictionary"),
-    (plain, {"grad_output": np.ones(3)}, lt.CallValueError, "grad_output of 'loss' has shape [3]; the output has []"),
-    (several, {"grad_output": 1.0}, lt.CallTypeError, "'several' returns 'loss', 'lse', 'best', 'right' and 'rank': grad_output is a "
-     "dictionary by output"),
-    (several, {"grad_output": {"los": 1.0}}, lt.CallTypeError, "grad_output names 'los', which is no output of 'several'; did you "
-     "mean 'loss'?"),
-    (several, {"grad_output": {"best": 1.0}}, lt.CallValueError, "output 'best' of 'several' takes no gradient; 'loss' and 'lse' do"),
-    (several, {"grad_output": {"lse": np.ones(N + 1)}}, lt.CallValueError, "grad_output of 'lse' has shape [9]; the output has [8]"),
-    (lt.losses.logprob_entropy, {}, lt.CallTypeError, "'logprob_entropy' has no loss that carries a gradient, so grad_output must say what reaches 'logprob' "
-     "and 'entropy'"),
+    (plain, {"grad_output": {"loss": 1.0}}, lt.CallTypeError, "'plain' returns one value: grad_output is an "
+     "array or a number, not a dictionary"),
+    (plain, {"grad_output": np.ones(3)}, lt.CallValueError, "grad_output of 'loss' has shape [3]; the "
+     "output has []"),
+    (several, {"grad_output": 1.0}, lt.CallTypeError, "'several' returns 'loss', 'lse', 'best', 'right' and "
+     "'rank': grad_output is a dictionary by output"),
+    (several, {"grad_output": {"los": 1.0}}, lt.CallTypeError, "grad_output names 'los', which is no output "
+     "of 'several'; did you mean 'loss'?"),
+    (several, {"grad_output": {"best": 1.0}}, lt.CallValueError, "output 'best' of 'several' takes no "
+     "gradient; 'loss' and 'lse' do"),
+    (several, {"grad_output": {"lse": np.ones(N + 1)}}, lt.CallValueError, "grad_output of 'lse' has shape "
+     "[9]; the output has [8]"),
+    (lt.losses.logprob_entropy, {}, lt.CallTypeError, "'logprob_entropy' has no loss that carries a "
+     "gradient, so grad_output must say what reaches 'logprob' and 'entropy'"),
 ])  # fmt: skip
 def test_refused_gradients(loss, keywords, error, message):
     hidden, weight, target = operands()
@@ -459,8 +478,10 @@ def test_a_weight_with_a_gradient_is_refused_in_a_mean():
         head.reference_grad(
             hidden, weight, target=target, class_weight=weights, wrt=["hidden", "class_weight"]
         )
-    assert str(caught.value) == ("the output 'weight' of 'cross_entropy' depends on 'class_weight', but the denominator of a mean takes "
-                                 "no gradient; wrap it in lt.stop_gradient, give a divisor, or leave 'class_weight' out of wrt")  # fmt: skip
+    assert str(caught.value) == (
+        "the output 'weight' of 'cross_entropy' depends on 'class_weight', but the denominator of a mean "
+        "takes no gradient; wrap it in lt.stop_gradient, give a divisor, or leave 'class_weight' out of wrt"
+    )
     _, gradients = head.reference_grad(
         hidden, weight, target=target, class_weight=weights, wrt=["class_weight"], divisor=4
     )

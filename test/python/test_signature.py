@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile.annotations import Kind
 
 FILE = os.path.basename(__file__)
@@ -51,10 +50,14 @@ def test_every_annotation_is_read_with_postponed_evaluation():
     signature = loss.signature
     assert [p.name for p in signature.pairs] == ["z", "teacher"]
     assert {p.name: p.annotation for p in signature.inputs} == {
-        "z": "lt.Logits", "teacher": "lt.Logits | None", "target": "lt.Token[int]", "weights": "lt.Token[float]",
-        "flag": "lt.Token[bool]", "index": "lt.Token[int, lt.K]", "four": "lt.Token[float, 4]", "bias": "lt.Vocab[float]",
-        "group": "lt.Vocab[int]", "mask": "lt.Vocab[bool]", "soft": "lt.Dense[float]", "keep": "lt.Dense[bool]",
-        "temperature": "lt.Scalar | lt.Token[float] | None", "scale": "lt.Scalar", "extra": "lt.Token[float] | None",
+        "z": "lt.Logits", "teacher": "lt.Logits | None", "target": "lt.Token[int]", "weights":
+        "lt.Token[float]",
+        "flag": "lt.Token[bool]", "index": "lt.Token[int, lt.K]", "four": "lt.Token[float, 4]", "bias":
+        "lt.Vocab[float]",
+        "group": "lt.Vocab[int]", "mask": "lt.Vocab[bool]", "soft": "lt.Dense[float]", "keep":
+        "lt.Dense[bool]",
+        "temperature": "lt.Scalar | lt.Token[float] | None", "scale": "lt.Scalar", "extra":
+        "lt.Token[float] | None",
     }  # fmt: skip
     assert [(c.name, c.required) for c in signature.constants] == [
         ("gamma", True),
@@ -89,15 +92,21 @@ def test_local_names_in_annotations():
 def test_no_annotation():
     def loss(z: lt.Logits, y): ...
 
-    refused(loss, "'loss': parameter 'y' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
-            "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'")  # fmt: skip
+    refused(
+        loss,
+        "'loss': parameter 'y' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
+        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'",
+    )
 
 
 def test_positional_constant():
     def loss(z: lt.Logits, eps: float = 0.1): ...
 
-    refused(loss, "'loss': parameter 'eps' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
-            "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'")  # fmt: skip
+    refused(
+        loss,
+        "'loss': parameter 'eps' has no annotation of logitile; annotate an input lt.Logits, lt.Token[int], "
+        "lt.Vocab[float], lt.Dense[float] or lt.Scalar, and put constants behind a '*'",
+    )
 
 
 def test_no_logits():
@@ -113,9 +122,12 @@ def test_all_logits_optional():
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("reduction", "an option of lt.jit"), ("ignore_index", "an option of lt.jit"), ("ignore", "an option of lt.jit"),
-    ("all_ignored", "an option of lt.jit"), ("workspace", "an option of lt.jit"), ("chunks", "an option of lt.jit"),
-    ("backend", "an option of lt.jit"), ("weight_layout", "an option of lt.jit"), ("divisor", "a keyword of a head's calls"),
+    ("reduction", "an option of lt.jit"), ("ignore_index", "an option of lt.jit"), ("ignore", "an option of "
+     "lt.jit"),
+    ("all_ignored", "an option of lt.jit"), ("workspace", "an option of lt.jit"), ("chunks", "an option of "
+     "lt.jit"),
+    ("backend", "an option of lt.jit"), ("weight_layout", "an option of lt.jit"), ("divisor", "a keyword of "
+     "a head's calls"),
     ("weight_grad_out", "a keyword of a head's calls"), ("wrt", "a keyword of a head's calls"),
     ("grad_output", "a keyword of a head's calls"), ("grad_dtype", "a keyword of a head's calls"),
     ("grad", "a keyword of a head's calls"), ("kernel", "a keyword of a head's calls"),
@@ -139,8 +151,11 @@ def test_collected_arguments():
 def test_default_of_an_input():
     def loss(z: lt.Logits, a: lt.Scalar = 1.0): ...
 
-    refused(loss, "'loss': parameter 'a' is an input with the default 1.0; only '| None = None' is possible, since the value of an "
-            "input is not known while tracing")  # fmt: skip
+    refused(
+        loss,
+        "'loss': parameter 'a' is an input with the default 1.0; only '| None = None' is possible, since "
+        "the value of an input is not known while tracing",
+    )
 
 
 def test_default_of_an_optional_input():
@@ -155,15 +170,21 @@ def test_default_of_an_optional_input():
 def test_wrong_alternatives():
     def loss(z: lt.Logits, a: lt.Scalar | lt.Vocab[float]): ...
 
-    refused(loss, "'loss': parameter 'a' is annotated lt.Scalar | lt.Vocab[float]; the only alternatives are lt.Scalar | "
-            "lt.Token[float], and None")  # fmt: skip
+    refused(
+        loss,
+        "'loss': parameter 'a' is annotated lt.Scalar | lt.Vocab[float]; the only alternatives are "
+        "lt.Scalar | lt.Token[float], and None",
+    )
 
 
 def test_missing_element_type():
     def loss(z: lt.Logits, a: lt.Token): ...
 
-    refused(loss, "'loss': parameter 'a' is annotated lt.Token[...] without an element type; write it in brackets, such as "
-            "lt.Token[float]")  # fmt: skip
+    refused(
+        loss,
+        "'loss': parameter 'a' is annotated lt.Token[...] without an element type; write it in brackets, "
+        "such as lt.Token[float]",
+    )
 
 
 @pytest.mark.parametrize(("annotation", "why"), [
@@ -171,8 +192,10 @@ def test_missing_element_type():
     ("lt.Dense[int]", "lt.Dense[...] takes float or bool, not int"),
     ("lt.Vocab[float, lt.K]", "lt.Vocab[...] takes one element type, got 2 arguments in brackets"),
     ("lt.Token[bool, lt.K]", "lt.Token[...] has several entries per token only for float and int, not bool"),
-    ("lt.Token[int, 0]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number from 1 to 128, not 0"),
-    ("lt.Token[int, 129]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number from 1 to 128, not 129"),
+    ("lt.Token[int, 0]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number from "
+     "1 to 128, not 0"),
+    ("lt.Token[int, 129]", "entries of lt.Token[...] must be lt.K (as many as the array has) or a number "
+     "from 1 to 128, not 129"),
     ("lt.Token[int, K]", "name 'K' is not defined"),
     ("lt.Tokens[int]", "logitile has no 'Tokens'; did you mean 'Token'?"),
     ("lt.Token[", None),
@@ -188,7 +211,8 @@ def test_unreadable_annotations(annotation, why):
         lt.loss(loss)
     text = str(caught.value)
     assert text.startswith(
-        f"{FILE}:{loss.__code__.co_firstlineno}: 'loss': the annotation '{annotation}' of parameter 'a' cannot be read: "
+        f"{FILE}:{loss.__code__.co_firstlineno}: 'loss': the annotation '{annotation}' of parameter 'a' "
+        "cannot be read: "
     )
 
 

@@ -3,15 +3,15 @@
 import re
 import struct
 
+import logitile as lt
 import numpy as np
 import pytest
-from cases import CASES
-from inputs import arguments
-
-import logitile as lt
 from logitile.definition import Specialisation
 from logitile.float32 import f32_text, round_to_f32
 from logitile.reference import ELEMENTWISE
+
+from cases import CASES
+from inputs import arguments
 
 
 def body(loss, **specialisation):
@@ -143,7 +143,9 @@ def test_reassigned_and_strange_names(logitile_opt):
 
 
 @pytest.mark.parametrize("number", [
-    0.0, -0.0, 1.0, -1.0, 0.1, 1 / 3, 2.0**-149, 2.0**-126, 3.4028234663852886e38, 1e-5, 1e20, 16777217.0, 0.3, 1e-45,
+    0.0, -0.0, 1.0, -1.0, 0.1, 1 / 3, 2.0**-149, 2.0**-126, 3.4028234663852886e38, 1e-5, 1e20, 16777217.0,
+    0.3,
+    1e-45,
     float("inf"), float("-inf"), float("nan"), 123456.789, 2.5e-8,
 ])  # fmt: skip
 def test_constants_keep_their_bits(number, logitile_opt):
@@ -181,8 +183,9 @@ def test_infinities_and_nan_are_hexadecimal():
 def test_every_kind_of_operation_survives_logitile_opt(logitile_opt):
     @lt.loss
     def loss(
-        z: lt.Logits, t: lt.Logits, y: lt.Token[int], f: lt.Token[bool], k: lt.Token[int, lt.K], b: lt.Vocab[float],
-        g: lt.Vocab[int], m: lt.Vocab[bool], d: lt.Dense[float], e: lt.Dense[bool], s: lt.Scalar,
+        z: lt.Logits, t: lt.Logits, y: lt.Token[int], f: lt.Token[bool], k: lt.Token[int, lt.K],
+        b: lt.Vocab[float], g: lt.Vocab[int], m: lt.Vocab[bool], d: lt.Dense[float], e: lt.Dense[bool],
+        s: lt.Scalar,
     ):  # fmt: skip
         x = (
             lt.clamp(z, -2.0, s)
