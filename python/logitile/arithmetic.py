@@ -19,9 +19,8 @@ Number = float | int | bool
 def lifted(item: object, what: str) -> tracing.Value | Number:
     """A traced value or a plain number, or an error that says where arrays and tuples belong."""
     if isinstance(item, tracing.Value):
-        trace = tracing.active_trace()
-        if item.trace is not trace and trace is not None:
-            raise spec_error(tracing.leaked(item, trace))
+        if item.trace is not tracing.active_trace():
+            raise spec_error(tracing.leaked(item))
         return item
     if isinstance(item, _NUMBERS):
         return next(kind(item) for kind in _NUMBERS if isinstance(item, kind))

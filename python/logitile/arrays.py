@@ -99,7 +99,7 @@ def described(item: object, name: str) -> Array:
     if isinstance(item, ShapeDtype):
         return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
     if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return Array(item, "number", (), "float64", None)
+        return Array(item, "number", (), "float64" if isinstance(item, float) else "int64", None)
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and isinstance(item, torch.Tensor):
         return _checked(_of_torch(item, name, torch), name)

@@ -1,7 +1,6 @@
-"""Binds the arguments of a call to the parameters of a loss: names, shapes, dtypes and devices are checked
-here.
+"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes, dtypes and devices.
 
-Values (indices in range, ignored tokens) are indices.py's job.
+What arrays hold (indices in range, ignored tokens) is the business of indices.py.
 """
 
 from __future__ import annotations
@@ -320,7 +319,7 @@ def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter) -> N
         allowed = _DENSE_DTYPES if kind.axis == "dense" else FLOATS
     else:
         allowed = INTEGERS if kind.element == "int" else ("bool",)
-    if array.framework == "number" or array.dtype in allowed:
+    if array.dtype in allowed:
         return
     raise CallTypeError(f"'{name}' is {array.dtype}; {parameter.annotation} takes {', '.join(allowed)}")
 

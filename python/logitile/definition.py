@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from .annotations import Kind
+from .annotations import K, Kind
 from .entries import Entries
 from .errors import CallTypeError
 from .locations import Location, definition_of, spec_error
@@ -36,8 +36,7 @@ class Specialisation:
 
 
 class Loss:
-    """A loss function: the text of a loss for one token. `lt.jit` binds it to options; inside another loss it
-    can be called.
+    """A loss function. `lt.jit` binds it to options; inside another loss it can be called.
 
     Args:
         function: the Python function; it is run once for every specialisation.
@@ -203,14 +202,20 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
     if item is None and parameter.optional:
         return None
     for kind in parameter.kinds:
-        if kind.entries is not None:
-            values = item.values if isinstance(item, Entries) else item
-            if isinstance(values, (tuple, list)) and all(_fits(value, kind) for value in values):
-                return item if isinstance(item, Entries) else Entries(parameter.name, tuple(values))
-        elif _fits(item, kind):
+        if kind.entries is None and _fits(item, kind):
             return item
+        values = item.values if isinstance(item, Entries) else item
+        if kind.entries is not None and _fit(values, kind):
+            return Entries(parameter.name, tuple(values))
     got = repr(item) if isinstance(item, (Value, Entries)) else f"{item!r} of type {type(item).__name__}"
     raise spec_error(f"'{loss_name}' takes '{parameter.name}' as {parameter.annotation}, got {got}")
+
+
+def _fit(values: object, kind: Kind) -> bool:
+    """Whether these are entries of an lt.Token[..., K] parameter."""
+    if not isinstance(values, (tuple, list)) or not all(_fits(value, kind) for value in values):
+        return False
+    return kind.entries is K or len(values) == kind.entries
 
 
 def _fits(item: object, kind: Kind) -> bool:

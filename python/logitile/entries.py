@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
 
 class Entries:
-    """`t[k]`, `len(t)` and iteration with k known while tracing; everything else is said to be done per
-    entry.
-    """
+    """`t[k]`, `len(t)` and iteration, with k known while tracing; all else is done entry by entry."""
 
     __slots__ = ("name", "values")
 

@@ -1,6 +1,4 @@
-"""The exceptions of logitile, grouped by who must act. Where they are raised is the business of the other
-modules.
-"""
+"""The exceptions of logitile, grouped by who must act. They are raised by the other modules."""
 
 from __future__ import annotations
 
@@ -23,9 +21,7 @@ class SpecError(LogitileError):
 
 
 class SpecAttributeError(SpecError, AttributeError):
-    """A name that logitile or a traced value does not have; an AttributeError, so that hasattr() keeps
-    working.
-    """
+    """A name that logitile or a traced value does not have; hasattr() takes it for an AttributeError."""
 
 
 class CallError(LogitileError):

@@ -74,7 +74,7 @@ class Exponential:
 
 
 def exponential(value: tracing.Value) -> Exponential | None:
-    """How a value is an exponential: also products, and multiples by positive constants, of exponentials are."""
+    """How a value is an exponential, if it is: products and positive multiples of exponentials are, too."""
     known = value.trace.exponentials
     if value.index not in known:
         known[value.index] = _exponential(value)

@@ -159,9 +159,7 @@ def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]
 
 
 def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:
-    """A mean is divided by the sum of the weights, which is taken as a constant: no gradient may be lost
-    there.
-    """
+    """A mean takes the sum of the weights as a constant: no gradient may be lost there."""
     if "weight" not in spec.output_names or options.reduces != "mean" or call.divisor is not None:
         return
     known = gradient_names(call)

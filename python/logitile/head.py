@@ -1,6 +1,4 @@
-"""`lt.jit` and Head: a loss bound to its options and constants. What a call computes is made by the modules
-it names.
-"""
+"""`lt.jit` and Head: a loss bound to its options and constants."""
 
 from __future__ import annotations
 
@@ -61,9 +59,7 @@ def jit(
 
 
 class Head:
-    """A loss with its options. Arguments of its calls are bound by `bind`, and traced once per specialisation
-    by `spec`.
-    """
+    """A loss with its options: `bind` checks a call's arguments, `spec` traces once per specialisation."""
 
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
         self.loss = loss
@@ -72,8 +68,7 @@ class Head:
         self._specs: dict[Specialisation, LossSpec] = {}
 
     def bind(self, *args: object, **inputs: object) -> Call:
-        """Checks the arguments of a call: hidden and weight of each pair by position, everything else by
-        name.
+        """Checks the arguments of a call: hidden and weight by position, everything else by name.
 
         Raises:
             CallTypeError: a name is unknown, missing or doubled, or a type is wrong.

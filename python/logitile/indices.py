@@ -1,5 +1,4 @@
-"""Rules about values of integer inputs: which tokens are ignored, and which indices lie outside the
-vocabulary.
+"""Rules about the values of integer inputs: which tokens are ignored, and which indices are out of range.
 
 The texts are the same wherever a wrong index is found: before a call, in the reference, or in a kernel.
 """
@@ -84,14 +83,10 @@ def check_integers(
         leading: tuple[int, ...] = (call.vocab,)
         if given.axis == "token":
             leading, exempt = call.leading, ignored
+        for key in sorted(k for k in spec.direct_indices if k.name == given.name):
+            entry = values if key.index is None else values[:, key.index]
+            _check_index(key.name, key.index, call, options, entry, ignored)
         _check_range(given.name, leading, values, exempt)
-        for index in range(given.entries or 1):
-            key = next(
-                (k for k in spec.direct_indices if k.name == given.name and k.index in (None, index)), None
-            )
-            if key is not None:
-                entry = values if given.entries is None else values[:, index]
-                _check_index(key.name, key.index, call, options, entry, ignored)
 
 
 def _check_range(

@@ -1,4 +1,4 @@
-"""How errors call a traced value: by the user's variable if he has one, else by what made it."""
+"""How errors call a traced value: by the user's variable if there is one, else by what made it."""
 
 from __future__ import annotations
 
@@ -33,15 +33,13 @@ def label(value: tracing.Value) -> str:
 
 
 def described(value: object) -> str:
-    """A value with its type: "the integer 'target'", "the float 0.5", "the result of '+' (train.py:38), a float"."""
+    """A value with its type: "the integer 'target'", "the result of '+' (train.py:38), a float"."""
     if not isinstance(value, tracing.Value):
         return f"the {_WORDS[_PYTHON[type(value)]]} {value}"
     name, word = label(value), _WORDS[value.type]
-    return (
-        f"the {word} {name}"
-        if name.startswith("'")
-        else f"{name}, {'an' if word[0] in 'aeiou' else 'a'} {word}"
-    )
+    if name.startswith("'"):
+        return f"the {word} {name}"
+    return f"{name}, {'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
 def _variable(value: tracing.Value) -> str | None:

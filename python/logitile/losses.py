@@ -96,8 +96,8 @@ def forward_kl(student: Logits, teacher: Logits, *, temperature: Scalar | Token[
     """Distillation by KL(q || p) = sum(q (log q - log p)), q of the teacher and p of the student.
 
     Args:
-        temperature: the logits of both are divided by it; multiply the loss by its square to keep the scale of
-            gradients.
+        temperature: the logits of both are divided by it; multiply the loss by its square to keep the
+            scale of gradients.
 
     Source: Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """

@@ -1,5 +1,4 @@
-"""The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays, and what a call makes
-of it.
+"""The meaning of a loss in float64: an interpreter of LossSpec on dense NumPy arrays.
 
 It is independent of the compiler and there to compare with. Values of one token have shape [n, 1], varying
 ones [n, V]; what is the same for every token has 1 in place of n. Tokens are handled in chunks, so that
@@ -228,8 +227,7 @@ REDUCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarray]:
-    """The outputs of a call: float64, int64 or bool, in the leading dimensions, `loss` reduced as the options
-    say.
+    """The outputs of a call in its leading dimensions, float64, int64 or bool; `loss` is reduced.
 
     Raises:
         CallIndexError: an index lies outside the vocabulary.
@@ -255,9 +253,7 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
 
 
 def check_picks(spec: LossSpec, call: Call, wrong: list[tuple[int, int, int]]) -> None:
-    """Raises for the first token with a computed index outside the vocabulary; 'wrong' is (token, operation,
-    index).
-    """
+    """Raises for the first token with a computed index outside; 'wrong' is (token, operation, index)."""
     if wrong:
         token, position, index = min(wrong)
         raise computed_index_error(

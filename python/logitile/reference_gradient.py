@@ -36,7 +36,7 @@ from .spec import InputKey, LossSpec, Op
 
 @dataclass(eq=False)
 class Adjoint:
-    """The gradient that reaches a value, and where it is blocked (there it is 0); both have the value's shape."""
+    """The gradient that reaches a value, and where it is blocked and 0; both have the value's shape."""
 
     value: np.ndarray
     blocked: np.ndarray

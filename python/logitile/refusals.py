@@ -1,6 +1,4 @@
-"""What a traced value cannot do, and what to write instead: Python and array libraries would need its
-number.
-"""
+"""What a traced value cannot do, and what to write instead: Python and array libraries want its number."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from .names import did_you_mean
 # NumPy's and torch's names of what the language calls otherwise.
 _OTHER_NAMES = {
     "amax": "max", "amin": "min", "fmax": "maximum", "fmin": "minimum", "absolute": "abs", "fabs": "abs",
-    "clip": "clamp", "power": "pow", "reciprocal": "1 / x", "multiply": "*", "mul": "*", "add": "+",
+    "clip": "clamp", "power": "**", "reciprocal": "1 / x", "multiply": "*", "mul": "*", "add": "+",
     "subtract": "-", "sub": "-", "true_divide": "/", "divide": "/", "div": "/", "negative": "-", "neg": "-",
     "greater": ">", "less": "<", "pow": "**", "gt": ">", "lt": "<", "equal": "==", "eq": "==",
     "not_equal": "!=", "ne": "!=", "gather": "value[index]", "greater_equal": ">=", "ge": ">=",

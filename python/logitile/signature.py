@@ -1,6 +1,4 @@
-"""Reads the signature of a loss function: its inputs and its constants. Everything that can be wrong is said
-here.
-"""
+"""Reads the signature of a loss function, its inputs and its constants, and says what is wrong with it."""
 
 from __future__ import annotations
 

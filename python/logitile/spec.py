@@ -10,7 +10,7 @@ from .locations import Location
 from .text import spec_text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class InputKey:
     """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]."""
 

@@ -63,7 +63,7 @@ class Trace:
         """
         for operand in operands:
             if operand.trace is not self:
-                raise spec_error(leaked(operand, self))
+                raise spec_error(leaked(operand))
         indices = tuple(operand.index for operand in operands)
         key = (name, type, indices, _attribute_key(attribute))
         if key not in self._index_of:
@@ -145,11 +145,11 @@ def _attribute_key(attribute: object) -> object:
     return struct.pack("<d", attribute) if isinstance(attribute, float) else attribute
 
 
-def leaked(value: Value, trace: Trace) -> str:
+def leaked(value: Value) -> str:
+    """Why a value of another trace cannot be used."""
     return (
-        f"{labels.label(value)} comes from another trace (of '{value.trace.name}') and was kept until "
-        f"this trace of '{trace.name}'; a traced value lives only while its loss runs, so pass it on "
-        "instead of storing it"
+        f"{labels.label(value)} comes from the trace of '{value.trace.name}', which is over: a traced "
+        "value lives only while its loss runs, so pass it on instead of storing it"
     )
 
 

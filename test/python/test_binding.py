@@ -104,6 +104,24 @@ def test_one_token_without_leading_dimensions():
     assert (call.leading, call.tokens) == ((), 1)
 
 
+def test_python_numbers_of_the_only_token():
+    @lt.loss
+    def loss(z: lt.Logits, target: lt.Token[int], a: lt.Token[float]):
+        return (lt.logsumexp(z) - z[target]) * a
+
+    call = lt.jit(loss).bind(f32(D), f32(V, D), target=3, a=0.5)
+    assert (call.inputs["target"].dtype, call.inputs["a"].dtype) == ("int64", "float64")
+    refused(
+        lt.CallTypeError,
+        "'target' is float64; lt.Token[int] takes int8, int16, int32, int64, uint8, uint16, uint32, uint64",
+        loss,
+        f32(D),
+        f32(V, D),
+        target=0.5,
+        a=0.5,
+    )
+
+
 def test_no_tokens():
     assert lt.jit(simple).bind(f32(0, D), f32(V, D), target=np.zeros(0, np.int64)).tokens == 0
 

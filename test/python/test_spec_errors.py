@@ -193,12 +193,15 @@ def test_value_of_another_trace():
 
     traced(lt.loss(first))
     line = inspect.getsourcelines(first)[1] + 1
-    refused(
-        second,
-        f"the result of 'lt.logsumexp' ({FILE}:{line}) comes from another trace (of 'first') and was kept "
-        "until this trace of 'second'; a traced value lives only while its loss runs, so pass it on instead "
-        "of storing it",
+    why = (
+        f"the result of 'lt.logsumexp' ({FILE}:{line}) comes from the trace of 'first', which is over: a "
+        "traced value lives only while its loss runs, so pass it on instead of storing it"
     )
+    refused(second, why)
+    for use in (lambda: kept[0] + 1, lambda: lt.exp(kept[0]), lambda: -kept[0]):
+        with pytest.raises(lt.SpecError) as caught:
+            use()
+        assert str(caught.value) == f"{FILE}:{use.__code__.co_firstlineno}: {why}"
 
 
 def test_result_of_another_trace():
@@ -243,6 +246,8 @@ def test_functions_outside_of_a_loss():
      "vocabulary>"),
     (lambda z, a: inner(z, "x"), "'inner' takes 'a' as lt.Token[float], got 'x' of type str"),
     (lambda z, a: inner(z), "'inner' cannot be called so: missing a required argument: 'a'"),
+    (lambda z, a: inner_entries(z, [a]), "'inner_entries' takes 't' as lt.Token[float, 2], got [<'a': f32, "
+     "one per token>] of type list"),
     (lambda z, a: inner(z, a, b=1), "'inner' cannot be called so: got an unexpected keyword argument 'b'"),
 ])  # fmt: skip
 def test_wrong_call_of_an_inner_loss(use, text):
@@ -258,6 +263,11 @@ def test_wrong_call_of_an_inner_loss(use, text):
 @lt.loss
 def inner(z: lt.Logits, a: lt.Token[float]):
     return lt.logsumexp(z) * a
+
+
+@lt.loss
+def inner_entries(z: lt.Logits, t: lt.Token[float, 2]):
+    return lt.logsumexp(z) * t[0] + t[1]
 
 
 def test_calling_a_loss_outside_of_a_trace():
