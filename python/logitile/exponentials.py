@@ -55,7 +55,7 @@ def _scaled(value: tracing.Value) -> tuple[tracing.Value, tracing.Value] | None:
     return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exponential:
     """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
 

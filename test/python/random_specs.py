@@ -14,8 +14,9 @@ import random
 import re
 from dataclasses import dataclass, field
 
-import logitile as lt
 import numpy as np
+
+import logitile as lt
 
 ENTRIES = 3  # K of the Token[int, K] inputs
 

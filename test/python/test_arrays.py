@@ -1,10 +1,11 @@
 """Descriptions of arrays of every framework, and their way to NumPy."""
 
-import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
+
+import logitile as lt
 from logitile.arrays import described, dtype_name, same_device, to_numpy
 
 
@@ -58,6 +59,24 @@ def test_dlpack():
     array = described(Exchanged(np.arange(6.0).reshape(2, 3)), "x")
     assert (array.framework, array.shape, array.dtype, array.device) == ("dlpack", (2, 3), "float64", "cpu")
     assert to_numpy(array, "x").tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, ml_dtypes.bfloat16])
+def test_jax(dtype):
+    class ArrayImpl(Exchanged):
+        """As jax.Array looks from outside; its DLPack way refuses bfloat16 under NumPy."""
+
+        __module__ = "jaxlib._jax"
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+        def __array__(self, *_, **__):
+            return self.array
+
+    array = described(ArrayImpl(np.array([1.5, -2.0], dtype)), "x")
+    assert (array.framework, array.device, array.dtype) == ("jax", "cpu", np.dtype(dtype).name)
+    assert to_numpy(array, "x").tolist() == [1.5, -2.0]
 
 
 def test_to_numpy():

@@ -1,7 +1,8 @@
 """lt.testing.filecheck: what passes, and what a failure says."""
 
-import logitile as lt
 import pytest
+
+import logitile as lt
 
 TEXT = "one = f(1)\ntwo = g(one)\nthree = h(two)\n"
 

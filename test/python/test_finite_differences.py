@@ -1,12 +1,12 @@
 """Reference gradients against central differences of the reference itself, away from kinks."""
 
-import logitile as lt
 import numpy as np
 import pytest
-from logitile import reference
 
+import logitile as lt
 from cases import CASES
 from inputs import arguments
+from logitile import reference
 
 STEP = 1e-4
 # Kinks have no slope, and stop_gradient (dft) means something else than the slope.

@@ -1,7 +1,8 @@
 """What the tracer records: masks, exponents, optional inputs, entries, constants and losses inside losses."""
 
-import logitile as lt
 import pytest
+
+import logitile as lt
 from logitile.definition import Specialisation
 from logitile.testing import filecheck
 

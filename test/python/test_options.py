@@ -1,8 +1,9 @@
 """Options and constants of lt.jit: what is accepted, and the full text of what is not."""
 
-import logitile as lt
 import numpy as np
 import pytest
+
+import logitile as lt
 
 
 @lt.loss
@@ -105,6 +106,14 @@ def test_only_losses():
         str(caught.value)
         == "lt.jit takes a loss, not <built-in function len>; decorate the function with lt.loss"
     )
+
+
+def test_a_constant_may_have_the_name_of_the_first_argument():
+    @lt.loss
+    def named(z: lt.Logits, *, loss: float):
+        return lt.logsumexp(z) * loss
+
+    assert lt.jit(named, loss=2.0).constants == {"loss": 2.0}
 
 
 def test_numpy_constants_become_python_numbers():

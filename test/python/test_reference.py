@@ -5,15 +5,15 @@ import math
 import os
 import pathlib
 
-import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from logitile import reference
 
+import logitile as lt
 from inputs import TorchCall, arguments, relative
+from logitile import reference
 
 N, V, D = 8, 13, 6
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import pathlib
 
-import logitile as lt
 import pytest
+
+import logitile as lt
 from logitile.annotations import Kind
 
 FILE = os.path.basename(__file__)

@@ -3,9 +3,9 @@
 import os
 import pathlib
 
-import logitile as lt
 import pytest
 
+import logitile as lt
 from tracing import traced
 
 FILE = os.path.basename(__file__)

@@ -4,9 +4,9 @@ import inspect
 import os
 import pathlib
 
-import logitile as lt
 import pytest
 
+import logitile as lt
 from tracing import marked_line, refused, traced
 
 FILE = os.path.basename(__file__)

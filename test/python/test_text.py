@@ -3,15 +3,15 @@
 import re
 import struct
 
-import logitile as lt
 import numpy as np
 import pytest
+
+import logitile as lt
+from cases import CASES
+from inputs import arguments
 from logitile.definition import Specialisation
 from logitile.float32 import f32_text, round_to_f32
 from logitile.reference import ELEMENTWISE
-
-from cases import CASES
-from inputs import arguments
 
 
 def body(loss, **specialisation):

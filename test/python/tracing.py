@@ -3,8 +3,9 @@
 import inspect
 import os
 
-import logitile as lt
 import pytest
+
+import logitile as lt
 from logitile.definition import Specialisation
 
 VOCAB = 10
