@@ -18,12 +18,13 @@ Graph::Split Graph::splitFactors(NodeRef x) {
     auto [u, rest] = hoist(x->operand(0));
     return {neg(u), rest};
   }
-  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
-  if (!product && !x->is(NodeOp::Div))
+  if (!x->is(NodeOp::Mul) && !x->is(NodeOp::Weigh) && !x->is(NodeOp::Div))
     return {constant(1), x};
   auto [ua, a] = hoist(x->operand(0));
   auto [ub, b] = hoist(x->operand(1));
-  return product ? Split(mul(ua, ub), mul(a, b)) : Split(div(ua, ub), div(a, b));
+  if (x->is(NodeOp::Div))
+    return {div(ua, ub), div(a, b)};
+  return {mul(ua, ub), x->is(NodeOp::Weigh) ? weigh(a, b) : mul(a, b)};
 }
 
 /// exp(a - lse(a)) for some a.
@@ -78,12 +79,13 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     auto [q, v] = bare(x->operand(1));
     return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
   }
-  if (x->is(NodeOp::Mul) && !(x->operand(0)->varying && x->operand(1)->varying)) {
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  if (product && !(x->operand(0)->varying && x->operand(1)->varying)) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
       std::swap(factor, y);
     auto [p, u] = bare(y);
-    return {mul(factor, p), mul(factor, u)};
+    return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};
   }
   return {x, constant(0)};
 }

@@ -104,7 +104,11 @@ private:
   struct Canonical {
     NodeRef base, scale, addend;
   };
-  using Affine = std::map<unsigned, std::pair<NodeRef, NodeRef>>; // by id: atom, coefficient
+  struct Scaled {
+    NodeRef atom, coefficient;
+    bool weighs; // a coefficient of 0 wins over an infinite atom
+  };
+  using Affine = std::map<unsigned, Scaled>; // by id of the atom
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
   Canonical canonical(NodeRef x);
