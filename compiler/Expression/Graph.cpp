@@ -95,9 +95,22 @@ static bool findUnbounded(const Node &node) {
   }
 }
 
+static bool findScaledMean(const Node &node) {
+  auto scaledMean = [](NodeRef x) { return x->isScaledMean; };
+  switch (node.op) {
+  case NodeOp::Mean: return true;
+  case NodeOp::Neg:
+  case NodeOp::Div: return scaledMean(node.operand(0));
+  case NodeOp::Mul:
+  case NodeOp::Weigh: return !node.varying && llvm::any_of(node.operands, scaledMean);
+  default: return false;
+  }
+}
+
 static void findFacts(Node &node) {
   node.isWeight = findWeight(node);
   node.isPositive = findPositive(node);
+  node.isScaledMean = findScaledMean(node);
   if (!node.varying)
     return;
   node.isLinearInLogits = findLinear(node);

@@ -44,6 +44,7 @@ struct Node : llvm::FoldingSetNode {
   bool isLinearInLogits = false; // a sum of it needs a pivot
   bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
+  bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
 
   explicit Node(mlir::Location loc) : loc(loc) {}
   const Node *operand(unsigned i) const { return operands[i]; }

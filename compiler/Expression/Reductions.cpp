@@ -73,7 +73,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     return {neg(p), neg(u)};
   }
   if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
-    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->is(NodeOp::Mean); }))
+    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean; }))
       return {x, constant(0)};
     auto [p, u] = bare(x->operand(0));
     auto [q, v] = bare(x->operand(1));
