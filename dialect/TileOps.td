@@ -79,7 +79,8 @@ def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOp
     inputs, each value takes the index it has: tokens the row, vocabulary entries the column, dense inputs both.
 
     ```mlir
-    %x = logitile.load %hidden at [%row, %zero] through %map : !logitile.view<?x64xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x64xf32>
+    %x = logitile.load %hidden at [%row, %zero] through %map
+        : !logitile.view<?x64xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x64xf32>
     ```
   }];
   let arguments = (ins Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_ViewType>:$map);
@@ -110,7 +111,8 @@ def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSiz
     An index outside the vocabulary reads the nearest entry; the runtime reports it.
 
     ```mlir
-    %weight = logitile.gather %class_weight[%target] : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
+    %weight = logitile.gather %class_weight[%target]
+        : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
     ```
   }];
   let arguments = (ins Logitile_ViewType:$view, Logitile_TileType:$index, Optional<Index>:$row, Optional<Logitile_ViewType>:$map);
@@ -129,7 +131,8 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
     The loop over the hidden axis is inside, in blocks of `by`.
 
     ```mlir
-    %z = logitile.project %hidden, %weight at [%row, %column] by 512 : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
+    %z = logitile.project %hidden, %weight at [%row, %column] by 512
+        : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
     ```
   }];
   let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, AnyAttr:$depth);
@@ -149,7 +152,8 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
 
     ```mlir
     %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 plus %out when %again
-        : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels> plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
+        : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels>
+          plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
     ```
   }];
   let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
