@@ -47,6 +47,8 @@ void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
 /// Whether 'kind' is a bundle of tiles or of memory.
 bool isValueBundle(BundleKind kind);
+/// The word of a bundle in types: "logits", "row_views".
+llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The request attached to 'module', or null.
 RequestAttr getRequest(mlir::ModuleOp module);
 } // namespace logitile

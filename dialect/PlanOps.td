@@ -4,7 +4,13 @@
 #define LOGITILE_PLAN_OPS_TD
 include "dialect/SpecOps.td"
 
+def Logitile_PlanStage : OpDocGroup {
+  let summary = "Stage plan: sweeps, finishes and the schedule";
+  let description = "What runs over the vocabulary, what is made of it per token, and which kernels do it in which order.";
+}
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
+
+let opDocGroup = Logitile_PlanStage in {
 
 def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
   let summary = "the plan of one loss";
@@ -15,12 +21,19 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
     `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
     computed indices. Both must lie in the vocabulary when the program runs.
 
+    Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
+    is an input too. What runs `forward` reads no upstream gradient, and nothing that needs one.
+
     ```mlir
-    logitile.program @cross_entropy vocab 32000 outputs [#logitile.output<"loss" : f32>] indices ["target"] checked [] {
+    logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32>] indices [] checked [] {
+      logitile.finish @constant forward results ["one" : f32] {
+        %one = arith.constant 1.0 : f32
+        logitile.yield %one : f32
+      }
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$vocab, Logitile_OutputArrayAttr:$outputs,
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, Logitile_OutputArrayAttr:$outputs,
                        StrArrayAttr:$indices, StrArrayAttr:$checked);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -32,7 +45,7 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "one pass over the vocabulary and the row state that it leaves";
   let description = [{
-    The row state is an associative monoid. `init` gives its identity. `bound` gives one candidate for each of the
+    The row state is an associative monoid. `init` gives its identity and reads nothing. `bound` gives one candidate for each of the
     leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
     the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, slabs, threads or ranks.
 
@@ -102,7 +115,7 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   let hasRegionVerifier = 1;
 }
 
-def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
+def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
     Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `forward`, and `adjoint` where
@@ -117,13 +130,12 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
     }
     ```
   }];
-  let arguments = (ins I64Attr:$first, I64Attr:$behind, I64Attr:$slab, I64Attr:$kept);
+  let arguments = (ins Logitile_Int:$first, Logitile_Int:$behind, Logitile_Int:$slab, Logitile_Int:$kept);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `tokens` ` ` `[` $first `,` $behind `)` `slab` $slab `kept` $kept attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
-  let extraClassDeclaration = "mlir::WalkResult walkLaunches(const llvm::StringSet<> &buffers);";
 }
 
 def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
@@ -139,13 +151,16 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
     ```
   }];
   let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
-                       DefaultValuedAttr<I64Attr, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
+                       DefaultValuedAttr<Logitile_Int, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
   let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
+  let hasVerifier = 1;
 }
 
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
   let summary = "the launches of one phase, in order";
   let description = [{
+    A schedule has at most one run `forward` and one run `adjoint`.
+
     ```mlir
     logitile.run forward {
       logitile.loop tokens 512 {
@@ -156,6 +171,7 @@ def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, N
   let arguments = (ins Logitile_PhaseAttr:$phase);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`` $phase attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, SingleBlock, NoTerminator]> {
@@ -171,10 +187,11 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
     }
     ```
   }];
-  let arguments = (ins Logitile_AxisAttr:$axis, I64Attr:$step, DefaultValuedAttr<I64Attr, "0">:$first);
+  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, DefaultValuedAttr<Logitile_Int, "0">:$first);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`` $axis $step (`from` $first^)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]> {
@@ -204,4 +221,5 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]
     mlir::DictionaryAttr viewsOrEmpty() { return getViews().value_or(mlir::DictionaryAttr::get(getContext())); }
   }];
 }
+} // opDocGroup
 #endif

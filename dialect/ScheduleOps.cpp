@@ -1,36 +1,36 @@
-// ScheduleOps.cpp - checks of schedules: buffers, loops and launches.
+// ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is specialise's to say.
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
 
-LogicalResult ScheduleOp::verifyRegions() {
-  if (getFirst() < 0 || getBehind() <= getFirst())
-    return emitOpError() << "covers no number of tokens: [" << getFirst() << ", " << getBehind() << ")";
-  if (getSlab() <= 0)
-    return emitOpError() << "slab of " << getSlab() << " vocabulary entries must be positive";
-  llvm::StringSet<> buffers;
-  for (Operation &op : getBody().front()) {
-    if (!isa<BufferOp, RunOp>(op))
-      return op.emitOpError() << "has no place in a schedule: expected buffer or run";
-    auto buffer = dyn_cast<BufferOp>(op);
-    if (!buffer)
-      continue;
-    if (buffer.getAlias() && !buffers.contains(*buffer.getAlias()))
-      return buffer.emitOpError() << "lies over '" << *buffer.getAlias() << "', which is no earlier buffer";
-    if (!buffers.insert(buffer.getName()).second)
-      return buffer.emitOpError() << "defines buffer '" << buffer.getName() << "' twice";
-  }
-  WalkResult walk = walkLaunches(buffers);
-  return failure(walk.wasInterrupted());
+// ---- the schedule ---------------------------------------------------------------------------------------------
+
+static LogicalResult verifyExtents(ScheduleOp schedule) {
+  if (schedule.getFirst() < 0 || schedule.getBehind() <= schedule.getFirst())
+    return schedule.emitOpError() << "covers no number of tokens: [" << schedule.getFirst() << ", " << schedule.getBehind() << ")";
+  if (schedule.getSlab() <= 0)
+    return schedule.emitOpError() << "slab of " << schedule.getSlab() << " vocabulary entries must be positive";
+  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
+  if (schedule.getKept() < 0 || schedule.getKept() > vocab)
+    return schedule.emitOpError() << "keeps " << schedule.getKept() << " of " << vocab << " vocabulary entries";
+  return success();
 }
 
-WalkResult ScheduleOp::walkLaunches(const llvm::StringSet<> &buffers) {
+/// Names, buffers and slabs of all launches.
+static LogicalResult verifyLaunches(ScheduleOp schedule, const llvm::StringSet<> &buffers) {
+  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
+  int64_t slabCount = llvm::divideCeil(vocab, schedule.getSlab());
   llvm::StringSet<> kernels;
-  return walk([&](LaunchOp launch) {
+  WalkResult walk = schedule.walk([&](LaunchOp launch) {
     if (!kernels.insert(launch.getKernel()).second) {
       launch.emitOpError() << "names kernel '" << launch.getKernel() << "' a second time";
+      return WalkResult::interrupt();
+    }
+    if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs(); slabs && (*slabs)[1] > slabCount) {
+      launch.emitOpError() << "slabs [" << *slabs << "] end behind the " << slabCount << " slabs of " << schedule.getSlab()
+                           << " entries that a vocabulary of " << vocab << " has";
       return WalkResult::interrupt();
     }
     for (NamedAttribute view : launch.viewsOrEmpty()) {
@@ -41,7 +41,60 @@ WalkResult ScheduleOp::walkLaunches(const llvm::StringSet<> &buffers) {
     }
     return WalkResult::advance();
   });
+  return failure(walk.wasInterrupted());
 }
+
+LogicalResult ScheduleOp::verifyRegions() {
+  if (failed(verifyExtents(*this)))
+    return failure();
+  llvm::StringSet<> buffers;
+  llvm::DenseSet<unsigned> phases;
+  for (Operation &op : getBody().front()) {
+    if (!isa<BufferOp, RunOp>(op))
+      return op.emitOpError() << "has no place in a schedule: expected buffer or run";
+    if (auto run = dyn_cast<RunOp>(op)) {
+      if (!phases.insert(static_cast<unsigned>(run.getPhase())).second)
+        return run.emitOpError() << "is the second run " << stringifyPhase(run.getPhase()) << " of its schedule";
+      continue;
+    }
+    auto buffer = cast<BufferOp>(op);
+    if (buffer.getAlias() && !buffers.contains(*buffer.getAlias()))
+      return buffer.emitOpError() << "lies over '" << *buffer.getAlias() << "', which is no earlier buffer";
+    if (!buffers.insert(buffer.getName()).second)
+      return buffer.emitOpError() << "defines buffer '" << buffer.getName() << "' twice";
+  }
+  return verifyLaunches(*this, buffers);
+}
+
+LogicalResult BufferOp::verify() {
+  auto view = cast<ViewType>(getType());
+  SmallVector<StringRef> symbols;
+  collectSymbols(view, symbols);
+  if (!symbols.empty())
+    return emitOpError() << "'" << getName() << "' is " << view << ", which has symbol '" << symbols.front() << "'; a schedule has everything bound";
+  if (getPer() <= 0)
+    return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row; expected a positive number";
+  if (getPer() != 1 && view.getDims()[0] != dimension(getContext(), ShapedType::kDynamic))
+    return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row, but the rows of " << view << " are no tokens";
+  return success();
+}
+
+// ---- runs and loops -------------------------------------------------------------------------------------------
+
+static LogicalResult verifySteps(Operation *op, Region &body) {
+  for (Operation &step : body.front())
+    if (!isa<LoopOp, LaunchOp>(step))
+      return step.emitOpError() << "has no place in '" << op->getName() << "': expected loop or launch";
+  return success();
+}
+
+LogicalResult RunOp::verifyRegions() {
+  if (getPhase() == Phase::Late)
+    return emitOpError() << "has phase 'late'; what is late runs with the gradient, in run forward or run adjoint";
+  return verifySteps(*this, getBody());
+}
+
+LogicalResult LoopOp::verifyRegions() { return verifySteps(*this, getBody()); }
 
 LogicalResult LoopOp::verify() {
   if (getStep() == 0)
@@ -60,6 +113,9 @@ LogicalResult LaunchOp::verify() {
   for (NamedAttribute view : viewsOrEmpty())
     if (!isa<StringAttr>(view.getValue()))
       return emitOpError() << "gives view '" << view.getName().getValue() << "' " << view.getValue() << ", which is no name of a buffer";
+  for (NamedAttribute binding : getBindings())
+    if (!isa<IntegerAttr, TypeAttr>(binding.getValue()))
+      return emitOpError() << "binds '" << binding.getName().getValue() << "' to " << binding.getValue() << ", which is no integer and no type";
   if (std::optional<ArrayRef<int64_t>> slabs = getSlabs(); slabs && (slabs->size() != 2 || (*slabs)[0] < 0 || (*slabs)[1] < (*slabs)[0]))
     return emitOpError() << "slabs [" << *slabs << "] are no range [first, behind)";
   return success();

@@ -4,6 +4,12 @@
 #define LOGITILE_TILE_OPS_TD
 include "dialect/SpecOps.td"
 
+def Logitile_TilesStage : OpDocGroup {
+  let summary = "Stage tiles: templates and kernels";
+  let description = "A template is a skeleton over symbols and bundles; a kernel is a template with everything bound.";
+}
+let opDocGroup = Logitile_TilesStage in {
+
 // ---- entries ------------------------------------------------------------------------------------------------
 
 class Logitile_Entry<string mnemonic> : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
@@ -61,6 +67,8 @@ def Logitile_KernelOp : Logitile_Entry<"kernel"> {
 def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {
   let summary = "the value of a dimension of the template";
   let description = [{
+    An index, for loops and bounds; specialise makes it a constant.
+
     ```mlir
     %tm = logitile.param TM
     ```
@@ -216,7 +224,7 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
 def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
   let summary = "the row state before the first vocabulary entry";
   let description = [{
-    Holds the sweep's init region once specialised.
+    In a template it stands for the rows of the launch's sweep; in a kernel it holds the sweep's init region.
 
     ```mlir
     %start = logitile.init_rows : !logitile.rows<TM>
@@ -225,6 +233,7 @@ def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
   let results = (outs Variadic<Logitile_AnyTile>:$rows);
   let regions = (region MaxSizedRegion<1>:$init);
   let assemblyFormat = "attr-dict `:` type($rows) ($init^)?";
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSegments,
@@ -232,7 +241,8 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
   let summary = "folds one tile into the row state of a sweep";
   let description = [{
     Columns from `below` on are left out. `bound` takes the inputs, `update` the state and the inputs, `merge` two
-    states and the inputs, of which it may use those without a vocabulary axis.
+    states and the inputs, of which it uses only those without a vocabulary axis. `logitile.column` in `bound` and
+    `update` is `at` plus the element's column.
 
     ```mlir
     %next:2 = logitile.update_rows(%max, %sum) with (%z) at %column below 32000
@@ -257,7 +267,7 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
     }
     ```
   }];
-  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, I64Attr:$limit);
+  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, Logitile_Int:$limit);
   let results = (outs Variadic<Logitile_TileType>:$results);
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
@@ -289,13 +299,6 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let assemblyFormat = "`(` $inputs `)` (`at` $column^)? attr-dict `:` functional-type($inputs, $results) $body";
   let hasRegionVerifier = 1;
 }
-
-def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
-  I32EnumAttrCase<"Add", 0, "add">,   // the coefficient is added to the tile
-  I32EnumAttrCase<"Take", 1, "take">, // the tile's entry moves into the coefficient and becomes 0
-  I32EnumAttrCase<"Sum", 2, "sum">,   // a tile of one row: the coefficients of all tokens are added at their columns
-]>;
-def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
 def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "the single entries (token, column, coefficient) of a gradient tile";
@@ -349,4 +352,5 @@ def Logitile_SumTokensOp : Logitile_Op<"sum_tokens", [Pure]> {
   let assemblyFormat = "$tile `at` $row `below` $count attr-dict `:` type($tile) `->` type($result)";
   let hasVerifier = 1;
 }
+} // opDocGroup
 #endif

@@ -20,6 +20,7 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 # A file that survives printing and parsing again, as text, in generic form and as bytecode.
 config.substitutions.append(("%roundtrip", "logitile-opt --verify-roundtrip"))
+config.substitutions.append(("%generic", "logitile-opt --mlir-print-op-generic"))
 # A file whose chunks, cut at "// -----", are each refused with exactly the messages that it expects.
 config.substitutions.append(("%refused", "logitile-opt --verify-diagnostics --split-input-file"))
 config.substitutions.append(("%python", f'"{sys.executable}"'))
