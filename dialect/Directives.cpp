@@ -41,13 +41,19 @@ ParseResult logitile::parseBindings(OpAsmParser &parser, DictionaryAttr &binding
     StringRef name;
     int64_t extent;
     Type type;
+    SMLoc at = parser.getCurrentLocation();
     if (parser.parseKeyword(&name) || parser.parseEqual())
       return failure();
+    if (list.get(name))
+      return parser.emitError(at, "binds '") << name << "' twice";
     if (OptionalParseResult number = parser.parseOptionalInteger(extent); number.has_value()) {
       list.append(name, dimension(parser.getContext(), extent));
       return *number;
     }
-    if (parser.parseType(type))
+    OptionalParseResult parsed = parser.parseOptionalType(type);
+    if (!parsed.has_value())
+      return parser.emitError(parser.getCurrentLocation(), "expected an integer or a type for '") << name << "'";
+    if (failed(*parsed))
       return failure();
     list.append(name, TypeAttr::get(type));
     return success();

@@ -61,6 +61,8 @@ static FailureOr<size_t> verifyMaxima(SweepOp sweep, ArrayRef<Type> state) {
 }
 
 LogicalResult SweepOp::verifyRegions() {
+  if (getStateNames().empty())
+    return emitOpError() << "has no state";
   if (failed(verifyNamedTypes(*this, "state", getStateNames(), getStateTypes())))
     return failure();
   SmallVector<Type> state = typesOf(getStateTypes()), two = state;
