@@ -24,6 +24,17 @@ static LogicalResult verifyGather(PickOp pick) {
   return success();
 }
 
+/// The single entries of a gradient are read from memory, so their columns and coefficients are inputs.
+static LogicalResult verifyRows(AdjointOp adjoint) {
+  for (auto [i, value] : llvm::enumerate(llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))) {
+    auto input = value.getDefiningOp<InputOp>();
+    if (!input || (input.getKind() != InputKind::Token && input.getKind() != InputKind::Known))
+      return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
+                                   << " is no token or known input; a finish has to make it known first";
+  }
+  return success();
+}
+
 /// One region of a part: the ops that it holds, and whether it may look along the vocabulary.
 static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabulary) {
   for (Operation &op : region.front()) {
@@ -31,6 +42,8 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
     if (!hasVocabulary && (isa<ColumnOp>(op) || (input && input.isVaryingInput() && !isGathered(input))))
       return op.emitOpError() << "differs along the vocabulary, which '" << name << "' does not see: it has one value per token";
     if (auto pick = dyn_cast<PickOp>(op); pick && failed(verifyGather(pick)))
+      return failure();
+    if (auto adjoint = dyn_cast<AdjointOp>(op); adjoint && failed(verifyRows(adjoint)))
       return failure();
     if (!isa<InputOp, ColumnOp, PickOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
       return op.emitOpError() << "has no place in '" << name << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";

@@ -21,6 +21,9 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 # A file that survives printing and parsing again, as text, in generic form and as bytecode.
 config.substitutions.append(("%roundtrip", "logitile-opt --verify-roundtrip"))
 config.substitutions.append(("%generic", "logitile-opt --mlir-print-op-generic"))
+# The kernels of the launches, under the SSA names of their skeletons.
+config.substitutions.append(
+    ("%specialise", "logitile-opt --logitile-specialise --mlir-use-nameloc-as-prefix"))
 # A file whose chunks, cut at "// -----", are each refused with exactly the messages that it expects.
 config.substitutions.append(("%refused", "logitile-opt --verify-diagnostics --split-input-file"))
 config.substitutions.append(("%python", f'"{sys.executable}"'))

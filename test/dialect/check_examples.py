@@ -1,8 +1,9 @@
-"""Parses every ```mlir block of the .td descriptions with logitile-opt, so that the reference shows only valid IR.
+"""Parses every ```mlir block of the .td descriptions with logitile-opt: the reference shows only valid IR.
 
-An example names values that it does not define. Each gets a definition behind the example, in a module, where order
-does not matter; its type is the one that the parser names when it meets a definition of the wrong type. Examples of
-parts (an adjoint, a sweep, ...) stand inside what they need around them. Types and attributes stand one to a line.
+An example names values that it does not define. Each gets a definition behind the example, in a module, where
+order does not matter; its type is the one that the parser names when it meets a definition of the wrong type.
+Examples of parts (an adjoint, a sweep, ...) stand inside what they need. Types and attributes stand
+one to a line.
 
 Run as: check_examples.py LOGITILE_OPT.
 """
@@ -98,8 +99,8 @@ def check(tool: str, record: dict) -> list[str]:
     complaints = []
     for example in examples(record):
         if example.lstrip().startswith(("!", "#")):
-            values = "".join(f'"example.of"() {{value = {line}}} : () -> ()\n' for line in example.splitlines())
-            complaints.append(parse(tool, values))
+            holders = [f'"example.of"() {{value = {line}}} : () -> ()' for line in example.splitlines()]
+            complaints.append(parse(tool, "\n".join(holders)))
         elif record.get("opName") in AROUND:
             complaints.append(parse(tool, AROUND[record["opName"]].replace(HERE, example)))
         else:

@@ -121,7 +121,8 @@ def test_a_missing_build_is_refused(tmp_path):
 
 def test_an_interrupt_ends_everything(tmp_path):
     body = f"pathlib.Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(60)"
-    runner = subprocess.Popen(command(tmp_path, body), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    runner = subprocess.Popen(command(tmp_path, body), stdout=pipe, stderr=pipe, text=True)
     pid = tmp_path / "pid"
     while not (pid.exists() and pid.read_text()):
         time.sleep(0.02)

@@ -1,0 +1,122 @@
+// RUN: %refused %s
+
+// What regions read.
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'lse', which no earlier finish gives}}
+    %x = logitile.input known "lse" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+  logitile.finish @g forward results ["y" : i32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'x' as 'i32', but its finish gives 'f32'}}
+    %y = logitile.input known "x" : i32
+    logitile.yield %y : i32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in a part that runs forward; upstream gradients come with the adjoint phase}}
+    %x = logitile.input upstream "loss" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f adjoint results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+  logitile.finish @g forward results ["y" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'x' in a part that runs forward, but its finish runs adjoint}}
+    %y = logitile.input known "x" : f32
+    logitile.yield %y : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = logitile.input token "t" : f32
+    logitile.yield %x : f32
+  }
+  logitile.gradient {
+    // expected-error @+1 {{'logitile.adjoint' op uses 't' as scalar, but it was token before}}
+    logitile.adjoint scalar "t"
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    %t = logitile.input token "t" : i32
+    // expected-error @+1 {{'logitile.pick' op picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep}}
+    %picked = logitile.pick %z[%t] : f32
+    logitile.adjoint logits "z" dense %picked
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %table = logitile.input vocab "bias" : f32
+    %t = logitile.input token "t" : i32
+    %one = arith.constant 1 : i32
+    %next = arith.addi %t, %one : i32
+    // expected-error @+1 {{'logitile.pick' op has an index that is no token or known input; a finish has to make it known first}}
+    %picked = logitile.pick %table[%next] : f32
+    logitile.adjoint vocab "bias" dense %picked
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    // expected-error @+1 {{'logitile.reduce' op has no place in 'gradient': expected input, column, gathers, or arith and math ops on f32, i32 and i1}}
+    %sum = logitile.reduce sum %z : f32 -> f32
+    logitile.adjoint logits "z" dense %sum
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %t = logitile.input token "t" : i32
+    %u = logitile.input token "u" : f32
+    %down = arith.negf %u : f32
+    // expected-error @+1 {{'logitile.adjoint' op coefficient 1 is no token or known input; a finish has to make it known first}}
+    logitile.adjoint logits "z" rows [%t -> %u, %t -> %down]
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %column = logitile.column : i32
+    %u = logitile.input token "u" : f32
+    // expected-error @+1 {{'logitile.adjoint' op column 0 is no token or known input; a finish has to make it known first}}
+    logitile.adjoint logits "z" rows [%column -> %u]
+  }
+}
