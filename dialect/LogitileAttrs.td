@@ -162,4 +162,11 @@ def Logitile_DimAttr : Logitile_Attr<"SymbolicDim", "dim"> {
   let assemblyFormat = "`<` $name `>`";
   let genVerifyDecl = 1;
 }
+
+// What it may hold is checked by the ops that have one, which name it as their syntax does.
+def Logitile_Extent : Attr<CPred<"true">, "an integer or a symbol"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
 #endif

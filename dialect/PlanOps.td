@@ -5,7 +5,7 @@
 include "dialect/SpecOps.td"
 
 def Logitile_PlanStage : OpDocGroup {
-  let summary = "Stage plan: sweeps, finishes and the schedule";
+  let summary = "Stage 2, plan: sweeps, finishes and the schedule";
   let description = "What runs over the vocabulary, what is made of it per token, and which kernels do it in which order.";
 }
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;

@@ -10,7 +10,7 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Logitile_SpecStage : OpDocGroup {
-  let summary = "Stage spec: the loss of one token";
+  let summary = "Stage 1, spec: the loss of one token";
   let description = "Scalar ops over the implicit vocabulary axis. Plans share those that read inputs and make gradients.";
 }
 let opDocGroup = Logitile_SpecStage in {

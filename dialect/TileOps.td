@@ -5,7 +5,7 @@
 include "dialect/SpecOps.td"
 
 def Logitile_TilesStage : OpDocGroup {
-  let summary = "Stage tiles: templates and kernels";
+  let summary = "Stage 3, tiles: templates and kernels";
   let description = "A template is a skeleton over symbols and bundles; a kernel is a template with everything bound.";
 }
 let opDocGroup = Logitile_TilesStage in {
@@ -143,7 +143,7 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
         : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
     ```
   }];
-  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, AnyAttr:$depth);
+  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, Logitile_Extent:$depth);
   let results = (outs Logitile_AnyTile:$result);
   let assemblyFormat = [{
     $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) attr-dict
@@ -165,7 +165,7 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
     ```
   }];
   let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
-                       Index:$behind, AnyAttr:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
+                       Index:$behind, Logitile_Extent:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
                        Optional<Logitile_ViewType>:$map, UnitAttr:$transposed);
   let results = (outs Logitile_TileType:$result);
   let assemblyFormat = [{
@@ -213,7 +213,7 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$hole, Variadic<Logitile_BundleType>:$inputs, Optional<Index>:$column,
-                       OptionalAttr<AnyAttr>:$limit);
+                       OptionalAttr<Logitile_Extent>:$limit);
   let results = (outs Variadic<Logitile_BundleType>:$results);
   let assemblyFormat = [{
     $hole `(` $inputs `)` (`at` $column^ `below` custom<Dim>($limit))? attr-dict `:` functional-type($inputs, $results)

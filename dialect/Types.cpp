@@ -45,7 +45,6 @@ void LogitileDialect::registerTypes() {
       >();
 }
 
-bool logitile::isValueBundle(BundleKind kind) { return kind <= BundleKind::Results; }
 StringRef logitile::stringifyBundleKind(BundleKind kind) { return kBundles[static_cast<int>(kind)].word; }
 int64_t TileType::getExtent(unsigned dim) const { return cast<IntegerAttr>(getDims()[dim]).getInt(); }
 

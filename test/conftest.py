@@ -1,7 +1,11 @@
 """What all pytest folders share: tests marked `full` are slow and run under LOGITILE_TEST_FULL=1 only."""
 import os
+import pathlib
+import sys
 
 import pytest
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))  # ods.py, make_reference.py
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -34,7 +34,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
-    // expected-error @+1 {{'logitile.buffer' op attribute 'type' failed to satisfy constraint: type attribute of memory of the caller or of the workspace}}
+    // expected-error @+1 {{'logitile.buffer' op attribute 'type' failed to satisfy constraint: type attribute of a view: memory of the caller or of the workspace}}
     logitile.buffer "x" call : !logitile.tile<4x4xf32>
   }
 }

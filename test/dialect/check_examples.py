@@ -14,8 +14,8 @@ import re
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-import tree  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "docs"))
+import ods  # noqa: E402
 
 HERE = "<example>"
 PROGRAM = f"""logitile.program @around vocab 32000 outputs [] indices [] checked [] {{
@@ -110,7 +110,7 @@ def check(tool: str, record: dict) -> list[str]:
 
 def main() -> int:
     records = [record for base in ("Op", "TypeDef", "AttrDef", "Dialect")
-               for record in tree.ods_records("dialect/Logitile.td", base)]
+               for record in ods.records("dialect/Logitile.td", base)]
     complaints = [complaint for record in records for complaint in check(sys.argv[1], record)]
     print("\n".join(complaints) or f"{sum(len(examples(record)) for record in records)} examples are valid")
     return 1 if complaints else 0

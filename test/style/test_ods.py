@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import ods
 import pytest
 import rules
-import tree
 from rules import Violation
 
 DIALECT, PASSES = "dialect/Logitile.td", "compiler/Passes.td"
@@ -47,21 +47,21 @@ def violations(records: list[dict[str, Any]], problems: Any) -> Iterator[Violati
 
 
 def test_every_op_is_described():
-    records = tree.ods_records(DIALECT, "Op")
+    records = ods.records(DIALECT, "Op")
     assert records
     rules.check("ods-op", violations(records, op_problems))
 
 
 @pytest.mark.parametrize("base", ["TypeDef", "AttrDef", "Dialect"])
 def test_types_and_attributes_are_described(base: str):
-    records = tree.ods_records(DIALECT, base)
+    records = ods.records(DIALECT, base)
     assert records
     described = [record for record in records if "EnumAttr" not in record["!superclasses"]]
     rules.check("ods-def", violations(described, text_problems))
 
 
 def test_every_pass_states_its_contract():
-    records = tree.ods_records(PASSES, "PassBase")
+    records = ods.records(PASSES, "PassBase")
     assert records
     rules.check("ods-pass", violations(records, pass_problems))
 
