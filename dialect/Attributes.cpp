@@ -45,8 +45,8 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
 }
 
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
-                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens,
-                                  int64_t workspace, int64_t chunks, bool, StringRef, int64_t threads) {
+                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
+                                  int64_t chunks, bool, StringRef, int64_t threads) {
   if (tokens < 0)
     return emitError() << "'tokens' is " << tokens << ", which is negative";
   if (failed(verifyBudget(emitError, workspace, chunks)))

@@ -26,7 +26,8 @@ LogicalResult LogitileDialect::verifyOperationAttribute(Operation *op, NamedAttr
   if (!isa<ModuleOp>(op))
     return op->emitOpError() << "has attribute '" << kRequestAttrName << "', which belongs to modules";
   if (!isa<RequestAttr>(attribute.getValue()))
-    return op->emitOpError() << "has attribute '" << kRequestAttrName << "' of " << attribute.getValue() << ", expected a #logitile.request";
+    return op->emitOpError() << "has attribute '" << kRequestAttrName << "' of " << attribute.getValue()
+                             << ", expected a #logitile.request";
   return success();
 }
 

@@ -31,7 +31,8 @@ ParseResult logitile::parseNamedTypes(OpAsmParser &parser, ArrayAttr &names, Arr
 }
 void logitile::printNamedTypes(OpAsmPrinter &printer, Operation *, ArrayAttr names, ArrayAttr types) {
   printer << '[';
-  llvm::interleaveComma(llvm::zip(names, types), printer, [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
+  llvm::interleaveComma(llvm::zip(names, types), printer,
+                        [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
   printer << ']';
 }
 

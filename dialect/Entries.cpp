@@ -97,7 +97,7 @@ static LogicalResult verifyScalarRoles(TemplateOp entry) {
     bool isIndex = llvm::is_contained(indices, role), isFlag = role == "again";
     if (isIndex == type.isIndex() && isFlag == type.isInteger(1))
       continue;
-    StringRef wanted = type.isIndex()       ? "expected 'tokens', 'slab_first' or 'slab_behind'"
+    StringRef wanted = type.isIndex()      ? "expected 'tokens', 'slab_first' or 'slab_behind'"
                        : type.isInteger(1) ? "expected 'again'"
                                            : "which names a scalar of the launch";
     return entry.emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " has role '" << role << "', " << wanted;

@@ -29,8 +29,8 @@ static const Hole *findHole(StringRef name) {
 
 static LogicalResult verifyKinds(ApplyOp op, StringRef verb, TypeRange types, ArrayRef<BundleKind> kinds) {
   bool fits = types.size() == kinds.size() && llvm::all_of(llvm::zip(types, kinds), [](auto pair) {
-    return cast<BundleType>(std::get<0>(pair)).getKind() == std::get<1>(pair);
-  });
+                return cast<BundleType>(std::get<0>(pair)).getKind() == std::get<1>(pair);
+              });
   if (fits)
     return success();
   InFlightDiagnostic error = op.emitOpError() << "'@" << op.getHole() << "' " << verb << " (";
@@ -76,7 +76,8 @@ static SmallVector<Type> elementsOf(TypeRange tiles) {
 }
 
 /// Region arguments and yielded values match, and all ops can become vector code.
-static LogicalResult verifyScalarRegion(Operation *op, StringRef name, Region &region, TypeRange arguments, TypeRange results, bool hasColumn) {
+static LogicalResult verifyScalarRegion(Operation *op, StringRef name, Region &region, TypeRange arguments, TypeRange results,
+                                        bool hasColumn) {
   if (failed(verifySignature(op, name, region, arguments, results)))
     return failure();
   for (Operation &inner : region.front()) {
@@ -125,7 +126,8 @@ LogicalResult MapOp::verifyRegions() {
       return emitOpError() << "gives " << shape << " and " << type << ", which differ in shape";
   if (failed(verifyRepeats(*this, "inputs", getInputs(), shape.getDims(), "the result " + spell(shape))))
     return failure();
-  return verifyScalarRegion(*this, "map", getBody(), elementsOf(getInputs().getTypes()), elementsOf(getResults().getTypes()), bool(getColumn()));
+  return verifyScalarRegion(*this, "map", getBody(), elementsOf(getInputs().getTypes()), elementsOf(getResults().getTypes()),
+                            bool(getColumn()));
 }
 
 /// Rows are columns of one extent of tokens; inputs are tiles of it.
@@ -161,7 +163,8 @@ LogicalResult UpdateRowsOp::verifyRegions() {
       failed(verifyScalarRegion(*this, "merge", getMerge(), two, state, /*hasColumn=*/false)))
     return failure();
   for (auto [i, input] : llvm::enumerate(getInputs()))
-    if (cast<TileType>(input.getType()).getDims()[1] != dimension(getContext(), 1) && !getMerge().getArgument(2 * state.size() + i).use_empty())
+    if (cast<TileType>(input.getType()).getDims()[1] != dimension(getContext(), 1) &&
+        !getMerge().getArgument(2 * state.size() + i).use_empty())
       return emitOpError() << "'merge' uses input " << i << " of " << input.getType() << ", which has a vocabulary axis";
   return success();
 }

@@ -8,9 +8,8 @@ using namespace logitile;
 
 /// Whether 'input' is only the table of gathers, so that one entry per token is read.
 static bool isGathered(InputOp input) {
-  return !input->use_empty() && llvm::all_of(input->getUses(), [](OpOperand &use) {
-    return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 0;
-  });
+  return !input->use_empty() &&
+         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 0; });
 }
 
 /// A pick in a program gathers from an input, at an index that is read as well.
@@ -46,7 +45,8 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
     if (auto adjoint = dyn_cast<AdjointOp>(op); adjoint && failed(verifyRows(adjoint)))
       return failure();
     if (!isa<InputOp, ColumnOp, PickOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
-      return op.emitOpError() << "has no place in '" << name << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";
+      return op.emitOpError() << "has no place in '" << name
+                              << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";
   }
   return success();
 }
@@ -69,7 +69,8 @@ static FailureOr<size_t> verifyMaxima(SweepOp sweep, ArrayRef<Type> state) {
     return sweep.emitOpError() << "'bound' gives " << maxima << " candidates for " << state.size() << " entries of state";
   for (auto [i, type] : llvm::enumerate(state.take_front(maxima)))
     if (!type.isF32())
-      return sweep.emitOpError() << "entry " << i << " of the state is " << type << ", but 'bound' gives it a candidate; running maxima are f32";
+      return sweep.emitOpError() << "entry " << i << " of the state is " << type
+                                 << ", but 'bound' gives it a candidate; running maxima are f32";
   return maxima;
 }
 
@@ -83,7 +84,8 @@ LogicalResult SweepOp::verifyRegions() {
   FailureOr<size_t> maxima = verifyMaxima(*this, state);
   if (failed(maxima) || failed(verifySignature(*this, "init", getInit(), {}, state)) ||
       failed(verifySignature(*this, "bound", getBound(), {}, TypeRange(state).take_front(*maxima))) ||
-      failed(verifySignature(*this, "update", getUpdate(), state, state)) || failed(verifySignature(*this, "merge", getMerge(), two, state)))
+      failed(verifySignature(*this, "update", getUpdate(), state, state)) ||
+      failed(verifySignature(*this, "merge", getMerge(), two, state)))
     return failure();
   for (Operation &op : getInit().front())
     if (isa<InputOp, ColumnOp>(op))

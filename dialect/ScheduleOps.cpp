@@ -36,7 +36,8 @@ static LogicalResult verifyLaunches(ScheduleOp schedule, const llvm::StringSet<>
     for (NamedAttribute view : launch.viewsOrEmpty()) {
       if (buffers.contains(cast<StringAttr>(view.getValue()).getValue()))
         continue;
-      launch.emitOpError() << "gives '" << view.getName().getValue() << "' the buffer " << view.getValue() << ", which the schedule does not define";
+      launch.emitOpError() << "gives '" << view.getName().getValue() << "' the buffer " << view.getValue()
+                           << ", which the schedule does not define";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -71,7 +72,8 @@ LogicalResult BufferOp::verify() {
   SmallVector<StringRef> symbols;
   collectSymbols(view, symbols);
   if (!symbols.empty())
-    return emitOpError() << "'" << getName() << "' is " << view << ", which has symbol '" << symbols.front() << "'; a schedule has everything bound";
+    return emitOpError() << "'" << getName() << "' is " << view << ", which has symbol '" << symbols.front()
+                         << "'; a schedule has everything bound";
   if (getPer() <= 0)
     return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row; expected a positive number";
   if (getPer() != 1 && view.getDims()[0] != dimension(getContext(), ShapedType::kDynamic))
@@ -115,7 +117,8 @@ LogicalResult LaunchOp::verify() {
       return emitOpError() << "gives view '" << view.getName().getValue() << "' " << view.getValue() << ", which is no name of a buffer";
   for (NamedAttribute binding : getBindings())
     if (!isa<IntegerAttr, TypeAttr>(binding.getValue()))
-      return emitOpError() << "binds '" << binding.getName().getValue() << "' to " << binding.getValue() << ", which is no integer and no type";
+      return emitOpError() << "binds '" << binding.getName().getValue() << "' to " << binding.getValue()
+                           << ", which is no integer and no type";
   if (std::optional<ArrayRef<int64_t>> slabs = getSlabs(); slabs && (slabs->size() != 2 || (*slabs)[0] < 0 || (*slabs)[1] < (*slabs)[0]))
     return emitOpError() << "slabs [" << *slabs << "] are no range [first, behind)";
   return success();

@@ -14,7 +14,8 @@ static bool isBundle(Value value) { return isa<BundleType>(value.getType()); }
 static LogicalResult verifyBothBundles(Operation *op, StringRef one, Value a, StringRef other, Value b) {
   if (isBundle(a) == isBundle(b))
     return success();
-  return op->emitOpError() << "'" << one << "' is " << a.getType() << " but '" << other << "' is " << b.getType() << "; bundles meet bundles";
+  return op->emitOpError() << "'" << one << "' is " << a.getType() << " but '" << other << "' is " << b.getType()
+                           << "; bundles meet bundles";
 }
 /// A bundle, where 'value' is one, is of this kind.
 static LogicalResult verifyKind(Operation *op, StringRef name, Value value, BundleKind kind) {
@@ -40,8 +41,9 @@ static LogicalResult verifyMatrix(Operation *op, StringRef name, Value view) {
 }
 
 static ArrayRef<Attribute> dimsOf(Value value) {
-  return llvm::TypeSwitch<Type, ArrayRef<Attribute>>(value.getType())
-      .Case<TileType, ViewType, BundleType>([](auto type) { return type.getDims(); });
+  return llvm::TypeSwitch<Type, ArrayRef<Attribute>>(value.getType()).Case<TileType, ViewType, BundleType>([](auto type) {
+    return type.getDims();
+  });
 }
 static std::string spell(Attribute dim) {
   if (auto symbol = dyn_cast<SymbolicDimAttr>(dim))
@@ -155,8 +157,7 @@ LogicalResult ContractOp::verify() {
 }
 
 /// A sum that never starts from 'plus' has none.
-template <typename OpT>
-static LogicalResult dropPlus(OpT op, PatternRewriter &rewriter) {
+template <typename OpT> static LogicalResult dropPlus(OpT op, PatternRewriter &rewriter) {
   if (!op.getWhen() || !matchPattern(op.getWhen(), m_Zero()))
     return failure();
   rewriter.modifyOpInPlace(op, [&] {
@@ -198,7 +199,8 @@ LogicalResult TermsOp::verify() {
   if (failed(verifyTerms(*this, getTerms())) || failed(verifyKind(*this, "tile", getTile(), BundleKind::Grads)))
     return failure();
   if (isBundle(getTile()) && !llvm::all_of(getTerms(), isBundle))
-    return emitOpError() << "'tile' is " << getTile().getType() << " but its terms are (" << getTerms().getTypes() << "); bundles meet bundles";
+    return emitOpError() << "'tile' is " << getTile().getType() << " but its terms are (" << getTerms().getTypes()
+                         << "); bundles meet bundles";
   if (getAction() == TermAction::Sum)
     return verifyOneRow(*this, "tile", getTile());
   return success();

@@ -58,9 +58,7 @@ bool logitile::isNameOfType(StringRef name) {
   return !name.empty() && name != "x" && llvm::isLower(name[0]) &&
          llvm::all_of(name, [](char c) { return llvm::isLower(c) || llvm::isDigit(c) || c == '_'; });
 }
-Attribute logitile::dimension(MLIRContext *context, int64_t extent) {
-  return IntegerAttr::get(IntegerType::get(context, 64), extent);
-}
+Attribute logitile::dimension(MLIRContext *context, int64_t extent) { return IntegerAttr::get(IntegerType::get(context, 64), extent); }
 void logitile::collectSymbols(Type type, SmallVectorImpl<StringRef> &symbols) {
   AttrTypeWalker walker;
   walker.addWalk([&](SymbolicDimAttr dim) { symbols.push_back(dim.getName()); });
