@@ -20,6 +20,7 @@ std::string buffers::blocks(StringRef vocab) { return ("blocks." + vocab).str();
 std::string buffers::gradient(StringRef input) { return ("gradient." + input).str(); }
 std::string buffers::rows(StringRef sweep, StringRef entry) { return ("rows." + sweep + "." + entry).str(); }
 std::string buffers::sum(StringRef input) { return ("sum." + input).str(); }
+std::string buffers::map(StringRef array) { return ("map." + array).str(); }
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -121,8 +122,13 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return complain("names a finish");
   if (launch.getKeep() && !use.keeps)
     return complain("keeps logits");
+  auto roles = source.getRoles().getAsValueRange<StringAttr>();
+  if (launch.getAgain() != Again::Never && !llvm::is_contained(roles, "again"))
+    return complain("adds to what is there");
+  if (launch.getSlabs() && !llvm::is_contained(roles, "slab_first"))
+    return complain("names slabs");
   for (NamedAttribute view : launch.viewsOrEmpty())
-    if (!llvm::is_contained(source.getRoles().getAsValueRange<StringAttr>(), view.getName().getValue()))
+    if (!llvm::is_contained(roles, view.getName().getValue()))
       return complain("gives a buffer for '" + view.getName().getValue().str() + "'");
   return success();
 }
@@ -162,8 +168,8 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
     shape.gradient = *gradients.begin();
     shape.collect(shape.gradient.getBody());
   }
-  if (!gradients.empty())
-    for (AdjointOp adjoint : (*gradients.begin()).getBody().getOps<AdjointOp>()) {
+  for (GradientOp gradient : gradients)
+    for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (!adjoint.getDense() && adjoint.getKind() != InputKind::Logits)
         continue;
       if (adjoint.getKind() == InputKind::Logits)
@@ -205,6 +211,14 @@ FailureOr<ViewType> LaunchShape::viewOf(StringRef name, bool complain) const {
   if (complain)
     LaunchOp(launch).emitOpError() << "needs buffer '" << name << "', which the schedule does not define";
   return failure();
+}
+
+SmallVector<StringRef> LaunchShape::keptProjections() const {
+  SmallVector<StringRef> kept;
+  for (StringRef pair : projections)
+    if (succeeded(viewOf(buffers::kept(pair), /*complain=*/false)))
+      kept.push_back(pair);
+  return kept;
 }
 
 bool LaunchShape::isRounded(StringRef pair) const {
@@ -255,7 +269,7 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
     break;
   case BundleKind::LogitViews:
     if (!projects || LaunchOp(launch).getKeep())
-      forEach(projections, buffers::kept);
+      forEach(keptProjections(), buffers::kept);
     break;
   case BundleKind::GradViews:
     forEach(gradients, [&](AdjointOp adjoint) { return buffers::grad(nameOf(adjoint)); });
@@ -269,7 +283,8 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
   case BundleKind::InputViews:
     for (const InputRef &ref : inputs) {
       for (std::string name : {buffers::input(ref.kind, ref.name, ref.index),
-                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string()})
+                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string(),
+                               ref.kind == InputKind::Dense ? buffers::map(ref.name) : std::string()})
         if (!name.empty() && !llvm::is_contained(names, name))
           names.push_back(name);
     }

@@ -34,6 +34,8 @@ enum class BundleKind {
 namespace logitile {
 /// Name of the module attribute that holds the RequestAttr.
 constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
+/// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
+constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
 
 /// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal attributes, equal dimensions.
 mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);

@@ -43,9 +43,10 @@ def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the ent
 def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
 
 def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs", [
-  Logitile_Case<"Forward", 0, "forward", "needs inputs only">,
-  Logitile_Case<"Adjoint", 1, "adjoint", "needs the upstream gradients as well">,
-  Logitile_Case<"Late", 2, "late", "summed while the gradient is made">,
+  Logitile_Case<"Prologue", 0, "prologue", "needs no logits: runs once for all tokens">,
+  Logitile_Case<"Forward", 1, "forward", "needs inputs only">,
+  Logitile_Case<"Adjoint", 2, "adjoint", "needs the upstream gradients as well">,
+  Logitile_Case<"Late", 3, "late", "summed while the gradient is made">,
 ]>;
 def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
 

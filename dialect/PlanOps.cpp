@@ -34,6 +34,16 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
   return success();
 }
 
+/// No input has a gradient in two places.
+static LogicalResult verifyAdjoints(GradientOp gradient, llvm::StringSet<> &differentiated) {
+  for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
+    std::string input = describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex());
+    if (!differentiated.insert(input).second)
+      return adjoint.emitOpError() << "gives " << input << " a gradient, which it has already";
+  }
+  return success();
+}
+
 /// One region of a part: the ops that it holds, and whether it may look along the vocabulary.
 static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabulary) {
   for (Operation &op : region.front()) {
@@ -104,8 +114,9 @@ LogicalResult FinishOp::verifyRegions() {
       return emitOpError() << "is 'of' @" << *name << ", which is no sweep of this program";
     if (!sweep->isBeforeInBlock(*this))
       return emitOpError() << "stands before its sweep @" << *name;
-    if (getPhase() == Phase::Forward && sweep.getPhase() != Phase::Forward)
-      return emitOpError() << "is forward, but its sweep @" << *name << " is " << stringifyPhase(sweep.getPhase());
+    if (getPhase() < sweep.getPhase())
+      return emitOpError() << "is " << stringifyPhase(getPhase()) << ", but its sweep @" << *name << " is "
+                           << stringifyPhase(sweep.getPhase());
     state = typesOf(sweep.getStateTypes());
   }
   return failure(failed(verifySignature(*this, "finish", getBody(), state, typesOf(getResultTypes()))) ||
@@ -129,17 +140,20 @@ static Phase phaseOf(Operation &part) {
   return finish ? finish.getPhase() : Phase::Adjoint;
 }
 
-/// A part reads only what earlier finishes left, and nothing of a later phase.
-static LogicalResult verifyKnown(Operation &part, const llvm::StringMap<Known> &known) {
-  bool isForward = phaseOf(part) == Phase::Forward;
+/// A part reads only what its phase has: what earlier finishes left, logits after the prologue, upstream gradients after
+/// the forward phase.
+static LogicalResult verifyPhase(Operation &part, const llvm::StringMap<Known> &known) {
+  Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
     auto complain = [&](auto &&...text) {
       InFlightDiagnostic error = input.emitOpError() << "reads " << describe(input.getKind(), input.getName());
       (error << ... << text);
       return WalkResult::interrupt();
     };
-    if (isForward && input.getKind() == InputKind::Upstream)
-      return complain(" in a part that runs forward; upstream gradients come with the adjoint phase");
+    if (phase == Phase::Prologue && input.getKind() == InputKind::Logits)
+      return complain(" in the prologue, which has no logits");
+    if (phase <= Phase::Forward && input.getKind() == InputKind::Upstream)
+      return complain(" in phase ", stringifyPhase(phase), "; upstream gradients come with the adjoint phase");
     if (input.getKind() != InputKind::Known)
       return WalkResult::advance();
     auto it = known.find(input.getName());
@@ -147,8 +161,8 @@ static LogicalResult verifyKnown(Operation &part, const llvm::StringMap<Known> &
       return complain(", which no earlier finish gives");
     if (it->second.type != input.getType())
       return complain(" as ", input.getType(), ", but its finish gives ", it->second.type);
-    if (isForward && it->second.phase != Phase::Forward)
-      return complain(" in a part that runs forward, but its finish runs ", stringifyPhase(it->second.phase));
+    if (phase <= Phase::Forward && phase < it->second.phase)
+      return complain(" in phase ", stringifyPhase(phase), ", but its finish is ", stringifyPhase(it->second.phase));
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -156,16 +170,17 @@ static LogicalResult verifyKnown(Operation &part, const llvm::StringMap<Known> &
 
 /// The parts in order; fills in what they leave.
 static LogicalResult verifyParts(ProgramOp program, llvm::StringMap<Known> &known) {
-  bool hasGradient = false, hasSchedule = false;
+  llvm::StringSet<> differentiated;
+  bool hasSchedule = false;
   for (Operation &part : program.getBody().front()) {
     if (!isa<SweepOp, FinishOp, GradientOp, ScheduleOp>(part))
       return part.emitOpError() << "has no place in a program: expected sweep, finish, gradient or schedule";
-    if ((isa<GradientOp>(part) && std::exchange(hasGradient, true)) || (isa<ScheduleOp>(part) && std::exchange(hasSchedule, true)))
+    if (isa<ScheduleOp>(part) && std::exchange(hasSchedule, true))
       return part.emitOpError() << "is the second one of program @" << program.getSymName();
-    if (failed(verifyKnown(part, known)))
+    if (failed(verifyPhase(part, known)))
       return failure();
     auto gradient = dyn_cast<GradientOp>(part);
-    if (gradient && failed(verifyReads("gradient", gradient.getBody(), true)))
+    if (gradient && (failed(verifyReads("gradient", gradient.getBody(), true)) || failed(verifyAdjoints(gradient, differentiated))))
       return failure();
     auto finish = dyn_cast<FinishOp>(part);
     if (!finish)

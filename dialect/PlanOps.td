@@ -15,14 +15,16 @@ let opDocGroup = Logitile_PlanStage in {
 def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
   let summary = "the plan of one loss";
   let description = [{
-    Sweeps, finishes and the gradient in the order in which they run, then the schedule. Regions read what they need
-    with `logitile.input`; a `known` value is a result of an earlier finish, and so is every output.
+    Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
+    `logitile.input`; a `known` value is a result of an earlier finish, and so is every output. The first gradient has
+    what is made per element, a second one what is one value per token or call.
 
     `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
     computed indices. Both must lie in the vocabulary when the program runs.
 
     Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
-    is an input too. What runs `forward` reads no upstream gradient, and nothing that needs one.
+    is an input too. A part reads nothing that a later phase leaves, and no upstream gradient before the `adjoint` phase;
+    what is `prologue` reads no logits.
 
     ```mlir
     logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32>] indices [] checked [] {
@@ -118,9 +120,9 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
 def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
-    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `forward`, and `adjoint` where
-    gradients are made apart. `slab` is the number of vocabulary entries of a slab, `kept` how many entries per token
-    the schedule keeps between sweeps.
+    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `prologue` for what needs no
+    logits, `forward`, and `adjoint` where gradients are made apart. `slab` is the number of vocabulary entries of a
+    slab, `kept` how many entries per token the schedule keeps between sweeps.
 
     ```mlir
     logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
@@ -141,8 +143,9 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, Ha
 def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
   let summary = "memory that launches name";
   let description = [{
-    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` marks a
-    buffer that holds the columns of the current slabs only; `alias` lays it over an earlier buffer, row over row.
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
+    number of columns of a buffer that holds those of the current slabs only; `alias` lays it over an earlier buffer,
+    row over row.
 
     ```mlir
     logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
@@ -150,7 +153,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
     logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x32000xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
+  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, OptionalAttr<Logitile_Int>:$window,
                        DefaultValuedAttr<Logitile_Int, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
   let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
   let hasVerifier = 1;
@@ -159,7 +162,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
   let summary = "the launches of one phase, in order";
   let description = [{
-    A schedule has at most one run `forward` and one run `adjoint`.
+    A schedule has at most one run of each phase; what is `late` runs with the gradient.
 
     ```mlir
     logitile.run forward {
@@ -178,18 +181,18 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
   let summary = "repeats launches for chunks of tokens or for slabs of the vocabulary";
   let description = [{
     Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
-    over `slabs`, it is the number of slabs at a time, from slab `first` on.
+    over `slabs`, it is the number of slabs at a time, from slab `first` to `behind`.
 
     ```mlir
     logitile.loop tokens 512 {
     }
-    logitile.loop slabs 2 from 6 {
+    logitile.loop slabs 2 from 6 to 16 {
     }
     ```
   }];
-  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, DefaultValuedAttr<Logitile_Int, "0">:$first);
+  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, OptionalAttr<Logitile_Int>:$first, OptionalAttr<Logitile_Int>:$behind);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`` $axis $step (`from` $first^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $axis $step (`from` $first^ `to` $behind)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

@@ -18,21 +18,26 @@ static LogicalResult verifyExtents(ScheduleOp schedule) {
   return success();
 }
 
+/// A range of slabs, of a loop or a launch, ends with the vocabulary.
+static LogicalResult verifySlabs(Operation *op, ScheduleOp schedule, int64_t behind) {
+  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
+  int64_t count = llvm::divideCeil(vocab, schedule.getSlab());
+  if (behind <= count)
+    return success();
+  return op->emitOpError() << "ends behind slab " << behind << ", but a vocabulary of " << vocab << " has " << count << " slabs of "
+                           << schedule.getSlab() << " entries";
+}
+
 /// Names, buffers and slabs of all launches.
 static LogicalResult verifyLaunches(ScheduleOp schedule, const llvm::StringSet<> &buffers) {
-  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
-  int64_t slabCount = llvm::divideCeil(vocab, schedule.getSlab());
   llvm::StringSet<> kernels;
   WalkResult walk = schedule.walk([&](LaunchOp launch) {
     if (!kernels.insert(launch.getKernel()).second) {
       launch.emitOpError() << "names kernel '" << launch.getKernel() << "' a second time";
       return WalkResult::interrupt();
     }
-    if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs(); slabs && (*slabs)[1] > slabCount) {
-      launch.emitOpError() << "slabs [" << *slabs << "] end behind the " << slabCount << " slabs of " << schedule.getSlab()
-                           << " entries that a vocabulary of " << vocab << " has";
+    if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs(); slabs && failed(verifySlabs(launch, schedule, (*slabs)[1])))
       return WalkResult::interrupt();
-    }
     for (NamedAttribute view : launch.viewsOrEmpty()) {
       if (buffers.contains(cast<StringAttr>(view.getValue()).getValue()))
         continue;
@@ -64,7 +69,10 @@ LogicalResult ScheduleOp::verifyRegions() {
     if (!buffers.insert(buffer.getName()).second)
       return buffer.emitOpError() << "defines buffer '" << buffer.getName() << "' twice";
   }
-  return verifyLaunches(*this, buffers);
+  WalkResult loops = walk([&](LoopOp loop) {
+    return loop.getBehind() && failed(verifySlabs(loop, *this, *loop.getBehind())) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return failure(loops.wasInterrupted() || failed(verifyLaunches(*this, buffers)));
 }
 
 LogicalResult BufferOp::verify() {
@@ -74,6 +82,8 @@ LogicalResult BufferOp::verify() {
   if (!symbols.empty())
     return emitOpError() << "'" << getName() << "' is " << view << ", which has symbol '" << symbols.front()
                          << "'; a schedule has everything bound";
+  if (getWindow() && *getWindow() <= 0)
+    return emitOpError() << "'" << getName() << "' has a window of " << *getWindow() << " columns; expected a positive number";
   if (getPer() <= 0)
     return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row; expected a positive number";
   if (getPer() != 1 && view.getDims()[0] != dimension(getContext(), ShapedType::kDynamic))
@@ -103,8 +113,12 @@ LogicalResult LoopOp::verify() {
     return emitOpError() << "steps by 0";
   if (getAxis() == Axis::Slabs && getStep() < 0)
     return emitOpError() << "steps by " << getStep() << " slabs; only loops over tokens may give a number of chunks";
-  if (getFirst() < 0 || (getFirst() != 0 && getAxis() == Axis::Tokens))
-    return emitOpError() << "starts from " << getFirst() << "; a loop over tokens starts from 0, one over slabs from a slab";
+  if (bool(getFirst()) != bool(getBehind()))
+    return emitOpError() << "has '" << (getFirst() ? "from" : "to") << "' without '" << (getFirst() ? "to" : "from") << "'";
+  if (bool(getFirst()) != (getAxis() == Axis::Slabs))
+    return emitOpError() << (getFirst() ? "over tokens covers all of them; 'from' is for slabs" : "over slabs needs 'from' and 'to'");
+  if (getFirst() && (*getFirst() < 0 || *getBehind() <= *getFirst()))
+    return emitOpError() << "covers no slabs: [" << *getFirst() << ", " << *getBehind() << ")";
   for (Operation *outer = (*this)->getParentOp(); auto loop = dyn_cast_or_null<LoopOp>(outer); outer = outer->getParentOp())
     if (loop.getAxis() == getAxis())
       return emitOpError() << "runs over " << stringifyAxis(getAxis()) << " inside another loop over them";

@@ -12,10 +12,10 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
     logitile.buffer "known.lse" saved : !logitile.view<?xf32>
     // CHECK-NEXT: logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "map" call : !logitile.view<?xi32>
-    // CHECK-NEXT: logitile.buffer "kept.z" chunk window : !logitile.view<?x300xf32, column_major>
-    logitile.buffer "kept.z" chunk window : !logitile.view<?x300xf32, column_major>
-    // CHECK-NEXT: logitile.buffer "grad.z" chunk alias "kept.z" window : !logitile.view<?x300xbf16, column_major>
-    logitile.buffer "grad.z" chunk alias "kept.z" window : !logitile.view<?x300xbf16, column_major>
+    // CHECK-NEXT: logitile.buffer "kept.z" chunk window 100 : !logitile.view<?x300xf32, column_major>
+    logitile.buffer "kept.z" chunk window 100 : !logitile.view<?x300xf32, column_major>
+    // CHECK-NEXT: logitile.buffer "grad.z" chunk alias "kept.z" window 100 : !logitile.view<?x300xbf16, column_major>
+    logitile.buffer "grad.z" chunk alias "kept.z" window 100 : !logitile.view<?x300xbf16, column_major>
     // CHECK-NEXT: logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x300xf32>
     logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x300xf32>
     // CHECK-NEXT: logitile.buffer "x" call {note} : !logitile.view<?xf32>

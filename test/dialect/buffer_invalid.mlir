@@ -16,6 +16,15 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    // expected-error @+1 {{'logitile.buffer' op 'x' has a window of 0 columns; expected a positive number}}
+    logitile.buffer "x" chunk window 0 : !logitile.view<?x5xf32>
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
     // expected-error @+1 {{'logitile.buffer' op 'x' has -4 tokens to a row; expected a positive number}}
     logitile.buffer "x" call per -4 : !logitile.view<?xf32>
   }

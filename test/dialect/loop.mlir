@@ -7,8 +7,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     logitile.run forward {
       // CHECK: logitile.loop tokens 512 {
       logitile.loop tokens 512 {
-        // CHECK-NEXT: logitile.loop slabs 2 from 3 attributes {note} {
-        logitile.loop slabs 2 from 3 attributes {note} {
+        // CHECK-NEXT: logitile.loop slabs 2 from 3 to 5 attributes {note} {
+        logitile.loop slabs 2 from 3 to 5 attributes {note} {
           // CHECK-NEXT: logitile.launch "one" from @pack<>
           logitile.launch "one" from @pack<>
         }
@@ -16,8 +16,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
       // CHECK: logitile.loop tokens -4 {
       logitile.loop tokens -4 {
       }
-      // CHECK: logitile.loop slabs 1 {
-      logitile.loop slabs 1 from 0 {
+      // CHECK: logitile.loop slabs 1 from 0 to 5 {
+      logitile.loop slabs 1 from 0 to 5 {
       }
     }
   }

@@ -22,7 +22,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 1 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.loop' op steps by -2 slabs; only loops over tokens may give a number of chunks}}
-      logitile.loop slabs -2 {
+      logitile.loop slabs -2 from 0 to 5 {
       }
     }
   }
@@ -33,8 +33,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 1 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.loop' op starts from 8; a loop over tokens starts from 0, one over slabs from a slab}}
-      logitile.loop tokens 4 from 8 {
+      // expected-error @+1 {{'logitile.loop' op over tokens covers all of them; 'from' is for slabs}}
+      logitile.loop tokens 4 from 8 to 16 {
       }
     }
   }
@@ -45,8 +45,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 1 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.loop' op starts from -1; a loop over tokens starts from 0, one over slabs from a slab}}
-      logitile.loop slabs 4 from -1 {
+      // expected-error @+1 {{'logitile.loop' op covers no slabs: [-1, 4)}}
+      logitile.loop slabs 4 from -1 to 4 {
       }
     }
   }
@@ -58,7 +58,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 1 kept 0 {
     logitile.run forward {
       logitile.loop tokens 4 {
-        logitile.loop slabs 2 {
+        logitile.loop slabs 2 from 0 to 4 {
           // expected-error @+1 {{'logitile.loop' op runs over tokens inside another loop over them}}
           logitile.loop tokens 2 {
           }
@@ -77,6 +77,43 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
         // expected-error @+1 {{'arith.constant' op has no place in 'logitile.loop': expected loop or launch}}
         %c = arith.constant 1 : i32
       }
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 1 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.loop' op over slabs needs 'from' and 'to'}}
+      logitile.loop slabs 2 {
+      }
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 1 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.loop' op covers no slabs: [2, 2)}}
+      logitile.loop slabs 2 from 2 to 2 {
+      }
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 1 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.loop' op has 'from' without 'to'}}
+      "logitile.loop"() <{axis = #logitile<axis slabs>, step = 1 : i64, first = 0 : i64}> ({
+      ^bb0:
+      }) : () -> ()
     }
   }
 }

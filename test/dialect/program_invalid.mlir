@@ -15,9 +15,11 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {
+    logitile.adjoint scalar "s"
   }
-  // expected-error @+1 {{'logitile.gradient' op is the second one of program @a}}
   logitile.gradient {
+    // expected-error @+1 {{'logitile.adjoint' op gives scalar 's' a gradient, which it has already}}
+    logitile.adjoint scalar "s"
   }
 }
 

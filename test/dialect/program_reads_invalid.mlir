@@ -28,7 +28,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in a part that runs forward; upstream gradients come with the adjoint phase}}
+    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase forward; upstream gradients come with the adjoint phase}}
     %x = logitile.input upstream "loss" : f32
     logitile.yield %x : f32
   }
@@ -42,7 +42,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     logitile.yield %x : f32
   }
   logitile.finish @g forward results ["y" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads known 'x' in a part that runs forward, but its finish runs adjoint}}
+    // expected-error @+1 {{'logitile.input' op reads known 'x' in phase forward, but its finish is adjoint}}
     %y = logitile.input known "x" : f32
     logitile.yield %y : f32
   }
@@ -118,5 +118,34 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %u = logitile.input token "u" : f32
     // expected-error @+1 {{'logitile.adjoint' op column 0 is no token or known input; a finish has to make it known first}}
     logitile.adjoint logits "z" rows [%column -> %u]
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f prologue results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase prologue; upstream gradients come with the adjoint phase}}
+    %x = logitile.input upstream "loss" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.sweep @s prologue state ["m" : f32] init {
+    %c = arith.constant 0.0 : f32
+    logitile.yield %c : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%m: f32):
+    // expected-error @+1 {{'logitile.input' op reads logits 'z' in the prologue, which has no logits}}
+    %z = logitile.input logits "z" : f32
+    logitile.yield %z : f32
+  } merge {
+  ^bb0(%ma: f32, %mb: f32):
+    logitile.yield %ma : f32
   }
 }

@@ -6,6 +6,8 @@
 func.func @every_combiner(%x: f32, %b: i1) {
   // CHECK-NEXT: %{{.*}} = logitile.reduce sum %[[X]] : f32 -> f32
   %0 = logitile.reduce sum %x : f32 -> f32
+  // CHECK-NEXT: %{{.*}} = logitile.reduce sum verbatim %[[X]] : f32 -> f32
+  %verbatim = logitile.reduce sum verbatim %x : f32 -> f32
   // CHECK-NEXT: %{{.*}} = logitile.reduce mean %[[X]] : f32 -> f32
   %1 = logitile.reduce mean %x : f32 -> f32
   // CHECK-NEXT: %{{.*}} = logitile.reduce max %[[X]] : f32 -> f32

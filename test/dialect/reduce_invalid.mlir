@@ -64,6 +64,14 @@ func.func @a(%x: i1) {
 
 // -----
 
+func.func @a(%x: f32) {
+  // expected-error @+1 {{'logitile.reduce' op 'verbatim' is for sums, not for 'mean'}}
+  %0 = logitile.reduce mean verbatim %x : f32 -> f32
+  return
+}
+
+// -----
+
 logitile.loss @a vocab 5 outputs ["l"] {
   %t = logitile.input token "t" : f32
   // expected-error @+1 {{'logitile.reduce' op 'mean' of a uniform value: it is the same for every vocabulary entry}}

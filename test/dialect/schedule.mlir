@@ -7,6 +7,10 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [16, 4096) slab 2 kept 5 attributes {note} {
     // CHECK-NEXT: logitile.buffer "x" call : !logitile.view<?xf32>
     logitile.buffer "x" call : !logitile.view<?xf32>
+    // CHECK-NEXT: logitile.run prologue {
+    // CHECK-NEXT: }
+    logitile.run prologue {
+    }
     // CHECK-NEXT: logitile.run forward {
     // CHECK-NEXT: }
     logitile.run forward {

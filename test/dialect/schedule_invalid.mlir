@@ -104,7 +104,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 2 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op slabs [0, 4] end behind the 3 slabs of 2 entries that a vocabulary of 5 has}}
+      // expected-error @+1 {{'logitile.launch' op ends behind slab 4, but a vocabulary of 5 has 3 slabs of 2 entries}}
       logitile.launch "k" from @pack<> slabs [0, 4]
     }
   }
@@ -117,6 +117,18 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer "y", which the schedule does not define}}
       logitile.launch "k" from @pack<> views {out = "y"}
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 2 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.loop' op ends behind slab 4, but a vocabulary of 5 has 3 slabs of 2 entries}}
+      logitile.loop slabs 1 from 0 to 4 {
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // The states of all slabs are joined in order, then the finish makes the results.
-// CHECK-LABEL: logitile.kernel @after(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @after(%tokens: index from "tokens",
 // CHECK-SAME: %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum", %scale: !logitile.view<1xf32> from "scale", %known_scaled: !logitile.view<?xf32> from "known.scaled") {
 // CHECK: %slabs = arith.constant 3 : index
 // CHECK: scf.forall (%row) = (0) to (%tokens) step (%tm) {
@@ -20,7 +20,7 @@
 // CHECK: logitile.store %result to %known_scaled at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
 
 // Without a sweep there are no rows: nothing is joined.
-// CHECK-LABEL: logitile.kernel @without(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @without(%tokens: index from "tokens",
 // CHECK-SAME: %upstream_loss: !logitile.view<?xf32> from "upstream.loss", %known_down: !logitile.view<?xf32> from "known.down") {
 // CHECK-NOT: logitile.init_rows
 // CHECK: %in = logitile.load %upstream_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
@@ -53,7 +53,6 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %down : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "scale" call : !logitile.view<1xf32>
     logitile.buffer "upstream.loss" call : !logitile.view<?xf32>
     logitile.buffer "known.scaled" chunk : !logitile.view<?xf32>

@@ -2,12 +2,12 @@
 
 // Kept logits become gradients in place; sums for a Vocab input and the gradient of a Dense input are made beside.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
-// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %q: !logitile.view<?x300xbf16> from "q",
+// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %q: !logitile.view<?x300xbf16> from "q", %map_q: !logitile.view<?xi32> from "map.q",
 // CHECK-SAME: %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row", %grad_z: !logitile.view<?x300xf32> from "grad.z",
 // CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from "blocks.bias", %gradient_q: !logitile.view<?x300xbf16> from "gradient.q", %rows_late_sum: !logitile.view<3x?xf32> from "rows.late.sum") {
 // CHECK: %block = arith.divui %row, %tm : index
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
-// CHECK-NEXT: %in = logitile.load %q at [%row, %column] through %map : !logitile.view<?x300xbf16>, !logitile.view<?xi32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: %in = logitile.load %q at [%row, %column] through %map_q : !logitile.view<?x300xbf16>, !logitile.view<?xi32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
 // CHECK: %g:3 = logitile.map(%z, %in) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x32xf32>) -> (!logitile.tile<64x32xf32>, !logitile.tile<64x32xf32>, !logitile.tile<64x32xf32>) {
 // CHECK-NEXT: ^bb0(%[[Z:.*]]: f32, %[[Q:.*]]: f32):
@@ -57,6 +57,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
     logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
+    logitile.buffer "map.q" call : !logitile.view<?xi32>
     logitile.buffer "q" input : !logitile.view<?x300xbf16>
     logitile.buffer "gradient.q" output : !logitile.view<?x300xbf16>
     logitile.buffer "target" call : !logitile.view<?xi32>

@@ -31,9 +31,9 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer "z.weight" input : !logitile.view<300x24xbf16>
     logitile.buffer "target" call : !logitile.view<?xi32>
     logitile.buffer "known.row" chunk : !logitile.view<?xf32>
-    logitile.buffer "grad.z" chunk window : !logitile.view<?x300xbf16>
+    logitile.buffer "grad.z" chunk window 200 : !logitile.view<?x300xbf16>
     logitile.run adjoint {
-      logitile.loop slabs 2 {
+      logitile.loop slabs 2 from 0 to 3 {
         logitile.launch "gradient" from @gradient_project<TM = 64, TN = 32, TK = 16, acc = f32>
       }
     }

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A sweep that makes its logits: one keeps them, one does not.
-// CHECK-LABEL: logitile.kernel @keeps(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @keeps(%tokens: index from "tokens",
 // CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from "z.hidden", %z_weight: !logitile.view<300x24xf32> from "z.weight",
 // CHECK-SAME: %bias: !logitile.view<300xf32> from "bias", %kept_z: !logitile.view<?x300xf32> from "kept.z", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
 // CHECK: %slabFirst = arith.constant 0 : index
@@ -44,7 +44,6 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "z.hidden" input : !logitile.view<?x24xf32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "bias" call : !logitile.view<300xf32>

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A sweep over kept logits reads them instead of making them: no contraction.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens",
 // CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %known_mean: !logitile.view<?xf32> from "known.mean", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
 // CHECK-NOT: logitile.project
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
@@ -32,7 +32,6 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "known.mean" chunk : !logitile.view<?xf32>
     logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>

@@ -1,13 +1,13 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A pick of a Vocab or Dense input reads one entry per token; an index that is used for nothing else is not loaded as a value.
-// CHECK-LABEL: logitile.kernel @finish(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %weight: !logitile.view<300xf32> from "weight",
-// CHECK-SAME: %target: !logitile.view<?xi32> from "target", %q: !logitile.view<?x300xf32> from "q", %known_best: !logitile.view<?xi32> from "known.best",
+// CHECK-LABEL: logitile.kernel @finish(%tokens: index from "tokens", %weight: !logitile.view<300xf32> from "weight",
+// CHECK-SAME: %target: !logitile.view<?xi32> from "target", %q: !logitile.view<?x300xf32> from "q", %known_best: !logitile.view<?xi32> from "known.best", %map_q: !logitile.view<?xi32> from "map.q",
 // CHECK-SAME: %known_x: !logitile.view<?xf32> from "known.x") {
 // CHECK: %[[TARGET:.*]] = logitile.load %target at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
 // CHECK-NEXT: %[[WEIGHT:.*]] = logitile.gather %weight[%[[TARGET]]] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %[[BEST:.*]] = logitile.load %known_best at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
-// CHECK-NEXT: %[[Q:.*]] = logitile.gather %q[%[[BEST]]] at %row through %map : !logitile.view<?x300xf32>, !logitile.tile<64x1xi32>, !logitile.view<?xi32> -> !logitile.tile<64x1xf32>
+// CHECK-NEXT: %[[Q:.*]] = logitile.gather %q[%[[BEST]]] at %row through %map_q : !logitile.view<?x300xf32>, !logitile.tile<64x1xi32>, !logitile.view<?xi32> -> !logitile.tile<64x1xf32>
 // CHECK: %result = logitile.map(%[[WEIGHT]], %[[Q]]) : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
 // CHECK-NEXT: ^bb0(%[[W:.*]]: f32, %[[P:.*]]: f32):
 // CHECK-NEXT: %[[X:.*]] = arith.mulf %[[W]], %[[P]] : f32
@@ -49,6 +49,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
     logitile.buffer "map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "weight" call : !logitile.view<300xf32>
+    logitile.buffer "map.q" call : !logitile.view<?xi32>
     logitile.buffer "q" input : !logitile.view<?x300xf32>
     logitile.buffer "target" call : !logitile.view<?xi32>
     logitile.buffer "known.best" chunk : !logitile.view<?xi32>

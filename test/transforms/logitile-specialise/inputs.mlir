@@ -1,15 +1,15 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Each input is loaded at the indices that it has, and enters the regions as an argument in the same order.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens", %kept_z: !logitile.view<?x300xf32> from "kept.z",
 // CHECK-SAME: %t: !logitile.view<?xi32> from "t", %k_2_: !logitile.view<?xf32> from "k[2]", %v: !logitile.view<300xf32> from "v",
-// CHECK-SAME: %d: !logitile.view<?x300xi1> from "d", %s: !logitile.view<1xf32> from "s", %upstream_loss: !logitile.view<?xf32> from "upstream.loss",
+// CHECK-SAME: %d: !logitile.view<?x300xi1> from "d", %map_d: !logitile.view<?xi32> from "map.d", %s: !logitile.view<1xf32> from "s", %upstream_loss: !logitile.view<?xf32> from "upstream.loss",
 // CHECK-SAME: %known_x: !logitile.view<?xf32> from "known.x", %rows_a_any: !logitile.view<3x?xi1> from "rows.a.any") {
 // CHECK: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %[[T:.*]] = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
 // CHECK-NEXT: %[[K:.*]] = logitile.load %k_2_ at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %[[V:.*]] = logitile.load %v at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
-// CHECK-NEXT: %[[D:.*]] = logitile.load %d at [%row, %column] through %map : !logitile.view<?x300xi1>, !logitile.view<?xi32> -> !logitile.tile<64x32xi1>
+// CHECK-NEXT: %[[D:.*]] = logitile.load %d at [%row, %column] through %map_d : !logitile.view<?x300xi1>, !logitile.view<?xi32> -> !logitile.tile<64x32xi1>
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK-NEXT: %[[S:.*]] = logitile.load %s at [%[[ZERO]]] : !logitile.view<1xf32> -> !logitile.tile<1x1xf32>
 // CHECK-NEXT: %[[UP:.*]] = logitile.load %upstream_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
@@ -54,7 +54,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : i1
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "map.d" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
     logitile.buffer "t" call : !logitile.view<?xi32>

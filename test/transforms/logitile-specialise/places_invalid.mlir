@@ -115,3 +115,25 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     }
   }
 }
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op adds to what is there, for which template @round_weight has no place}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> again tokens
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op names slabs, for which template @round_weight has no place}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> slabs [0, 1]
+    }
+  }
+}

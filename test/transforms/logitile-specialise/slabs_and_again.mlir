@@ -33,7 +33,7 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
       logitile.loop tokens 512 {
         logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
             input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"}
-        logitile.loop slabs 1 {
+        logitile.loop slabs 1 from 0 to 4 {
           logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
               input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} again tokens
           logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Every projection has its tile, in the order of the schedule's buffers, whatever order the regions read them in.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens",
 // CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from "student.hidden", %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from "packed.teacher.rows",
 // CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from "student.weight", %teacher_weight: !logitile.view<300x40xf32> from "teacher.weight",
 // CHECK-SAME: %kept_student: !logitile.view<?x300xf32> from "kept.student", %kept_teacher: !logitile.view<?x300xf32> from "kept.teacher", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
