@@ -12,6 +12,7 @@ ALLOWED = {
     "python/logitile/torch.py": "the PyTorch integration",
     "python/logitile/jax.py": "the JAX integration",
     "python/logitile/reference.py": "the float64 reference is NumPy",
+    "python/logitile/reference_gradient.py": "the float64 reference is NumPy",
 }
 
 

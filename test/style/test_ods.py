@@ -1,12 +1,14 @@
 """What the .td files owe their readers: a summary and a description everywhere, an example in every op."""
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import ods
 import pytest
 import rules
+import tree
 from rules import Violation
 
 DIALECT, PASSES = "dialect/Logitile.td", "compiler/Passes.td"
@@ -60,6 +62,29 @@ def test_types_and_attributes_are_described(base: str):
     rules.check("ods-def", violations(described, text_problems))
 
 
+def untested_ops(records: list[dict[str, Any]], folder: pathlib.Path) -> Iterator[Violation]:
+    for record in records:
+        for name in (record["opName"], record["opName"] + "_invalid"):
+            if not (folder / f"{name}.mlir").is_file():
+                yield Violation(record["!name"], f"has no test/dialect/{name}.mlir")
+
+
+def untested_passes(records: list[dict[str, Any]], test: pathlib.Path) -> Iterator[Violation]:
+    for record in records:
+        flag = record["argument"]
+        if not any((test / folder / flag).is_dir() for folder in ("transforms", "conversion")):
+            yield Violation(record["!name"], f"has no tests in test/transforms/{flag} or .../conversion/{flag}")
+
+
+def test_every_op_has_a_test_and_a_negative_twin():
+    records = ods.records(DIALECT, "Op")
+    rules.check("op-test", untested_ops(records, tree.ROOT / "test" / "dialect"))
+
+
+def test_every_pass_has_tests():
+    rules.check("pass-test", untested_passes(ods.records(PASSES, "PassBase"), tree.ROOT / "test"))
+
+
 def test_every_pass_states_its_contract():
     records = ods.records(PASSES, "PassBase")
     assert records
@@ -77,3 +102,13 @@ def test_missing_prose_is_found():
     assert op_problems(other) == ["has a summary that ends in a full stop", no_example]
     incomplete = {"summary": "a pass", "description": "Before: x. After: y."}
     assert pass_problems(incomplete) == ["does not say 'Refuses: ...'"]
+
+
+def test_missing_tests_are_found(tmp_path):
+    tree.write(tmp_path, "dialect/a.mlir", "")
+    tree.write(tmp_path, "transforms/logitile-a/a.mlir", "")
+    op = {"!name": "A", "opName": "a"}
+    missing = [Violation("A", "has no test/dialect/a_invalid.mlir")]
+    assert list(untested_ops([op], tmp_path / "dialect")) == missing
+    passes = [{"!name": "A", "argument": "logitile-a"}, {"!name": "B", "argument": "logitile-b"}]
+    assert [one.place for one in untested_passes(passes, tmp_path)] == ["B"]
