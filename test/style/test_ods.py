@@ -73,7 +73,7 @@ def untested_passes(records: list[dict[str, Any]], test: pathlib.Path) -> Iterat
     for record in records:
         flag = record["argument"]
         if not any((test / folder / flag).is_dir() for folder in ("transforms", "conversion")):
-            yield Violation(record["!name"], f"has no tests in test/transforms/{flag} or .../conversion/{flag}")
+            yield Violation(record["!name"], f"has no test/transforms/{flag} and no test/conversion/{flag}")
 
 
 def test_every_op_has_a_test_and_a_negative_twin():
