@@ -15,6 +15,17 @@ INCLUDES = 25
 CPP_COLUMNS, PYTHON_COLUMNS = 150, 110
 
 
+RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
+COMMENT_OR_LITERAL = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
+MACRO = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
+
+
+def blank(match: re.Match[str]) -> str:
+    """Only the line ends of a comment or literal."""
+    return "\n" * match.group().count("\n")
+
+
 def file_limit(path: str) -> int | None:
     """The most lines that a file may have; None where there is no limit."""
     if path.endswith(tree.CPP):
@@ -36,10 +47,15 @@ def long_files(root: pathlib.Path) -> Iterator[Violation]:
 
 
 def long_lines(root: pathlib.Path) -> Iterator[Violation]:
-    for suffixes, columns in ((tree.CPP + (".td",), CPP_COLUMNS), ((".py",), PYTHON_COLUMNS)):
-        for path, number, line in rules.lines_of(root, *suffixes):
-            if len(line) > columns:
-                yield Violation(path, f"line {number} has {len(line)} columns, more than {columns}")
+    """Long lines of code; a raw string of C++ is IR or another text with a width of its own."""
+    for suffixes, columns in (((*tree.CPP, ".td"), CPP_COLUMNS), ((".py",), PYTHON_COLUMNS)):
+        for file in tree.files(root, *suffixes):
+            text = file.read_text()
+            code = RAW_STRING.sub(blank, text) if file.suffix in tree.CPP else text
+            for number, line in enumerate(code.splitlines(), 1):
+                if len(line) > columns:
+                    place = rules.relative(root, file)
+                    yield Violation(place, f"line {number} has {len(line)} columns, more than {columns}")
 
 
 def many_includes(root: pathlib.Path) -> Iterator[Violation]:
@@ -61,19 +77,9 @@ def python_functions(text: str) -> Iterator[tuple[str, int]]:
             yield node.name, (node.end_lineno or 0) - node.lineno + 1 - doc_lines
 
 
-COMMENT_OR_LITERAL = re.compile(
-    r"""R"(\w*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL)
-
-MACRO = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
-
-
-def blank(match: re.Match[str]) -> str:
-    """Only the line ends of a comment or literal."""
-    return "\n" * match.group().count("\n")
-
-
 def cpp_functions(text: str) -> Iterator[tuple[str, int]]:
-    """(name, lines) of every function body that stands in a file, a namespace or a class."""
+    """(name, lines) of every function body in a file, a namespace or a class. Raw strings are not counted."""
+    text = RAW_STRING.sub("", text)
     code = MACRO.sub(blank, COMMENT_OR_LITERAL.sub(blank, text))
     stack: list[tuple[str, int] | None] = []  # name and first line of a function; None: any other brace
     head, line, inside = "", 1, 0  # what stands before a brace; how many open braces hold no functions
@@ -148,6 +154,7 @@ def test_a_long_file_is_found(tmp_path):
 def test_long_lines_are_found(tmp_path):
     tree.write(tmp_path, "a.py", "x = 1\n#" + " " * 110 + "\n")
     tree.write(tmp_path, "a.cpp", "//" + " " * 148 + "\n")
+    tree.write(tmp_path, "b.cpp", 'text = R"(' + "\n" + " " * 151 + '\n)";\n')
     assert list(long_lines(tmp_path)) == [Violation("a.py", "line 2 has 111 columns, more than 110")]
 
 
@@ -158,6 +165,11 @@ def test_many_includes_are_found(tmp_path):
 
 CPP_EXAMPLE = """
 namespace a { namespace {
+const char *text() {
+  return R"IR(
+    {
+  )IR";
+}
 constexpr int table[] = {
     1, 2,
 };
@@ -181,7 +193,7 @@ static T twice(T value,
 
 
 def test_cpp_functions_are_measured():
-    assert dict(cpp_functions(CPP_EXAMPLE)) == {"B": 1, "get": 6, "twice": 5}
+    assert dict(cpp_functions(CPP_EXAMPLE)) == {"text": 3, "B": 1, "get": 6, "twice": 5}
 
 
 def test_python_functions_are_measured():
