@@ -68,7 +68,9 @@ public:
       if (failed(addKernel(kernel)))
         return failure();
     for (RunOp run : schedule.getBody().getOps<RunOp>()) {
-      std::vector<StepPlan> &steps = run.getPhase() == Phase::Prologue ? plan.prologue : run.getPhase() == Phase::Adjoint ? plan.adjoint : plan.forward;
+      std::vector<StepPlan> &steps = run.getPhase() == Phase::Prologue  ? plan.prologue
+                                     : run.getPhase() == Phase::Adjoint ? plan.adjoint
+                                                                        : plan.forward;
       addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint);
     }
     for (PairAttr pair : request.getPairs())

@@ -69,6 +69,7 @@ public:
 
 private:
   void collect(mlir::Region &region);
+  mlir::LogicalResult orderProjections();
   void add(InputRef ref);
   bool isRounded(llvm::StringRef pair) const;
   void appendTerms(AdjointOp adjoint, llvm::SmallVectorImpl<std::string> &names) const;

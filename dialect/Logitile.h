@@ -47,8 +47,8 @@ mlir::ParseResult parseDimension(mlir::AsmParser &parser, mlir::Attribute &dim);
 void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 /// Names of the symbols that 'type' still uses.
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
-/// Whether 'kind' is a bundle of tiles or of memory.
-bool isValueBundle(BundleKind kind);
+/// The word of a bundle in types: "logits", "row_views".
+llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The request attached to 'module', or null.
 RequestAttr getRequest(mlir::ModuleOp module);
 } // namespace logitile

@@ -26,7 +26,9 @@ public:
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element()); }
 
   Lanes bits() const { return {*b, mlir::arith::BitcastOp::create(*b, with(b->getIntegerType(width())), value)}; }
-  Lanes asFloat() const { return {*b, mlir::arith::BitcastOp::create(*b, with(width() == 32 ? b->getF32Type() : mlir::Type(b->getF64Type())), value)}; }
+  Lanes asFloat() const {
+    return {*b, mlir::arith::BitcastOp::create(*b, with(width() == 32 ? b->getF32Type() : mlir::Type(b->getF64Type())), value)};
+  }
   Lanes magnitude() const { return {*b, mlir::math::AbsFOp::create(*b, value)}; }
   Lanes withSignOf(Lanes other) const { return {*b, mlir::math::CopySignOp::create(*b, value, other)}; }
   /// this where 'condition', else 'other'.

@@ -79,7 +79,8 @@ private:
       return constant(builder.getIndexAttr(slabs ? (*slabs)[0] : 0));
     if (role == "slab_behind" && (slabs || !inLoop))
       return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programVocab(), shape.slab())));
-    values[argument] = {addArgument(body, role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str(), argument.getType(), loc)};
+    std::string name = role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str();
+    values[argument] = {addArgument(body, name, argument.getType(), loc)};
   }
   bool enclosing(Axis axis) {
     for (auto loop = launch->getParentOfType<LoopOp>(); loop; loop = loop->getParentOfType<LoopOp>())
@@ -245,8 +246,8 @@ private:
     for (auto [tile, count] : llvm::zip_equal(tiles, counts)) {
       Value result = tile;
       if (count > 0)
-        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()), plainValue(terms.getColumn()),
-                                 plainValue(terms.getCount()));
+        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()),
+                                 plainValue(terms.getColumn()), plainValue(terms.getCount()));
       rest = rest.drop_front(count);
       results.push_back(result);
     }

@@ -14,9 +14,11 @@ llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<text of 
 llvm::cl::opt<std::string> output("o", llvm::cl::desc("where the result goes"), llvm::cl::init("-"), llvm::cl::cat(category));
 llvm::cl::opt<std::string> kernel("kernel", llvm::cl::desc("only this kernel (tiles, device)"), llvm::cl::cat(category));
 
-auto stages = llvm::cl::values(clEnumValN(Stage::Spec, "spec", "the loss of one token"), clEnumValN(Stage::Plan, "plan", "sweeps, gradient, schedule"),
-                               clEnumValN(Stage::Tiles, "tiles", "one kernel per launch"), clEnumValN(Stage::Device, "device", "vector code"),
-                               clEnumValN(Stage::Llvm, "llvm", "LLVM IR"), clEnumValN(Stage::Obj, "obj", "an object file"));
+auto stages =
+    llvm::cl::values(clEnumValN(Stage::Spec, "spec", "the loss of one token"),
+                     clEnumValN(Stage::Plan, "plan", "sweeps, gradient, schedule"),
+                     clEnumValN(Stage::Tiles, "tiles", "one kernel per launch"), clEnumValN(Stage::Device, "device", "vector code"),
+                     clEnumValN(Stage::Llvm, "llvm", "LLVM IR"), clEnumValN(Stage::Obj, "obj", "an object file"));
 llvm::cl::opt<Stage> from("from", llvm::cl::desc("stage of the input; it must hold a logitile.request"), stages, llvm::cl::init(Stage::Spec),
                           llvm::cl::cat(category));
 llvm::cl::opt<Stage> to("to", llvm::cl::desc("stage of the output"), stages, llvm::cl::Required, llvm::cl::cat(category));

@@ -44,7 +44,8 @@ def operands(a: object, b: object, what: str) -> tuple[tracing.Value, tracing.Va
                 f"'{what}' mixes {labels.described(a)} and {labels.described(b)}; {_conversion(a, b)}"
             )
     trace = tracing.current_trace(f"'{what}'")
-    return tuple(x if isinstance(x, tracing.Value) else trace.constant(x, type_a) for x in (a, b))  # type: ignore[return-value]
+    lifted_pair = (x if isinstance(x, tracing.Value) else trace.constant(x, type_a) for x in (a, b))
+    return tuple(lifted_pair)  # type: ignore[return-value]
 
 
 def float_operand(item: object, what: str) -> tracing.Value:

@@ -57,7 +57,8 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     Raises:
         CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
     """
-    options = Options(workspace=None if workspace == "auto" else _byte_count(workspace), **given)  # type: ignore[arg-type]
+    budget = None if workspace == "auto" else _byte_count(workspace)
+    options = Options(workspace=budget, **given)  # type: ignore[arg-type]
     _choice("reduction", options.reduction, (*REDUCTIONS, None))
     _choice("all_ignored", options.all_ignored, ("nan", "zero"))
     _choice("weight_layout", options.weight_layout, ("vd", "dv"))

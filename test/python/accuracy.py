@@ -1,7 +1,7 @@
 """The accuracy gate: how far from float64 a result may be, measured by torch's own float32 arithmetic.
 
-A result may be 2 x torch's error + 4 u away, normwise. torch's error is the largest over several dense float32
-evaluations of the same loss with permuted vocabulary and hidden axis: one evaluation alone is a lottery.
+A result may be 2 x torch's error + 4 u away, normwise. torch's error is the largest over several dense
+float32 evaluations of the same loss with permuted vocabulary and hidden axis: one evaluation is a lottery.
 """
 
 from __future__ import annotations

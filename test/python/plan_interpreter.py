@@ -1,7 +1,7 @@
 """Runs the plan stage in float32 NumPy: random tiles, random slabs, any order of merging neighbours.
 
-It knows sweeps, finishes and gradients, no schedule and no kernels; so it says whether form-sweeps is right, and whether
-merge regions are associative, apart from any code generation.
+It knows sweeps, finishes and gradients, no schedule and no kernels; so it says whether form-sweeps is right,
+and whether merge regions are associative, apart from any code generation.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 F32 = np.float32
 
 
-# ---- reading the text ---------------------------------------------------------------------------------------------
+# ---- reading the text -------------------------------------------------------------------------------------
 
 
 @dataclass
 class Region:
-    """Straight-line scalar code: arguments, ops as (result, name, rest of the line), operands of the yield."""
+    """Straight-line scalar code: arguments, ops as (result, name, rest of line), operands of the yield."""
 
     arguments: list[str] = field(default_factory=list)
     ops: list[tuple[str, str, str]] = field(default_factory=list)
@@ -39,7 +39,8 @@ class Part:
     regions: dict[str, Region] = field(default_factory=dict)
 
 
-_HEADER = re.compile(r"logitile\.(sweep|finish) @(\w+) (\w+)(?: of @(\w+))? (?:state|results) \[(.*?)\] (?:init )?\{")
+_HEADER = re.compile(
+    r"logitile\.(sweep|finish) @(\w+) (\w+)(?: of @(\w+))? (?:state|results) \[(.*?)\] (?:init )?\{")
 _OP = re.compile(r"(%[\w#-]+) = ([\w.]+)(.*)")
 
 
@@ -69,7 +70,7 @@ def read_plan(text: str) -> list[Part]:
     return parts
 
 
-# ---- scalar ops -----------------------------------------------------------------------------------------------------
+# ---- scalar ops -------------------------------------------------------------------------------------------
 
 
 def _softplus(x):
@@ -90,18 +91,22 @@ def _weigh(w, x):
 
 
 _UNARY = {
-    "math.exp": np.exp, "math.log": np.log, "math.log1p": np.log1p, "math.expm1": np.expm1, "math.tanh": np.tanh,
-    "math.sqrt": np.sqrt, "math.absf": np.abs, "math.absi": np.abs, "math.floor": np.floor, "math.isfinite": np.isfinite,
-    "math.isnan": np.isnan, "arith.negf": np.negative, "logitile.sigmoid": _sigmoid, "logitile.softplus": _softplus,
-    "logitile.stop_gradient": lambda x: x,
+    "math.exp": np.exp, "math.log": np.log, "math.log1p": np.log1p, "math.expm1": np.expm1,
+    "math.tanh": np.tanh, "math.sqrt": np.sqrt, "math.absf": np.abs, "math.absi": np.abs,
+    "math.floor": np.floor, "math.isfinite": np.isfinite, "math.isnan": np.isnan, "arith.negf": np.negative,
+    "logitile.sigmoid": _sigmoid, "logitile.softplus": _softplus,
 }  # fmt: skip
 _BINARY = {
     "arith.addf": np.add, "arith.subf": np.subtract, "arith.mulf": np.multiply, "arith.divf": np.divide,
     "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply, "arith.andi": np.logical_and,
-    "arith.ori": np.logical_or, "arith.xori": np.logical_xor, "arith.maximumf": np.maximum, "arith.minimumf": np.minimum,
-    "arith.maxsi": np.maximum, "arith.minsi": np.minimum, "math.powf": np.power, "logitile.weigh": _weigh,
+    "arith.ori": np.logical_or, "arith.xori": np.logical_xor, "arith.maximumf": np.maximum,
+    "arith.minimumf": np.minimum, "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
+    "math.powf": np.power, "logitile.weigh": _weigh,
 }  # fmt: skip
-_ORDER = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal}
+_ORDER = {
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
+    "ne": np.not_equal,
+}  # fmt: skip
 
 
 def _compare(predicate, a, b):
@@ -193,7 +198,7 @@ class Frame:
         return np.take_along_axis(np.broadcast_to(data, (self.count, data.shape[1])), index, 1)
 
 
-# ---- a program --------------------------------------------------------------------------------------------------------
+# ---- a program --------------------------------------------------------------------------------------------
 
 
 class PlanRun:
@@ -202,7 +207,8 @@ class PlanRun:
     Args:
         parts: read_plan(text).
         logits: by pair, float32 [n, V].
-        inputs: (kind, name) -> array; token [n, 1] or [n, K], vocab [1, V], dense [n, V], scalar, upstream [n, 1].
+        inputs: (kind, name) -> array; token [n, 1] or [n, K], vocab [1, V], dense [n, V], scalar,
+            upstream [n, 1].
         rng: chooses tiles, slabs and the order of merges.
     """
 
@@ -252,7 +258,8 @@ class PlanRun:
         with np.errstate(invalid="ignore"):
             for i, bound in enumerate(bounds):
                 x = self._full(bound, width)
-                state[i] = np.maximum(state[i], np.where(np.isnan(x), -np.inf, x).max(1, keepdims=True)).astype(F32)
+                largest = np.where(np.isnan(x), -np.inf, x).max(1, keepdims=True)
+                state[i] = np.maximum(state[i], largest).astype(F32)
         self._view(regions["update"])
         columns, logits = frame.tile
         for j in range(width):
@@ -287,15 +294,17 @@ class PlanRun:
             width = self._visit(tile)
             values = self.frame.run(region)
             for line in region.adjoints:
-                kind, name, index = re.match(r'logitile\.adjoint (\w+) "([^"]+)"(?:\[(\d+)\])?', line).groups()
+                head = re.match(r'logitile\.adjoint (\w+) "([^"]+)"(?:\[(\d+)\])?', line)
+                kind, name, index = head.groups()
                 key = (kind, name, None if index is None else int(index))
                 dense = re.search(r"dense (%[\w#-]+)", line)
                 if dense:
                     blocks.setdefault(key, []).append(self._full(values[dense.group(1)], width).astype(F32))
                 rows = re.findall(r"(%[\w#-]+) -> (%[\w#-]+)", line)
-                self.adjoints[key] = [(self._full(values[c])[:, 0], self._full(values[k])[:, 0]) for c, k in rows]
+                self.adjoints[key] = [tuple(self._full(values[part])[:, 0] for part in row) for row in rows]
         for key, pieces in blocks.items():
-            self.dense[key] = np.concatenate(pieces, 1) if key[0] in ("logits", "vocab", "dense") else pieces[0][:, :1]
+            per_element = key[0] in ("logits", "vocab", "dense")
+            self.dense[key] = np.concatenate(pieces, 1) if per_element else pieces[0][:, :1]
 
     def gradient(self, kind, name, index=None):
         """Of one input: [n, V] for logits, Vocab and Dense, [n, 1] per token; rows included."""

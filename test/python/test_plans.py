@@ -1,4 +1,4 @@
-"""The plan stage by itself: its numbers against the gate, and its row states under any split of the vocabulary."""
+"""The plan stage alone: its numbers against the gate, its row states under any split of the vocabulary."""
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
 
 @pytest.mark.parametrize("name", CASES)
 def test_row_states_merge_in_any_order(name, logitile_opt):
-    """Outputs and saved sums agree within rounding for any tiles and any bracketing, indices and counts exactly."""
+    """Any tiles and bracketing: outputs and saved sums agree within rounding, indices and counts exactly."""
     given, spec = make(name, 3.0, 0.0, seed=3)
     outputs, wrt = differentiable(spec, given)
     upstream = {output: np.ones(TOKENS, np.float32) for output in outputs}

@@ -26,7 +26,8 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
     }
     auto type = cast<ViewType>(argument.getType());
     if (!Emitter::isSupported(type.getElement()))
-      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type << "; CPU kernels take elements of f32, bf16, f16, i32 or i1";
+      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type
+                                  << "; CPU kernels take elements of f32, bf16, f16, i32 or i1";
     Value pointer = LLVM::LoadOp::create(e, e.pointerType, e.at(words, e.integer(next++)).pointer, 8);
     Int stride0 = word(), stride1 = word();
     bool isVector = type.getDims().size() == 1; // one dimension: always neighbours

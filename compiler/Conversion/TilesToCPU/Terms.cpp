@@ -61,7 +61,8 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
     return op.emitOpError() << "sums terms into " << type << "; expected 1 row";
   Tile tile = k.takeOver(op.getTileMutable());
   if (tile.lanesAlongRows == isSum || tile.source)
-    return op.emitOpError() << "works on a tile that is " << (tile.source ? "only copied" : "laid out for another op") << "; CPU kernels have no such use";
+    return op.emitOpError() << "works on a tile that is " << (tile.source ? "only copied" : "laid out for another op")
+                            << "; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
   Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
   for (const Term &term : termsOf(k, op.getTerms(), first))

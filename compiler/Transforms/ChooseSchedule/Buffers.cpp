@@ -108,7 +108,8 @@ void ScheduleBuilder::declareKnown() {
   });
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
-    for (auto [name, type] : llvm::zip_equal(finish.getResultNames().getAsValueRange<StringAttr>(), finish.getResultTypes().getAsValueRange<TypeAttr>())) {
+    for (auto [name, type] :
+         llvm::zip_equal(finish.getResultNames().getAsValueRange<StringAttr>(), finish.getResultTypes().getAsValueRange<TypeAttr>())) {
       bool saved = problem.isSplit() && forward && inAdjoint.contains(name);
       BufferScope scope = saved ? BufferScope::Saved : prologue || ofCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
@@ -180,7 +181,8 @@ int64_t ScheduleBuilder::workspace(int64_t tokens) const {
     plans.push_back(plan);
   }
   auto chunkOf = [&](int64_t chunk) { return chunk == 0 ? tokens : chunkTokens(tokens, chunk, problem.panelWidth); };
-  WorkspaceLayout forward = layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.panelWidth, false);
+  WorkspaceLayout forward =
+      layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.panelWidth, false);
   int64_t phase = forward.phaseBytes;
   if (problem.isSplit())
     phase = std::max(phase, layoutWorkspace(plans, tokens, chunkOf(choice.chunk), problem.panelWidth, true).phaseBytes);

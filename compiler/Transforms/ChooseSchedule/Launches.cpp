@@ -27,7 +27,8 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
   b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
   for (const Buffer &buffer : buffers)
-    BufferOp::create(b, program.getLoc(), buffer.plan.name, scopeOf(buffer.plan.scope), buffer.alias.empty() ? StringAttr() : b.getStringAttr(buffer.alias),
+    BufferOp::create(b, program.getLoc(), buffer.plan.name, scopeOf(buffer.plan.scope),
+                     buffer.alias.empty() ? StringAttr() : b.getStringAttr(buffer.alias),
                      buffer.window ? b.getI64IntegerAttr(buffer.window) : IntegerAttr(), buffer.plan.tokensPerRow, buffer.type);
   auto openRun = [&](Phase phase) {
     b.setInsertionPointToEnd(&schedule.getBody().front());
@@ -65,7 +66,9 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
 void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
   LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
                        {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.element)}, {"op", type(pair.operand)}});
-  setViews(op, {{"source", buffers::hidden(pair.name)}, {"map", buffers::map(buffers::hidden(pair.name))}, {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
+  setViews(op, {{"source", buffers::hidden(pair.name)},
+                {"map", buffers::map(buffers::hidden(pair.name))},
+                {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
 }
 
 void ScheduleBuilder::emitForward(OpBuilder &b) {
@@ -129,7 +132,8 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() != InputKind::Vocab)
         continue;
-      LaunchOp op = launch(b, "sum_" + adjoint.getName(), "sum_blocks", {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}});
+      LaunchOp op = launch(b, "sum_" + adjoint.getName(), "sum_blocks",
+                           {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}});
       op.setInput(adjoint.getName());
       op.setAgain(hasManyChunks() ? Again::Tokens : Again::Never);
       setViews(op, {{"partial", buffers::blocks(adjoint.getName())}, {"out", buffers::sum(adjoint.getName())}});
@@ -150,7 +154,8 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
     if (first == behind)
       continue;
     OpBuilder::InsertionGuard guard(b);
-    auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::Slabs, choice.group, b.getI64IntegerAttr(first), b.getI64IntegerAttr(behind));
+    auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::Slabs, choice.group, b.getI64IntegerAttr(first),
+                               b.getI64IntegerAttr(behind));
     b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
     StringRef suffix = kept && behind < problem.slabs ? "_kept" : "";
     emitGradientPart(b, suffix, kept, -1, -1);

@@ -71,6 +71,8 @@ Value RegionEmitter::compute(NodeRef node) {
     return state.at(node->index);
   if (node->is(NodeOp::Pick))
     return gather(node);
+  if (node->is(NodeOp::StopGradient)) // the gradient is made: what is left is its operand
+    return value(node->operand(0));
   bool carries = node->varying ? lowMatters(node) : program.hasLow(node);
   if (carries || node->is(NodeOp::Pair))
     return pairOf(node).sum(*this);
