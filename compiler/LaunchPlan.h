@@ -37,11 +37,25 @@ struct BufferPlan {
   int64_t columns = 1;       // 1-D buffers have one column
   int64_t tokensPerRow = 1;  // rows of -1: how many tokens share one
   int64_t alias = -1;        // index of the buffer whose memory this one uses, row over row; -1: its own
-  bool window = false;       // holds the columns of the current slabs only
+  int64_t window = 0;        // columns that it holds: those of the current slabs; 0: all
+  bool inForward = false;    // which phases use it (the prologue counts as forward)
+  bool inAdjoint = false;
+};
+
+/// Strides in elements and size of a buffer for a number of tokens.
+struct BufferGeometry {
+  int64_t stride0 = 0, stride1 = 0;
+  int64_t bytes = 0;
 };
 
 /// A scalar that kernels take or that bounds a grid.
-enum class ScalarKind : uint8_t { Tokens, SlabFirst, SlabBehind, AgainTokens, AgainSlabs };
+enum class ScalarKind : uint8_t {
+  Tokens,      // of the chunk, or of the call outside loops over tokens
+  SlabFirst,   // first slab of the launch
+  SlabBehind,  // the slab behind the last
+  AgainTokens, // 1 after the first chunk of tokens
+  AgainSlabs,  // 1 after the first iteration over slabs
+};
 
 /// min(scalar * scale, cap), or the constant 'scale' where there is no scalar.
 struct Extent {
@@ -82,7 +96,8 @@ struct StepPlan {
   int64_t slabFirst = -1;    // launches: range of slabs, -1: the loop's
   int64_t slabBehind = -1;
   int64_t step = 0;          // loops: tokens of a chunk, or -number of chunks; slabs at a time
-  int64_t first = 0;         // loops over slabs: where they start
+  int64_t first = 0;         // loops over slabs: their range
+  int64_t behind = 0;
   std::vector<StepPlan> body;
 };
 
@@ -134,7 +149,6 @@ struct LaunchPlan {
   int64_t tokenTile = 1;    // chunks are multiples of it
   int64_t panelWidth = 1;
   bool isSplit = false;     // gradients are made in a phase of their own
-  bool weightFirst = false; // the output 'weight' is known before the first chunk
   std::vector<PairPlan> pairs;
   std::vector<InputPlan> inputs;
   std::vector<OutputPlan> outputs;
@@ -142,7 +156,27 @@ struct LaunchPlan {
   std::vector<int64_t> checkedIndices; // buffers of computed indices, one i32 per token that counts
   std::vector<BufferPlan> buffers;
   std::vector<KernelPlan> kernels;
+  std::vector<StepPlan> prologue; // runs once for all tokens, before anything that reads logits
   std::vector<StepPlan> forward, adjoint;
   std::string code; // CPU: an object file; CUDA: PTX
+
+  int64_t slabs() const { return (vocab + slab - 1) / slab; }
+  /// Index of a buffer, -1 where there is none of that name.
+  int64_t findBuffer(const std::string &name) const;
 };
+
+/// Where the workspace of one call lies: two blocks of memory, one that outlives the forward phase.
+struct WorkspaceLayout {
+  std::vector<BufferGeometry> geometry; // by buffer; meaningless for strided memory of the caller
+  std::vector<int64_t> offsets;         // by buffer: into its block; -1 for memory of the caller and what a phase does not use
+  int64_t savedBytes = 0;
+  int64_t phaseBytes = 0; // of the phase asked for, saved buffers and scratch of threads left out
+};
+
+/// Tokens of one chunk of a call with 'tokens' tokens; 'step' as in StepPlan.
+int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
+/// Lays out the buffers of one phase.
+WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint);
+/// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.
+int64_t workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads);
 } // namespace logitile

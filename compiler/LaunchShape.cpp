@@ -20,6 +20,7 @@ std::string buffers::blocks(StringRef vocab) { return ("blocks." + vocab).str();
 std::string buffers::gradient(StringRef input) { return ("gradient." + input).str(); }
 std::string buffers::rows(StringRef sweep, StringRef entry) { return ("rows." + sweep + "." + entry).str(); }
 std::string buffers::sum(StringRef input) { return ("sum." + input).str(); }
+std::string buffers::map(StringRef array) { return ("map." + array).str(); }
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -93,38 +94,82 @@ static FailureOr<OpT> lookup(ProgramOp program, LaunchOp launch, StringRef what,
   return op;
 }
 
+namespace {
+/// What a template does with the parts of a program.
+struct TemplateUse {
+  explicit TemplateUse(TemplateOp source) {
+    source.walk([&](Operation *op) {
+      auto apply = dyn_cast<ApplyOp>(op);
+      auto store = dyn_cast<StoreOp>(op);
+      hasRows |= isa<InitRowsOp>(op);
+      projects |= isa<ProjectOp>(op);
+      hasFinish |= apply && apply.getHole() == "finish";
+      hasGradient |= apply && apply.getHole() == "gradient";
+      auto views = store ? dyn_cast<BundleType>(store.getView().getType()) : BundleType();
+      keeps |= views && views.getKind() == BundleKind::LogitViews;
+    });
+  }
+  bool hasRows = false, projects = false, keeps = false, hasFinish = false, hasGradient = false;
+};
+} // namespace
+
+/// A launch names no part that its template has no place for: it would be left out without a word.
+static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const TemplateUse &use) {
+  auto complain = [&](StringRef what) { return launch.emitOpError() << what << ", for which template @" << source.getSymName() << " has no place"; };
+  if (launch.getSweep() && !use.hasRows)
+    return complain("names a sweep");
+  if (launch.getFinish() && !use.hasFinish)
+    return complain("names a finish");
+  if (launch.getKeep() && !use.keeps)
+    return complain("keeps logits");
+  auto roles = source.getRoles().getAsValueRange<StringAttr>();
+  if (launch.getAgain() != Again::Never && !llvm::is_contained(roles, "again"))
+    return complain("adds to what is there");
+  if (launch.getSlabs() && !llvm::is_contained(roles, "slab_first"))
+    return complain("names slabs");
+  for (NamedAttribute view : launch.viewsOrEmpty())
+    if (!llvm::is_contained(roles, view.getName().getValue()))
+      return complain("gives a buffer for '" + view.getName().getValue().str() + "'");
+  return success();
+}
+
+/// A finish takes the rows of its own sweep.
+static LogicalResult verifyFinish(LaunchOp launch, FinishOp finish) {
+  if (!finish || finish.getSweep() == launch.getSweep())
+    return success();
+  auto spell = [](std::optional<StringRef> sweep) { return sweep ? ("sweep @" + *sweep).str() : std::string("no sweep"); };
+  return launch.emitOpError() << "names " << spell(launch.getSweep()) << ", but finish @" << finish.getSymName() << " is of "
+                              << spell(finish.getSweep());
+}
+
 FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, TemplateOp source) {
   FailureOr<SweepOp> sweep = lookup<SweepOp>(program, launch, "sweep", launch.getSweep());
   FailureOr<FinishOp> finish = lookup<FinishOp>(program, launch, "finish", launch.getFinish());
-  if (failed(sweep) || failed(finish))
+  TemplateUse use(source);
+  if (failed(sweep) || failed(finish) || failed(verifyPlaces(launch, source, use)) || failed(verifyFinish(launch, *finish)))
     return failure();
   LaunchShape shape;
+  shape.projects = use.projects;
   shape.program = program;
   shape.schedule = launch->getParentOfType<ScheduleOp>();
   shape.launch = launch;
   shape.sweep = *sweep;
   shape.finish = *finish;
 
-  bool hasGradient = false;
-  source.walk([&](Operation *op) {
-    shape.projects |= isa<ProjectOp>(op);
-    auto apply = dyn_cast<ApplyOp>(op);
-    hasGradient |= apply && apply.getHole() == "gradient";
-  });
   if (shape.sweep)
     for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge()})
       shape.collect(*region);
   if (shape.finish)
     shape.collect(shape.finish.getBody());
   auto gradients = program.getBody().getOps<GradientOp>();
-  if (hasGradient && gradients.empty())
+  if (use.hasGradient && gradients.empty())
     return launch.emitOpError() << "makes a gradient, but the program has none";
-  if (hasGradient) {
+  if (use.hasGradient) {
     shape.gradient = *gradients.begin();
     shape.collect(shape.gradient.getBody());
   }
-  if (!gradients.empty())
-    for (AdjointOp adjoint : (*gradients.begin()).getBody().getOps<AdjointOp>()) {
+  for (GradientOp gradient : gradients)
+    for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (!adjoint.getDense() && adjoint.getKind() != InputKind::Logits)
         continue;
       if (adjoint.getKind() == InputKind::Logits)
@@ -134,18 +179,29 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
       else if (adjoint.getKind() == InputKind::Dense)
         shape.denseGradients.push_back(adjoint);
     }
-  // In the order of the schedule's pairs, and with all that is kept where the launch keeps.
+  if (launch.getInput() && !shape.adjointOf(*launch.getInput()))
+    return launch.emitOpError() << "names input '" << *launch.getInput() << "', of which the program makes no gradient";
+  if (failed(shape.orderProjections()))
+    return failure();
+  return shape;
+}
+
+/// In the order of the schedule's pairs, and with all that is kept where the launch keeps.
+LogicalResult LaunchShape::orderProjections() {
   SmallVector<StringRef> ordered;
-  for (BufferOp buffer : shape.schedule.getBody().getOps<BufferOp>()) {
+  for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
     StringRef pair = buffer.getName();
     if (!pair.consume_back(".weight") || buffer.getScope() != Scope::Input)
       continue;
-    bool keeps = launch.getKeep() && succeeded(shape.viewOf(buffers::kept(pair), /*complain=*/false));
-    if (keeps || llvm::is_contained(shape.projections, pair))
+    bool keeps = launch.getKeep() && succeeded(viewOf(buffers::kept(pair), /*complain=*/false));
+    if (keeps || llvm::is_contained(projections, pair))
       ordered.push_back(pair);
   }
-  shape.projections = ordered;
-  return shape;
+  for (StringRef pair : projections)
+    if (!llvm::is_contained(ordered, pair))
+      return launch.emitOpError() << "reads logits '" << pair << "', but the schedule has no input buffer '" << buffers::weight(pair) << "'";
+  projections = ordered;
+  return success();
 }
 
 FailureOr<ViewType> LaunchShape::viewOf(StringRef name, bool complain) const {
@@ -155,6 +211,14 @@ FailureOr<ViewType> LaunchShape::viewOf(StringRef name, bool complain) const {
   if (complain)
     LaunchOp(launch).emitOpError() << "needs buffer '" << name << "', which the schedule does not define";
   return failure();
+}
+
+SmallVector<StringRef> LaunchShape::keptProjections() const {
+  SmallVector<StringRef> kept;
+  for (StringRef pair : projections)
+    if (succeeded(viewOf(buffers::kept(pair), /*complain=*/false)))
+      kept.push_back(pair);
+  return kept;
 }
 
 bool LaunchShape::isRounded(StringRef pair) const {
@@ -205,7 +269,7 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
     break;
   case BundleKind::LogitViews:
     if (!projects || LaunchOp(launch).getKeep())
-      forEach(projections, buffers::kept);
+      forEach(keptProjections(), buffers::kept);
     break;
   case BundleKind::GradViews:
     forEach(gradients, [&](AdjointOp adjoint) { return buffers::grad(nameOf(adjoint)); });
@@ -219,7 +283,8 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
   case BundleKind::InputViews:
     for (const InputRef &ref : inputs) {
       for (std::string name : {buffers::input(ref.kind, ref.name, ref.index),
-                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string()})
+                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string(),
+                               ref.kind == InputKind::Dense ? buffers::map(ref.name) : std::string()})
         if (!name.empty() && !llvm::is_contained(names, name))
           names.push_back(name);
     }

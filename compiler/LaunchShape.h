@@ -33,6 +33,7 @@ std::string blocks(llvm::StringRef vocab);                                   // 
 std::string gradient(llvm::StringRef input);                                 // "gradient.z.hidden", "gradient.bias": outputs
 std::string rows(llvm::StringRef sweep, llvm::StringRef entry);              // "rows.statistics.max"
 std::string sum(llvm::StringRef input);                                      // "sum.z.weight": a gradient summed in f32
+std::string map(llvm::StringRef array);                                      // "map.z.hidden": rows of the caller's array that count
 } // namespace buffers
 
 /// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed order.
@@ -47,6 +48,8 @@ public:
   llvm::SmallVector<std::string> buffersOf(BundleKind kind) const;
   /// The view type of a buffer of the schedule, or failure with a diagnostic at the launch.
   mlir::FailureOr<ViewType> viewOf(llvm::StringRef buffer, bool complain = true) const;
+  /// Projections whose logits the schedule keeps.
+  llvm::SmallVector<llvm::StringRef> keptProjections() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
@@ -66,6 +69,7 @@ public:
 
 private:
   void collect(mlir::Region &region);
+  mlir::LogicalResult orderProjections();
   void add(InputRef ref);
   bool isRounded(llvm::StringRef pair) const;
   void appendTerms(AdjointOp adjoint, llvm::SmallVectorImpl<std::string> &names) const;

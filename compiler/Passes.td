@@ -12,6 +12,45 @@ def PrintVaryingPass : Pass<"logitile-print-varying", "logitile::LossOp"> {
   }];
 }
 
+def DifferentiatePass : Pass<"logitile-differentiate", "logitile::LossOp"> {
+  let summary = "adds the gradient of a loss";
+  let description = [{
+    Before: a loss that names outputs and inputs in `gradient of [..] wrt [..]` (without that, nothing happens). After:
+    the same with a `logitile.gradient` before its yield, one `adjoint` for each wanted input; values of the forward
+    computation are used again. Reverse mode: the adjoint of a uniform value inside a varying expression is a new
+    reduction over the vocabulary; picks are pushed to inputs, so the single entries that they reach become rows.
+    Refuses: an input that the loss does not read or that is no float, and a loss with a gradient.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
+def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
+  let summary = "turns a loss into the fewest passes over the vocabulary";
+  let description = [{
+    Before: losses, differentiated where they want gradients. After: a `logitile.program` in the place of each, without
+    a schedule: sweeps with their row state, finishes with the per-token values, the gradient.
+
+    Unfinished uniform factors and addends are pulled out of reductions where that saves a sweep, every exponent gets a
+    running maximum, moments are centred on it, reductions of one depth share a sweep, equal entries are one. Adjoint
+    reductions join forward sweeps, get sweeps of their own, or are summed while the gradient is made.
+    Refuses: a loss that wants gradients and has none.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
+def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
+  let summary = "decides what is kept and what is made again, within the byte budget";
+  let description = [{
+    Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
+    `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and slabs of the
+    vocabulary, and the interval of token counts that it serves within the budget.
+
+    Kinds: nothing kept; logits kept for all tokens or for one chunk at a time; logits made again; a part of the
+    vocabulary kept. The cost model takes the fastest that fits.
+    Refuses: a budget below the smallest schedule (names the minimum), a target that does not exist.
+  }];
+}
+
 def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
   let summary = "instantiates the template of every launch";
   let description = [{

@@ -1,4 +1,4 @@
-// Attributes.cpp - enumerations and attributes: generated spelling, and the checks of requests and pairs.
+// Attributes.cpp - enumerations and attributes: their generated code, and the checks of those with fields.
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -25,13 +25,36 @@ LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
-LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr>, DictionaryAttr dense,
-                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens,
-                                  int64_t workspace, int64_t chunks, bool, StringRef, int64_t threads) {
+LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type) {
+  if (!type.isF32() && !type.isInteger(32) && !type.isInteger(1))
+    return emitError() << "type " << type << " of output '" << name << "' must be f32, i32 or i1";
+  return success();
+}
+
+LogicalResult SymbolicDimAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name) {
+  if (!isNameOfDim(name))
+    return emitError() << "'" << name << "' is no name of a dimension; dimensions are words in capitals";
+  return success();
+}
+
+/// Exactly one of the budget in bytes and the number of chunks is given.
+static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, int64_t workspace, int64_t chunks) {
+  if (workspace < 0 || chunks < 0 || (workspace > 0) == (chunks > 0))
+    return emitError() << "one of 'workspace' (" << workspace << ") and 'chunks' (" << chunks << ") must be positive and the other 0";
+  return success();
+}
+
+LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
+                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
+                                  int64_t chunks, bool, StringRef, int64_t threads) {
   if (tokens < 0)
     return emitError() << "'tokens' is " << tokens << ", which is negative";
-  if ((workspace > 0) == (chunks > 0))
-    return emitError() << "exactly one of 'workspace' (" << workspace << ") and 'chunks' (" << chunks << ") must be positive";
+  if (failed(verifyBudget(emitError, workspace, chunks)))
+    return failure();
+  llvm::StringSet<> names;
+  for (PairAttr pair : pairs)
+    if (!names.insert(pair.getName()).second)
+      return emitError() << "'pairs' names '" << pair.getName() << "' twice";
   if (threads <= 0)
     return emitError() << "'threads' is " << threads << ", which must be positive";
   if (mode == Mode::Forward && !gradients.empty())

@@ -1,5 +1,6 @@
 // Dialect.cpp - registers what tablegen made of the .td files. Spelling and checks have a file for each concern.
 #include "dialect/Directives.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
 using namespace mlir;
 using namespace logitile;
@@ -18,6 +19,17 @@ struct KeepConstantsInside : DialectFoldInterface {
   }
 };
 } // namespace
+
+LogicalResult LogitileDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  if (attribute.getName() != kRequestAttrName)
+    return success();
+  if (!isa<ModuleOp>(op))
+    return op->emitOpError() << "has attribute '" << kRequestAttrName << "', which belongs to modules";
+  if (!isa<RequestAttr>(attribute.getValue()))
+    return op->emitOpError() << "has attribute '" << kRequestAttrName << "' of " << attribute.getValue()
+                             << ", expected a #logitile.request";
+  return success();
+}
 
 void LogitileDialect::initialize() {
   addInterfaces<KeepConstantsInside>();

@@ -31,7 +31,8 @@ ParseResult logitile::parseNamedTypes(OpAsmParser &parser, ArrayAttr &names, Arr
 }
 void logitile::printNamedTypes(OpAsmPrinter &printer, Operation *, ArrayAttr names, ArrayAttr types) {
   printer << '[';
-  llvm::interleaveComma(llvm::zip(names, types), printer, [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
+  llvm::interleaveComma(llvm::zip(names, types), printer,
+                        [&](auto entry) { printer << std::get<0>(entry) << " : " << std::get<1>(entry); });
   printer << ']';
 }
 
@@ -41,13 +42,19 @@ ParseResult logitile::parseBindings(OpAsmParser &parser, DictionaryAttr &binding
     StringRef name;
     int64_t extent;
     Type type;
+    SMLoc at = parser.getCurrentLocation();
     if (parser.parseKeyword(&name) || parser.parseEqual())
       return failure();
+    if (list.get(name))
+      return parser.emitError(at, "binds '") << name << "' twice";
     if (OptionalParseResult number = parser.parseOptionalInteger(extent); number.has_value()) {
       list.append(name, dimension(parser.getContext(), extent));
       return *number;
     }
-    if (parser.parseType(type))
+    OptionalParseResult parsed = parser.parseOptionalType(type);
+    if (!parsed.has_value())
+      return parser.emitError(parser.getCurrentLocation(), "expected an integer or a type for '") << name << "'";
+    if (failed(*parsed))
       return failure();
     list.append(name, TypeAttr::get(type));
     return success();

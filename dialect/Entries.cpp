@@ -78,10 +78,30 @@ static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles) {
   auto arguments = entry->getRegion(0).getArguments();
   if (roles.size() != arguments.size())
     return entry->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
-  for (auto [argument, role] : llvm::zip_equal(arguments, roles.getAsValueRange<StringAttr>()))
-    if (role.empty() != isa<BundleType>(argument.getType()))
-      return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << argument.getType()
+  for (auto [argument, role] : llvm::zip_equal(arguments, roles.getAsValueRange<StringAttr>())) {
+    Type type = argument.getType();
+    if (!isa<BundleType, ViewType, IndexType>(type) && !type.isInteger(1))
+      return entry->emitOpError() << "argument " << argument.getArgNumber() << " is of type " << type << "; expected a view, index or i1";
+    if (role.empty() != isa<BundleType>(type))
+      return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type
                                   << (role.empty() ? " needs a role after 'from'" : " is a bundle, which takes no role");
+  }
+  return success();
+}
+
+/// The scalars of a launch have fixed names, so that a misspelled one is not taken for something that the launch gives.
+static LogicalResult verifyScalarRoles(TemplateOp entry) {
+  constexpr StringLiteral indices[] = {"tokens", "slab_first", "slab_behind"};
+  for (auto [argument, role] : llvm::zip_equal(entry.getBody().getArguments(), entry.getRoles().getAsValueRange<StringAttr>())) {
+    Type type = argument.getType();
+    bool isIndex = llvm::is_contained(indices, role), isFlag = role == "again";
+    if (isIndex == type.isIndex() && isFlag == type.isInteger(1))
+      continue;
+    StringRef wanted = type.isIndex()      ? "expected 'tokens', 'slab_first' or 'slab_behind'"
+                       : type.isInteger(1) ? "expected 'again'"
+                                           : "which names a scalar of the launch";
+    return entry.emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " has role '" << role << "', " << wanted;
+  }
   return success();
 }
 
@@ -114,7 +134,7 @@ LogicalResult TemplateOp::verifyRegions() {
   for (StringRef param : getParams().getAsValueRange<StringAttr>())
     if (!declared.insert(param).second)
       return emitOpError() << "declares parameter '" << param << "' twice";
-  if (failed(verifyRoles(*this, getRoles())))
+  if (failed(verifyRoles(*this, getRoles())) || failed(verifyScalarRoles(*this)))
     return failure();
   auto undeclared = [&](Operation *op, StringRef symbol) -> LogicalResult {
     InFlightDiagnostic error = op->emitOpError() << "uses '" << symbol << "', which template '@" << getSymName() << "' does not declare";

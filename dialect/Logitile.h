@@ -34,6 +34,8 @@ enum class BundleKind {
 namespace logitile {
 /// Name of the module attribute that holds the RequestAttr.
 constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
+/// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
+constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
 
 /// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal attributes, equal dimensions.
 mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);
@@ -45,8 +47,8 @@ mlir::ParseResult parseDimension(mlir::AsmParser &parser, mlir::Attribute &dim);
 void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 /// Names of the symbols that 'type' still uses.
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
-/// Whether 'kind' is a bundle of tiles or of memory.
-bool isValueBundle(BundleKind kind);
+/// The word of a bundle in types: "logits", "row_views".
+llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The request attached to 'module', or null.
 RequestAttr getRequest(mlir::ModuleOp module);
 } // namespace logitile

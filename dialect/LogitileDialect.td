@@ -23,6 +23,7 @@ def Logitile_Dialect : Dialect {
     Scalar maths is `arith` and `math` at every level.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
     void registerTypes();
@@ -35,6 +36,9 @@ class Logitile_Op<string mnemonic, list<Trait> traits = []> : Op<Logitile_Dialec
 class Logitile_Attr<string name, string attrMnemonic, list<Trait> traits = []> : AttrDef<Logitile_Dialect, name, traits> {
   let mnemonic = attrMnemonic;
 }
+
+// I64Attr reads as unsigned in C++, so that checks for negative numbers would never hold.
+def Logitile_Int : TypedSignlessIntegerAttrBase<I64, "int64_t", "integer">;
 
 def Logitile_Scalar : AnyTypeOf<[F32, I32, I1], "a scalar of f32, i32 or i1">;
 #endif

@@ -10,12 +10,15 @@ class Logitile_Type<string name, string word> : TypeDef<Logitile_Dialect, name> 
 }
 
 def Logitile_TileType : Logitile_Type<"Tile", "tile"> {
-  let summary = "an on-chip block of tokens x vocabulary or of a gradient";
+  let summary = "a tile: an on-chip block of tokens x vocabulary or of a gradient";
   let description = [{
     Dimensions are integers or symbols of the enclosing template. A dimension of 1 is repeated along the other tiles
     of a `map`: `tile<128x1xf32>` holds one value per token, `tile<1x64xf32>` one per vocabulary entry.
 
-    Examples: `!logitile.tile<128x64xf32>`, `!logitile.tile<TM x TN x acc>`.
+    ```mlir
+    !logitile.tile<128x64xf32>
+    !logitile.tile<TM x TN x acc>
+    ```
   }];
   let parameters = (ins ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);
   let genVerifyDecl = 1;
@@ -26,12 +29,16 @@ def Logitile_TileType : Logitile_Type<"Tile", "tile"> {
 }
 
 def Logitile_ViewType : Logitile_Type<"View", "view"> {
-  let summary = "memory of the caller or of the workspace";
+  let summary = "a view: memory of the caller or of the workspace";
   let description = [{
     `?` is an extent that is known at run time only: a number of tokens or of slabs. The layout says where elements
     lie; without one, any two strides are allowed.
 
-    Examples: `!logitile.view<?x1024xf32>`, `!logitile.view<?x32000xf32, column_major>`, `!logitile.view<? x V x acc>`.
+    ```mlir
+    !logitile.view<?x1024xf32>
+    !logitile.view<?x32000xf32, column_major>
+    !logitile.view<? x V x acc>
+    ```
   }];
   let parameters = (ins ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element,
                         DefaultValuedParameter<"Layout", "Layout::Strided">:$layout);
@@ -39,9 +46,15 @@ def Logitile_ViewType : Logitile_Type<"View", "view"> {
 }
 
 def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
-  let summary = "as many values of one kind as the program has, possibly none";
+  let summary = "a bundle: as many values of one kind as the program has, possibly none";
   let description = [{
     Only templates have bundles; specialise replaces each by the values that it stands for.
+
+    ```mlir
+    !logitile.logits<TM x TN x acc>
+    !logitile.rows<TM>
+    !logitile.weights
+    ```
 
     | values | stand for |
     |---|---|

@@ -4,23 +4,38 @@
 #define LOGITILE_PLAN_OPS_TD
 include "dialect/SpecOps.td"
 
+def Logitile_PlanStage : OpDocGroup {
+  let summary = "Stage 2, plan: sweeps, finishes and the schedule";
+  let description = "What runs over the vocabulary, what is made of it per token, and which kernels do it in which order.";
+}
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
+
+let opDocGroup = Logitile_PlanStage in {
 
 def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
   let summary = "the plan of one loss";
   let description = [{
-    Sweeps, finishes and the gradient in the order in which they run, then the schedule. Regions read what they need
-    with `logitile.input`; a `known` value is a result of an earlier finish, and so is every output.
+    Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
+    `logitile.input`; a `known` value is a result of an earlier finish, and so is every output. The first gradient has
+    what is made per element, a second one what is one value per token or call.
 
     `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
     computed indices. Both must lie in the vocabulary when the program runs.
 
+    Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
+    is an input too. A part reads nothing that a later phase leaves, and no upstream gradient before the `adjoint` phase;
+    what is `prologue` reads no logits.
+
     ```mlir
-    logitile.program @cross_entropy vocab 32000 outputs [#logitile.output<"loss" : f32>] indices ["target"] checked [] {
+    logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32>] indices [] checked [] {
+      logitile.finish @constant forward results ["one" : f32] {
+        %one = arith.constant 1.0 : f32
+        logitile.yield %one : f32
+      }
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$vocab, Logitile_OutputArrayAttr:$outputs,
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, Logitile_OutputArrayAttr:$outputs,
                        StrArrayAttr:$indices, StrArrayAttr:$checked);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -32,7 +47,7 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "one pass over the vocabulary and the row state that it leaves";
   let description = [{
-    The row state is an associative monoid. `init` gives its identity. `bound` gives one candidate for each of the
+    The row state is an associative monoid. `init` gives its identity and reads nothing. `bound` gives one candidate for each of the
     leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
     the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, slabs, threads or ranks.
 
@@ -102,12 +117,12 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   let hasRegionVerifier = 1;
 }
 
-def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
+def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
-    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `forward`, and `adjoint` where
-    gradients are made apart. `slab` is the number of vocabulary entries of a slab, `kept` how many entries per token
-    the schedule keeps between sweeps.
+    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `prologue` for what needs no
+    logits, `forward`, and `adjoint` where gradients are made apart. `slab` is the number of vocabulary entries of a
+    slab, `kept` how many entries per token the schedule keeps between sweeps.
 
     ```mlir
     logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
@@ -117,20 +132,20 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator]> {
     }
     ```
   }];
-  let arguments = (ins I64Attr:$first, I64Attr:$behind, I64Attr:$slab, I64Attr:$kept);
+  let arguments = (ins Logitile_Int:$first, Logitile_Int:$behind, Logitile_Int:$slab, Logitile_Int:$kept);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     `tokens` ` ` `[` $first `,` $behind `)` `slab` $slab `kept` $kept attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
-  let extraClassDeclaration = "mlir::WalkResult walkLaunches(const llvm::StringSet<> &buffers);";
 }
 
 def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
   let summary = "memory that launches name";
   let description = [{
-    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` marks a
-    buffer that holds the columns of the current slabs only; `alias` lays it over an earlier buffer, row over row.
+    `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
+    number of columns of a buffer that holds those of the current slabs only; `alias` lays it over an earlier buffer,
+    row over row.
 
     ```mlir
     logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
@@ -138,14 +153,17 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
     logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x32000xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, UnitAttr:$window,
-                       DefaultValuedAttr<I64Attr, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
+  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, OptionalAttr<Logitile_Int>:$window,
+                       DefaultValuedAttr<Logitile_Int, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
   let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
+  let hasVerifier = 1;
 }
 
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
   let summary = "the launches of one phase, in order";
   let description = [{
+    A schedule has at most one run of each phase; what is `late` runs with the gradient.
+
     ```mlir
     logitile.run forward {
       logitile.loop tokens 512 {
@@ -156,25 +174,27 @@ def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, N
   let arguments = (ins Logitile_PhaseAttr:$phase);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "`` $phase attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, SingleBlock, NoTerminator]> {
   let summary = "repeats launches for chunks of tokens or for slabs of the vocabulary";
   let description = [{
     Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
-    over `slabs`, it is the number of slabs at a time, from slab `first` on.
+    over `slabs`, it is the number of slabs at a time, from slab `first` to `behind`.
 
     ```mlir
     logitile.loop tokens 512 {
     }
-    logitile.loop slabs 2 from 6 {
+    logitile.loop slabs 2 from 6 to 16 {
     }
     ```
   }];
-  let arguments = (ins Logitile_AxisAttr:$axis, I64Attr:$step, DefaultValuedAttr<I64Attr, "0">:$first);
+  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, OptionalAttr<Logitile_Int>:$first, OptionalAttr<Logitile_Int>:$behind);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`` $axis $step (`from` $first^)? attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $axis $step (`from` $first^ `to` $behind)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]> {
@@ -204,4 +224,5 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]
     mlir::DictionaryAttr viewsOrEmpty() { return getViews().value_or(mlir::DictionaryAttr::get(getContext())); }
   }];
 }
+} // opDocGroup
 #endif

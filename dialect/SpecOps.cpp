@@ -1,38 +1,22 @@
-// SpecOps.cpp - checks of the ops of a loss.
+// SpecOps.cpp - checks of the ops of a loss and of its gradients. What varies along the vocabulary is Varying.cpp.
+#include "dialect/Checks.h"
 #include "dialect/Varying.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
 
-// ---- inputs -----------------------------------------------------------------------------------------------------
-
-/// "token 'targets'[1]", as errors say it.
-static std::string describe(InputKind kind, StringRef name, std::optional<int64_t> index) {
-  std::string text = (stringifyInputKind(kind) + " '" + name + "'").str();
-  if (index)
-    text += "[" + std::to_string(*index) + "]";
-  return text;
-}
-
 LogicalResult InputOp::verify() {
   Type type = getType();
   InputKind kind = getKind();
-  if (getIndex() && kind != InputKind::Token)
-    return emitOpError() << "gives " << stringifyInputKind(kind) << " '" << getName() << "' an index; only token inputs have entries";
-  if (getIndex() && *getIndex() < 0)
-    return emitOpError() << "index " << *getIndex() << " of token '" << getName() << "' is negative";
+  if (failed(verifyIndex(*this, kind, getName(), getIndex())))
+    return failure();
   bool onlyFloat = kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Upstream;
   if (onlyFloat && !type.isF32())
-    return emitOpError() << "type " << type << " of " << describe(kind, getName(), {}) << " must be f32";
+    return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be f32";
   if (kind == InputKind::Dense && type.isInteger(32))
     return emitOpError() << "type i32 of dense '" << getName() << "' must be f32 or i1";
   return success();
 }
-
-// ---- reductions ---------------------------------------------------------------------------------------------------
 
 LogicalResult ReduceOp::verify() {
   Type value = getValue().getType(), result = getResult().getType();
@@ -45,6 +29,8 @@ LogicalResult ReduceOp::verify() {
       return emitOpError() << "'" << word << "' of " << value << " gives " << wantedResult << ", not " << result;
     return success();
   };
+  if (getVerbatim() && combiner != Combiner::Sum)
+    return emitOpError() << "'verbatim' is for sums, not for '" << word << "'";
   Type i32 = IntegerType::get(getContext(), 32);
   switch (combiner) {
   case Combiner::Count:
@@ -60,95 +46,124 @@ LogicalResult ReduceOp::verify() {
   }
 }
 
-// ---- the loss -------------------------------------------------------------------------------------------------------
+// ---- the loss -------------------------------------------------------------------------------------------------
 
-/// Every use of a name in 'region' gives the same kind and type.
-static LogicalResult verifyInputs(Region &region) {
-  llvm::StringMap<InputOp> first;
-  WalkResult walk = region.walk([&](InputOp input) {
-    auto [it, isNew] = first.try_emplace(describe(InputKind::Token, input.getName(), input.getIndex()), input);
-    InputOp other = it->second;
-    if (isNew || (other.getKind() == input.getKind() && other.getType() == input.getType()))
-      return WalkResult::advance();
-    input.emitOpError() << "reads '" << input.getName() << "' as " << stringifyInputKind(input.getKind()) << " of " << input.getType()
-                        << ", but it was read as " << stringifyInputKind(other.getKind()) << " of " << other.getType() << " before";
-    return WalkResult::interrupt();
-  });
-  return failure(walk.wasInterrupted());
+static bool holds(std::optional<ArrayAttr> names, StringRef name) {
+  return names && llvm::is_contained(names->getAsValueRange<StringAttr>(), name);
 }
 
+/// The header of a loss: its outputs, and what its gradient is of.
+static LogicalResult verifyHeader(LossOp loss) {
+  if (loss.getVocab() <= 0)
+    return loss.emitOpError() << "vocabulary size " << loss.getVocab() << " must be positive";
+  if (failed(verifyUnique(loss, "output", loss.getOutputs())))
+    return failure();
+  if (loss.getOf().has_value() != loss.getWrt().has_value())
+    return loss.emitOpError() << "has '" << (loss.getOf() ? "of" : "wrt") << "' without '" << (loss.getOf() ? "wrt" : "of") << "'";
+  for (StringRef name : loss.getOf().value_or(ArrayAttr::get(loss.getContext(), {})).getAsValueRange<StringAttr>())
+    if (!holds(loss.getOutputs(), name))
+      return loss.emitOpError() << "wants a gradient of \"" << name << "\", which is no output";
+  return success();
+}
+
+/// Reductions and picks take varying values; what has one value per token gets one.
 static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))
-    return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner()) << "' of a uniform value: it is the same for every vocabulary entry";
+    return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner())
+                                << "' of a uniform value: it is the same for every vocabulary entry";
   if (auto pick = dyn_cast<PickOp>(op)) {
     if (varying.isUniform(pick.getValue()))
       return pick.emitOpError() << "picks from a uniform value, which has no entries";
     if (varying.isVarying(pick.getIndex()))
       return pick.emitOpError() << "'index' varies along the vocabulary; it must be one per token";
   }
-  if (auto adjoint = dyn_cast<AdjointOp>(op)) {
-    for (Value value : llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))
-      if (varying.isVarying(value))
-        return adjoint.emitOpError() << "columns and coefficients of rows must be one per token";
-    bool perToken = adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar;
-    if (perToken && adjoint.getDense() && varying.isVarying(adjoint.getDense()))
-      return adjoint.emitOpError() << "the gradient of " << stringifyInputKind(adjoint.getKind()) << " '" << adjoint.getName() << "' varies along the vocabulary";
-  }
+  auto adjoint = dyn_cast<AdjointOp>(op);
+  if (!adjoint)
+    return success();
+  for (Value value : llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))
+    if (varying.isVarying(value))
+      return adjoint.emitOpError() << "columns and coefficients of rows must be one per token";
+  bool perToken = adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar;
+  if (perToken && adjoint.getDense() && varying.isVarying(adjoint.getDense()))
+    return adjoint.emitOpError() << "the gradient of " << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex())
+                                 << " varies along the vocabulary; it must be one value per token";
   return success();
 }
 
+/// One op of a loss: where it may stand and what it may name.
+static LogicalResult verifyPlace(LossOp loss, Operation *op) {
+  if (auto input = dyn_cast<InputOp>(op)) {
+    if (input.getKind() == InputKind::Known)
+      return input.emitOpError() << "reads " << describe(input.getKind(), input.getName()) << "; only programs have known values";
+    if (input.getKind() != InputKind::Upstream)
+      return success();
+    if (!isa<GradientOp>(input->getParentOp()))
+      return input.emitOpError() << "reads " << describe(input.getKind(), input.getName()) << " outside of 'logitile.gradient'";
+    if (!holds(loss.getOf(), input.getName()))
+      return input.emitOpError() << "reads " << describe(input.getKind(), input.getName()) << ", but the loss wants no gradient of it";
+    return success();
+  }
+  if (auto adjoint = dyn_cast<AdjointOp>(op)) {
+    if (!holds(loss.getWrt(), adjoint.getName()))
+      return adjoint.emitOpError() << "is of '" << adjoint.getName() << "', but the loss wants no gradient with respect to it";
+    return success();
+  }
+  if (isa<ColumnOp, ReduceOp, PickOp, StopGradientOp, GradientOp, YieldOp>(op) || isScalarMaths(op))
+    return success();
+  return op->emitOpError() << "has no place in a loss: expected ops of 'logitile', or arith and math ops on f32, i32 and i1";
+}
+
 LogicalResult LossOp::verifyRegions() {
-  if (getVocab() <= 0)
-    return emitOpError() << "vocabulary size " << getVocab() << " must be positive";
-  auto yield = dyn_cast_or_null<YieldOp>(getBody().front().empty() ? nullptr : &getBody().front().back());
+  if (failed(verifyHeader(*this)))
+    return failure();
+  Block &block = getBody().front();
+  if (block.getNumArguments() != 0)
+    return emitOpError() << "takes (" << block.getArgumentTypes() << "); a loss reads its inputs with 'logitile.input'";
+  auto yield = dyn_cast<YieldOp>(block.back());
   if (!yield)
-    return emitOpError() << "must end in 'logitile.yield'";
+    return emitOpError() << "must end in 'logitile.yield', not '" << block.back().getName() << "'";
   if (yield.getNumOperands() != getOutputs().size())
     return emitOpError() << "names " << getOutputs().size() << " outputs but yields " << yield.getNumOperands() << " values";
-  llvm::StringSet<> names;
-  for (Attribute name : getOutputs())
-    if (!names.insert(cast<StringAttr>(name).getValue()).second)
-      return emitOpError() << "names output " << name << " twice";
-  for (Attribute name : getOf().value_or(ArrayAttr::get(getContext(), {})))
-    if (!names.contains(cast<StringAttr>(name).getValue()))
-      return emitOpError() << "wants a gradient of " << name << ", which is no output";
-  if (failed(verifyInputs(getBody())))
+  if (auto gradients = llvm::to_vector(block.getOps<GradientOp>()); gradients.size() > 1)
+    return gradients[1].emitOpError() << "is the second one of loss @" << getSymName();
+  if (failed(verifyInputNames(*this)))
     return failure();
 
   Varying varying(getBody());
   for (auto [name, value] : llvm::zip_equal(getOutputs(), yield.getValues()))
     if (varying.isVarying(value))
       return yield.emitOpError() << "output " << name << " varies along the vocabulary; it must be one value per token";
-  WalkResult walk = getBody().walk([&](Operation *op) {
-    if (isa<ReduceOp, PickOp, AdjointOp>(op))
-      return failed(verifyAxis(op, varying)) ? WalkResult::interrupt() : WalkResult::advance();
-    if (isa<InputOp, ColumnOp, WeighOp, SigmoidOp, SoftplusOp, StopGradientOp, GradientOp, YieldOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
-        OpTrait::hasElementwiseMappableTraits(op))
-      return WalkResult::advance();
-    op->emitOpError() << "has no place in a loss: expected scalar arith and math ops or those of 'logitile'";
-    return WalkResult::interrupt();
+  WalkResult walk = getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    return failed(verifyPlace(*this, op)) || failed(verifyAxis(op, varying)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
 
-// ---- gradients --------------------------------------------------------------------------------------------------------
+// ---- gradients ------------------------------------------------------------------------------------------------
 
 LogicalResult AdjointOp::verify() {
+  InputKind kind = getKind();
+  if (failed(verifyIndex(*this, kind, getName(), getIndex())))
+    return failure();
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
-  InputKind kind = getKind();
   if (kind == InputKind::Upstream || kind == InputKind::Known)
-    return emitOpError() << "gives " << stringifyInputKind(kind) << " '" << getName() << "' a gradient; only inputs of the loss have one";
+    return emitOpError() << "gives " << describe(kind, getName()) << " a gradient; only inputs of the loss have one";
   bool hasColumns = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
   if (!hasColumns && !getColumns().empty())
-    return emitOpError() << "gives " << stringifyInputKind(kind) << " '" << getName() << "' rows, but it has no vocabulary axis";
+    return emitOpError() << "gives " << describe(kind, getName(), getIndex()) << " rows, but it has no vocabulary axis";
   return success();
 }
 
 LogicalResult GradientOp::verifyRegions() {
+  Block &block = getBody().front();
+  if (block.getNumArguments() != 0)
+    return emitOpError() << "takes (" << block.getArgumentTypes() << "); a gradient reads its inputs with 'logitile.input'";
   llvm::StringSet<> seen;
-  for (AdjointOp adjoint : getBody().getOps<AdjointOp>())
-    if (!seen.insert(describe(InputKind::Token, adjoint.getName(), adjoint.getIndex())).second)
-      return adjoint.emitOpError() << "gives '" << adjoint.getName() << "' a second gradient";
+  for (AdjointOp adjoint : block.getOps<AdjointOp>()) {
+    std::string input = describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex());
+    if (!seen.insert(input).second)
+      return adjoint.emitOpError() << "gives " << input << " a second gradient";
+  }
   return success();
 }

@@ -9,6 +9,12 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+def Logitile_SpecStage : OpDocGroup {
+  let summary = "Stage 1, spec: the loss of one token";
+  let description = "Scalar ops over the implicit vocabulary axis. Plans share those that read inputs and make gradients.";
+}
+let opDocGroup = Logitile_SpecStage in {
+
 def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBlock]> {
   let summary = "a loss, written for one token";
   let description = [{
@@ -29,7 +35,7 @@ def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBloc
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$vocab, StrArrayAttr:$outputs,
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, StrArrayAttr:$outputs,
                        OptionalAttr<StrArrayAttr>:$of, OptionalAttr<StrArrayAttr>:$wrt);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -50,7 +56,7 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
     %second = logitile.input token "targets"[1] : i32
     ```
   }];
-  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<I64Attr>:$index);
+  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index);
   let results = (outs Logitile_Scalar:$result);
   let assemblyFormat = "`` $kind $name (`[` $index^ `]`)? attr-dict `:` type($result)";
   let hasVerifier = 1;
@@ -79,16 +85,18 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
   let summary = "joins all entries of the vocabulary into one value per token";
   let description = [{
     `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one. `any` and `all` take
-    and give i1, `count` takes i1 and gives i32.
+    and give i1, `count` takes i1 and gives i32. A `verbatim` sum is made of the values as they stand, in a sweep of
+    its own if need be: it is subtracted from them again, and both have to be rounded alike.
 
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32
     %best = logitile.reduce argmax %z : f32 -> i32
+    %total = logitile.reduce sum verbatim %adjoint : f32 -> f32
     ```
   }];
-  let arguments = (ins Logitile_CombinerAttr:$combiner, Logitile_Scalar:$value);
+  let arguments = (ins Logitile_CombinerAttr:$combiner, UnitAttr:$verbatim, Logitile_Scalar:$value);
   let results = (outs Logitile_Scalar:$result);
-  let assemblyFormat = "`` $combiner $value attr-dict `:` type($value) `->` type($result)";
+  let assemblyFormat = "`` $combiner (`verbatim` $verbatim^)? $value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -159,7 +167,8 @@ def Logitile_StopGradientOp : Logitile_Op<"stop_gradient", [Pure, SameOperandsAn
 def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, ParentOneOf<["LossOp", "ProgramOp"]>]> {
   let summary = "the gradients of the wanted inputs: one `adjoint` each";
   let description = [{
-    In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs.
+    In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs. Only
+    here may a loss read `upstream`, the gradient of an output.
 
     ```mlir
     logitile.gradient {
@@ -187,7 +196,7 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
     logitile.adjoint scalar "temperature" dense %d
     ```
   }];
-  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<I64Attr>:$index,
+  let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
                        Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
     `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`rows` ` ` `[` custom<Rows>($columns, $coefficients)^ `]`)? attr-dict
@@ -205,4 +214,5 @@ def Logitile_YieldOp : Logitile_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let arguments = (ins Variadic<Logitile_Scalar>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
 }
+} // opDocGroup
 #endif

@@ -4,6 +4,12 @@
 #define LOGITILE_TILE_OPS_TD
 include "dialect/SpecOps.td"
 
+def Logitile_TilesStage : OpDocGroup {
+  let summary = "Stage 3, tiles: templates and kernels";
+  let description = "A template is a skeleton over symbols and bundles; a kernel is a template with everything bound.";
+}
+let opDocGroup = Logitile_TilesStage in {
+
 // ---- entries ------------------------------------------------------------------------------------------------
 
 class Logitile_Entry<string mnemonic> : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
@@ -61,6 +67,8 @@ def Logitile_KernelOp : Logitile_Entry<"kernel"> {
 def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {
   let summary = "the value of a dimension of the template";
   let description = [{
+    An index, for loops and bounds; specialise makes it a constant.
+
     ```mlir
     %tm = logitile.param TM
     ```
@@ -79,7 +87,8 @@ def Logitile_LoadOp : Logitile_Op<"load", [MemoryEffects<[MemRead]>, AttrSizedOp
     inputs, each value takes the index it has: tokens the row, vocabulary entries the column, dense inputs both.
 
     ```mlir
-    %x = logitile.load %hidden at [%row, %zero] through %map : !logitile.view<?x64xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x64xf32>
+    %x = logitile.load %hidden at [%row, %zero] through %map
+        : !logitile.view<?x64xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x64xf32>
     ```
   }];
   let arguments = (ins Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_ViewType>:$map);
@@ -110,7 +119,8 @@ def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSiz
     An index outside the vocabulary reads the nearest entry; the runtime reports it.
 
     ```mlir
-    %weight = logitile.gather %class_weight[%target] : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
+    %weight = logitile.gather %class_weight[%target]
+        : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
     ```
   }];
   let arguments = (ins Logitile_ViewType:$view, Logitile_TileType:$index, Optional<Index>:$row, Optional<Logitile_ViewType>:$map);
@@ -129,10 +139,11 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
     The loop over the hidden axis is inside, in blocks of `by`.
 
     ```mlir
-    %z = logitile.project %hidden, %weight at [%row, %column] by 512 : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
+    %z = logitile.project %hidden, %weight at [%row, %column] by 512
+        : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
     ```
   }];
-  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, AnyAttr:$depth);
+  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, Logitile_Extent:$depth);
   let results = (outs Logitile_AnyTile:$result);
   let assemblyFormat = [{
     $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) attr-dict
@@ -149,11 +160,12 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
 
     ```mlir
     %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 plus %out when %again
-        : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels> plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
+        : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels>
+          plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
     ```
   }];
   let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
-                       Index:$behind, AnyAttr:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
+                       Index:$behind, Logitile_Extent:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
                        Optional<Logitile_ViewType>:$map, UnitAttr:$transposed);
   let results = (outs Logitile_TileType:$result);
   let assemblyFormat = [{
@@ -201,7 +213,7 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$hole, Variadic<Logitile_BundleType>:$inputs, Optional<Index>:$column,
-                       OptionalAttr<AnyAttr>:$limit);
+                       OptionalAttr<Logitile_Extent>:$limit);
   let results = (outs Variadic<Logitile_BundleType>:$results);
   let assemblyFormat = [{
     $hole `(` $inputs `)` (`at` $column^ `below` custom<Dim>($limit))? attr-dict `:` functional-type($inputs, $results)
@@ -212,7 +224,7 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
 def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
   let summary = "the row state before the first vocabulary entry";
   let description = [{
-    Holds the sweep's init region once specialised.
+    In a template it stands for the rows of the launch's sweep; in a kernel it holds the sweep's init region.
 
     ```mlir
     %start = logitile.init_rows : !logitile.rows<TM>
@@ -221,6 +233,7 @@ def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
   let results = (outs Variadic<Logitile_AnyTile>:$rows);
   let regions = (region MaxSizedRegion<1>:$init);
   let assemblyFormat = "attr-dict `:` type($rows) ($init^)?";
+  let hasRegionVerifier = 1;
 }
 
 def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSegments,
@@ -228,7 +241,8 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
   let summary = "folds one tile into the row state of a sweep";
   let description = [{
     Columns from `below` on are left out. `bound` takes the inputs, `update` the state and the inputs, `merge` two
-    states and the inputs, of which it may use those without a vocabulary axis.
+    states and the inputs, of which it uses only those without a vocabulary axis. `logitile.column` in `bound` and
+    `update` is `at` plus the element's column.
 
     ```mlir
     %next:2 = logitile.update_rows(%max, %sum) with (%z) at %column below 32000
@@ -253,7 +267,7 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
     }
     ```
   }];
-  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, I64Attr:$limit);
+  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, Logitile_Int:$limit);
   let results = (outs Variadic<Logitile_TileType>:$results);
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
@@ -285,13 +299,6 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let assemblyFormat = "`(` $inputs `)` (`at` $column^)? attr-dict `:` functional-type($inputs, $results) $body";
   let hasRegionVerifier = 1;
 }
-
-def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
-  I32EnumAttrCase<"Add", 0, "add">,   // the coefficient is added to the tile
-  I32EnumAttrCase<"Take", 1, "take">, // the tile's entry moves into the coefficient and becomes 0
-  I32EnumAttrCase<"Sum", 2, "sum">,   // a tile of one row: the coefficients of all tokens are added at their columns
-]>;
-def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
 def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "the single entries (token, column, coefficient) of a gradient tile";
@@ -345,4 +352,5 @@ def Logitile_SumTokensOp : Logitile_Op<"sum_tokens", [Pure]> {
   let assemblyFormat = "$tile `at` $row `below` $count attr-dict `:` type($tile) `->` type($result)";
   let hasVerifier = 1;
 }
+} // opDocGroup
 #endif

@@ -45,7 +45,7 @@ void LogitileDialect::registerTypes() {
       >();
 }
 
-bool logitile::isValueBundle(BundleKind kind) { return kind <= BundleKind::Results; }
+StringRef logitile::stringifyBundleKind(BundleKind kind) { return kBundles[static_cast<int>(kind)].word; }
 int64_t TileType::getExtent(unsigned dim) const { return cast<IntegerAttr>(getDims()[dim]).getInt(); }
 
 // Case decides: TM is a dimension, acc an element type. So a symbol can never hold the 'x' between dimensions,
@@ -58,9 +58,7 @@ bool logitile::isNameOfType(StringRef name) {
   return !name.empty() && name != "x" && llvm::isLower(name[0]) &&
          llvm::all_of(name, [](char c) { return llvm::isLower(c) || llvm::isDigit(c) || c == '_'; });
 }
-Attribute logitile::dimension(MLIRContext *context, int64_t extent) {
-  return IntegerAttr::get(IntegerType::get(context, 64), extent);
-}
+Attribute logitile::dimension(MLIRContext *context, int64_t extent) { return IntegerAttr::get(IntegerType::get(context, 64), extent); }
 void logitile::collectSymbols(Type type, SmallVectorImpl<StringRef> &symbols) {
   AttrTypeWalker walker;
   walker.addWalk([&](SymbolicDimAttr dim) { symbols.push_back(dim.getName()); });
@@ -219,40 +217,43 @@ void LogitileDialect::printType(Type type, DialectAsmPrinter &printer) const {
 
 // ---- checks ---------------------------------------------------------------------------------------------------
 
-static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, Type element, bool mayBeDynamic) {
-  if (dims.empty() || dims.size() > 2)
-    return emitError() << "expected 1 or 2 dimensions, got " << dims.size();
+static LogicalResult verifyExtents(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, bool mayBeDynamic) {
   for (Attribute dim : dims) {
     auto extent = dyn_cast<IntegerAttr>(dim);
-    if (!extent)
+    if (!extent || (mayBeDynamic && ShapedType::isDynamic(extent.getInt())))
       continue;
-    if (ShapedType::isDynamic(extent.getInt())) {
-      if (!mayBeDynamic)
-        return emitError() << "a tile's extent is an integer or a symbol, never '?'";
-      continue;
-    }
+    if (ShapedType::isDynamic(extent.getInt()))
+      return emitError() << "an extent of a tile is an integer or a symbol, never '?'";
     if (extent.getInt() <= 0)
       return emitError() << "extent " << extent.getInt() << " must be positive";
   }
+  return success();
+}
+static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, Type element) {
   if (!element)
     return emitError() << "expected an element type after the dimensions";
   if (!isa<SymbolicType>(element) && !element.isIntOrFloat())
-    return emitError() << "element type " << element << " must be a scalar or a symbol";
+    return emitError() << "element type " << element << " must be an integer, a float or a symbol";
   return success();
 }
+
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, Type element) {
   if (dims.size() != 2)
     return emitError() << "a tile has 2 dimensions, got " << dims.size() << "; use 1 for an axis that it does not have";
-  return verifyShape(emitError, dims, element, /*mayBeDynamic=*/false);
+  return failure(failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/false)) || failed(verifyElement(emitError, element)));
 }
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, Type element, Layout layout) {
+  if (dims.empty() || dims.size() > 2)
+    return emitError() << "a view has 1 or 2 dimensions, got " << dims.size();
   if (dims.size() == 1 && layout != Layout::Strided)
     return emitError() << "a view of 1 dimension has no layout '" << stringifyLayout(layout) << "'";
-  return verifyShape(emitError, dims, element, /*mayBeDynamic=*/true);
+  return failure(failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/true)) || failed(verifyElement(emitError, element)));
 }
-LogicalResult BundleType::verify(function_ref<InFlightDiagnostic()> emitError, BundleKind kind, ArrayRef<Attribute> dims, Type) {
+LogicalResult BundleType::verify(function_ref<InFlightDiagnostic()> emitError, BundleKind kind, ArrayRef<Attribute> dims, Type element) {
   const BundleSpelling &spelling = kBundles[static_cast<int>(kind)];
   if (dims.size() != spelling.rank)
     return emitError() << "'" << spelling.word << "' takes " << spelling.rank << " dimensions, got " << dims.size();
-  return success();
+  if (failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/false)))
+    return failure();
+  return spelling.hasElement ? verifyElement(emitError, element) : success();
 }

@@ -1,15 +1,14 @@
 // Joins the row states that slabs left in memory, in slab order, and makes the per-token results. A finish without a
 // sweep has no rows: then the loop carries nothing.
 logitile.template @finish<TM, SLABS>(
-    %tokenCount: index from "tokens", %map: !logitile.view<? x i32> from "map", %partial: !logitile.row_views,
+    %tokenCount: index from "tokens", %partial: !logitile.row_views,
     %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM
   %slabs = logitile.param SLABS
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   scf.forall (%row) = (0) to (%tokenCount) step (%tm) {
-    %in = logitile.load %inputViews at [%row, %zero] through %map
-        : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x 1>
+    %in = logitile.load %inputViews at [%row, %zero] : !logitile.input_views -> !logitile.inputs<TM x 1>
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %slab = %zero to %slabs step %one iter_args(%rows = %start) -> (!logitile.rows<TM>) {
       %other = logitile.load %partial at [%slab, %row] : !logitile.row_views -> !logitile.rows<TM>

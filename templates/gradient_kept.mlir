@@ -18,8 +18,7 @@ logitile.template @gradient_kept<TM, TN, SLAB, V, acc>(
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
       %z = logitile.load %kept at [%row, %column] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
-      %in = logitile.load %inputViews at [%row, %column] through %map
-          : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x TN>
+      %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
       %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in) at %column below V

@@ -3,7 +3,7 @@
 // store vanishes.
 logitile.template @project_sweep<TM, TN, TK, SLAB, V, acc>(
     %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
-    %map: !logitile.view<? x i32> from "map", %hiddens: !logitile.hiddens, %weights: !logitile.weights,
+    %hiddens: !logitile.hiddens, %weights: !logitile.weights,
     %inputViews: !logitile.input_views, %kept: !logitile.logit_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -19,8 +19,7 @@ logitile.template @project_sweep<TM, TN, TK, SLAB, V, acc>(
       %z = logitile.project %hiddens, %weights at [%row, %column] by TK
           : !logitile.hiddens, !logitile.weights -> !logitile.logits<TM x TN x acc>
       logitile.store %z to %kept at [%row, %column] : !logitile.logits<TM x TN x acc> to !logitile.logit_views
-      %in = logitile.load %inputViews at [%row, %column] through %map
-          : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x TN>
+      %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
       scf.yield %next : !logitile.rows<TM>

@@ -1,7 +1,7 @@
 // A further sweep over kept logits: no contraction.
 logitile.template @sweep_kept<TM, TN, SLAB, V, acc>(
     %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
-    %map: !logitile.view<? x i32> from "map", %kept: !logitile.logit_views,
+    %kept: !logitile.logit_views,
     %inputViews: !logitile.input_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -15,8 +15,7 @@ logitile.template @sweep_kept<TM, TN, SLAB, V, acc>(
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
       %z = logitile.load %kept at [%row, %column] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
-      %in = logitile.load %inputViews at [%row, %column] through %map
-          : !logitile.input_views, !logitile.view<? x i32> -> !logitile.inputs<TM x TN>
+      %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
       scf.yield %next : !logitile.rows<TM>

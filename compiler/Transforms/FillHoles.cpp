@@ -103,7 +103,8 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
   if (!shape.sweep)
     return {};
   SweepOp sweep = shape.sweep;
-  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], flatten(inputs.drop_front()), column, cast<IntegerAttr>(limit).getInt());
+  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], flatten(inputs.drop_front()), column,
+                                     cast<IntegerAttr>(limit).getInt());
   SmallVector<Type> state = typesOf(sweep.getStateTypes()), two = state;
   two.append(state);
   IRMapping none;
@@ -157,7 +158,8 @@ SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const La
     fillRegion(shape, sweep.getMerge(), map.getBody(), sweep.getLoc(), two, false);
   } else {
     FinishOp finish = shape.finish;
-    fillRegion(shape, finish.getBody(), map.getBody(), finish.getLoc(), shape.sweep ? typesOf(SweepOp(shape.sweep).getStateTypes()) : SmallVector<Type>(), false);
+    SmallVector<Type> state = shape.sweep ? typesOf(SweepOp(shape.sweep).getStateTypes()) : SmallVector<Type>();
+    fillRegion(shape, finish.getBody(), map.getBody(), finish.getLoc(), state, false);
   }
   return map.getResults();
 }

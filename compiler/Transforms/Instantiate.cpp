@@ -69,7 +69,7 @@ private:
   }
   void bindScalar(BlockArgument argument, StringRef role, Block &body, OpBuilder &builder, Location loc) {
     auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
-    bool inLoop = bool(launch->getParentOfType<LoopOp>()) && enclosing(Axis::Slabs);
+    bool inLoop = enclosing(Axis::Slabs);
     std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs();
     if (role == "again" && launch.getAgain() == Again::Never)
       return constant(builder.getBoolAttr(false));
@@ -79,7 +79,8 @@ private:
       return constant(builder.getIndexAttr(slabs ? (*slabs)[0] : 0));
     if (role == "slab_behind" && (slabs || !inLoop))
       return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programVocab(), shape.slab())));
-    values[argument] = {addArgument(body, role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str(), argument.getType(), loc)};
+    std::string name = role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str();
+    values[argument] = {addArgument(body, name, argument.getType(), loc)};
   }
   bool enclosing(Axis axis) {
     for (auto loop = launch->getParentOfType<LoopOp>(); loop; loop = loop->getParentOfType<LoopOp>())
@@ -183,7 +184,7 @@ private:
     auto bundle = dyn_cast<BundleType>(load.getView().getType());
     if (bundle && bundle.getKind() == BundleKind::InputViews) {
       for (auto [ref, type] : llvm::zip_equal(shape.inputs, *types))
-        tiles.push_back(loadInput(load, ref, cast<TileType>(type), at, map, loc, builder));
+        tiles.push_back(loadInput(load, ref, cast<TileType>(type), at, loc, builder));
     } else {
       for (auto [view, type] : llvm::zip_equal(values.at(load.getView()), *types))
         tiles.push_back(LoadOp::create(builder, loc, type, view, at, map));
@@ -196,17 +197,18 @@ private:
     return values.at(load.getView())[llvm::find(names, buffer) - names.begin()];
   }
   /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
-  Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Value map, Location loc, OpBuilder &builder) {
+  Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Location loc, OpBuilder &builder) {
     Value view = argumentOf(load, buffers::input(ref.kind, ref.name, ref.index));
     Value row = at[0], column = at[1];
+    bool perToken = ref.kind == InputKind::Dense;
+    Value map = perToken ? argumentOf(load, buffers::map(ref.name)) : Value(); // memory of the caller
     if (ref.isGathered()) {
       Value indexView = argumentOf(load, buffers::input(ref.byKind, ref.byName, ref.byIndex));
       auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
       Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
-      bool perToken = ref.kind == InputKind::Dense;
-      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), perToken ? map : Value());
+      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);
     }
-    if (ref.kind == InputKind::Dense)
+    if (perToken)
       return LoadOp::create(builder, loc, type, view, ValueRange{row, column}, map);
     if (ref.kind == InputKind::Vocab)
       return LoadOp::create(builder, loc, type, view, column, Value());
@@ -216,10 +218,15 @@ private:
   }
 
   LogicalResult cloneStore(StoreOp store, Location loc, OpBuilder &builder) {
-    SmallVector<Value> at = plainValues(store.getAt());
-    const SmallVector<Value> &tiles = values.at(store.getValue()), &views = values.at(store.getView());
+    SmallVector<Value> at = plainValues(store.getAt()), tiles = values.at(store.getValue());
+    const SmallVector<Value> &views = values.at(store.getView());
     if (views.empty()) // an empty bundle of memory: nothing is kept
       return success();
+    if (auto bundle = dyn_cast<BundleType>(store.getView().getType()); bundle && bundle.getKind() == BundleKind::LogitViews) {
+      tiles.clear(); // some projections are read once only
+      for (StringRef pair : shape.keptProjections())
+        tiles.push_back(values.at(store.getValue())[llvm::find(shape.projections, pair) - shape.projections.begin()]);
+    }
     if (tiles.size() != views.size())
       return launch.emitOpError() << "stores " << tiles.size() << " tiles to " << views.size() << " buffers in template @" << launch.getSource();
     for (auto [tile, view] : llvm::zip_equal(tiles, views))
@@ -239,8 +246,8 @@ private:
     for (auto [tile, count] : llvm::zip_equal(tiles, counts)) {
       Value result = tile;
       if (count > 0)
-        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()), plainValue(terms.getColumn()),
-                                 plainValue(terms.getCount()));
+        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()),
+                                 plainValue(terms.getColumn()), plainValue(terms.getCount()));
       rest = rest.drop_front(count);
       results.push_back(result);
     }

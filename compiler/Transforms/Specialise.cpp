@@ -24,6 +24,8 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
   for (NamedAttribute binding : launch.getBindings()) {
     if (!llvm::is_contained(params, binding.getName().getValue()))
       return complain() << "binds '" << binding.getName().getValue() << "', which is no parameter of the template";
+    if (values.contains(binding.getName().getValue()))
+      return complain() << "binds '" << binding.getName().getValue() << "', which the program and its schedule give";
     values[binding.getName().getValue()] = binding.getValue();
   }
   for (StringRef param : params) {
@@ -34,6 +36,8 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
       return complain() << "binds '" << param << "' to " << value << "; capitals take an integer, small letters a type";
     if (auto extent = dyn_cast<IntegerAttr>(value); extent && extent.getInt() <= 0)
       return complain() << "binds '" << param << "' to " << extent.getInt() << ", which must be positive";
+    if (auto type = dyn_cast<TypeAttr>(value); type && !type.getValue().isIntOrFloat())
+      return complain() << "binds '" << param << "' to " << value << ", which is no integer and no float type";
   }
   result.replacer = std::make_shared<AttrTypeReplacer>();
   result.replacer->addReplacement([values](SymbolicDimAttr dim) -> std::optional<Attribute> { return values.lookup(dim.getName()); });

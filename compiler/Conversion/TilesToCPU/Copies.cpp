@@ -32,6 +32,24 @@ static bool isCopied(KernelContext &k, LoadOp load) {
   return true;
 }
 
+/// Whether 'load' is the start of a sum that lies row by row, as contractions make them.
+static bool isSum(LoadOp load) {
+  return llvm::any_of(load.getResult().getUsers(), [](Operation *user) { return isa<ContractTermsOp>(user); });
+}
+
+/// A copy of the rows of a strided view.
+static Tile loadRows(KernelContext &k, LoadOp load, const View &view, Int rows, Int columns) {
+  Emitter &e = k.e;
+  Tile tile = k.allocateTile(cast<TileType>(load.getType()), /*lanesAlongRows=*/false, rows, columns, /*isWhole=*/false);
+  func::FuncOp copy = k.helpers.copy(view.base.element, tile.base.element);
+  Int row = k.scalar(load.getAt()[0]), column = k.scalar(load.getAt()[1]);
+  e.loop(rows, [&](Int line) {
+    Place from = k.windowOf(view, throughMap(k, load.getMap(), row + line), column);
+    k.call(copy, {from.pointer, view.stride1, k.placeOf(tile, line, e.integer(0)).pointer, e.integer(1), columns});
+  });
+  return tile;
+}
+
 /// A tile with lanes along tokens, gathered from the rows of a strided view.
 static Tile loadTransposed(KernelContext &k, LoadOp load, const View &view, Int rows, Int columns) {
   Emitter &e = k.e;
@@ -62,8 +80,8 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   if (failed(rows) || failed(columns))
     return failure();
 
-  bool isTransposed = !isVector && !isRowView(view) && view.layout() == Layout::Strided;
-  if (isTransposed && isCopied(k, op)) {
+  bool isStrided = !isVector && !isRowView(view) && view.layout() == Layout::Strided;
+  if (isStrided && isCopied(k, op)) {
     Tile tile{view.base, view.stride0, /*lanesAlongRows=*/false, *rows, *columns};
     tile.source = op;
     k.setTile(op, tile);
@@ -71,8 +89,8 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   }
   if (k.e.valueType(view.type.getElement()) != type.getElement())
     return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
-  if (isTransposed) {
-    k.setTile(op, loadTransposed(k, op, view, *rows, *columns));
+  if (isStrided) {
+    k.setTile(op, isSum(op) ? loadRows(k, op, view, *rows, *columns) : loadTransposed(k, op, view, *rows, *columns));
     return success();
   }
   Place base = isVector ? k.e.at(view.base, k.scalar(op.getAt()[0])) : k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1]));

@@ -1,0 +1,290 @@
+// BuildPlan.cpp - reads schedule, kernels and gradients of a module into plain data.
+#include "compiler/BuildPlan.h"
+#include "compiler/LaunchShape.h"
+#include "compiler/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringMap.h"
+using namespace mlir;
+using namespace logitile;
+
+// ---- types --------------------------------------------------------------------------------------------------------
+
+ElementType logitile::elementTypeOf(Type type) {
+  if (type.isF32())
+    return ElementType::F32;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isInteger(32))
+    return ElementType::I32;
+  return type.isInteger(8) || type.isInteger(1) ? ElementType::Bool : ElementType::I64;
+}
+Scope logitile::scopeOf(BufferScope scope) { return static_cast<Scope>(scope); }
+BufferScope logitile::scopeOf(Scope scope) { return static_cast<BufferScope>(scope); }
+static_assert(static_cast<int>(BufferScope::Chunk) == static_cast<int>(Scope::Chunk) &&
+              static_cast<int>(BufferLayout::ColumnPanels) == static_cast<int>(Layout::ColumnPanels));
+
+BufferPlan logitile::makeBufferPlan(StringRef name, BufferScope scope, ViewType type) {
+  auto extent = [](Attribute dim) {
+    int64_t value = cast<IntegerAttr>(dim).getInt();
+    return ShapedType::isDynamic(value) ? -1 : value;
+  };
+  BufferPlan plan;
+  plan.name = name.str();
+  plan.scope = scope;
+  plan.layout = static_cast<BufferLayout>(type.getLayout());
+  plan.element = elementTypeOf(type.getElement());
+  plan.rows = extent(type.getDims()[0]);
+  plan.columns = type.getDims().size() == 2 ? extent(type.getDims()[1]) : 1;
+  return plan;
+}
+
+// ---- grids --------------------------------------------------------------------------------------------------------
+
+namespace {
+class PlanBuilder {
+public:
+  PlanBuilder(ModuleOp module, ProgramOp program, ScheduleOp schedule) : module(module), program(program), schedule(schedule) {}
+
+  FailureOr<LaunchPlan> run() {
+    RequestAttr request = getRequest(module);
+    std::optional<Target> target = Target::parse(request.getTarget().str());
+    if (!target)
+      return module.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
+    plan.name = program.getSymName();
+    plan.target = target->canonicalName();
+    plan.vocab = program.getVocab();
+    plan.tokensFirst = schedule.getFirst();
+    plan.tokensBehind = schedule.getBehind();
+    plan.slab = schedule.getSlab();
+    plan.kept = schedule.getKept();
+    plan.panelWidth = plan.tokenTile = target->kind == DeviceKind::Cpu ? getTierInfo(target->tier).panelWidth() : 1;
+    plan.isSplit = request.getMode() == Mode::Split;
+    addBuffers();
+    for (KernelOp kernel : module.getOps<KernelOp>())
+      if (failed(addKernel(kernel)))
+        return failure();
+    for (RunOp run : schedule.getBody().getOps<RunOp>()) {
+      std::vector<StepPlan> &steps = run.getPhase() == Phase::Prologue  ? plan.prologue
+                                     : run.getPhase() == Phase::Adjoint ? plan.adjoint
+                                                                        : plan.forward;
+      addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint);
+    }
+    for (PairAttr pair : request.getPairs())
+      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement())});
+    addInputs(request);
+    addOutputs();
+    addGradients(request);
+    return std::move(plan);
+  }
+
+private:
+  void addBuffers() {
+    for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
+      BufferPlan entry = makeBufferPlan(buffer.getName(), scopeOf(buffer.getScope()), cast<ViewType>(buffer.getType()));
+      entry.tokensPerRow = buffer.getPer();
+      entry.window = buffer.getWindow().value_or(0);
+      if (buffer.getAlias())
+        entry.alias = plan.findBuffer(buffer.getAlias()->str());
+      plan.buffers.push_back(entry);
+    }
+  }
+
+  LogicalResult addKernel(KernelOp kernel) {
+    KernelPlan entry;
+    entry.name = kernel.getSymName();
+    for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
+      ArgumentPlan plan_;
+      plan_.isBuffer = isa<ViewType>(argument.getType());
+      if (plan_.isBuffer)
+        plan_.buffer = plan.findBuffer(role.str());
+      else
+        plan_.scalar = scalarOf(role);
+      entry.arguments.push_back(plan_);
+    }
+    for (auto loop : kernel.getBody().getOps<scf::ForallOp>())
+      for (auto [lower, upper, step] : llvm::zip_equal(loop.getMixedLowerBound(), loop.getMixedUpperBound(), loop.getMixedStep())) {
+        std::optional<Extent> from = extentOf(lower), to = extentOf(upper), by = extentOf(step);
+        if (!from || !to || !by || !by->isConstant)
+          return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
+        entry.grid.push_back({*from, *to, by->scale});
+      }
+    plan.kernels.push_back(entry);
+    return success();
+  }
+  static ScalarKind scalarOf(StringRef role) {
+    if (role == "slab_first")
+      return ScalarKind::SlabFirst;
+    if (role == "slab_behind")
+      return ScalarKind::SlabBehind;
+    if (role == "again.tokens")
+      return ScalarKind::AgainTokens;
+    return role == "again.slabs" ? ScalarKind::AgainSlabs : ScalarKind::Tokens;
+  }
+
+  /// A constant, a scalar, or min(scalar * constant, constant).
+  std::optional<Extent> extentOf(OpFoldResult bound) {
+    if (std::optional<int64_t> constant = getConstantIntValue(bound))
+      return Extent{true, ScalarKind::Tokens, *constant, INT64_MAX};
+    return extentOf(cast<Value>(bound));
+  }
+  std::optional<Extent> extentOf(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
+      if (!kernel)
+        return std::nullopt;
+      StringRef role = cast<StringAttr>(kernel.getRoles()[argument.getArgNumber()]).getValue();
+      return Extent{false, scalarOf(role), 1, INT64_MAX};
+    }
+    APInt constant;
+    Value inner;
+    if (auto mul = value.getDefiningOp<arith::MulIOp>()) {
+      inner = mul.getLhs();
+      if (!matchPattern(mul.getRhs(), m_ConstantInt(&constant)))
+        return std::nullopt;
+      std::optional<Extent> extent = extentOf(inner);
+      if (!extent || extent->isConstant || extent->cap != INT64_MAX)
+        return std::nullopt;
+      extent->scale *= constant.getSExtValue();
+      return extent;
+    }
+    if (auto min = value.getDefiningOp<arith::MinUIOp>()) {
+      if (!matchPattern(min.getRhs(), m_ConstantInt(&constant)))
+        return std::nullopt;
+      std::optional<Extent> extent = extentOf(min.getLhs());
+      if (extent)
+        extent->cap = std::min(extent->cap, constant.getSExtValue());
+      return extent;
+    }
+    return std::nullopt;
+  }
+
+  // ---- steps --------------------------------------------------------------------------------------------------------
+
+  void addSteps(Block &block, std::vector<StepPlan> &steps, bool adjoint) {
+    for (Operation &op : block) {
+      StepPlan step;
+      if (auto loop = dyn_cast<LoopOp>(op)) {
+        step.kind = loop.getAxis() == Axis::Tokens ? StepKind::TokenLoop : StepKind::SlabLoop;
+        step.step = loop.getStep();
+        step.first = loop.getFirst().value_or(0);
+        step.behind = loop.getBehind().value_or(0);
+        addSteps(loop.getBody().front(), step.body, adjoint);
+      }
+      if (auto launch = dyn_cast<LaunchOp>(op)) {
+        step.kernel = llvm::find_if(plan.kernels, [&](const KernelPlan &kernel) { return kernel.name == launch.getKernel(); }) - plan.kernels.begin();
+        if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs()) {
+          step.slabFirst = (*slabs)[0];
+          step.slabBehind = (*slabs)[1];
+        }
+        markUsed(step.kernel, adjoint);
+      }
+      steps.push_back(std::move(step));
+    }
+  }
+  void markUsed(int64_t kernel, bool adjoint) {
+    for (const ArgumentPlan &argument : plan.kernels[kernel].arguments) {
+      if (!argument.isBuffer)
+        continue;
+      for (int64_t buffer = argument.buffer; buffer >= 0; buffer = plan.buffers[buffer].alias)
+        (adjoint ? plan.buffers[buffer].inAdjoint : plan.buffers[buffer].inForward) = true;
+    }
+  }
+
+  // ---- inputs, outputs, gradients -------------------------------------------------------------------------------------
+
+  void addInputs(RequestAttr request) {
+    llvm::StringMap<size_t> seen;
+    program.walk([&](InputOp input) {
+      InputPlan entry;
+      switch (input.getKind()) {
+      case InputKind::Token: entry.kind = InputPlan::Kind::Token; break;
+      case InputKind::Vocab: entry.kind = InputPlan::Kind::Vocab; break;
+      case InputKind::Dense: entry.kind = InputPlan::Kind::Dense; break;
+      case InputKind::Scalar: entry.kind = InputPlan::Kind::Scalar; break;
+      default: return;
+      }
+      entry.name = input.getName();
+      entry.element = elementTypeOf(input.getType());
+      if (auto dense = request.getDense().getAs<TypeAttr>(input.getName()); dense && entry.kind == InputPlan::Kind::Dense)
+        entry.element = elementTypeOf(dense.getValue());
+      entry.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), input.getName());
+      auto [it, isNew] = seen.try_emplace(entry.name, plan.inputs.size());
+      if (isNew)
+        plan.inputs.push_back(entry);
+      if (input.getIndex())
+        plan.inputs[it->second].entries = std::max<int64_t>(plan.inputs[it->second].entries, *input.getIndex() + 1);
+    });
+  }
+  int64_t known(StringRef name) { return plan.findBuffer(buffers::input(InputKind::Known, name)); }
+  void addOutputs() {
+    for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>()) {
+      OutputPlan entry;
+      entry.name = output.getName().str();
+      entry.element = elementTypeOf(output.getType());
+      entry.buffer = known(output.getName());
+      entry.hasUpstream = plan.findBuffer(buffers::input(InputKind::Upstream, output.getName())) >= 0;
+      plan.outputs.push_back(entry);
+    }
+    for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
+      plan.checkedIndices.push_back(known(name));
+  }
+
+  void addGradients(RequestAttr request) {
+    for (StringRef name : request.getGradients().getAsValueRange<StringAttr>()) {
+      GradientPlan entry;
+      entry.name = name.str();
+      auto given = request.getGradientElements().getAs<TypeAttr>(name);
+      entry.element = given ? elementTypeOf(given.getValue()) : ElementType::F32;
+      if (int64_t direct = plan.findBuffer(buffers::gradient(name)); direct >= 0) {
+        entry.buffers = {direct};
+        entry.element = plan.buffers[direct].element;
+      } else {
+        addSummedGradient(name, entry);
+      }
+      plan.gradients.push_back(entry);
+    }
+  }
+  /// A gradient that the runtime hands out: per token, per vocabulary entry, or for the call.
+  void addSummedGradient(StringRef name, GradientPlan &entry) {
+    entry.kind = GradientPlan::Kind::Zero;
+    for (GradientOp gradient : program.getBody().getOps<GradientOp>())
+      for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
+        if (adjoint.getName() != name)
+          continue;
+        if (adjoint.getKind() == InputKind::Vocab) {
+          entry.kind = GradientPlan::Kind::Vocab;
+          entry.buffers = {plan.findBuffer(buffers::sum(name))};
+          continue;
+        }
+        entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
+        size_t slot = adjoint.getIndex().value_or(0);
+        if (entry.buffers.size() <= slot)
+          entry.buffers.resize(slot + 1, -1);
+        if (adjoint.getDense())
+          entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
+      }
+  }
+
+  ModuleOp module;
+  ProgramOp program;
+  ScheduleOp schedule;
+  LaunchPlan plan;
+};
+} // namespace
+
+FailureOr<LaunchPlan> logitile::buildPlan(ModuleOp module) {
+  auto programs = module.getOps<ProgramOp>();
+  if (programs.empty() || std::next(programs.begin()) != programs.end())
+    return module.emitOpError() << "must hold one program, has " << std::distance(programs.begin(), programs.end());
+  if (!getRequest(module))
+    return module.emitOpError() << "has no '" << kRequestAttrName << "'";
+  ProgramOp program = *programs.begin();
+  auto schedules = program.getBody().getOps<ScheduleOp>();
+  if (schedules.empty())
+    return program.emitOpError() << "has no schedule";
+  return PlanBuilder(module, program, *schedules.begin()).run();
+}

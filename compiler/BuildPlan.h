@@ -1,0 +1,17 @@
+// BuildPlan.h - from a schedule and its kernels to a launch plan.
+#pragma once
+#include "compiler/LaunchPlan.h"
+#include "dialect/Logitile.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace logitile {
+ElementType elementTypeOf(mlir::Type type);
+Scope scopeOf(BufferScope scope);
+BufferScope scopeOf(Scope scope);
+/// The buffer that a schedule defines, phases and alias left open.
+BufferPlan makeBufferPlan(llvm::StringRef name, BufferScope scope, ViewType type);
+
+/// The plan of a module with one scheduled program and its kernels, code and scratch sizes left open. Fails with a
+/// diagnostic where a grid depends on more than the scalars of a launch.
+mlir::FailureOr<LaunchPlan> buildPlan(mlir::ModuleOp module);
+} // namespace logitile

@@ -1,0 +1,235 @@
+// Graph.cpp - interning of nodes, and what can be read off them. Simplification is in Arithmetic.cpp and Reductions.cpp.
+#include "compiler/Expression/Graph.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+using namespace logitile;
+
+void Node::Profile(llvm::FoldingSetNodeID &id) const {
+  id.AddInteger(static_cast<unsigned>(op));
+  id.AddInteger(static_cast<unsigned>(type));
+  for (NodeRef operand : operands)
+    id.AddInteger(operand->id);
+  id.AddInteger(llvm::bit_cast<uint64_t>(number)); // bits: 0 and -0 differ, NaN equals itself
+  id.AddInteger(static_cast<unsigned>(kind));
+  id.AddString(name);
+  id.AddInteger(index);
+  id.AddInteger(static_cast<unsigned>(predicate));
+}
+
+// ---- facts --------------------------------------------------------------------------------------------------------
+
+static bool findWeight(const Node &node) {
+  switch (node.op) {
+  case NodeOp::Exp:
+  case NodeOp::Sigmoid: return true;
+  case NodeOp::Mul:
+  case NodeOp::Weigh: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
+  case NodeOp::Pow:
+  case NodeOp::Neg:
+  case NodeOp::Sqrt:
+  case NodeOp::Div:
+  case NodeOp::StopGradient: return node.operand(0)->isWeight;
+  case NodeOp::Select: {
+    NodeRef a = node.operand(1), b = node.operand(2);
+    return (a->isWeight || b->isWeight) && (a->isWeight || a->isConstant()) && (b->isWeight || b->isConstant());
+  }
+  default: return false;
+  }
+}
+
+static bool findPositive(const Node &node) {
+  auto positive = [](NodeRef x) { return x->isPositive; };
+  switch (node.op) {
+  case NodeOp::Constant: return node.number > 0;
+  case NodeOp::Exp:
+  case NodeOp::Sigmoid:
+  case NodeOp::Softplus: return true;
+  case NodeOp::Maximum: return llvm::any_of(node.operands, positive);
+  case NodeOp::Add:
+  case NodeOp::Mul:
+  case NodeOp::Weigh:
+  case NodeOp::Div:
+  case NodeOp::Sqrt: return llvm::all_of(node.operands, positive);
+  default: return false;
+  }
+}
+
+static bool findLinear(const Node &node) {
+  auto linear = [](NodeRef x) { return x->isLinearInLogits; };
+  switch (node.op) {
+  case NodeOp::Input: return node.kind == InputKind::Logits;
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Neg:
+  case NodeOp::Select: return llvm::any_of(node.operands, linear);
+  case NodeOp::Div: return linear(node.operand(0)) && !node.operand(1)->varying;
+  case NodeOp::Mul:
+  case NodeOp::Weigh: {
+    NodeRef a = node.operand(0), b = node.operand(1);
+    return (linear(a) && !b->varying) || (linear(b) && !a->varying);
+  }
+  default: return false;
+  }
+}
+
+static bool findUnbounded(const Node &node) {
+  if (node.is(NodeOp::Weigh) && node.operand(0)->varying) // a weight that vanishes wins
+    return false;
+  switch (node.op) {
+  case NodeOp::Weigh:
+  case NodeOp::Input: return node.kind == InputKind::Logits;
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Neg:
+  case NodeOp::Mul:
+  case NodeOp::Div:
+  case NodeOp::Abs:
+  case NodeOp::Maximum:
+  case NodeOp::Minimum:
+  case NodeOp::Softplus:
+  case NodeOp::Log:
+  case NodeOp::Pow:
+  case NodeOp::Select:
+  case NodeOp::Clamp: return llvm::any_of(node.operands, [](NodeRef x) { return x->isUnbounded; });
+  default: return false;
+  }
+}
+
+static bool findScaledMean(const Node &node) {
+  auto scaledMean = [](NodeRef x) { return x->isScaledMean; };
+  switch (node.op) {
+  case NodeOp::Mean: return true;
+  case NodeOp::Neg:
+  case NodeOp::Div: return scaledMean(node.operand(0));
+  case NodeOp::Mul:
+  case NodeOp::Weigh: return !node.varying && llvm::any_of(node.operands, scaledMean);
+  default: return false;
+  }
+}
+
+static void findFacts(Node &node) {
+  node.isWeight = findWeight(node);
+  node.isPositive = findPositive(node);
+  node.isScaledMean = findScaledMean(node);
+  if (!node.varying)
+    return;
+  node.isLinearInLogits = findLinear(node);
+  node.isUnbounded = findUnbounded(node);
+  node.dependsOnLogits = node.isInput(InputKind::Logits) || llvm::any_of(node.operands, [](NodeRef x) { return x->dependsOnLogits; });
+}
+
+NodeRef Graph::exponentOf(NodeRef node) {
+  if (node->is(NodeOp::Exp))
+    return node->operand(0);
+  if (!node->is(NodeOp::Weigh))
+    return nullptr;
+  if (auto it = exponents.find(node); it != exponents.end())
+    return it->second;
+  NodeRef a = exponentOf(node->operand(0)), b = exponentOf(node->operand(1));
+  NodeRef both = a && b ? add(a, b) : nullptr;
+  exponents[node] = both;
+  return both;
+}
+
+// ---- interning ----------------------------------------------------------------------------------------------------
+
+NodeRef Graph::make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill) {
+  Node probe(loc);
+  probe.op = op;
+  probe.type = type;
+  probe.operands.assign(operands.begin(), operands.end());
+  probe.varying = op < NodeOp::Sum && llvm::any_of(operands, [](NodeRef operand) { return operand->varying; });
+  if (fill)
+    fill(probe);
+  llvm::FoldingSetNodeID key;
+  probe.Profile(key);
+  void *where = nullptr;
+  if (Node *known = table.FindNodeOrInsertPos(key, where))
+    return known;
+  probe.id = count_++;
+  findFacts(probe);
+  Node *node = new (storage.Allocate()) Node(std::move(probe));
+  table.InsertNode(node, where);
+  return node;
+}
+
+NodeRef Graph::constant(double value, NodeType type) {
+  return make(NodeOp::Constant, {}, type, [&](Node &node) { node.number = value; });
+}
+NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type) {
+  llvm::StringRef interned = mlir::StringAttr::get(context, name).getValue();
+  return make(NodeOp::Input, {}, type, [&](Node &node) {
+    node.kind = kind;
+    node.name = interned;
+    node.index = index;
+    node.varying = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
+  });
+}
+NodeRef Graph::column() {
+  return make(NodeOp::Column, {}, NodeType::Int, [](Node &node) { node.varying = true; });
+}
+NodeRef Graph::entry(unsigned number, NodeType type) {
+  return make(NodeOp::Entry, {}, type, [&](Node &node) { node.index = number; });
+}
+NodeRef Graph::pair(NodeRef large, NodeRef small) { return make(NodeOp::Pair, {large, small}, NodeType::Float); }
+
+llvm::SmallVector<NodeRef> Graph::topological(llvm::ArrayRef<NodeRef> roots) {
+  llvm::DenseSet<NodeRef> seen;
+  llvm::SmallVector<NodeRef> todo(roots), order;
+  while (!todo.empty()) {
+    NodeRef node = todo.pop_back_val();
+    if (!seen.insert(node).second)
+      continue;
+    order.push_back(node);
+    todo.append(node->operands.begin(), node->operands.end());
+  }
+  llvm::sort(order, [](NodeRef a, NodeRef b) { return a->id < b->id; });
+  return order;
+}
+
+NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
+  switch (node->op) {
+  case NodeOp::Add: return add(x[0], x[1]);
+  case NodeOp::Sub: return sub(x[0], x[1]);
+  case NodeOp::Neg: return neg(x[0]);
+  case NodeOp::Mul: return mul(x[0], x[1]);
+  case NodeOp::Weigh: return weigh(x[0], x[1]);
+  case NodeOp::Div: return div(x[0], x[1]);
+  case NodeOp::Pow: return pow(x[0], x[1]);
+  case NodeOp::Exp: return exp(x[0]);
+  case NodeOp::Log: return log(x[0]);
+  case NodeOp::Sqrt: return sqrt(x[0]);
+  case NodeOp::Maximum: return maximum(x[0], x[1]);
+  case NodeOp::Minimum: return minimum(x[0], x[1]);
+  case NodeOp::Clamp: return clamp(x[0], x[1], x[2]);
+  case NodeOp::Select: return select(x[0], x[1], x[2]);
+  case NodeOp::Compare: return compare(node->predicate, x[0], x[1]);
+  case NodeOp::And: return logicalAnd(x[0], x[1]);
+  case NodeOp::Or: return logicalOr(x[0], x[1]);
+  case NodeOp::Not: return logicalNot(x[0]);
+  case NodeOp::Log1p:
+  case NodeOp::Expm1:
+  case NodeOp::Tanh:
+  case NodeOp::Sigmoid:
+  case NodeOp::Softplus:
+  case NodeOp::Abs:
+  case NodeOp::Floor:
+  case NodeOp::ToFloat:
+  case NodeOp::IsFinite:
+  case NodeOp::IsNan:
+  case NodeOp::StopGradient: return unary(node->op, x[0]);
+  case NodeOp::Sum: return sum(x[0], node->isVerbatim());
+  case NodeOp::Mean: return mean(x[0]);
+  case NodeOp::LogSumExp: return logsumexp(x[0]);
+  case NodeOp::ArgMax:
+  case NodeOp::ArgMin: return arg(node->op, x[0]);
+  case NodeOp::Count: return count(x[0]);
+  case NodeOp::Pick: return pick(x[0], x[1]);
+  case NodeOp::Pair: return pair(x[0], x[1]);
+  case NodeOp::Constant:
+  case NodeOp::Input:
+  case NodeOp::Column:
+  case NodeOp::Entry: return node;
+  }
+  llvm_unreachable("every operation has a constructor");
+}

@@ -1,0 +1,143 @@
+// Graph.h - a loss as interned nodes whose constructors simplify. Passes import a region into it, work on nodes, and
+// print them back as ops; equal expressions are one node, so there is no separate CSE.
+#pragma once
+#include "dialect/Logitile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/FoldingSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Allocator.h"
+
+namespace logitile {
+enum class NodeOp : uint8_t {
+  // leaves
+  Constant, Input, Column,
+  // elementwise
+  Add, Sub, Neg, Mul, Weigh, Div, Pow, Exp, Log, Log1p, Expm1, Tanh, Sigmoid, Softplus, Sqrt, Abs, Floor, Maximum, Minimum,
+  Clamp, Select, And, Or, Not, Compare, ToFloat, IsFinite, IsNan, StopGradient,
+  // varying to uniform
+  Sum, Mean, LogSumExp, ArgMax, ArgMin, Count, Pick,
+  // made by form-sweeps: a slot of row state, and a value in two parts
+  Entry, Pair,
+};
+enum class NodeType : uint8_t { Float, Int, Bool };
+/// Comparisons of both floats (ordered, Ne unordered) and signed integers.
+enum class Predicate : uint8_t { Lt, Le, Gt, Ge, Eq, Ne };
+
+/// One value. Ids grow from operands to users; pointers are equal exactly where the expressions are.
+struct Node : llvm::FoldingSetNode {
+  NodeOp op;
+  NodeType type;
+  bool varying;
+  unsigned id;
+  llvm::SmallVector<const Node *, 2> operands;
+  double number = 0;                    // Constant
+  InputKind kind = InputKind::Logits;   // Input
+  llvm::StringRef name;                 // Input, interned in the context
+  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim
+  Predicate predicate = Predicate::Lt;  // Compare
+  mlir::Location loc;
+
+  // Facts, worked out once when the node is made: expressions share, so a walk for each question could take for ever.
+  bool isWeight = false;         // zero of it makes a product zero: exponentials, sigmoids, products, powers, roots of these
+  bool isPositive = false;       // proved greater than zero
+  bool isLinearInLogits = false; // a sum of it needs a pivot
+  bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
+  bool dependsOnLogits = false;  // made of logits, along the vocabulary
+  bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
+
+  explicit Node(mlir::Location loc) : loc(loc) {}
+  const Node *operand(unsigned i) const { return operands[i]; }
+  bool is(NodeOp other) const { return op == other; }
+  bool isConstant() const { return op == NodeOp::Constant; }
+  bool isConstant(double value) const { return isConstant() && number == value; }
+  bool isInput(InputKind wanted) const { return op == NodeOp::Input && kind == wanted; }
+  /// Logits, Vocab or Dense: a leaf that differs along the vocabulary.
+  bool isVaryingInput() const { return op == NodeOp::Input && varying; }
+  /// A sum that is subtracted again from what it sums.
+  bool isVerbatim() const { return op == NodeOp::Sum && index == 1; }
+  bool isReduction() const { return op >= NodeOp::Sum && op <= NodeOp::Pick; }
+  void Profile(llvm::FoldingSetNodeID &id) const;
+};
+using NodeRef = const Node *;
+
+/// Owns nodes and builds them. Every constructor simplifies first (loss-compiler rules 1 to 8), whoever calls it.
+class Graph {
+public:
+  Graph(mlir::MLIRContext *context, int64_t vocab) : context(context), vocab(vocab), loc(mlir::UnknownLoc::get(context)) {}
+
+  mlir::MLIRContext *const context;
+  const int64_t vocab;
+  /// The place that nodes made from now on come from.
+  void setLoc(mlir::Location next) { loc = next; }
+  mlir::Location getLoc() const { return loc; }
+
+  // ---- leaves
+  NodeRef constant(double value) { return constant(value, NodeType::Float); }
+  NodeRef integer(int64_t value) { return constant(static_cast<double>(value), NodeType::Int); }
+  NodeRef boolean(bool value) { return constant(value, NodeType::Bool); }
+  NodeRef constant(double value, NodeType type);
+  NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type);
+  NodeRef column();
+
+  // ---- arithmetic; integers fold and nothing else
+  NodeRef add(NodeRef a, NodeRef b);
+  NodeRef sub(NodeRef a, NodeRef b);
+  NodeRef neg(NodeRef a);
+  NodeRef mul(NodeRef a, NodeRef b);
+  NodeRef div(NodeRef a, NodeRef b);
+  /// A product in which a 'weight' of 0 wins, whatever the weight is made of.
+  NodeRef weigh(NodeRef weight, NodeRef value);
+  NodeRef pow(NodeRef a, NodeRef b);
+  NodeRef exp(NodeRef a);
+  NodeRef log(NodeRef a);
+  NodeRef sqrt(NodeRef a);
+  /// Log1p, Expm1, Tanh, Sigmoid, Softplus, Abs, Floor, StopGradient, ToFloat, IsFinite, IsNan.
+  NodeRef unary(NodeOp op, NodeRef a);
+  NodeRef maximum(NodeRef a, NodeRef b);
+  NodeRef minimum(NodeRef a, NodeRef b);
+  NodeRef clamp(NodeRef a, NodeRef low, NodeRef high);
+  NodeRef select(NodeRef condition, NodeRef a, NodeRef b);
+  NodeRef compare(Predicate predicate, NodeRef a, NodeRef b);
+  NodeRef logicalAnd(NodeRef a, NodeRef b);
+  NodeRef logicalOr(NodeRef a, NodeRef b);
+  NodeRef logicalNot(NodeRef a);
+
+  // ---- varying to uniform
+  NodeRef sum(NodeRef x, bool verbatim = false);
+  NodeRef mean(NodeRef x);
+  NodeRef logsumexp(NodeRef x);
+  NodeRef arg(NodeOp op, NodeRef x);
+  NodeRef count(NodeRef condition);
+  /// Pushed through elementwise operations: only inputs are picked.
+  NodeRef pick(NodeRef x, NodeRef index);
+
+  // ---- form-sweeps
+  NodeRef entry(unsigned number, NodeType type);
+  NodeRef pair(NodeRef large, NodeRef small);
+
+  /// The node's operation on other operands, through its constructor.
+  NodeRef rebuild(NodeRef node, llvm::ArrayRef<NodeRef> operands);
+  /// e with node = exp(e), for products of exponentials too; null otherwise.
+  NodeRef exponentOf(NodeRef node);
+  /// Reachable nodes, operands first.
+  static llvm::SmallVector<NodeRef> topological(llvm::ArrayRef<NodeRef> roots);
+
+private:
+  NodeRef make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill = nullptr);
+  NodeRef scaled(NodeRef constant, NodeRef x);
+  using Split = std::pair<NodeRef, NodeRef>;
+  Split hoist(NodeRef x);
+  Split splitFactors(NodeRef x);
+  Split bare(NodeRef x);
+  Split splitAddends(NodeRef x);
+  NodeRef pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
+
+  mlir::Location loc;
+  llvm::FoldingSet<Node> table;
+  llvm::SpecificBumpPtrAllocator<Node> storage;
+  unsigned count_ = 0;
+  llvm::DenseMap<NodeRef, Split> hoisted, bared;
+  llvm::DenseMap<NodeRef, NodeRef> exponents;
+};
+} // namespace logitile

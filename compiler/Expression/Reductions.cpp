@@ -1,0 +1,146 @@
+// Reductions.cpp - simplifying constructors of what turns varying values into uniform ones.
+#include "compiler/Expression/Graph.h"
+#include "llvm/ADT/STLExtras.h"
+using namespace logitile;
+
+/// x = u * rest, with every uniform factor in u (rule 7).
+Graph::Split Graph::hoist(NodeRef x) {
+  if (!x->varying)
+    return {x, constant(1)};
+  if (auto it = hoisted.find(x); it != hoisted.end())
+    return it->second;
+  Split split = splitFactors(x);
+  hoisted[x] = split;
+  return split;
+}
+Graph::Split Graph::splitFactors(NodeRef x) {
+  if (x->is(NodeOp::Neg)) {
+    auto [u, rest] = hoist(x->operand(0));
+    return {neg(u), rest};
+  }
+  if (!x->is(NodeOp::Mul) && !x->is(NodeOp::Weigh) && !x->is(NodeOp::Div))
+    return {constant(1), x};
+  auto [ua, a] = hoist(x->operand(0));
+  auto [ub, b] = hoist(x->operand(1));
+  if (x->is(NodeOp::Div))
+    return {div(ua, ub), div(a, b)};
+  return {mul(ua, ub), x->is(NodeOp::Weigh) ? weigh(a, b) : mul(a, b)};
+}
+
+/// exp(a - lse(a)) for some a.
+static bool isSoftmax(NodeRef x) {
+  if (!x->is(NodeOp::Exp) || !x->operand(0)->is(NodeOp::Sub))
+    return false;
+  NodeRef a = x->operand(0)->operand(0), lse = x->operand(0)->operand(1);
+  return lse->is(NodeOp::LogSumExp) && lse->operand(0) == a;
+}
+
+NodeRef Graph::sum(NodeRef x, bool verbatim) {
+  auto [u, rest] = hoist(x);
+  NodeRef entries = constant(static_cast<double>(vocab));
+  if (!rest->varying)
+    return mul(mul(entries, u), rest);
+  if (verbatim)
+    return mul(u, make(NodeOp::Sum, {rest}, NodeType::Float, [](Node &node) { node.index = 1; }));
+  if (isSoftmax(rest))
+    return u;
+  if (rest->isLinearInLogits) // so that its large part can stay apart
+    return mul(entries, mul(u, make(NodeOp::Mean, {rest}, NodeType::Float)));
+  return mul(u, make(NodeOp::Sum, {rest}, NodeType::Float));
+}
+
+NodeRef Graph::mean(NodeRef x) {
+  NodeRef total = sum(x);
+  double entries = static_cast<double>(vocab);
+  if (total->is(NodeOp::Mul) && total->operand(0)->isConstant())
+    return mul(constant(total->operand(0)->number / entries), total->operand(1));
+  return div(total, constant(entries));
+}
+
+/// x = rest + u, with every uniform addend in u (rule 8). A difference from a mean is centred and stays whole.
+Graph::Split Graph::bare(NodeRef x) {
+  if (!x->varying)
+    return {constant(0), x};
+  if (auto it = bared.find(x); it != bared.end())
+    return it->second;
+  Split split = splitAddends(x);
+  bared[x] = split;
+  return split;
+}
+Graph::Split Graph::splitAddends(NodeRef x) {
+  if (x->is(NodeOp::Neg)) {
+    auto [p, u] = bare(x->operand(0));
+    return {neg(p), neg(u)};
+  }
+  if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
+    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean; }))
+      return {x, constant(0)};
+    auto [p, u] = bare(x->operand(0));
+    auto [q, v] = bare(x->operand(1));
+    return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
+  }
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  if (product && !(x->operand(0)->varying && x->operand(1)->varying)) {
+    NodeRef factor = x->operand(0), y = x->operand(1);
+    if (factor->varying)
+      std::swap(factor, y);
+    auto [p, u] = bare(y);
+    return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};
+  }
+  return {x, constant(0)};
+}
+
+NodeRef Graph::logsumexp(NodeRef x) {
+  auto [rest, u] = bare(x);
+  return add(make(NodeOp::LogSumExp, {rest}, NodeType::Float), u);
+}
+
+/// The index is that of the simplest value with the same order: addends, positive factors and exp do not matter (rule 6).
+NodeRef Graph::arg(NodeOp op, NodeRef x) {
+  NodeOp other = op == NodeOp::ArgMax ? NodeOp::ArgMin : NodeOp::ArgMax;
+  if (x->is(NodeOp::Exp))
+    return arg(op, x->operand(0));
+  if (x->is(NodeOp::Neg))
+    return arg(other, x->operand(0));
+  if (x->operands.size() == 2 && !(x->operand(0)->varying && x->operand(1)->varying)) {
+    NodeRef a = x->operand(0), b = x->operand(1);
+    if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
+      if (!b->varying)
+        return arg(op, a);
+      return arg(x->is(NodeOp::Add) ? op : other, b);
+    }
+    bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+    if ((product || x->is(NodeOp::Div)) && !b->varying && b->isPositive)
+      return arg(op, a);
+    if (product && !a->varying && a->isPositive)
+      return arg(op, b);
+  }
+  return make(op, {x}, NodeType::Int);
+}
+
+NodeRef Graph::count(NodeRef condition) {
+  if (!condition->varying)
+    return select(condition, integer(vocab), integer(0));
+  return make(NodeOp::Count, {condition}, NodeType::Int);
+}
+
+NodeRef Graph::pick(NodeRef x, NodeRef index) {
+  llvm::DenseMap<NodeRef, NodeRef> done;
+  return pickOnce(x, index, done);
+}
+NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done) {
+  if (!x->varying)
+    return x;
+  if (x->is(NodeOp::Column))
+    return index;
+  if (x->isVaryingInput())
+    return make(NodeOp::Pick, {x, index}, x->type);
+  if (NodeRef known = done.lookup(x))
+    return known;
+  llvm::SmallVector<NodeRef> operands; // rule 5
+  for (NodeRef operand : x->operands)
+    operands.push_back(pickOnce(operand, index, done));
+  NodeRef picked = rebuild(x, operands);
+  done[x] = picked;
+  return picked;
+}

@@ -1,0 +1,109 @@
+// LaunchPlan.cpp - sizes and strides: the arithmetic that the compiler predicts with and the runtime allocates by.
+#include "compiler/LaunchPlan.h"
+#include <algorithm>
+using namespace logitile;
+
+static int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+int64_t logitile::elementBytes(ElementType type) {
+  switch (type) {
+  case ElementType::F64:
+  case ElementType::I64: return 8;
+  case ElementType::F32:
+  case ElementType::I32: return 4;
+  case ElementType::BF16:
+  case ElementType::F16:
+  case ElementType::I16: return 2;
+  case ElementType::I8:
+  case ElementType::U8:
+  case ElementType::Bool: return 1;
+  }
+  return 0;
+}
+
+int64_t LaunchPlan::findBuffer(const std::string &name) const {
+  auto it = std::find_if(buffers.begin(), buffers.end(), [&](const BufferPlan &buffer) { return buffer.name == name; });
+  return it == buffers.end() ? -1 : it - buffers.begin();
+}
+
+int64_t logitile::chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile) {
+  if (step > 0)
+    return std::min(step, roundUp(tokens, tokenTile));
+  return roundUp((tokens - step - 1) / -step, tokenTile);
+}
+
+/// Strides and bytes. Extents in tokens are rounded up to whole panels, so that vector code may touch every lane.
+static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64_t panelWidth) {
+  // Columns are this many elements further apart than they need be: else they would fall on few cache sets.
+  constexpr int64_t kColumnPadding = 16;
+  int64_t lanes = roundUp(std::max<int64_t>(tokens, 1), panelWidth);
+  int64_t rows = buffer.rows >= 0 ? buffer.rows : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow : lanes;
+  int64_t columns = buffer.window > 0 ? buffer.window : buffer.columns >= 0 ? buffer.columns : lanes;
+  int64_t size = elementBytes(buffer.element);
+  int64_t pair = size == 2 ? 2 : 1; // packed 16-bit values come in pairs
+  BufferGeometry geometry;
+  switch (buffer.layout) {
+  case BufferLayout::Strided:
+    geometry = {columns, 1, std::max<int64_t>(rows, 1) * columns * size};
+    break;
+  case BufferLayout::ColumnMajor:
+    geometry = {1, rows + kColumnPadding, columns * (rows + kColumnPadding) * size};
+    break;
+  case BufferLayout::RowPanels:
+    geometry = {roundUp(columns, pair) * panelWidth, 0, 0};
+    geometry.bytes = roundUp(rows, panelWidth) / panelWidth * geometry.stride0 * size;
+    break;
+  case BufferLayout::ColumnPanels:
+    geometry = {0, roundUp(rows, pair) * panelWidth, 0};
+    geometry.bytes = roundUp(columns, panelWidth) / panelWidth * geometry.stride1 * size;
+    break;
+  }
+  return geometry;
+}
+
+WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint) {
+  constexpr int64_t kAlignment = 64; // a cache line, and the widest vector
+  WorkspaceLayout layout;
+  for (const BufferPlan &buffer : buffers) {
+    BufferGeometry geometry = geometryOf(buffer, buffer.scope == BufferScope::Chunk ? chunk : tokens, panelWidth);
+    int64_t offset = -1;
+    if (buffer.alias >= 0) { // row over row of another buffer: its strides in bytes, its memory
+      const BufferPlan &base = buffers[buffer.alias];
+      int64_t ratio = elementBytes(base.element) / elementBytes(buffer.element);
+      geometry = layout.geometry[buffer.alias];
+      geometry.stride0 *= buffer.layout == BufferLayout::ColumnMajor ? 1 : ratio;
+      geometry.stride1 *= buffer.layout == BufferLayout::ColumnMajor ? ratio : 1;
+      offset = layout.offsets[buffer.alias];
+    } else if (buffer.scope == BufferScope::Saved) {
+      offset = layout.savedBytes;
+      layout.savedBytes += roundUp(geometry.bytes, kAlignment);
+    } else if (buffer.scope != BufferScope::Input && buffer.scope != BufferScope::Output && (adjoint ? buffer.inAdjoint : buffer.inForward)) {
+      offset = layout.phaseBytes;
+      layout.phaseBytes += roundUp(geometry.bytes, kAlignment);
+    }
+    layout.geometry.push_back(geometry);
+    layout.offsets.push_back(offset);
+  }
+  return layout;
+}
+
+/// The tokens of a chunk: those of the largest loop over tokens, or all.
+static int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile) {
+  for (const StepPlan &step : steps)
+    if (step.kind == StepKind::TokenLoop)
+      return chunkTokens(tokens, step.step, tokenTile);
+  return tokens;
+}
+
+int64_t logitile::workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
+  int64_t scratch = 0;
+  for (const KernelPlan &kernel : plan.kernels)
+    scratch = std::max(scratch, roundUp(kernel.scratchBytes, 64));
+  WorkspaceLayout forward = layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false);
+  int64_t phase = forward.phaseBytes;
+  if (plan.isSplit) {
+    int64_t chunk = chunkOf(plan.adjoint, tokens, plan.tokenTile);
+    phase = std::max(phase, layoutWorkspace(plan.buffers, tokens, chunk, plan.panelWidth, true).phaseBytes);
+  }
+  return forward.savedBytes + phase + scratch * threads;
+}

@@ -1,0 +1,24 @@
+// Pipelines.cpp - the passes of each stage. A reason stands where their order matters.
+#include "compiler/Pipelines.h"
+#include "compiler/Passes.h"
+#include "mlir/Transforms/Passes.h"
+using namespace mlir;
+
+void logitile::buildPlanStage(PassManager &pm) {
+  pm.addNestedPass<LossOp>(createDifferentiatePass());
+  pm.addPass(createFormSweepsPass());
+  pm.addPass(createCanonicalizerPass()); // low parts that nothing reads go away
+  pm.addPass(createCSEPass());
+  pm.addPass(createChooseSchedulePass()); // buffers follow from what the regions still read
+}
+
+void logitile::buildTilesStage(PassManager &pm) {
+  pm.addPass(createSpecialisePass()); // after the schedule: it decides which templates exist
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void logitile::buildCPUDeviceStage(PassManager &pm) {
+  pm.addPass(createConvertTilesToCPUPass());
+  pm.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
+}

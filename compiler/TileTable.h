@@ -1,0 +1,19 @@
+// TileTable.h - default tile sizes of each target, from the tables in templates/.
+#pragma once
+#include "compiler/Target.h"
+#include <optional>
+#include <string>
+
+namespace logitile {
+/// Tile sizes that the templates' parameters are bound to.
+struct TileSizes {
+  int64_t TM = 0;        // tokens of a tile of logits
+  int64_t TN = 0;        // vocabulary entries of a tile of logits
+  int64_t TD = 0;        // hidden entries of a tile of a gradient
+  int64_t TKproject = 0; // blocks of the shared axis: hidden,
+  int64_t TKhidden = 0;  // vocabulary,
+  int64_t TKweight = 0;  // tokens
+};
+/// The table's sizes for 'target'; null, with the reason in 'error', where the table has none or is not well formed.
+std::optional<TileSizes> findTileSizes(const Target &target, std::string &error);
+} // namespace logitile

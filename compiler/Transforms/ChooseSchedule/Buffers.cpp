@@ -1,0 +1,190 @@
+// Buffers.cpp - the memory that a schedule needs: what is kept, packed, summed, and for how long.
+#include "compiler/Transforms/ChooseSchedule/Problem.h"
+#include "compiler/BuildPlan.h"
+#include "llvm/ADT/StringSet.h"
+using namespace mlir;
+using namespace logitile;
+
+ViewType ScheduleBuilder::view(ArrayRef<int64_t> dims, Type element, Layout layout) const {
+  MLIRContext *context = element.getContext();
+  SmallVector<Attribute> extents = llvm::map_to_vector(dims, [&](int64_t dim) { return dimension(context, dim); });
+  return ViewType::get(context, extents, element, layout);
+}
+
+void ScheduleBuilder::declare(StringRef name, BufferScope scope, Use use, ViewType type) {
+  if (llvm::any_of(buffers, [&](const Buffer &buffer) { return buffer.plan.name == name; }))
+    return;
+  Buffer buffer;
+  buffer.plan = makeBufferPlan(name, scope, type);
+  buffer.plan.inForward = use & Forward;
+  buffer.plan.inAdjoint = use & Adjoint;
+  buffer.type = type;
+  buffers.push_back(buffer);
+}
+
+/// Whether the adjoint phase has to make logits again.
+bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptSlabs < problem.slabs; }
+
+/// 16-bit gradients of many chunks are summed in f32 first.
+bool ScheduleBuilder::sumsWeight(const PairProblem &pair) const {
+  return pair.wantsWeight && hasManyChunks() && !pair.weightGradient.isF32();
+}
+
+void ScheduleBuilder::declareBuffers() {
+  declareInputs();
+  declareKnown();
+  Type f32 = Float32Type::get(ProgramOp(problem.program).getContext());
+  constexpr int64_t kTokens = ShapedType::kDynamic;
+  for (SweepOp sweep : problem.forwardSweeps)
+    declareRows(sweep, Forward);
+  for (const PairProblem &pair : problem.pairs) {
+    declare(buffers::packedRows(pair.name), BufferScope::Chunk, projectsInAdjoint() ? Both : Forward,
+            view({kTokens, pair.hidden}, pair.operand, Layout::RowPanels));
+    if (choice.keptSlabs > 0 && pair.isReadAgain) {
+      bool saved = problem.isSplit();
+      declare(buffers::kept(pair.name), saved ? BufferScope::Saved : BufferScope::Chunk, Both,
+              view({kTokens, problem.vocab}, f32, Layout::ColumnMajor));
+      if (choice.keptSlabs < problem.slabs)
+        last().window = choice.keptSlabs * problem.slab;
+    }
+  }
+  if (problem.makesGradients())
+    declareGradients();
+}
+
+void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
+  for (auto [entry, type] : llvm::zip_equal(sweep.getStateNames().getAsValueRange<StringAttr>(), sweep.getStateTypes().getAsValueRange<TypeAttr>()))
+    declare(buffers::rows(sweep.getSymName(), entry), BufferScope::Chunk, use, view({problem.slabs, ShapedType::kDynamic}, type));
+}
+
+/// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
+void ScheduleBuilder::declareInputs() {
+  MLIRContext *context = ProgramOp(problem.program).getContext();
+  constexpr int64_t kTokens = ShapedType::kDynamic;
+  for (const PairProblem &pair : problem.pairs) {
+    declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.element));
+    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.vocab, pair.hidden}, pair.element));
+    declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  }
+  declare("map", BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  ProgramOp(problem.program).walk([&](InputOp input) {
+    std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
+    Type element = input.getType().isInteger(1) ? Type(IntegerType::get(context, 8)) : input.getType();
+    switch (input.getKind()) {
+    case InputKind::Token: return declare(name, BufferScope::Call, Both, view({kTokens}, element));
+    case InputKind::Upstream: return declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
+    case InputKind::Vocab: return declare(name, BufferScope::Call, Both, view({problem.vocab}, element));
+    case InputKind::Scalar: return declare(name, BufferScope::Call, Both, view({1}, element));
+    case InputKind::Dense: {
+      auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
+      declare(buffers::map(name), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+      return declare(name, BufferScope::Input, Both, view({kTokens, problem.vocab}, given ? given.getValue() : element));
+    }
+    case InputKind::Logits:
+    case InputKind::Known: return;
+    }
+  });
+}
+
+/// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.
+void ScheduleBuilder::declareKnown() {
+  llvm::StringSet<> ofCall, inAdjoint;
+  for (OutputAttr output : ProgramOp(problem.program).getOutputs().getAsRange<OutputAttr>())
+    ofCall.insert(output.getName());
+  for (StringRef name : ProgramOp(problem.program).getChecked().getAsValueRange<StringAttr>())
+    ofCall.insert(name);
+  ProgramOp(problem.program).walk([&](InputOp input) {
+    if (input.getKind() != InputKind::Known)
+      return;
+    auto finish = input->getParentOfType<FinishOp>();
+    auto sweep = input->getParentOfType<SweepOp>();
+    bool forward = (finish && finish.getPhase() <= Phase::Forward) || (sweep && sweep.getPhase() == Phase::Forward);
+    if (!forward)
+      inAdjoint.insert(input.getName());
+    for (Operation *user : input->getUsers())
+      if (auto adjoint = dyn_cast<AdjointOp>(user))
+        if (adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar)
+          ofCall.insert(input.getName());
+  });
+  for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
+    bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
+    for (auto [name, type] :
+         llvm::zip_equal(finish.getResultNames().getAsValueRange<StringAttr>(), finish.getResultTypes().getAsValueRange<TypeAttr>())) {
+      bool saved = problem.isSplit() && forward && inAdjoint.contains(name);
+      BufferScope scope = saved ? BufferScope::Saved : prologue || ofCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
+      Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
+      declare(buffers::input(InputKind::Known, name), scope, use, view({ShapedType::kDynamic}, type));
+    }
+  }
+}
+
+void ScheduleBuilder::declareGradients() {
+  MLIRContext *context = ProgramOp(problem.program).getContext();
+  Type f32 = Float32Type::get(context);
+  constexpr int64_t kTokens = ShapedType::kDynamic;
+  Use use = problem.isSplit() ? Adjoint : Both;
+  for (SweepOp sweep : problem.adjointSweeps)
+    declareRows(sweep, use);
+  if (problem.lateSweep)
+    declareRows(problem.lateSweep, use);
+  for (const PairProblem &pair : problem.pairs) {
+    if (!pair.wantsHidden && !pair.wantsWeight)
+      continue;
+    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.vocab}, pair.operand, Layout::ColumnMajor));
+    if (choice.inPlace() && pair.isReadAgain)
+      last().alias = buffers::kept(pair.name);
+    else if (!choice.inPlace() && choice.group < problem.slabs)
+      last().window = choice.group * problem.slab;
+    if (pair.wantsHidden)
+      declare(buffers::gradient(buffers::hidden(pair.name)), BufferScope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
+    if (sumsHidden(pair))
+      declare(buffers::sum(buffers::hidden(pair.name)), BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
+    if (pair.wantsWeight) {
+      declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
+      declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.vocab, pair.hidden}, pair.weightGradient));
+    }
+    if (sumsWeight(pair))
+      declare(buffers::sum(buffers::weight(pair.name)), BufferScope::Call, use, view({problem.vocab, pair.hidden}, f32));
+  }
+  for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
+    for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
+      if (adjoint.getKind() == InputKind::Vocab) {
+        declare(buffers::blocks(adjoint.getName()), BufferScope::Chunk, use, view({kTokens, problem.vocab}, f32));
+        last().plan.tokensPerRow = problem.tiles.TM;
+        declare(buffers::sum(adjoint.getName()), BufferScope::Call, use, view({1, problem.vocab}, f32));
+      }
+      if (adjoint.getKind() == InputKind::Dense) {
+        auto given = problem.request.getDense().getAs<TypeAttr>(adjoint.getName());
+        declare(buffers::gradient(adjoint.getName()), BufferScope::Output, use, view({kTokens, problem.vocab}, given ? given.getValue() : f32));
+      }
+    }
+}
+
+/// An upper bound of what a kernel needs beside its buffers, for each thread: tiles of logits and gradients, blocks of
+/// operands. The conversion must stay below it.
+int64_t ScheduleBuilder::scratchBytes() const {
+  const TileSizes &t = problem.tiles;
+  int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;
+  int64_t sweep = (2 * pairs + 2) * tile + t.TN * (t.TKproject + 16) * 4;
+  int64_t contraction = (t.TM + t.TKhidden + t.TN) * (t.TD + 16) * 4 + t.TKhidden * (t.TM + 32) * 4;
+  constexpr int64_t kRows = 256 * 1024; // row state and per-token values of a tile
+  return std::max(sweep, contraction) + kRows;
+}
+
+int64_t ScheduleBuilder::workspace(int64_t tokens) const {
+  std::vector<BufferPlan> plans;
+  for (const Buffer &buffer : buffers) {
+    BufferPlan plan = buffer.plan;
+    plan.window = buffer.window;
+    if (!buffer.alias.empty())
+      plan.alias = llvm::find_if(buffers, [&](const Buffer &other) { return other.plan.name == buffer.alias; }) - buffers.begin();
+    plans.push_back(plan);
+  }
+  auto chunkOf = [&](int64_t chunk) { return chunk == 0 ? tokens : chunkTokens(tokens, chunk, problem.panelWidth); };
+  WorkspaceLayout forward =
+      layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.panelWidth, false);
+  int64_t phase = forward.phaseBytes;
+  if (problem.isSplit())
+    phase = std::max(phase, layoutWorkspace(plans, tokens, chunkOf(choice.chunk), problem.panelWidth, true).phaseBytes);
+  return forward.savedBytes + phase + scratchBytes() * problem.request.getThreads();
+}

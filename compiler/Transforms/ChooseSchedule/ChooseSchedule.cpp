@@ -1,0 +1,159 @@
+// ChooseSchedule.cpp - the pass that decides what is kept and what is made again, within the byte budget. What a choice
+// costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
+#include "compiler/Passes.h"
+#include "compiler/Transforms/ChooseSchedule/Problem.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_CHOOSESCHEDULEPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+/// A choice and the numbers of tokens that it serves.
+struct Candidate {
+  Choice choice;
+  int64_t first = 0, behind = INT64_MAX;
+  double seconds = 0;
+};
+
+class Chooser {
+public:
+  explicit Chooser(const Problem &problem) : problem(problem), tokens(problem.request.getTokens()), budget(problem.request.getWorkspace()) {}
+
+  FailureOr<Candidate> run() {
+    if (int64_t chunks = problem.request.getChunks(); chunks > 0)
+      return Candidate{inChunks(chunks == 1 ? 0 : -chunks)};
+    SmallVector<Candidate> candidates;
+    for (const Choice &shape : shapes())
+      if (std::optional<Candidate> fitted = fit(shape))
+        candidates.push_back(*fitted);
+    if (candidates.empty())
+      return complain();
+    return *llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; });
+  }
+
+private:
+  bool needsLogitsAgain() const {
+    return llvm::any_of(problem.pairs, [](const PairProblem &pair) { return pair.isReadAgain; });
+  }
+  /// With a number of chunks asked for, everything of a chunk is kept: bits do not depend on the number.
+  Choice inChunks(int64_t chunk) const {
+    Choice choice;
+    choice.chunk = choice.forwardChunk = chunk;
+    bool keeps = needsLogitsAgain() && !(problem.isSplit() && chunk != 0);
+    choice.keptSlabs = keeps ? problem.slabs : 0;
+    choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.slabs : 0;
+    return choice;
+  }
+
+  /// The kinds of schedule, without their sizes.
+  SmallVector<Choice> shapes() const {
+    int64_t all = problem.slabs;
+    if (!problem.makesGradients()) {
+      SmallVector<Choice> shapes{{0, 0, 0, 0}};
+      if (needsLogitsAgain())
+        shapes.push_back({0, 0, all, 0});
+      return shapes;
+    }
+    SmallVector<Choice> shapes;
+    if (problem.isSplit())
+      shapes.push_back({0, 0, all, 1}); // kept from forward to backward, gradients slab by slab
+    else
+      shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
+    for (int64_t group : {all, (all + 3) / 4, int64_t(1)})
+      shapes.push_back({0, 0, 0, group}); // logits made again
+    for (int64_t kept : {all * 3 / 4, all / 2, all / 4})
+      if (kept > 0 && kept < all)
+        shapes.push_back({0, 0, kept, 1}); // a part of the vocabulary kept
+    return shapes;
+  }
+
+  int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
+
+  /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest chunk.
+  std::optional<Candidate> fit(Choice choice) const {
+    if (bytes(choice, tokens) <= budget)
+      return finish(choice);
+    bool keepsAcrossPhases = problem.isSplit() && choice.keptSlabs > 0;
+    if (keepsAcrossPhases)
+      return std::nullopt; // what is kept has to hold all tokens
+    // Room for the copies of small inputs of more tokens than now: the program should serve them as well.
+    constexpr int64_t kGrowth = 4;
+    for (int64_t growth : {kGrowth, int64_t(1)}) {
+      int64_t chunk = largest(problem.panelWidth, std::max<int64_t>(tokens, problem.panelWidth), [&](int64_t chunk) {
+        return bytes(withChunk(choice, chunk), tokens * growth) <= budget;
+      });
+      if (chunk > 0)
+        return finish(withChunk(choice, chunk));
+    }
+    return std::nullopt;
+  }
+  Choice withChunk(Choice choice, int64_t chunk) const {
+    choice.chunk = choice.forwardChunk = chunk;
+    return choice;
+  }
+  /// The largest multiple of 'unit' up to 'limit' that fits; 0 if none does.
+  template <typename Fits>
+  int64_t largest(int64_t unit, int64_t limit, Fits fits) const {
+    int64_t low = 0, high = llvm::divideCeil(limit, unit);
+    while (low < high) {
+      int64_t middle = (low + high + 1) / 2;
+      if (fits(middle * unit))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low * unit;
+  }
+  Candidate finish(const Choice &choice) const {
+    Candidate candidate;
+    candidate.choice = choice;
+    candidate.seconds = ScheduleBuilder(problem, choice).seconds(tokens);
+    constexpr int64_t kMost = int64_t(1) << 40;
+    candidate.behind = 1 + largest(1, kMost, [&](int64_t count) { return bytes(choice, count) <= budget; });
+    if (candidate.behind > kMost)
+      candidate.behind = INT64_MAX;
+    return candidate;
+  }
+
+  FailureOr<Candidate> complain() const {
+    int64_t least = INT64_MAX;
+    for (const Choice &shape : shapes())
+      least = std::min(least, bytes(problem.isSplit() && shape.keptSlabs > 0 ? shape : withChunk(shape, problem.panelWidth), tokens));
+    // For callers that name the minimum in their own words.
+    problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
+    return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << least << " bytes for " << tokens
+                                                    << " tokens, but 'workspace' is " << budget;
+  }
+
+  const Problem &problem;
+  int64_t tokens, budget;
+};
+
+struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
+  LogicalResult choose(ProgramOp program, RequestAttr request) {
+    if (!program.getBody().getOps<ScheduleOp>().empty())
+      return program.emitOpError() << "has a schedule already";
+    FailureOr<Problem> problem = Problem::get(program, request);
+    if (failed(problem))
+      return failure();
+    FailureOr<Candidate> best = Chooser(*problem).run();
+    if (failed(best))
+      return failure();
+    ScheduleBuilder(*problem, best->choice).emit(best->first, best->behind);
+    return success();
+  }
+
+  void runOnOperation() override {
+    RequestAttr request = getRequest(getOperation());
+    if (!request) {
+      getOperation().emitOpError() << "has no '" << kRequestAttrName << "': target and budget are unknown";
+      return signalPassFailure();
+    }
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(choose(program, request)))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace logitile

@@ -1,0 +1,234 @@
+// Launches.cpp - the launches of a schedule, in the order in which they run.
+#include "compiler/BuildPlan.h"
+#include "compiler/Transforms/ChooseSchedule/Problem.h"
+using namespace mlir;
+using namespace logitile;
+
+Attribute ScheduleBuilder::number(int64_t value) const { return dimension(ProgramOp(problem.program).getContext(), value); }
+
+LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef source, ArrayRef<std::pair<StringRef, Attribute>> bindings) {
+  SmallVector<NamedAttribute> named = llvm::map_to_vector(bindings, [&](auto binding) { return b.getNamedAttr(binding.first, binding.second); });
+  auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(kernel), FlatSymbolRefAttr::get(b.getContext(), source),
+                             b.getDictionaryAttr(named), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), DictionaryAttr(),
+                             DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
+  return op;
+}
+static void setViews(LaunchOp launch, ArrayRef<std::pair<StringRef, std::string>> views) {
+  Builder b(launch.getContext());
+  SmallVector<NamedAttribute> named = llvm::map_to_vector(views, [&](auto view) { return b.getNamedAttr(view.first, b.getStringAttr(view.second)); });
+  launch.setViewsAttr(b.getDictionaryAttr(named));
+}
+static FlatSymbolRefAttr symbolOf(Operation *op) { return FlatSymbolRefAttr::get(SymbolTable::getSymbolName(op)); }
+
+ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
+  ProgramOp program = problem.program;
+  OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
+  int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.vocab);
+  auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
+  b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
+  for (const Buffer &buffer : buffers)
+    BufferOp::create(b, program.getLoc(), buffer.plan.name, scopeOf(buffer.plan.scope),
+                     buffer.alias.empty() ? StringAttr() : b.getStringAttr(buffer.alias),
+                     buffer.window ? b.getI64IntegerAttr(buffer.window) : IntegerAttr(), buffer.plan.tokensPerRow, buffer.type);
+  auto openRun = [&](Phase phase) {
+    b.setInsertionPointToEnd(&schedule.getBody().front());
+    auto run = RunOp::create(b, program.getLoc(), phase);
+    b.setInsertionPointToEnd(&run.getBody().emplaceBlock());
+    return run;
+  };
+  auto openLoop = [&](int64_t chunk) {
+    if (chunk == 0)
+      return;
+    auto loop = LoopOp::create(b, program.getLoc(), Axis::Tokens, chunk, IntegerAttr(), IntegerAttr());
+    b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
+  };
+  if (!problem.finishesAfter(SweepOp(), Phase::Prologue).empty()) {
+    openRun(Phase::Prologue);
+    emitFinishes(b, SweepOp(), Phase::Prologue);
+  }
+  RunOp run = openRun(Phase::Forward);
+  openLoop(problem.isSplit() ? choice.forwardChunk : choice.chunk);
+  emitForward(b);
+  if (!problem.makesGradients())
+    return schedule;
+  if (problem.isSplit()) {
+    run = openRun(Phase::Adjoint);
+    openLoop(choice.chunk);
+  }
+  emitAdjoint(b);
+  b.setInsertionPointToEnd(&run.getBody().front());
+  emitEnd(b);
+  return schedule;
+}
+
+// ---- forward ------------------------------------------------------------------------------------------------------------
+
+void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
+  LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
+                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.element)}, {"op", type(pair.operand)}});
+  setViews(op, {{"source", buffers::hidden(pair.name)},
+                {"map", buffers::map(buffers::hidden(pair.name))},
+                {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
+}
+
+void ScheduleBuilder::emitForward(OpBuilder &b) {
+  for (const PairProblem &pair : problem.pairs)
+    if (!problem.forwardSweeps.empty() || problem.makesGradients())
+      emitPack(b, pair, /*rows=*/true, "");
+  for (auto [i, sweep] : llvm::enumerate(problem.forwardSweeps)) {
+    emitSweep(b, sweep, /*makesKept=*/i == 0);
+    emitFinishes(b, sweep, Phase::Forward);
+  }
+}
+
+/// Over the slabs that are kept, and over those that are not.
+void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
+  Attribute f32 = type(b.getF32Type());
+  bool hasKept = choice.keptSlabs > 0, hasRest = choice.keptSlabs < problem.slabs;
+  for (bool kept : {true, false}) {
+    if (kept ? !hasKept : !hasRest)
+      continue;
+    bool projects = !kept || makesKept;
+    SmallVector<std::pair<StringRef, Attribute>> bindings{{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}};
+    if (projects)
+      bindings.push_back({"TK", number(problem.tiles.TKproject)});
+    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), projects ? "project_sweep" : "sweep_kept", bindings);
+    op.setSweepAttr(symbolOf(sweep));
+    op.setKeep(kept && makesKept);
+    if (hasKept && hasRest)
+      op.setSlabs(ArrayRef<int64_t>{kept ? 0 : choice.keptSlabs, kept ? choice.keptSlabs : problem.slabs});
+  }
+}
+
+void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
+  for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
+    LaunchOp op = launch(b, finish.getSymName(), "finish", {{"TM", number(problem.tiles.TM)}});
+    op.setFinishAttr(symbolOf(finish));
+    if (finish.getSweepAttr())
+      op.setSweepAttr(finish.getSweepAttr());
+  }
+}
+
+// ---- adjoint ------------------------------------------------------------------------------------------------------------
+
+void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
+  if (projectsInAdjoint())
+    for (const PairProblem &pair : problem.pairs)
+      emitPack(b, pair, /*rows=*/true, "_again");
+  emitFinishes(b, SweepOp(), Phase::Adjoint);
+  for (SweepOp sweep : problem.adjointSweeps) {
+    emitSweep(b, sweep, /*makesKept=*/false);
+    emitFinishes(b, sweep, Phase::Adjoint);
+  }
+  for (const PairProblem &pair : problem.pairs)
+    if (pair.wantsWeight)
+      emitPack(b, pair, /*rows=*/false, "");
+  emitGradient(b);
+  if (problem.lateSweep)
+    emitFinishes(b, problem.lateSweep, Phase::Late);
+  // Vocab inputs: blocks of tokens, then single entries, added to what earlier chunks left.
+  Attribute f32 = type(b.getF32Type());
+  for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
+    for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
+      if (adjoint.getKind() != InputKind::Vocab)
+        continue;
+      LaunchOp op = launch(b, "sum_" + adjoint.getName(), "sum_blocks",
+                           {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}});
+      op.setInput(adjoint.getName());
+      op.setAgain(hasManyChunks() ? Again::Tokens : Again::Never);
+      setViews(op, {{"partial", buffers::blocks(adjoint.getName())}, {"out", buffers::sum(adjoint.getName())}});
+    }
+}
+
+void ScheduleBuilder::emitGradient(OpBuilder &b) {
+  if (!problem.gradient)
+    return;
+  if (choice.inPlace()) {
+    emitGradientPart(b, "", /*kept=*/true, 0, problem.slabs);
+    emitContractions(b, "", /*whole=*/true, Again::Never);
+    return;
+  }
+  // In groups of slabs: those that are kept, then the others.
+  for (bool kept : {true, false}) {
+    int64_t first = kept ? 0 : choice.keptSlabs, behind = kept ? choice.keptSlabs : problem.slabs;
+    if (first == behind)
+      continue;
+    OpBuilder::InsertionGuard guard(b);
+    auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::Slabs, choice.group, b.getI64IntegerAttr(first),
+                               b.getI64IntegerAttr(behind));
+    b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
+    StringRef suffix = kept && behind < problem.slabs ? "_kept" : "";
+    emitGradientPart(b, suffix, kept, -1, -1);
+    emitContractions(b, suffix, /*whole=*/false, first > 0 ? Again::Always : Again::Slabs);
+  }
+  for (const PairProblem &pair : problem.pairs) {
+    if (!pair.wantsHidden)
+      continue;
+    LaunchOp op = launch(b, "round_" + pair.name + "_hidden", "round_rows",
+                         {{"TM", number(problem.tiles.TM)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+                          {"in", type(pair.element)}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
+    op.setInput(pair.name);
+    setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", buffers::weight(pair.name)},
+                  {"out", buffers::gradient(buffers::hidden(pair.name))}});
+  }
+}
+
+void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t behind) {
+  SmallVector<std::pair<StringRef, Attribute>> bindings{
+      {"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", type(b.getF32Type())}};
+  if (!kept)
+    bindings.push_back({"TK", number(problem.tiles.TKproject)});
+  LaunchOp op = launch(b, "gradient" + suffix, kept ? "gradient_kept" : "gradient_project", bindings);
+  if (problem.lateSweep)
+    op.setSweepAttr(symbolOf(problem.lateSweep));
+  if (first >= 0)
+    op.setSlabs(ArrayRef<int64_t>{first, behind});
+}
+
+/// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of slabs.
+void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Again again) {
+  Attribute f32 = type(b.getF32Type());
+  for (const PairProblem &pair : problem.pairs) {
+    SmallVector<std::pair<StringRef, Attribute>> common{
+        {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)}, {"g", type(pair.operand)}, {"acc", f32}};
+    if (pair.wantsHidden) {
+      auto bindings = common;
+      bindings.append({{"TM", number(problem.tiles.TM)}, {"TK", number(problem.tiles.TKhidden)}, {"in", type(pair.element)}});
+      if (whole)
+        bindings.push_back({"out", type(pair.hiddenGradient)});
+      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
+      op.setInput(pair.name);
+      std::pair<StringRef, std::string> grad{"grad", buffers::grad(pair.name)}, weight{"weight", buffers::weight(pair.name)};
+      if (whole)
+        setViews(op, {grad, weight, {"out", buffers::gradient(buffers::hidden(pair.name))}});
+      else
+        setViews(op, {grad, weight, {"sum", buffers::sum(buffers::hidden(pair.name))}});
+      if (!whole)
+        op.setAgain(again);
+    }
+    if (pair.wantsWeight) {
+      bool sums = sumsWeight(pair);
+      auto bindings = common;
+      bindings.append({{"TN", number(problem.tiles.TN)}, {"TK", number(problem.tiles.TKweight)}, {"op", type(pair.operand)},
+                       {"out", sums ? f32 : type(pair.weightGradient)}});
+      LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
+      op.setInput(pair.name);
+      std::string out = sums ? buffers::sum(buffers::weight(pair.name)) : buffers::gradient(buffers::weight(pair.name));
+      setViews(op, {{"grad", buffers::grad(pair.name)}, {"hidden", buffers::packedColumns(pair.name)}, {"out", out}});
+      bool accumulates = problem.request.getAccumulate();
+      op.setAgain(accumulates ? Again::Always : hasManyChunks() ? Again::Tokens : Again::Never);
+    }
+  }
+}
+
+/// After the last chunk: what was summed in f32 is rounded.
+void ScheduleBuilder::emitEnd(OpBuilder &b) {
+  for (const PairProblem &pair : problem.pairs) {
+    if (!sumsWeight(pair))
+      continue;
+    LaunchOp op = launch(b, "round_" + pair.name + "_weight", "round_weight",
+                         {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+                          {"acc", type(b.getF32Type())}, {"out", type(pair.weightGradient)}});
+    setViews(op, {{"sum", buffers::sum(buffers::weight(pair.name))}, {"out", buffers::gradient(buffers::weight(pair.name))}});
+  }
+}

@@ -1,0 +1,115 @@
+// Problem.cpp - reads program and request into a scheduling problem.
+#include "compiler/Transforms/ChooseSchedule/Problem.h"
+using namespace mlir;
+using namespace logitile;
+
+/// Logits that the regions of 'op' read.
+static void collectPairs(Operation *op, SmallVectorImpl<StringRef> &names) {
+  op->walk([&](InputOp input) {
+    if (input.getKind() == InputKind::Logits && !llvm::is_contained(names, input.getName()))
+      names.push_back(input.getName());
+  });
+}
+SmallVector<StringRef> Problem::pairsOf(ArrayRef<Operation *> parts) const {
+  SmallVector<StringRef> names;
+  for (Operation *part : parts)
+    if (part)
+      collectPairs(part, names);
+  return names;
+}
+
+SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
+  // A finish belongs to the sweep before it, whether it takes its state or only what the finish of that state left.
+  SmallVector<FinishOp> finishes;
+  SweepOp current;
+  for (Operation &op : ProgramOp(program).getBody().front()) {
+    if (auto next = dyn_cast<SweepOp>(op))
+      current = next;
+    auto finish = dyn_cast<FinishOp>(op);
+    if (!finish || finish.getPhase() != phase)
+      continue;
+    bool ownsSweep = current && current.getPhase() == phase;
+    if ((ownsSweep ? current : SweepOp()) == sweep)
+      finishes.push_back(finish);
+  }
+  return finishes;
+}
+
+static bool wants(RequestAttr request, const Twine &name) {
+  std::string text = name.str();
+  return llvm::is_contained(request.getGradients().getAsValueRange<StringAttr>(), StringRef(text));
+}
+/// The type of a gradient: that of its input, unless the request says otherwise.
+static Type gradientType(RequestAttr request, const Twine &name, Type input) {
+  auto given = request.getGradientElements().getAs<TypeAttr>(name.str());
+  return given ? given.getValue() : input;
+}
+
+FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
+  Problem problem;
+  problem.program = program;
+  problem.request = request;
+  std::optional<Target> target = Target::parse(request.getTarget().str());
+  if (!target)
+    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
+  problem.target = *target;
+  std::string error;
+  std::optional<TileSizes> tiles = findTileSizes(*target, error);
+  if (!tiles)
+    return program.emitOpError() << error;
+  problem.tiles = *tiles;
+  bool isCpu = target->kind == DeviceKind::Cpu;
+  const CpuTierInfo &tier = getTierInfo(target->tier);
+  problem.panelWidth = isCpu ? tier.panelWidth() : 1;
+
+  // Slabs are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
+  // the number of tokens, so neither do the bits of a row.
+  problem.vocab = program.getVocab();
+  int64_t wanted = std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
+  problem.slab = llvm::alignTo(llvm::divideCeil(problem.vocab, wanted), problem.tiles.TN);
+  problem.slabs = llvm::divideCeil(problem.vocab, problem.slab);
+
+  for (Operation &op : program.getBody().front()) {
+    if (auto sweep = dyn_cast<SweepOp>(op)) {
+      if (sweep.getPhase() == Phase::Late)
+        problem.lateSweep = sweep;
+      else
+        (sweep.getPhase() == Phase::Forward ? problem.forwardSweeps : problem.adjointSweeps).push_back(sweep);
+    }
+    if (auto gradient = dyn_cast<GradientOp>(op)) {
+      bool perElement = llvm::any_of(gradient.getBody().getOps<AdjointOp>(), [](AdjointOp adjoint) {
+        return adjoint.getKind() != InputKind::Token && adjoint.getKind() != InputKind::Scalar;
+      });
+      if (!problem.gradient && (perElement || problem.lateSweep))
+        problem.gradient = gradient;
+    }
+  }
+  SmallVector<Operation *> again;
+  for (SweepOp sweep : llvm::drop_begin(problem.forwardSweeps, problem.forwardSweeps.empty() ? 0 : 1))
+    again.push_back(sweep);
+  for (Operation *op : problem.adjointSweeps)
+    again.push_back(op);
+  again.append({problem.lateSweep ? problem.lateSweep.getOperation() : nullptr, problem.gradient ? problem.gradient.getOperation() : nullptr});
+  SmallVector<StringRef> readAgain = problem.pairsOf(again), used = problem.pairsOf(program.getOperation());
+
+  for (PairAttr pair : request.getPairs()) {
+    PairProblem entry;
+    entry.name = pair.getName();
+    entry.hidden = pair.getHidden();
+    entry.element = pair.getElement();
+    bool dots = isCpu ? tier.hasBf16Dot && entry.element.isBF16() : !entry.element.isF32();
+    entry.operand = dots ? entry.element : Type(Float32Type::get(program.getContext()));
+    entry.wantsHidden = wants(request, entry.name + ".hidden");
+    entry.wantsWeight = wants(request, entry.name + ".weight");
+    entry.hiddenGradient = gradientType(request, entry.name + ".hidden", entry.element);
+    entry.weightGradient = gradientType(request, entry.name + ".weight", entry.element);
+    entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
+    problem.pairs.push_back(entry);
+  }
+  for (StringRef name : used)
+    if (llvm::none_of(problem.pairs, [&](const PairProblem &pair) { return pair.name == name; }))
+      return program.emitOpError() << "reads logits '" << name << "', which the request has no pair for";
+  if (problem.makesGradients() && problem.pairs.empty())
+    return program.emitOpError() << "makes gradients but has no pair";
+  return problem;
+}

@@ -1,0 +1,105 @@
+// Problem.h - what choose-schedule decides about: one program, what was asked for, and the candidates.
+#pragma once
+#include "compiler/LaunchPlan.h"
+#include "compiler/LaunchShape.h"
+#include "compiler/Target.h"
+#include "compiler/TileTable.h"
+
+namespace logitile {
+/// One projection of the program, and the types that its operands have on the way.
+struct PairProblem {
+  llvm::StringRef name;
+  int64_t hidden = 0;
+  mlir::Type element;                     // of hidden and weight in memory
+  mlir::Type operand;                     // of packed operands and of gradients in contractions
+  bool wantsHidden = false, wantsWeight = false;
+  mlir::Type hiddenGradient, weightGradient;
+  bool isReadAgain = false;               // after the first sweep: keeping its logits pays
+};
+
+struct Problem {
+  /// Fails with a diagnostic where program and request do not fit each other.
+  static mlir::FailureOr<Problem> get(ProgramOp program, RequestAttr request);
+
+  ProgramOp program;
+  RequestAttr request;
+  Target target;
+  TileSizes tiles;
+  int64_t panelWidth = 1;
+  int64_t vocab = 0, slab = 1, slabs = 1; // vocabulary entries of a slab, number of slabs
+  llvm::SmallVector<PairProblem> pairs;
+  llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
+  SweepOp lateSweep;
+  GradientOp gradient;                    // per element; null where there is none
+  bool isSplit() const { return request.getMode() == Mode::Split; }
+  bool makesGradients() const { return request.getMode() != Mode::Forward; }
+  /// Finishes of a sweep, or of a phase without one, in order.
+  llvm::SmallVector<FinishOp> finishesAfter(SweepOp sweep, Phase phase) const;
+  llvm::SmallVector<llvm::StringRef> pairsOf(llvm::ArrayRef<mlir::Operation *> parts) const;
+  const PairProblem &pair(llvm::StringRef name) const { return *llvm::find_if(pairs, [&](auto &p) { return p.name == name; }); }
+};
+
+/// How the tokens are cut, what is kept, and how much of the gradient is made at a time.
+struct Choice {
+  int64_t chunk = 0;        // as in loops over tokens; 0: all tokens at once
+  int64_t forwardChunk = 0; // of the forward phase, where gradients are made apart
+  int64_t keptSlabs = 0;    // slabs [0, kept) keep their logits
+  int64_t group = 0;        // slabs whose gradient is made at a time; 0: all, in the place of the kept logits
+
+  bool inPlace() const { return group == 0; }
+};
+
+/// The schedule of one choice: its buffers, and on demand its ops.
+class ScheduleBuilder {
+public:
+  ScheduleBuilder(const Problem &problem, const Choice &choice) : problem(problem), choice(choice) { declareBuffers(); }
+  /// Bytes beyond inputs and outputs of a call with 'tokens' tokens.
+  int64_t workspace(int64_t tokens) const;
+  /// Predicted seconds of such a call.
+  double seconds(int64_t tokens) const;
+  /// Appends the schedule to the program.
+  ScheduleOp emit(int64_t first, int64_t behind);
+
+private:
+  enum Use { Forward = 1, Adjoint = 2, Both = 3 };
+  struct Buffer {
+    BufferPlan plan;
+    ViewType type;
+    int64_t window = 0;
+    std::string alias;
+  };
+  // ---- buffers (Buffers.cpp)
+  void declareBuffers();
+  void declareInputs();
+  void declareKnown();
+  void declareGradients();
+  void declare(llvm::StringRef name, BufferScope scope, Use use, ViewType type);
+  void declareRows(SweepOp sweep, Use use);
+  Buffer &last() { return buffers.back(); }
+  ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
+  int64_t scratchBytes() const;
+
+  // ---- launches (Launches.cpp)
+  void emitForward(mlir::OpBuilder &b);
+  void emitAdjoint(mlir::OpBuilder &b);
+  void emitPack(mlir::OpBuilder &b, const PairProblem &pair, bool rows, llvm::StringRef suffix);
+  void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesKept);
+  void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);
+  void emitGradient(mlir::OpBuilder &b);
+  void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool kept, int64_t first, int64_t behind);
+  void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Again again);
+  void emitEnd(mlir::OpBuilder &b);
+  LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, llvm::StringRef source,
+                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>> bindings);
+  mlir::Attribute number(int64_t value) const;
+  mlir::Attribute type(mlir::Type value) const { return mlir::TypeAttr::get(value); }
+  bool sumsWeight(const PairProblem &pair) const;
+  bool sumsHidden(const PairProblem &pair) const { return pair.wantsHidden && !choice.inPlace(); }
+  bool projectsInAdjoint() const;
+  bool hasManyChunks() const { return choice.chunk != 0; }
+
+  const Problem &problem;
+  Choice choice;
+  std::vector<Buffer> buffers;
+};
+} // namespace logitile

@@ -1,0 +1,254 @@
+// Differentiate.cpp - reverse mode on the scalar body of a loss: one walk from outputs to inputs. How many sweeps the
+// gradient takes is FormSweeps' question.
+#include "compiler/Expression/Import.h"
+#include "compiler/Passes.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+/// The gradient of one input: a dense part, and rows (column, coefficient) that picks leave.
+struct Gradient {
+  NodeRef input;
+  NodeRef dense = nullptr;
+  SmallVector<std::pair<NodeRef, NodeRef>> rows;
+};
+
+class ReverseMode {
+public:
+  ReverseMode(Graph &g, ArrayRef<NodeRef> wanted) : g(g) {
+    for (NodeRef input : wanted)
+      gradients.insert({input, Gradient{input, nullptr, {}}});
+  }
+
+  void run(ArrayRef<std::pair<StringRef, NodeRef>> outputs) {
+    SmallVector<NodeRef> roots = llvm::map_to_vector(outputs, [](auto output) { return output.second; });
+    SmallVector<NodeRef> order = Graph::topological(roots);
+    findActive(order);
+    for (auto [name, output] : outputs) {
+      g.setLoc(output->loc);
+      accumulate(output, g.input(InputKind::Upstream, name, -1, NodeType::Float), output);
+    }
+    for (NodeRef node : llvm::reverse(order)) {
+      NodeRef adjoint = adjoints.lookup(node);
+      if (!adjoint || adjoint->isConstant(0))
+        continue;
+      g.setLoc(node->loc);
+      propagate(node, adjoint);
+    }
+  }
+
+  Gradient gradientOf(NodeRef input) const {
+    Gradient gradient = gradients.at(input);
+    gradient.dense = adjoints.lookup(input);
+    return gradient;
+  }
+
+private:
+  /// A value is active if a wanted input reaches it through something that has a derivative.
+  void findActive(ArrayRef<NodeRef> order) {
+    for (NodeRef node : order) {
+      bool flat = node->type != NodeType::Float || node->is(NodeOp::StopGradient) || node->is(NodeOp::Floor) || node->is(NodeOp::ToFloat);
+      if (gradients.contains(node) || (!flat && llvm::any_of(node->operands, [&](NodeRef x) { return active.contains(x); })))
+        active.insert(node);
+    }
+  }
+
+  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all;
+  /// that of a mean is subtracted from the very values again, and what is left of a common offset is their rounding.
+  void accumulate(NodeRef x, NodeRef value, NodeRef user) {
+    if (!active.contains(x))
+      return;
+    if (user->varying && !x->varying)
+      value = g.sum(value, /*verbatim=*/x->is(NodeOp::Mean));
+    NodeRef &adjoint = adjoints[x];
+    adjoint = adjoint ? g.add(adjoint, value) : value;
+  }
+
+  template <typename F>
+  NodeRef through(NodeRef adjoint, F f);
+  void propagate(NodeRef n, NodeRef adjoint);
+  void propagateReduction(NodeRef n, NodeRef A);
+  void propagateExtremum(NodeRef n, NodeRef A);
+  void propagatePow(NodeRef n, NodeRef A);
+
+  Graph &g;
+  llvm::MapVector<NodeRef, Gradient> gradients;
+  DenseMap<NodeRef, NodeRef> adjoints;
+  DenseSet<NodeRef> active;
+};
+
+/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by.
+template <typename F>
+NodeRef ReverseMode::through(NodeRef adjoint, F f) {
+  if (adjoint->is(NodeOp::Select)) {
+    NodeRef zero = g.constant(0), yes = adjoint->operand(1), no = adjoint->operand(2);
+    if (no == zero)
+      return g.select(adjoint->operand(0), through(yes, f), zero);
+    if (yes == zero)
+      return g.select(adjoint->operand(0), zero, through(no, f));
+  }
+  return f(adjoint);
+}
+
+void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
+  auto pass = [&](NodeRef x, auto slope) { accumulate(x, through(adjoint, slope), n); };
+  NodeRef A = adjoint;
+  NodeRef a = n->operands.empty() ? nullptr : n->operand(0);
+  NodeRef b = n->operands.size() > 1 ? n->operand(1) : nullptr;
+  NodeRef one = g.constant(1), zero = g.constant(0);
+  switch (n->op) {
+  case NodeOp::Add:
+    accumulate(a, A, n);
+    return accumulate(b, A, n);
+  case NodeOp::Sub:
+    accumulate(a, A, n);
+    return accumulate(b, g.neg(A), n);
+  case NodeOp::Neg: return accumulate(a, g.neg(A), n);
+  case NodeOp::Mul:
+  case NodeOp::Weigh:
+    pass(a, [&](NodeRef A) { return g.mul(A, b); });
+    return pass(b, [&](NodeRef A) { return n->is(NodeOp::Weigh) ? g.weigh(a, A) : g.mul(a, A); });
+  case NodeOp::Div:
+    pass(a, [&](NodeRef A) { return g.div(A, b); });
+    return pass(b, [&](NodeRef A) { return g.neg(g.div(g.mul(A, n), b)); });
+  case NodeOp::Pow: return propagatePow(n, A);
+  case NodeOp::Exp: return pass(a, [&](NodeRef A) { return g.mul(n, A); });
+  case NodeOp::Log: return pass(a, [&](NodeRef A) { return g.div(A, a); });
+  case NodeOp::Log1p: return pass(a, [&](NodeRef A) { return g.div(A, g.add(one, a)); });
+  case NodeOp::Expm1: return pass(a, [&](NodeRef A) { return g.mul(g.exp(a), A); });
+  case NodeOp::Tanh: return pass(a, [&](NodeRef A) { return g.mul(g.sub(one, g.mul(n, n)), A); });
+  // s(x) s(-x), not s - s * s: that cancels for large x.
+  case NodeOp::Sigmoid: return pass(a, [&](NodeRef A) { return g.mul(g.mul(n, g.unary(NodeOp::Sigmoid, g.neg(a))), A); });
+  case NodeOp::Softplus: return pass(a, [&](NodeRef A) { return g.mul(g.unary(NodeOp::Sigmoid, a), A); });
+  case NodeOp::Sqrt: return pass(a, [&](NodeRef A) { return g.div(A, g.mul(g.constant(2), n)); });
+  case NodeOp::Abs: {
+    NodeRef sign = g.select(g.compare(Predicate::Gt, a, zero), one, g.select(g.compare(Predicate::Lt, a, zero), g.constant(-1), zero));
+    return pass(a, [&](NodeRef A) { return g.mul(A, sign); });
+  }
+  case NodeOp::Select:
+    accumulate(b, g.select(a, A, zero), n);
+    return accumulate(n->operand(2), g.select(a, zero, A), n);
+  case NodeOp::Maximum:
+  case NodeOp::Minimum: return propagateExtremum(n, A);
+  case NodeOp::Clamp: { // passes at its bounds
+    NodeRef inside = g.logicalAnd(g.compare(Predicate::Ge, a, b), g.compare(Predicate::Le, a, n->operand(2)));
+    NodeRef below = g.compare(Predicate::Lt, a, b), above = g.compare(Predicate::Gt, a, n->operand(2));
+    accumulate(a, g.select(inside, A, zero), n);
+    accumulate(b, g.select(below, A, zero), n);
+    return accumulate(n->operand(2), g.select(g.logicalAnd(above, g.logicalNot(below)), A, zero), n);
+  }
+  default:
+    if (n->isReduction())
+      propagateReduction(n, A);
+  }
+}
+
+void ReverseMode::propagatePow(NodeRef n, NodeRef A) {
+  NodeRef a = n->operand(0), b = n->operand(1), zero = g.constant(0);
+  accumulate(a, through(A, [&](NodeRef A) { return g.mul(A, g.mul(b, g.pow(a, g.sub(b, g.constant(1))))); }), n);
+  if (!active.contains(b))
+    return;
+  NodeRef slope = through(A, [&](NodeRef A) { return g.mul(A, g.mul(n, g.log(a))); }); // 0 ** b has slope 0 in b, not 0 * -inf
+  accumulate(b, g.select(g.compare(Predicate::Eq, n, zero), zero, slope), n);
+}
+
+/// Half to each on ties.
+void ReverseMode::propagateExtremum(NodeRef n, NodeRef A) {
+  NodeRef a = n->operand(0), b = n->operand(1), zero = g.constant(0);
+  NodeRef wins = g.compare(n->is(NodeOp::Maximum) ? Predicate::Gt : Predicate::Lt, a, b);
+  NodeRef tie = g.compare(Predicate::Eq, a, b), half = g.mul(g.constant(0.5), A);
+  accumulate(a, g.select(tie, half, g.select(wins, A, zero)), n);
+  accumulate(b, g.select(tie, half, g.select(wins, zero, A)), n);
+}
+
+void ReverseMode::propagateReduction(NodeRef n, NodeRef A) {
+  NodeRef a = n->operand(0);
+  switch (n->op) {
+  case NodeOp::Sum: return accumulate(a, A, a);
+  case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
+  case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
+  case NodeOp::Pick:
+    if (auto *it = gradients.find(a); it != gradients.end())
+      it->second.rows.push_back({n->operand(1), A});
+    return;
+  default: return;
+  }
+}
+
+struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
+  void runOnOperation() override {
+    LossOp loss = getOperation();
+    if (!loss.getWrt())
+      return;
+    Block &body = loss.getBody().front();
+    if (!body.getOps<GradientOp>().empty()) {
+      loss.emitOpError() << "has a gradient already";
+      return signalPassFailure();
+    }
+    Graph graph(&getContext(), loss.getVocab());
+    Importer importer(graph);
+    if (failed(importer.importBlock(body)))
+      return signalPassFailure();
+
+    SmallVector<NodeRef> wanted;
+    if (failed(findWanted(loss, importer, wanted)))
+      return signalPassFailure();
+    ReverseMode reverse(graph, wanted);
+    reverse.run(differentiable(loss, importer));
+    print(loss, importer, reverse, wanted);
+  }
+
+  /// The nodes of the inputs that 'wrt' names; a token input with several entries has one node for each that is read.
+  LogicalResult findWanted(LossOp loss, Importer &importer, SmallVectorImpl<NodeRef> &wanted) {
+    for (StringRef name : loss.getWrt()->getAsValueRange<StringAttr>()) {
+      bool found = false;
+      for (InputOp input : loss.getBody().getOps<InputOp>()) {
+        if (input.getName() != name)
+          continue;
+        if (!input.getType().isF32())
+          return loss.emitOpError() << "wants the gradient of '" << name << "', which is of " << input.getType() << "; only floats have one";
+        found = true;
+        if (!llvm::is_contained(wanted, importer.lookup(input)))
+          wanted.push_back(importer.lookup(input));
+      }
+      if (!found)
+        return loss.emitOpError() << "wants the gradient of '" << name << "', which it does not read";
+    }
+    return success();
+  }
+  SmallVector<std::pair<StringRef, NodeRef>> differentiable(LossOp loss, Importer &importer) {
+    SmallVector<std::pair<StringRef, NodeRef>> outputs;
+    auto yield = cast<YieldOp>(loss.getBody().front().getTerminator());
+    for (auto [name, value] : llvm::zip_equal(loss.getOutputs().getAsValueRange<StringAttr>(), yield.getValues()))
+      if (llvm::is_contained(loss.getOf()->getAsValueRange<StringAttr>(), name))
+        outputs.push_back({name, importer.lookup(value)});
+    return outputs;
+  }
+
+  void print(LossOp loss, Importer &importer, ReverseMode &reverse, ArrayRef<NodeRef> wanted) {
+    OpBuilder builder(loss.getBody().front().getTerminator());
+    auto op = GradientOp::create(builder, loss.getLoc());
+    builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+    Exporter exporter(builder);
+    // In the order of the ops, so that the first value of an expression is the one used again.
+    for (Operation &forward : loss.getBody().front())
+      if (forward.getNumResults() == 1)
+        exporter.give(importer.lookup(forward.getResult(0)), forward.getResult(0));
+    for (NodeRef input : wanted) {
+      Gradient gradient = reverse.gradientOf(input);
+      Value dense = gradient.dense && !gradient.dense->isConstant(0) ? exporter.get(gradient.dense) : Value();
+      SmallVector<Value> columns, coefficients;
+      for (auto [column, coefficient] : gradient.rows) {
+        columns.push_back(exporter.get(column));
+        coefficients.push_back(exporter.get(coefficient));
+      }
+      IntegerAttr index = input->index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->index);
+      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, dense, columns, coefficients);
+    }
+  }
+};
+} // namespace
+} // namespace logitile

@@ -1,0 +1,172 @@
+// Centre.cpp - exponents and pivots: which running maximum each is relative to, so that no large part is lost to rounding.
+#include "compiler/Transforms/FormSweeps/Planner.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+using namespace logitile;
+
+static bool isMinusInfinity(NodeRef node) { return node->isConstant(-std::numeric_limits<double>::infinity()); }
+
+/// node = X + u with X finished at L: only unfinished uniform addends move.
+std::optional<std::pair<NodeRef, NodeRef>> Planner::strip(NodeRef node, unsigned L) {
+  if (level(node) <= L)
+    return std::pair(node, g.constant(0));
+  if (!node->varying)
+    return std::pair(g.constant(0), node);
+  auto both = [&](NodeRef a, NodeRef b, auto join) -> std::optional<std::pair<NodeRef, NodeRef>> {
+    auto x = strip(a, L), y = strip(b, L);
+    if (!x || !y)
+      return std::nullopt;
+    return std::pair((g.*join)(x->first, y->first), (g.*join)(x->second, y->second));
+  };
+  switch (node->op) {
+  case NodeOp::Add: return both(node->operand(0), node->operand(1), &Graph::add);
+  case NodeOp::Sub: return both(node->operand(0), node->operand(1), &Graph::sub);
+  case NodeOp::Neg: {
+    auto x = strip(node->operand(0), L);
+    return x ? std::optional(std::pair(g.neg(x->first), g.neg(x->second))) : std::nullopt;
+  }
+  case NodeOp::Mul:
+  case NodeOp::Weigh:
+  case NodeOp::Div:
+    for (unsigned i : {0u, 1u}) {
+      NodeRef varying = node->operand(i), factor = node->operand(1 - i);
+      if (factor->varying || level(factor) > L || (node->is(NodeOp::Div) && i == 1))
+        continue;
+      auto x = strip(varying, L);
+      if (!x)
+        return std::nullopt;
+      auto scale = [&](NodeRef y) { return i == 0 ? g.rebuild(node, {y, factor}) : g.rebuild(node, {factor, y}); };
+      return std::pair(scale(x->first), scale(x->second));
+    }
+    return std::nullopt;
+  case NodeOp::Select: { // a common addend of both branches; -inf absorbs it
+    NodeRef condition = node->operand(0);
+    if (level(condition) > L)
+      return std::nullopt;
+    auto x = strip(node->operand(1), L), y = strip(node->operand(2), L);
+    if (!x || !y)
+      return std::nullopt;
+    NodeRef chosen = g.select(condition, x->first, y->first);
+    if (x->second == y->second || isMinusInfinity(y->first))
+      return std::pair(chosen, x->second);
+    if (isMinusInfinity(x->first))
+      return std::pair(chosen, y->second);
+    return std::nullopt;
+  }
+  default: return std::nullopt;
+  }
+}
+
+/// The running maximum for an exponent scale * base + addend. One base may serve several positive scales.
+std::optional<Planner::Shift> Planner::shift(NodeRef exponent, unsigned L) {
+  auto [base, scale, addend] = canonical(exponent);
+  if (level(base) > L || level(scale) > L)
+    return std::nullopt;
+  Entry entry;
+  entry.kind = Entry::Kind::Max;
+  entry.level = 1 + L;
+  entry.base = base;
+  return Shift{intern(entry), scale, addend};
+}
+
+bool Planner::hasFinishedReduction(NodeRef node) {
+  return llvm::any_of(node->operands, [&](NodeRef operand) { return !operand->varying && level(operand) > 0; });
+}
+
+/// x = sum of coefficient * atom + addend, coefficients and addend uniform. A finished reduction stays in its atom:
+/// (z - mean) / std never becomes z / std - mean / std.
+std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x) {
+  if (!x->varying)
+    return {{}, x};
+  bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
+  if (isSum && !hasFinishedReduction(x)) {
+    bool subtracts = x->is(NodeOp::Sub);
+    auto [atoms, u] = affine(x->operand(0));
+    auto [others, v] = affine(x->operand(1));
+    for (auto &[id, other] : others) {
+      if (subtracts)
+        other.coefficient = g.neg(other.coefficient);
+      auto [it, isNew] = atoms.try_emplace(id, other);
+      if (isNew)
+        continue;
+      it->second.coefficient = g.add(it->second.coefficient, other.coefficient);
+      it->second.weighs |= other.weighs;
+    }
+    return {atoms, subtracts ? g.sub(u, v) : g.add(u, v)};
+  }
+  NodeRef inner = nullptr, factor = nullptr;
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  if (x->is(NodeOp::Neg))
+    inner = x->operand(0);
+  else if (product && x->operand(0)->varying != x->operand(1)->varying) {
+    inner = x->operand(x->operand(0)->varying ? 0 : 1);
+    factor = x->operand(x->operand(0)->varying ? 1 : 0);
+  } else if (x->is(NodeOp::Div) && !x->operand(1)->varying)
+    inner = x->operand(0);
+  if (!inner)
+    return {{{x->id, {x, g.constant(1), false}}}, g.constant(0)};
+  auto scaled = [&](NodeRef c) { return factor ? g.mul(factor, c) : x->is(NodeOp::Neg) ? g.neg(c) : g.div(c, x->operand(1)); };
+  auto [atoms, u] = affine(inner);
+  for (auto &[id, atom] : atoms) {
+    atom.coefficient = scaled(atom.coefficient);
+    atom.weighs |= x->is(NodeOp::Weigh);
+  }
+  return {atoms, x->is(NodeOp::Weigh) ? g.weigh(factor, u) : scaled(u)};
+}
+
+/// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
+Planner::Canonical Planner::canonical(NodeRef x) {
+  auto [atoms, addend] = affine(x);
+  if (atoms.empty())
+    return {g.constant(0), g.constant(1), addend};
+  NodeRef first = atoms.begin()->second.coefficient;
+  bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
+  NodeRef base = nullptr;
+  for (auto &[id, scaled] : atoms) {
+    auto [atom, coefficient, weighs] = scaled;
+    NodeRef part = shared ? atom : weighs ? g.weigh(coefficient, atom) : g.mul(coefficient, atom);
+    base = base ? g.add(base, part) : part;
+  }
+  return {base, shared ? first : g.constant(1), addend};
+}
+
+/// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of logits is centred on its
+/// own running maximum.
+Planner::Centred Planner::centre(NodeRef pivot, unsigned L) {
+  if (!pivot->varying)
+    return {{}, pivot};
+  auto [base, scale, addend] = canonical(pivot);
+  bool hasMax = llvm::any_of(entries, [&](auto &entry) { return entry->kind == Entry::Kind::Max && entry->base == base; });
+  if (hasMax || pivot->isInput(InputKind::Logits)) {
+    Entry entry;
+    entry.kind = Entry::Kind::Max;
+    entry.level = 1 + L;
+    entry.base = base;
+    return {{{scale, intern(entry)}}, addend};
+  }
+  NodeRef a = pivot->operands.empty() ? nullptr : pivot->operand(0);
+  NodeRef b = pivot->operands.size() > 1 ? pivot->operand(1) : nullptr;
+  if (pivot->is(NodeOp::Add) || pivot->is(NodeOp::Sub)) {
+    if (hasFinishedReduction(pivot)) // z - mean: centred already
+      return {{}, pivot};
+    NodeRef sign = g.constant(pivot->is(NodeOp::Add) ? 1 : -1);
+    Centred p = centre(a, L), q = centre(b, L);
+    for (auto [coefficient, entry] : q.parts)
+      p.parts.push_back({g.mul(sign, coefficient), entry});
+    return {p.parts, g.add(p.rest, g.mul(sign, q.rest))};
+  }
+  auto scaled = [&](NodeRef inner, auto by) {
+    Centred p = centre(inner, L);
+    for (auto &part : p.parts)
+      part.first = by(part.first);
+    p.rest = by(p.rest);
+    return p;
+  };
+  if (pivot->is(NodeOp::Neg))
+    return scaled(a, [&](NodeRef x) { return g.neg(x); });
+  if ((pivot->is(NodeOp::Mul) || pivot->is(NodeOp::Weigh)) && !(a->varying && b->varying))
+    return scaled(a->varying ? a : b, [&](NodeRef x) { return g.mul(x, a->varying ? b : a); });
+  if (pivot->is(NodeOp::Div) && !b->varying)
+    return scaled(a, [&](NodeRef x) { return g.div(x, b); });
+  return {{}, pivot};
+}

@@ -1,0 +1,210 @@
+// Decompose.cpp - splits the body of a reduction into terms whose inside is finished, if that saves a sweep.
+#include "compiler/Transforms/FormSweeps/Planner.h"
+#include "llvm/ADT/STLExtras.h"
+using namespace logitile;
+
+static bool isProduct(NodeRef node) { return node->is(NodeOp::Mul) || node->is(NodeOp::Weigh); }
+static bool isVaryingProduct(NodeRef node) { return isProduct(node) && node->operand(0)->varying && node->operand(1)->varying; }
+
+static Terms scale(Graph &g, Terms terms, NodeRef factor) {
+  for (Term &term : terms)
+    term.factor = g.mul(factor, term.factor);
+  return terms;
+}
+static Term join(Graph &g, const Term &a, const Term &b) {
+  Term both;
+  both.factor = g.mul(a.factor, b.factor);
+  both.exponent = !a.exponent ? b.exponent : !b.exponent ? a.exponent : g.add(a.exponent, b.exponent);
+  both.addend = !a.addend ? b.addend : !b.addend ? a.addend : g.add(a.addend, b.addend);
+  both.factors = a.factors;
+  both.factors.append(b.factors.begin(), b.factors.end());
+  return both;
+}
+
+std::optional<Terms> Planner::decompose(NodeRef node, unsigned L, bool top) {
+  NodeRef one = g.constant(1);
+  if (!node->varying)
+    return Terms{{node}};
+  if (!top && level(node) <= L && !isVaryingProduct(node)) // finished factors stay inside the sums that they scale
+    return Terms{{one, nullptr, nullptr, {node}}};
+  if (isProduct(node))
+    return decomposeProduct(node, L, top);
+  NodeRef a = node->operands.empty() ? nullptr : node->operand(0);
+  if (node->is(NodeOp::Neg)) {
+    auto terms = decompose(a, L, top);
+    return terms ? std::optional(scale(g, *terms, g.constant(-1))) : std::nullopt;
+  }
+  if (node->is(NodeOp::Div) && !node->operand(1)->varying) {
+    auto terms = decompose(a, L, top);
+    return terms ? std::optional(scale(g, *terms, g.div(one, node->operand(1)))) : std::nullopt;
+  }
+  if (level(node) <= L)
+    return Terms{{one, nullptr, nullptr, {node}}};
+  switch (node->op) {
+  case NodeOp::Exp: {
+    auto stripped = strip(a, L);
+    if (!stripped)
+      return std::nullopt;
+    return Terms{{one, stripped->first, stripped->second, {}}};
+  }
+  case NodeOp::Div: {
+    if (level(node->operand(1)) > L)
+      return std::nullopt;
+    auto terms = decompose(a, L, top);
+    if (!terms)
+      return std::nullopt;
+    for (Term &term : *terms)
+      term.factors.push_back(g.div(one, node->operand(1)));
+    return terms;
+  }
+  case NodeOp::Add:
+  case NodeOp::Sub: {
+    // What is centred on a mean stays so: about any other point its sum would cancel.
+    if (llvm::any_of(node->operands, [](NodeRef operand) { return operand->isScaledMean; }))
+      return std::nullopt;
+    auto p = decompose(a, L, top), q = decompose(node->operand(1), L, top);
+    if (!p || !q)
+      return std::nullopt;
+    p->append(scale(g, *q, g.constant(node->is(NodeOp::Add) ? 1 : -1)));
+    return regroup(*p, L);
+  }
+  case NodeOp::Select: return decomposeSelect(node, L, top);
+  default: return std::nullopt;
+  }
+}
+
+/// At most one factor is split, and never beside one as large as logits: no square is expanded.
+std::optional<Terms> Planner::decomposeProduct(NodeRef node, unsigned L, bool top) {
+  NodeRef a = node->operand(0), b = node->operand(1);
+  for (auto [uniform, varying] : {std::pair(a, b), std::pair(b, a)})
+    if (!uniform->varying) {
+      auto terms = decompose(varying, L, top);
+      return terms ? std::optional(scale(g, *terms, uniform)) : std::nullopt;
+    }
+  auto p = decompose(a, L, false), q = decompose(b, L, false);
+  if (!p || !q || (p->size() > 1 && q->size() > 1))
+    return std::nullopt;
+  const Terms &many = p->size() == 1 ? *q : *p;
+  const Term &one = p->size() == 1 ? p->front() : q->front();
+  if (many.size() > 1 && llvm::any_of(one.factors, [](NodeRef factor) { return factor->isUnbounded; }))
+    return std::nullopt;
+  Terms joined;
+  for (const Term &term : many)
+    joined.push_back(join(g, one, term));
+  return joined;
+}
+
+std::optional<Terms> Planner::decomposeSelect(NodeRef node, unsigned L, bool top) {
+  NodeRef condition = node->operand(0);
+  if (level(condition) > L)
+    return std::nullopt;
+  Terms terms;
+  for (auto [holds, value] : {std::pair(condition, node->operand(1)), std::pair(g.logicalNot(condition), node->operand(2))}) {
+    if (value->isConstant(0))
+      continue;
+    auto branch = decompose(value, L, top);
+    if (!branch)
+      return std::nullopt;
+    for (Term &term : *branch) {
+      term.factors.push_back(holds);
+      terms.push_back(term);
+    }
+  }
+  return regroup(terms, L);
+}
+
+/// factor = unfinished * finished.
+std::pair<NodeRef, NodeRef> Planner::splitFinished(NodeRef factor, unsigned L) {
+  if (level(factor) <= L)
+    return {g.constant(1), factor};
+  if (factor->is(NodeOp::Neg)) {
+    auto [outer, inner] = splitFinished(factor->operand(0), L);
+    return {g.neg(outer), inner};
+  }
+  if (isProduct(factor) || factor->is(NodeOp::Div)) {
+    auto [outerA, innerA] = splitFinished(factor->operand(0), L);
+    auto [outerB, innerB] = splitFinished(factor->operand(1), L);
+    if (factor->is(NodeOp::Div))
+      return {g.div(outerA, outerB), g.div(innerA, innerB)};
+    return {g.mul(outerA, outerB), g.mul(innerA, innerB)};
+  }
+  return {factor, g.constant(1)};
+}
+
+NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors) {
+  NodeRef value = g.constant(1);
+  for (NodeRef factor : factors)
+    if (factor->type == NodeType::Float)
+      value = g.mul(value, factor);
+  for (NodeRef factor : factors)
+    if (factor->type == NodeType::Bool)
+      value = g.select(factor, value, g.constant(0));
+  return value;
+}
+
+namespace {
+/// A uniform factor without its number: equal keys, factors that differ by a number.
+struct Monomial {
+  double number = 1;
+  std::map<unsigned, int> powers; // by id
+};
+Monomial monomialOf(NodeRef factor) {
+  Monomial result;
+  llvm::SmallVector<std::pair<NodeRef, int>> todo{{factor, 1}};
+  while (!todo.empty()) {
+    auto [node, power] = todo.pop_back_val();
+    if (isProduct(node)) {
+      todo.push_back({node->operand(0), power});
+      todo.push_back({node->operand(1), power});
+    } else if (node->is(NodeOp::Neg)) {
+      todo.push_back({node->operand(0), power});
+      result.number = -result.number;
+    } else if (node->is(NodeOp::Div)) {
+      todo.push_back({node->operand(0), power});
+      todo.push_back({node->operand(1), -power});
+    } else if (node->isConstant()) {
+      result.number *= std::pow(node->number, power);
+    } else {
+      result.powers[node->id] += power;
+    }
+  }
+  return result;
+}
+} // namespace
+
+/// Finished addends with one unfinished factor become one value again, the purely uniform ones one addend. Terms with an
+/// exponent stay apart.
+Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
+  struct Group {
+    NodeRef outer, value;
+  };
+  std::map<std::map<unsigned, int>, Group> plain;
+  llvm::SmallVector<std::map<unsigned, int>> order;
+  NodeRef uniform = nullptr;
+  Terms rest;
+  for (const Term &term : terms) {
+    if (term.exponent) {
+      rest.push_back(term);
+      continue;
+    }
+    if (term.factors.empty()) {
+      uniform = uniform ? g.add(uniform, term.factor) : term.factor;
+      continue;
+    }
+    auto [outer, inner] = splitFinished(term.factor, L);
+    Monomial key = monomialOf(outer);
+    NodeRef value = g.mul(g.mul(g.constant(key.number), inner), product(term.factors));
+    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value});
+    if (isNew)
+      order.push_back(key.powers);
+    else
+      it->second.value = g.add(it->second.value, value);
+  }
+  Terms result;
+  for (const auto &key : order)
+    result.push_back({plain.at(key).outer, nullptr, nullptr, {plain.at(key).value}});
+  if (uniform)
+    result.push_back({uniform});
+  result.append(rest);
+  return result;
+}

@@ -1,0 +1,305 @@
+// EmitProgram.cpp - the parts of a program, last to first: a later part says which values it wants known, the earlier
+// finish yields them. Code inside the regions is EmitRegion.cpp and EmitSweep.cpp.
+#include "compiler/Transforms/FormSweeps/EmitProgram.h"
+using namespace mlir;
+using namespace logitile;
+
+ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, ArrayRef<std::pair<StringRef, NodeRef>> outputs,
+                               ArrayRef<GradientNodes> gradients)
+    : planner(planner), placement(placement), outputs(outputs), gradients(gradients), builder(planner.g.context) {
+  for (auto [i, sweep] : llvm::enumerate(placement.forward))
+    for (Entry *entry : sweep)
+      entryStages[entry->number] = i + 1;
+  for (auto [i, sweep] : llvm::enumerate(placement.adjoint))
+    for (Entry *entry : sweep)
+      entryStages[entry->number] = adjointStage() + i + 1;
+  for (auto [reduction, entry] : placement.late)
+    entryStages[entry->number] = lateStage();
+}
+
+// ---- points -------------------------------------------------------------------------------------------------------
+
+NodeRef ProgramEmitter::settle(NodeRef node) const {
+  for (auto [reduction, entry] : placement.late)
+    if (reduction == node)
+      return planner.resultOf(entry);
+  NodeRef resolution = planner.resolved(node);
+  return resolution ? settle(resolution) : node;
+}
+
+int ProgramEmitter::pointOf(NodeRef node) {
+  node = settle(node);
+  if (auto it = points.find(node); it != points.end())
+    return it->second;
+  int point = kFree;
+  if (node->is(NodeOp::Entry))
+    point = stageOf(planner.entryOf(node)) * kHops;
+  else if (node->isInput(InputKind::Upstream))
+    point = adjointStage() * kHops;
+  else if (node->is(NodeOp::Pick)) { // of memory: a hop after its index is known
+    NodeRef index = settle(node->operand(1));
+    point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
+  } else {
+    for (NodeRef operand : node->operands)
+      if (!operand->varying)
+        point = std::max(point, pointOf(operand));
+  }
+  points[node] = point;
+  return point;
+}
+
+bool ProgramEmitter::hasLow(NodeRef node) const {
+  node = settle(node);
+  if (node->type != NodeType::Float)
+    return false;
+  switch (node->op) {
+  case NodeOp::Pair:
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Mul:
+  case NodeOp::Weigh:
+  case NodeOp::Div: return true;
+  case NodeOp::Neg: return hasLow(node->operand(0));
+  default: return false;
+  }
+}
+
+bool ProgramEmitter::isCheap(NodeRef node) {
+  constexpr unsigned kFewOps = 4;
+  unsigned ops = llvm::count_if(Graph::topological(node), [](NodeRef x) { return !x->is(NodeOp::Constant) && !x->is(NodeOp::Input); });
+  return ops <= kFewOps;
+}
+
+// ---- what has to be known --------------------------------------------------------------------------------------------
+
+std::string ProgramEmitter::uniqueName(NodeRef node, Part part) {
+  std::string base;
+  if (auto named = dyn_cast<NameLoc>(node->loc))
+    base = named.getName().str();
+  if (base.empty())
+    base = "v" + std::to_string(node->id);
+  StringRef suffix = part == Part::High ? ".high" : part == Part::Low ? ".low" : "";
+  std::string name = base + suffix.str();
+  for (unsigned i = 1; !usedNames.insert(name).second; ++i)
+    name = base + "_" + std::to_string(i) + suffix.str();
+  return name;
+}
+
+void ProgramEmitter::addRequest(int point, Request request) {
+  usedNames.insert(request.name);
+  requests[point].push_back(std::move(request));
+}
+
+std::string ProgramEmitter::request(NodeRef node, Part part) {
+  node = settle(node);
+  if (part != Part::Low && !hasLow(node))
+    part = Part::Whole;
+  std::string &name = names[{node, static_cast<unsigned>(part)}];
+  if (name.empty()) {
+    name = uniqueName(node, part);
+    addRequest(std::max(pointOf(node), 0), {name, node, part, false});
+  }
+  return name;
+}
+
+void ProgramEmitter::requestOutputs() {
+  for (auto [name, node] : outputs) {
+    addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
+    // Others may read it under this name, unless it changes its type on the way.
+    if (node->type != NodeType::Bool)
+      names.try_emplace({settle(node), static_cast<unsigned>(Part::Whole)}, name.str());
+  }
+}
+
+/// Computed indices have to be known, so that the runtime can check their range.
+void ProgramEmitter::requestChecks() {
+  SmallVector<NodeRef> roots;
+  for (auto [name, node] : outputs)
+    roots.push_back(node);
+  for (const GradientNodes &gradient : gradients) {
+    if (gradient.dense)
+      roots.push_back(gradient.dense);
+    for (auto [column, coefficient] : gradient.rows)
+      roots.append({column, coefficient});
+  }
+  for (NodeRef node : Graph::topological(roots)) {
+    if (!node->is(NodeOp::Pick))
+      continue;
+    NodeRef index = node->operand(1);
+    bool inRange = index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
+    if (inRange || index->isInput(InputKind::Token))
+      continue;
+    StringAttr name = builder.getStringAttr(request(index, Part::Whole));
+    if (!llvm::is_contained(checked, name))
+      checked.push_back(name);
+  }
+}
+
+/// Token inputs that are an index as they are.
+static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRef>> outputs, ArrayRef<GradientNodes> gradients) {
+  SmallVector<NodeRef> roots;
+  for (auto [name, node] : outputs)
+    roots.push_back(node);
+  for (const GradientNodes &gradient : gradients)
+    for (auto [column, coefficient] : gradient.rows)
+      roots.push_back(coefficient);
+  SmallVector<StringRef> names;
+  for (NodeRef node : Graph::topological(roots))
+    if (node->is(NodeOp::Pick) && node->operand(1)->isInput(InputKind::Token) && !llvm::is_contained(names, node->operand(1)->name))
+      names.push_back(node->operand(1)->name);
+  return names;
+}
+
+// ---- the program --------------------------------------------------------------------------------------------------------
+
+ProgramOp ProgramEmitter::emit(LossOp loss) {
+  builder.setInsertionPoint(loss);
+  SmallVector<Attribute> outputAttrs;
+  for (auto [name, node] : outputs)
+    outputAttrs.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type)));
+  program = ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), builder.getArrayAttr(outputAttrs),
+                              builder.getStrArrayAttr(directIndices(outputs, gradients)), builder.getArrayAttr({}));
+  program.getBody().emplaceBlock();
+  requestOutputs();
+  requestChecks();
+  // Every part goes in front of what is there.
+  emitPerTokenGradients();
+  SweepEntries late = llvm::map_to_vector(placement.late, [](auto &sum) { return sum.second; });
+  emitFinishes(lateStage(), Phase::Late, late, "late");
+  emitGradient();
+  if (!late.empty())
+    emitSweep(lateStage(), Phase::Late, late, "late");
+  for (unsigned i = placement.adjoint.size(); i-- > 0;) {
+    std::string name = "adjoint" + std::to_string(i);
+    emitFinishes(adjointStage() + i + 1, Phase::Adjoint, placement.adjoint[i], name);
+    emitSweep(adjointStage() + i + 1, Phase::Adjoint, placement.adjoint[i], name);
+  }
+  emitFinishes(adjointStage(), Phase::Adjoint, {}, "");
+  for (unsigned i = placement.forward.size(); i-- > 0;) {
+    std::string name = "forward" + std::to_string(i);
+    emitFinishes(i + 1, Phase::Forward, placement.forward[i], name);
+    emitSweep(i + 1, Phase::Forward, placement.forward[i], name);
+  }
+  emitFinishes(0, Phase::Prologue, {}, "");
+  program.setCheckedAttr(builder.getArrayAttr(checked));
+  return program;
+}
+
+void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, StringRef name) {
+  builder.setInsertionPointToStart(&program.getBody().front());
+  SmallVector<StringRef> stateNames;
+  SmallVector<Type> types;
+  llvm::BumpPtrAllocator strings;
+  describeState(entries, builder, stateNames, types, strings);
+  auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, builder.getStrArrayAttr(stateNames), builder.getTypeArrayAttr(types));
+  emitSweepRegions(*this, sweep, entries, stage * kHops);
+}
+
+/// The finishes of one stage, hops descending: hop 0 takes the sweep's state.
+void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepEntries &entries, StringRef sweep) {
+  while (true) {
+    auto last = requests.lower_bound((stage + 1) * kHops);
+    if (last == requests.begin())
+      return;
+    --last;
+    int point = last->first;
+    if (point < static_cast<int>(stage) * kHops)
+      return;
+    emitFinish(point, phase, point % kHops == 0 ? &entries : nullptr, sweep);
+    requests.erase(point);
+  }
+}
+
+void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entries, StringRef sweep) {
+  builder.setInsertionPointToStart(&program.getBody().front());
+  const std::vector<Request> &wanted = requests[point];
+  std::string name = "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
+  bool hasState = entries && !entries->empty();
+  auto finish = FinishOp::create(builder, program.getLoc(), name, phase,
+                                 hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
+                                 builder.getArrayAttr({}), builder.getArrayAttr({}));
+  Block &block = finish.getBody().emplaceBlock();
+  RegionEmitter emitter(*this, block, point, /*isFinish=*/true);
+  if (hasState) {
+    SmallVector<StringRef> stateNames;
+    SmallVector<Type> types;
+    llvm::BumpPtrAllocator strings;
+    describeState(*entries, builder, stateNames, types, strings);
+    for (auto [stateName, type] : llvm::zip_equal(stateNames, types))
+      block.addArgument(type, NameLoc::get(builder.getStringAttr(stateName)));
+    for (Entry *entry : *entries)
+      emitter.bind(entry, block.getArgument(slotOf(*entries, entry)));
+  }
+  SmallVector<StringRef> resultNames;
+  SmallVector<Type> resultTypes;
+  SmallVector<Value> results;
+  for (const Request &request : wanted) {
+    Value value = emitter.value(request.node, request.part);
+    if (value.getType().isInteger(1)) // kept as 32 bits, like all per-token values
+      value = arith::ExtUIOp::create(emitter.ops(), request.node->loc, builder.getI32Type(), value);
+    resultNames.push_back(request.name);
+    resultTypes.push_back(value.getType());
+    results.push_back(value);
+  }
+  YieldOp::create(emitter.ops(), program.getLoc(), results);
+  finish.setResultNamesAttr(builder.getStrArrayAttr(resultNames));
+  finish.setResultTypesAttr(builder.getTypeArrayAttr(resultTypes));
+}
+
+// ---- gradients ------------------------------------------------------------------------------------------------------------
+
+void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, ValueRange columns, ValueRange coefficients) {
+  IntegerAttr index = gradient.index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.index);
+  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, dense, columns, coefficients);
+}
+
+/// Gradients per element. Present, if empty, where a late sweep needs a pass over the vocabulary.
+void ProgramEmitter::emitGradient() {
+  bool perElement = llvm::any_of(gradients, [](const GradientNodes &gradient) { return !gradient.isPerToken(); });
+  if (!perElement && placement.late.empty())
+    return;
+  builder.setInsertionPointToStart(&program.getBody().front());
+  auto op = GradientOp::create(builder, program.getLoc());
+  Block &block = op.getBody().emplaceBlock();
+  RegionEmitter emitter(*this, block, lateStage() * kHops, /*isFinish=*/false);
+  MLIRContext *context = builder.getContext();
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
+  for (const GradientNodes &gradient : gradients) {
+    if (gradient.isPerToken())
+      continue;
+    Value dense = gradient.dense ? emitter.value(gradient.dense) : Value();
+    SmallVector<Value> columns, coefficients;
+    for (auto [i, row] : llvm::enumerate(gradient.rows)) {
+      auto [column, coefficient] = row;
+      // A name of its own: kernels may change it in place.
+      std::string name = ("row." + gradient.name + "." + Twine(i)).str();
+      addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
+      auto read = [&](StringRef known, Type type) -> Value {
+        return InputOp::create(emitter.ops(), gradient.loc, type, InputKind::Known, StringAttr::get(context, known), IntegerAttr());
+      };
+      columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
+      coefficients.push_back(read(name, f32));
+    }
+    builder.setInsertionPointToEnd(&block);
+    emitAdjoint(gradient, dense, columns, coefficients);
+  }
+}
+
+void ProgramEmitter::emitPerTokenGradients() {
+  if (llvm::none_of(gradients, [](const GradientNodes &gradient) { return gradient.isPerToken(); }))
+    return;
+  builder.setInsertionPointToStart(&program.getBody().front());
+  auto op = GradientOp::create(builder, program.getLoc());
+  builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
+  for (const GradientNodes &gradient : gradients) {
+    if (!gradient.isPerToken())
+      continue;
+    Value dense;
+    if (gradient.dense) {
+      std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
+      addRequest(std::max<int>(pointOf(gradient.dense), adjointStage() * kHops), {name, gradient.dense, Part::Whole, false});
+      dense = InputOp::create(builder, gradient.loc, builder.getF32Type(), InputKind::Known, builder.getStringAttr(name), IntegerAttr());
+    }
+    emitAdjoint(gradient, dense, {}, {});
+  }
+}

@@ -1,0 +1,146 @@
+// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and under which name.
+#pragma once
+#include "compiler/Expression/Import.h"
+#include "compiler/Transforms/FormSweeps/Placement.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace logitile {
+/// The part of a per-token value that carries its rounding error along.
+enum class Part { Whole, High, Low };
+
+/// Points of a program at which values become known: stage * kHops + hop. Stage 0 needs no logits; stage i follows
+/// forward sweep i; then come the start of the adjoint phase, its sweeps, and the end of the gradient pass. Hops within
+/// a stage are values read from memory at an index that the hop before it found.
+constexpr int kHops = 1024;
+constexpr int kFree = -1; // inputs, constants, and what is cheap to make of them
+
+class ProgramEmitter {
+public:
+  ProgramEmitter(Planner &planner, const Placement &placement, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
+                 llvm::ArrayRef<GradientNodes> gradients);
+  /// Builds the program before 'loss'.
+  ProgramOp emit(LossOp loss);
+
+  // ---- for the regions
+  Planner &planner;
+  /// The point at which a uniform value is known.
+  int pointOf(NodeRef node);
+  /// The node itself, or what a reduction stands for; late sums stay.
+  NodeRef settle(NodeRef node) const;
+  /// Whether a uniform value has a low part.
+  bool hasLow(NodeRef node) const;
+  /// Whether a value that needs no logits is so cheap that every region makes it again.
+  bool isCheap(NodeRef node);
+  /// Asks the finish at the value's point for it; the name under which it will be known.
+  std::string request(NodeRef node, Part part);
+  unsigned stageOf(const Entry *entry) const { return entryStages.lookup(entry->number); }
+
+private:
+  struct Request {
+    std::string name;
+    NodeRef node;
+    Part part;
+    bool isOutput;
+  };
+  void requestOutputs();
+  void requestChecks();
+  std::string uniqueName(NodeRef node, Part part);
+  void addRequest(int point, Request request);
+  void emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef name);
+  void emitFinishes(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef sweep);
+  void emitFinish(int point, Phase phase, const SweepEntries *entries, mlir::StringRef sweep);
+  void emitGradient();
+  void emitPerTokenGradients();
+  void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
+  unsigned adjointStage() const { return placement.forward.size() + 1; }
+  unsigned lateStage() const { return adjointStage() + placement.adjoint.size() + 1; }
+
+  const Placement &placement;
+  llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs;
+  llvm::ArrayRef<GradientNodes> gradients;
+  mlir::OpBuilder builder;
+  ProgramOp program;
+  llvm::DenseMap<unsigned, unsigned> entryStages;
+  llvm::DenseMap<NodeRef, int> points;
+  std::map<int, std::vector<Request>> requests;
+  llvm::DenseMap<std::pair<NodeRef, unsigned>, std::string> names;
+  llvm::StringSet<> usedNames;
+  llvm::SmallVector<mlir::Attribute> checked;
+};
+
+/// Emits scalar code into one region of a program.
+class RegionEmitter {
+public:
+  /// A finish computes the values of its point and later hops; another region reads all non-free values as known.
+  RegionEmitter(ProgramEmitter &program, mlir::Block &block, int point, bool isFinish)
+      : program(program), builder(mlir::OpBuilder::atBlockEnd(&block)), point(point), isFinish(isFinish) {}
+
+  /// Row state that the region has at hand.
+  void bind(const Entry *entry, mlir::Value value) { state[entry->number] = value; }
+  void bindNode(NodeRef node, mlir::Value value) { whole[node] = value; }
+  /// The value as one number.
+  mlir::Value value(NodeRef node);
+  mlir::Value value(NodeRef node, Part part);
+  /// base - max: one rounding less than a difference of two rounded numbers.
+  mlir::Value baseMinus(NodeRef base, mlir::Value max);
+  /// The maximum of 'entry': state of this sweep, or known from an earlier one.
+  mlir::Value maximumOf(const Entry *entry);
+  /// exp(scale * (base - max)), made once.
+  mlir::Value exponential(const Entry *max, NodeRef scale);
+  mlir::OpBuilder &ops() { return builder; }
+  void setLoc(mlir::Location next) { loc = next; }
+
+  // ---- small pieces of code
+  mlir::Value f32(double number);
+  mlir::Value i32(int64_t number);
+  mlir::Value add(mlir::Value a, mlir::Value b) { return mlir::arith::AddFOp::create(builder, where(), a, b); }
+  mlir::Value sub(mlir::Value a, mlir::Value b) { return mlir::arith::SubFOp::create(builder, where(), a, b); }
+  mlir::Value mul(mlir::Value a, mlir::Value b) { return mlir::arith::MulFOp::create(builder, where(), a, b); }
+  mlir::Value weigh(mlir::Value a, mlir::Value b) { return WeighOp::create(builder, where(), a, b); }
+  mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
+  mlir::Value exp(mlir::Value a);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value finiteOrZero(mlir::Value value);
+
+private:
+  struct Pair {
+    mlir::Value high, low; // low may be null
+    mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
+  };
+  mlir::Location where() const { return loc ? *loc : mlir::UnknownLoc::get(builder.getContext()); }
+  Pair pairOf(NodeRef node);
+  Pair makePair(NodeRef node);
+  Pair addPairs(NodeRef node, bool keepsRounding);
+  Pair multiplyPairs(NodeRef node);
+  Pair dividePairs(NodeRef node);
+  Pair exactPair(NodeRef node);
+  mlir::Value scaledPlus(NodeRef node, mlir::Value c);
+  mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);
+  bool lowMatters(NodeRef node);
+  bool isKnown(NodeRef node);
+  mlir::Value compute(NodeRef node);
+  mlir::Value softmax(NodeRef node);
+  mlir::Value gather(NodeRef node);
+  mlir::Value read(InputKind kind, mlir::StringRef name, mlir::Type type);
+
+  ProgramEmitter &program;
+  mlir::OpBuilder builder;
+  int point;
+  bool isFinish;
+  std::optional<mlir::Location> loc;
+  llvm::DenseMap<unsigned, mlir::Value> state;
+  llvm::DenseMap<NodeRef, mlir::Value> whole;
+  llvm::DenseMap<NodeRef, Pair> pairs;
+  llvm::DenseMap<NodeRef, bool> lows;
+  llvm::DenseMap<std::pair<unsigned, NodeRef>, mlir::Value> exponentials;
+};
+
+/// The regions of one sweep.
+void emitSweepRegions(ProgramEmitter &program, SweepOp sweep, llvm::ArrayRef<Entry *> entries, int point);
+/// Names and types of the state of 'entries', in slots: the maxima first.
+void describeState(llvm::ArrayRef<Entry *> entries, mlir::OpBuilder &builder, llvm::SmallVectorImpl<mlir::StringRef> &names,
+                   llvm::SmallVectorImpl<mlir::Type> &types, llvm::BumpPtrAllocator &strings);
+/// The slot of an entry's result.
+unsigned slotOf(llvm::ArrayRef<Entry *> entries, const Entry *entry);
+} // namespace logitile

@@ -1,0 +1,126 @@
+// Finish.cpp - terms become entries, and the sum a uniform expression of their results; or they become one value again.
+#include "compiler/Transforms/FormSweeps/Planner.h"
+#include "llvm/ADT/STLExtras.h"
+using namespace logitile;
+
+namespace {
+/// Terms with one exponent and one product of factors: each a factor and the pivot, if it has one.
+struct Group {
+  NodeRef exponent, addend;
+  llvm::SmallVector<NodeRef, 2> factors;
+  llvm::SmallVector<std::pair<NodeRef, NodeRef>, 2> parts;
+};
+
+/// The only factor linear in logits gets a pivot: its large part would round the sum.
+NodeRef pivotOf(const Term &term) {
+  NodeRef unbounded = nullptr;
+  for (NodeRef factor : term.factors) {
+    if (!factor->isUnbounded)
+      continue;
+    if (unbounded)
+      return nullptr;
+    unbounded = factor;
+  }
+  return unbounded && unbounded->isLinearInLogits ? unbounded : nullptr;
+}
+
+llvm::SmallVector<Group> groupTerms(const Terms &terms) {
+  llvm::SmallVector<Group> groups;
+  for (const Term &term : terms) {
+    NodeRef pivot = pivotOf(term);
+    llvm::SmallVector<NodeRef, 2> factors;
+    bool pivotSeen = false;
+    for (NodeRef factor : term.factors) {
+      if (factor == pivot && !pivotSeen)
+        pivotSeen = true;
+      else
+        factors.push_back(factor);
+    }
+    llvm::sort(factors, [](NodeRef a, NodeRef b) { return a->id < b->id; });
+    auto *known = llvm::find_if(groups, [&](const Group &group) {
+      return group.exponent == term.exponent && group.addend == term.addend && group.factors == factors;
+    });
+    if (known == groups.end())
+      known = &groups.emplace_back(Group{term.exponent, term.addend, factors, {}});
+    known->parts.push_back({term.factor, pivot});
+  }
+  return groups;
+}
+} // namespace
+
+NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
+  NodeRef total = g.constant(0), columns = g.constant(static_cast<double>(g.vocab));
+  for (const Group &group : groupTerms(terms)) {
+    Entry plain;
+    plain.level = 1 + L;
+    plain.kind = group.exponent ? Entry::Kind::Exp : Entry::Kind::Sum;
+    plain.factors.assign(group.factors.begin(), group.factors.end());
+    NodeRef outside = nullptr; // the exponential that leaves the sum
+    if (group.exponent) {
+      Shift by = *shift(group.exponent, L);
+      plain.max = by.max;
+      plain.scale = by.scale;
+      NodeRef addend = group.addend ? g.add(group.addend, by.addend) : by.addend;
+      outside = g.exp(g.add(g.mul(by.scale, resultOf(by.max)), addend));
+    }
+    bool unweighted = !group.exponent && group.factors.empty();
+    Entry *weights = unweighted ? nullptr : intern(plain);
+
+    // The sum is inner + uniform * weights. A pivot is centred when an addend was pulled beside it, or when it is raw and
+    // weighted by the exponential whose maximum it is centred on. A body that is normalised already, and raw logits
+    // under other weights, are summed as they are: centred far from their mean they would cancel.
+    bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
+    bool wantsRaw = group.exponent || unweighted;
+    NodeRef inner = g.constant(0), uniform = g.constant(0);
+    for (auto [factor, pivot] : group.parts) {
+      if (pivot && !pulled && (level(pivot) > 0 || !wantsRaw)) {
+        Entry whole = plain;
+        whole.factors.push_back(pivot);
+        inner = g.add(inner, g.mul(factor, resultOf(intern(whole))));
+        continue;
+      }
+      if (pivot) {
+        Centred centred = centre(pivot, L);
+        Entry moment = plain;
+        moment.pivot = pivot;
+        moment.weights = weights;
+        moment.centre = centred.parts;
+        moment.rest = centred.rest;
+        inner = g.add(inner, g.mul(factor, resultOf(intern(moment))));
+        NodeRef shifted = g.constant(0);
+        for (auto [coefficient, max] : centred.parts)
+          shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
+        factor = g.mul(factor, shifted);
+      }
+      uniform = g.add(uniform, factor);
+    }
+    if (unweighted) { // the mean keeps its large and its small part apart
+      NodeRef mean = g.pair(uniform, g.div(inner, columns));
+      total = g.add(total, isMean ? mean : g.mul(columns, mean));
+      continue;
+    }
+    if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
+      inner = g.add(inner, g.weigh(resultOf(weights), uniform));
+    if (outside)
+      inner = g.mul(outside, inner);
+    total = g.add(total, isMean ? g.div(inner, columns) : inner);
+  }
+  return total;
+}
+
+NodeRef Planner::factored(NodeRef gradient) {
+  level(gradient);
+  if (!gradient->varying)
+    return gradient;
+  std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
+  if (!terms)
+    return gradient;
+  NodeRef total = g.constant(0);
+  for (const Term &term : *terms) {
+    NodeRef value = product(term.factors);
+    if (term.exponent)
+      value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
+    total = g.add(total, g.mul(term.factor, value));
+  }
+  return total;
+}

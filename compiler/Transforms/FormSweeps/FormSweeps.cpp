@@ -1,0 +1,58 @@
+// FormSweeps.cpp - the pass from a differentiated loss to a program. Levels, placement and printing have files of their own.
+#include "compiler/Passes.h"
+#include "compiler/Transforms/FormSweeps/EmitProgram.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_FORMSWEEPSPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
+  void runOnOperation() override {
+    for (LossOp loss : llvm::to_vector(getOperation().getOps<LossOp>()))
+      if (failed(form(loss)))
+        return signalPassFailure();
+  }
+
+  LogicalResult form(LossOp loss) {
+    Block &body = loss.getBody().front();
+    auto gradientOps = body.getOps<GradientOp>();
+    if (loss.getWrt() && gradientOps.empty())
+      return loss.emitOpError() << "wants gradients but has none; run logitile-differentiate first";
+    Graph graph(&getContext(), loss.getVocab());
+    Importer importer(graph);
+    if (failed(importer.importBlock(body)))
+      return failure();
+    SmallVector<std::pair<StringRef, NodeRef>> outputs;
+    for (auto [name, value] : llvm::zip_equal(loss.getOutputs().getAsValueRange<StringAttr>(), cast<YieldOp>(body.getTerminator()).getValues()))
+      outputs.push_back({name, importer.lookup(value)});
+    SmallVector<GradientNodes> gradients;
+    for (GradientOp gradient : gradientOps)
+      for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>())
+        gradients.push_back(readAdjoint(adjoint, importer));
+
+    Planner planner(graph);
+    for (auto [name, output] : outputs) // forward first: gradients find its entries
+      planner.level(output);
+    for (GradientNodes &gradient : gradients)
+      if (gradient.dense && !gradient.isPerToken())
+        gradient.dense = planner.factored(gradient.dense);
+    Placement placement = placeEntries(planner, outputs, gradients);
+    ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
+    loss.erase();
+    return success();
+  }
+
+  static GradientNodes readAdjoint(AdjointOp adjoint, Importer &importer) {
+    GradientNodes gradient{adjoint.getKind(), adjoint.getName(), static_cast<int64_t>(adjoint.getIndex().value_or(-1)), nullptr, {},
+                           adjoint.getLoc()};
+    if (adjoint.getDense())
+      gradient.dense = importer.lookup(adjoint.getDense());
+    for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))
+      gradient.rows.push_back({importer.lookup(column), importer.lookup(coefficient)});
+    return gradient;
+  }
+};
+} // namespace
+} // namespace logitile

@@ -1,0 +1,109 @@
+// Placement.cpp - distributes entries over sweeps.
+#include "compiler/Transforms/FormSweeps/Placement.h"
+#include "llvm/ADT/STLExtras.h"
+using namespace logitile;
+
+using EntryMap = std::map<unsigned, Entry *>;
+
+namespace {
+class Placer {
+public:
+  explicit Placer(Planner &planner) : planner(planner) {}
+
+  Placement run(llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs, llvm::ArrayRef<GradientNodes> gradients) {
+    llvm::SmallVector<NodeRef> roots;
+    for (auto [unused, node] : outputs) {
+      planner.level(node);
+      roots.push_back(node);
+    }
+    forward = planner.reach(roots);
+    llvm::SmallVector<NodeRef> perElement, perToken;
+    for (const GradientNodes &gradient : gradients)
+      collect(gradient, gradient.isPerToken() ? perToken : perElement);
+    needed = planner.reach(perElement);
+    for (NodeRef node : perToken)
+      addPerToken(node);
+    return distribute();
+  }
+
+private:
+  void collect(const GradientNodes &gradient, llvm::SmallVectorImpl<NodeRef> &roots) {
+    if (gradient.dense)
+      roots.push_back(gradient.dense);
+    for (auto [column, coefficient] : gradient.rows) {
+      roots.push_back(column);
+      roots.push_back(coefficient);
+    }
+    for (NodeRef node : roots)
+      planner.level(node);
+  }
+
+  void need(NodeRef node) {
+    for (auto [number, entry] : planner.reach(node))
+      needed.try_emplace(number, entry);
+  }
+  void addPerToken(NodeRef node) {
+    for (NodeRef reduction : planner.directReductions(node)) {
+      EntryMap entries = planner.reach(reduction);
+      bool missing = llvm::any_of(entries, [&](auto &entry) { return !forward.count(entry.first) && !needed.count(entry.first); });
+      if (!missing)
+        continue;
+      if (!reduction->is(NodeOp::Sum)) {
+        need(reduction);
+        continue;
+      }
+      if (llvm::none_of(placement.late, [&](auto &late) { return late.first == reduction; })) {
+        placement.late.push_back({reduction, planner.verbatim(reduction)});
+        need(reduction->operand(0));
+      }
+    }
+  }
+
+  Placement distribute() {
+    unsigned depth = 0;
+    for (auto [unused, entry] : forward)
+      depth = std::max(depth, entry->level);
+    placement.forward.resize(depth);
+    for (auto [unused, entry] : forward)
+      placement.forward[entry->level - 1].push_back(entry);
+    for (auto [number, entry] : needed) {
+      if (forward.count(number))
+        continue;
+      if (entry->level <= depth)
+        placement.forward[entry->level - 1].push_back(entry);
+      else
+        adjoint.try_emplace(number, entry);
+    }
+    for (auto [unused, entry] : adjoint) {
+      unsigned sweep = adjointSweep(entry);
+      if (placement.adjoint.size() < sweep)
+        placement.adjoint.resize(sweep);
+      placement.adjoint[sweep - 1].push_back(entry);
+    }
+    return std::move(placement);
+  }
+
+  /// 1 + the last adjoint sweep that it reads.
+  unsigned adjointSweep(Entry *entry) {
+    if (unsigned known = sweeps.lookup(entry))
+      return known;
+    unsigned below = 0;
+    for (NodeRef body : entry->bodies())
+      for (auto [number, other] : planner.reach(body))
+        if (adjoint.count(number))
+          below = std::max(below, adjointSweep(other));
+    sweeps[entry] = 1 + below;
+    return 1 + below;
+  }
+
+  Planner &planner;
+  EntryMap forward, needed, adjoint;
+  llvm::DenseMap<Entry *, unsigned> sweeps;
+  Placement placement;
+};
+} // namespace
+
+Placement logitile::placeEntries(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
+                                 llvm::ArrayRef<GradientNodes> gradients) {
+  return Placer(planner).run(outputs, gradients);
+}

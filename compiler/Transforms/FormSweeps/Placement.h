@@ -1,0 +1,30 @@
+// Placement.h - which sweep computes which entry: forward, adjoint, or late in the gradient pass.
+#pragma once
+#include "compiler/Transforms/FormSweeps/Planner.h"
+
+namespace logitile {
+/// The gradient of one input, as nodes.
+struct GradientNodes {
+  InputKind kind;
+  llvm::StringRef name;
+  int64_t index = -1;
+  NodeRef dense = nullptr;
+  llvm::SmallVector<std::pair<NodeRef, NodeRef>> rows; // column, coefficient
+  mlir::Location loc;
+
+  /// One value per token or for the call: read by no kernel that runs over the vocabulary.
+  bool isPerToken() const { return kind == InputKind::Token || kind == InputKind::Scalar; }
+};
+
+using SweepEntries = llvm::SmallVector<Entry *>;
+struct Placement {
+  llvm::SmallVector<SweepEntries> forward, adjoint;
+  /// Sums that only gradients per token read: made verbatim while the gradient is made.
+  llvm::SmallVector<std::pair<NodeRef, Entry *>> late;
+};
+
+/// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward sweep where its level
+/// allows, else an adjoint sweep. 3. A sum that only a gradient per token needs, and whose entries are not there yet, is late.
+Placement placeEntries(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
+                       llvm::ArrayRef<GradientNodes> gradients);
+} // namespace logitile

@@ -1,0 +1,137 @@
+// Planner.h - reductions become entries of row state, each with the sweep (level) that can compute it. What the state
+// looks like as IR is EmitProgram's business.
+#pragma once
+#include "compiler/Expression/Graph.h"
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+
+namespace logitile {
+/// One slot of row state: an element of an associative monoid over the vocabulary.
+struct Entry {
+  enum class Kind {
+    Max,   // running maximum of 'base', NaN ignored
+    Exp,   // sum of exp(scale * (max.base - max)) times 'factors', and (pivot - centre) if there is one
+    Sum,   // sum of 'factors', and (pivot - centre) if there is one
+    Count, // number of entries where 'base' holds
+    Arg,   // index of the largest or smallest 'base', and its value
+    Carry, // the value of 'base' at the index of 'arg'
+    Pick,  // the value of 'base' at 'index'
+  };
+  Kind kind = Kind::Max;
+  unsigned number = 0;
+  unsigned level = 0; // its sweep: 1 is the first
+  NodeRef base = nullptr;
+  Entry *max = nullptr; // Exp
+  NodeRef scale = nullptr;
+  llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
+  NodeRef pivot = nullptr;
+  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot; null: the number of columns
+  llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
+  NodeRef rest = nullptr;
+  Entry *arg = nullptr;
+  bool wantsLargest = true;
+  NodeRef index = nullptr;
+
+  /// Expressions that its sweep evaluates.
+  llvm::SmallVector<NodeRef> bodies() const;
+  /// Entries of the same or an earlier sweep that it is relative to.
+  llvm::SmallVector<Entry *> needs() const;
+};
+
+/// factor * sum over the vocabulary of exp(exponent + addend) * product(factors); factor and addend uniform.
+struct Term {
+  NodeRef factor;
+  NodeRef exponent = nullptr; // finished, or null
+  NodeRef addend = nullptr;
+  llvm::SmallVector<NodeRef, 2> factors = {}; // finished, varying; conditions among them
+};
+using Terms = llvm::SmallVector<Term, 2>;
+
+/// Levels, entries and finishes. A value is finished at L when its level is at most L: then a sweep after level L may
+/// use it inside. For each reduction, levels are tried in ascending order; the first whose body decomposes wins.
+class Planner {
+public:
+  /// What needs an upstream gradient is finished after every forward sweep.
+  static constexpr unsigned kUpstream = 1000;
+
+  explicit Planner(Graph &graph) : g(graph) {}
+
+  /// The level after which 'node' is known; places the reductions that it depends on.
+  unsigned level(NodeRef node);
+  /// The uniform expression over entries that a reduction stands for, or null.
+  NodeRef resolved(NodeRef reduction) const { return resolutions.lookup(reduction); }
+  Entry *entryOf(NodeRef node) const { return entries[node->index].get(); }
+  NodeRef resultOf(Entry *entry);
+
+  /// logsumexp of x as scale * max + addend + log(sum): x is scale * max.base + addend.
+  struct LogSumExp {
+    Entry *max;
+    NodeRef scale;
+    Entry *sum;
+  };
+  std::optional<LogSumExp> logSumExp(NodeRef reduction) const {
+    auto it = logSumExps.find(reduction);
+    return it == logSumExps.end() ? std::nullopt : std::optional(it->second);
+  }
+  /// 'gradient' in the form in which sums of it were factored: what no upstream gradient is in stays together. Then a sum
+  /// over the vocabulary and the values that it is subtracted from are rounded alike, and cancel as they should.
+  NodeRef factored(NodeRef gradient);
+  /// The entry that sums the body of 'reduction' as it stands.
+  Entry *verbatim(NodeRef reduction);
+  /// Entries that 'roots' need, and what those entries' own bodies need, by number.
+  std::map<unsigned, Entry *> reach(llvm::ArrayRef<NodeRef> roots);
+  /// Reductions that 'root' uses directly, not through another reduction.
+  llvm::SmallVector<NodeRef> directReductions(NodeRef root);
+
+  Graph &g;
+
+private:
+  // ---- placing (Planner.cpp)
+  unsigned place(NodeRef reduction);
+  unsigned placeArg(NodeRef reduction);
+  unsigned placePick(NodeRef reduction);
+  bool placeSum(NodeRef reduction, unsigned L);
+  bool placeLogSumExp(NodeRef reduction, unsigned L);
+  Entry *intern(Entry entry);
+
+  // ---- exponents and pivots (Centre.cpp)
+  struct Shift {
+    Entry *max;
+    NodeRef scale, addend;
+  };
+  struct Canonical {
+    NodeRef base, scale, addend;
+  };
+  struct Scaled {
+    NodeRef atom, coefficient;
+    bool weighs; // a coefficient of 0 wins over an infinite atom
+  };
+  using Affine = std::map<unsigned, Scaled>; // by id of the atom
+  std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
+  std::optional<Shift> shift(NodeRef exponent, unsigned L);
+  Canonical canonical(NodeRef x);
+  std::pair<Affine, NodeRef> affine(NodeRef x);
+  struct Centred {
+    llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> parts;
+    NodeRef rest;
+  };
+  Centred centre(NodeRef pivot, unsigned L);
+  bool hasFinishedReduction(NodeRef node);
+
+  // ---- decomposing and finishing (Decompose.cpp, Finish.cpp)
+  std::optional<Terms> decompose(NodeRef node, unsigned L, bool top);
+  std::optional<Terms> decomposeProduct(NodeRef node, unsigned L, bool top);
+  std::optional<Terms> decomposeSelect(NodeRef node, unsigned L, bool top);
+  Terms regroup(llvm::ArrayRef<Term> terms, unsigned L);
+  std::pair<NodeRef, NodeRef> splitFinished(NodeRef factor, unsigned L);
+  NodeRef product(llvm::ArrayRef<NodeRef> factors);
+  NodeRef finish(const Terms &terms, unsigned L, bool isMean);
+
+  llvm::DenseMap<NodeRef, unsigned> levels;
+  llvm::DenseMap<NodeRef, NodeRef> resolutions;
+  llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
+  llvm::SmallVector<std::unique_ptr<Entry>> entries;
+};
+} // namespace logitile

@@ -1,0 +1,108 @@
+// Checks.cpp - checks that ops of several levels share: names of inputs, signatures of regions, scalar maths.
+#include "dialect/Checks.h"
+#include "llvm/ADT/StringMap.h"
+using namespace mlir;
+using namespace logitile;
+
+std::string logitile::describe(InputKind kind, StringRef name, std::optional<int64_t> index) {
+  std::string text = (stringifyInputKind(kind) + " '" + name + "'").str();
+  if (index)
+    text += "[" + std::to_string(*index) + "]";
+  return text;
+}
+
+SmallVector<Type> logitile::typesOf(ArrayAttr types) {
+  return llvm::to_vector(llvm::map_range(types.getAsValueRange<TypeAttr>(), [](Type type) { return type; }));
+}
+
+// ---- names ----------------------------------------------------------------------------------------------------
+
+LogicalResult logitile::verifyIndex(Operation *op, InputKind kind, StringRef name, std::optional<int64_t> index) {
+  if (index && kind != InputKind::Token)
+    return op->emitOpError() << "gives " << describe(kind, name) << " an index; only token inputs have entries";
+  if (index && *index < 0)
+    return op->emitOpError() << "index " << *index << " of " << describe(kind, name) << " is negative";
+  return success();
+}
+
+namespace {
+/// How one name is used: the first op that reads or differentiates it decides.
+struct Use {
+  Operation *op;
+  InputKind kind;
+  bool hasIndex;
+  Type type; // null for adjoints, which do not say it
+};
+} // namespace
+
+static std::optional<Use> useOf(Operation *op) {
+  if (auto input = dyn_cast<InputOp>(op))
+    return Use{op, input.getKind(), input.getIndex().has_value(), input.getType()};
+  if (auto adjoint = dyn_cast<AdjointOp>(op))
+    return Use{op, adjoint.getKind(), adjoint.getIndex().has_value(), Type()};
+  return std::nullopt;
+}
+static StringRef nameOf(Operation *op) { return isa<InputOp>(op) ? cast<InputOp>(op).getName() : cast<AdjointOp>(op).getName(); }
+
+LogicalResult logitile::verifyInputNames(Operation *op) {
+  llvm::StringMap<Use> first;
+  WalkResult walk = op->walk([&](Operation *inner) {
+    std::optional<Use> use = useOf(inner);
+    if (!use || use->kind == InputKind::Upstream || use->kind == InputKind::Known)
+      return WalkResult::advance();
+    StringRef name = nameOf(inner);
+    Use &known = first.try_emplace(name, *use).first->second;
+    if (known.kind != use->kind)
+      inner->emitOpError() << "uses '" << name << "' as " << stringifyInputKind(use->kind) << ", but it was "
+                           << stringifyInputKind(known.kind) << " before";
+    else if (known.hasIndex != use->hasIndex)
+      inner->emitOpError() << "uses token '" << name << "' " << (use->hasIndex ? "with" : "without") << " an index, but it was used "
+                           << (known.hasIndex ? "with" : "without") << " one before";
+    else if (known.type && use->type && known.type != use->type)
+      inner->emitOpError() << "reads '" << name << "' as " << use->type << ", but it was " << known.type << " before";
+    else {
+      if (!known.type)
+        known.type = use->type;
+      return WalkResult::advance();
+    }
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult logitile::verifyUnique(Operation *op, StringRef what, ArrayAttr names) {
+  llvm::StringSet<> seen;
+  for (StringAttr name : names.getAsRange<StringAttr>())
+    if (!seen.insert(name.getValue()).second)
+      return op->emitOpError() << "names " << what << " " << name << " twice";
+  return success();
+}
+
+LogicalResult logitile::verifyDim(Operation *op, StringRef name, Attribute dim) {
+  auto extent = dyn_cast<IntegerAttr>(dim);
+  if (isa<SymbolicDimAttr>(dim) || (extent && extent.getInt() > 0))
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "'" << name << "' is ";
+  return extent ? error << extent.getInt() << ", which must be positive" : error << dim << ", expected an integer or a symbol";
+}
+
+// ---- regions --------------------------------------------------------------------------------------------------
+
+bool logitile::isScalarMaths(Operation *op) {
+  auto isScalar = [](Type type) { return type.isF32() || type.isInteger(32) || type.isInteger(1); };
+  if (!llvm::all_of(op->getOperandTypes(), isScalar) || !llvm::all_of(op->getResultTypes(), isScalar))
+    return false;
+  return isa<WeighOp, SigmoidOp, SoftplusOp>(op) || op->hasTrait<OpTrait::ConstantLike>() || OpTrait::hasElementwiseMappableTraits(op);
+}
+
+LogicalResult logitile::verifySignature(Operation *op, StringRef name, Region &region, TypeRange arguments, TypeRange results) {
+  Block &block = region.front();
+  if (TypeRange(block.getArgumentTypes()) != arguments)
+    return op->emitOpError() << "'" << name << "' takes (" << block.getArgumentTypes() << "), expected (" << arguments << ")";
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield)
+    return op->emitOpError() << "'" << name << "' must end in 'logitile.yield', not '" << block.back().getName() << "'";
+  if (yield.getOperandTypes() != results)
+    return yield.emitOpError() << "of '" << name << "' gives (" << yield.getOperandTypes() << "), expected (" << results << ")";
+  return success();
+}

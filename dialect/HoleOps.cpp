@@ -1,0 +1,170 @@
+// HoleOps.cpp - checks of the holes of templates and of the ops that fill them in kernels: what regions take and give, and
+// how the tiles fit together.
+#include "dialect/Checks.h"
+using namespace mlir;
+using namespace logitile;
+
+// ---- holes ----------------------------------------------------------------------------------------------------
+
+namespace {
+/// A hole of the closed set: the bundles that it takes and gives, and whether it looks along the vocabulary.
+struct Hole {
+  StringLiteral name;
+  SmallVector<BundleKind, 3> inputs, results;
+  bool hasColumn;
+};
+} // namespace
+
+static const Hole *findHole(StringRef name) {
+  using enum BundleKind;
+  static const Hole holes[] = {
+      {"update", {Rows, Logits, Inputs}, {Rows}, true},
+      {"merge", {Rows, Rows, Inputs}, {Rows}, false},
+      {"finish", {Rows, Inputs}, {Results}, false},
+      {"gradient", {Logits, Inputs}, {Grads, VocabGrads, DenseGrads}, true},
+  };
+  const Hole *hole = llvm::find_if(holes, [&](const Hole &known) { return known.name == name; });
+  return hole == std::end(holes) ? nullptr : hole;
+}
+
+static LogicalResult verifyKinds(ApplyOp op, StringRef verb, TypeRange types, ArrayRef<BundleKind> kinds) {
+  bool fits = types.size() == kinds.size() && llvm::all_of(llvm::zip(types, kinds), [](auto pair) {
+                return cast<BundleType>(std::get<0>(pair)).getKind() == std::get<1>(pair);
+              });
+  if (fits)
+    return success();
+  InFlightDiagnostic error = op.emitOpError() << "'@" << op.getHole() << "' " << verb << " (";
+  llvm::interleaveComma(kinds, error, [&](BundleKind kind) { error << stringifyBundleKind(kind); });
+  return error << "), got (" << types << ")";
+}
+
+/// All bundles have the same tokens; all with a vocabulary axis have the same columns, the others one.
+static LogicalResult verifyExtents(ApplyOp op, bool hasColumn) {
+  SmallVector<BundleType> types;
+  for (Type type : llvm::concat<const Type>(SmallVector<Type>(op.getInputs().getTypes()), SmallVector<Type>(op.getResults().getTypes())))
+    types.push_back(cast<BundleType>(type));
+  Attribute columns = dimension(op.getContext(), 1);
+  if (hasColumn)
+    columns = llvm::find_if(types, [](BundleType type) { return type.getKind() == BundleKind::Logits; })->getDims()[1];
+  for (BundleType type : types) {
+    if (type.getDims()[0] != types.front().getDims()[0])
+      return op.emitOpError() << "'@" << op.getHole() << "' meets " << types.front() << " and " << type << ", which differ in their tokens";
+    if (type.getDims().size() == 2 && type.getDims()[1] != columns)
+      return op.emitOpError() << "'@" << op.getHole() << "' meets " << type << "; expected the columns of its logits, or 1 without logits";
+  }
+  return success();
+}
+
+LogicalResult ApplyOp::verify() {
+  const Hole *hole = findHole(getHole());
+  if (!hole)
+    return emitOpError() << "no hole '@" << getHole() << "'; expected @update, @merge, @finish or @gradient";
+  if (failed(verifyKinds(*this, "takes", getInputs().getTypes(), hole->inputs)) ||
+      failed(verifyKinds(*this, "gives", getResults().getTypes(), hole->results)))
+    return failure();
+  if (bool(getColumn()) != hole->hasColumn || bool(getLimit()) != hole->hasColumn)
+    return emitOpError() << "'@" << getHole() << (hole->hasColumn ? "' needs 'at' and 'below'" : "' takes no 'at' and no 'below'");
+  if (getLimit() && failed(verifyDim(*this, "below", *getLimit())))
+    return failure();
+  return verifyExtents(*this, hole->hasColumn);
+}
+
+// ---- regions on tiles -----------------------------------------------------------------------------------------
+
+static SmallVector<Type> elementsOf(TypeRange tiles) {
+  return llvm::to_vector(llvm::map_range(tiles, [](Type type) { return cast<TileType>(type).getElement(); }));
+}
+
+/// Region arguments and yielded values match, and all ops can become vector code.
+static LogicalResult verifyScalarRegion(Operation *op, StringRef name, Region &region, TypeRange arguments, TypeRange results,
+                                        bool hasColumn) {
+  if (failed(verifySignature(op, name, region, arguments, results)))
+    return failure();
+  for (Operation &inner : region.front()) {
+    if (isa<ColumnOp>(inner) && !hasColumn)
+      return inner.emitOpError() << "stands in '" << name << "', which has no 'at'";
+    if (!isa<YieldOp, ColumnOp>(inner) && !isScalarMaths(&inner))
+      return inner.emitOpError() << "has no place in '" << name << "': expected arith and math ops on f32, i32 and i1";
+  }
+  return success();
+}
+
+/// A tile that is repeated along an axis has an extent of 1 there, any other one the extent of 'shape'.
+static LogicalResult verifyRepeats(Operation *op, StringRef name, ValueRange tiles, ArrayRef<Attribute> shape, StringRef whole) {
+  Attribute one = dimension(op->getContext(), 1);
+  for (auto [i, tile] : llvm::enumerate(tiles))
+    for (auto [dim, extent] : llvm::zip_equal(cast<TileType>(tile.getType()).getDims(), shape))
+      if (dim != one && dim != extent)
+        return op->emitOpError() << "'" << name << "' " << i << " is " << tile.getType() << ", which does not fit into " << whole;
+  return success();
+}
+static std::string spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << "'" << type << "'";
+  return text;
+}
+
+LogicalResult InitRowsOp::verifyRegions() {
+  TypeRange types = getRows().getTypes();
+  if (getInit().empty()) {
+    auto bundle = types.size() == 1 ? dyn_cast<BundleType>(types.front()) : BundleType();
+    if (bundle && bundle.getKind() == BundleKind::Rows)
+      return success();
+    return emitOpError() << "gives (" << types << ") without a region; expected one bundle of rows, or the sweep's init region";
+  }
+  if (!llvm::all_of(types, llvm::IsaPred<TileType>))
+    return emitOpError() << "gives (" << types << ") from a region; expected tiles";
+  return verifyScalarRegion(*this, "init", getInit(), {}, elementsOf(types), /*hasColumn=*/false);
+}
+
+LogicalResult MapOp::verifyRegions() {
+  if (getResults().empty())
+    return emitOpError() << "has no results";
+  auto shape = cast<TileType>(getResults().front().getType());
+  for (Type type : getResults().getTypes())
+    if (cast<TileType>(type).getDims() != shape.getDims())
+      return emitOpError() << "gives " << shape << " and " << type << ", which differ in shape";
+  if (failed(verifyRepeats(*this, "inputs", getInputs(), shape.getDims(), "the result " + spell(shape))))
+    return failure();
+  return verifyScalarRegion(*this, "map", getBody(), elementsOf(getInputs().getTypes()), elementsOf(getResults().getTypes()),
+                            bool(getColumn()));
+}
+
+/// Rows are columns of one extent of tokens; inputs are tiles of it.
+static LogicalResult verifyRowsAndInputs(UpdateRowsOp op) {
+  MLIRContext *context = op.getContext();
+  Attribute one = dimension(context, 1), columns = one;
+  if (op.getRows().empty())
+    return op.emitOpError() << "has no rows";
+  auto rows = cast<TileType>(op.getRows().front().getType());
+  for (Type type : op.getRows().getTypes())
+    if (cast<TileType>(type).getDims()[1] != one || cast<TileType>(type).getDims()[0] != rows.getDims()[0])
+      return op.emitOpError() << "'rows' are (" << op.getRows().getTypes() << "); expected one value for each of the same tokens";
+  for (Value input : op.getInputs())
+    if (Attribute extent = cast<TileType>(input.getType()).getDims()[1]; extent != one)
+      columns = columns == one ? extent : columns;
+  auto whole = TileType::get(context, {rows.getDims()[0], columns}, Float32Type::get(context));
+  return verifyRepeats(op, "inputs", op.getInputs(), whole.getDims(), spell(whole));
+}
+
+LogicalResult UpdateRowsOp::verifyRegions() {
+  SmallVector<Type> state = elementsOf(getRows().getTypes()), inputs = elementsOf(getInputs().getTypes()), two = state, all = state;
+  two.append(state);
+  two.append(inputs);
+  all.append(inputs);
+  if (getLimit() <= 0)
+    return emitOpError() << "'below' is " << getLimit() << ", which must be positive";
+  size_t maxima = getBound().front().back().getNumOperands();
+  if (maxima > state.size())
+    return emitOpError() << "'bound' gives " << maxima << " candidates for " << state.size() << " entries of state";
+  if (failed(verifyRowsAndInputs(*this)) || failed(verifyScalarRegion(*this, "init", getInit(), {}, state, /*hasColumn=*/false)) ||
+      failed(verifyScalarRegion(*this, "bound", getBound(), inputs, TypeRange(state).take_front(maxima), /*hasColumn=*/true)) ||
+      failed(verifyScalarRegion(*this, "update", getUpdate(), all, state, /*hasColumn=*/true)) ||
+      failed(verifyScalarRegion(*this, "merge", getMerge(), two, state, /*hasColumn=*/false)))
+    return failure();
+  for (auto [i, input] : llvm::enumerate(getInputs()))
+    if (cast<TileType>(input.getType()).getDims()[1] != dimension(getContext(), 1) &&
+        !getMerge().getArgument(2 * state.size() + i).use_empty())
+      return emitOpError() << "'merge' uses input " << i << " of " << input.getType() << ", which has a vocabulary axis";
+  return success();
+}

@@ -1,0 +1,22 @@
+// RUN: %roundtrip %s | logitile-opt | FileCheck %s
+// RUN: %generic %s | logitile-opt | FileCheck %s
+
+// CHECK-LABEL: logitile.program @every_form
+logitile.program @every_form vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    // CHECK: %[[T:.*]] = logitile.input token "t" : i32
+    %t = logitile.input token "t" : i32
+    // CHECK-NEXT: %[[D:.*]] = logitile.input token "d" : f32
+    %d = logitile.input token "d" : f32
+    // CHECK-NEXT: logitile.adjoint logits "z" dense %[[D]] rows [%[[T]] -> %[[D]]]
+    logitile.adjoint logits "z" dense %d rows [%t -> %d]
+    // CHECK-NEXT: logitile.adjoint vocab "bias" rows [%[[T]] -> %[[D]], %[[T]] -> %[[D]]]
+    logitile.adjoint vocab "bias" rows [%t -> %d, %t -> %d]
+    // CHECK-NEXT: logitile.adjoint dense "p" dense %[[D]]
+    logitile.adjoint dense "p" dense %d
+    // CHECK-NEXT: logitile.adjoint token "w"[3] dense %[[D]]
+    logitile.adjoint token "w"[3] dense %d
+    // CHECK-NEXT: logitile.adjoint scalar "temperature"{{$}}
+    logitile.adjoint scalar "temperature"
+  }
+}

@@ -1,0 +1,92 @@
+// RUN: %refused %s
+
+// Pairs.
+
+// expected-error @+1 {{hidden size 0 of pair 'z' must be positive}}
+func.func private @a() attributes {x = #logitile.pair<"z", hidden = 0, element = f32>}
+
+// -----
+
+// expected-error @+1 {{element type 'f64' of pair 'z' must be f32, bf16 or f16}}
+func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element = f64>}
+
+// -----
+
+// Outputs.
+
+// expected-error @+1 {{type 'i64' of output 'best' must be f32, i32 or i1}}
+func.func private @a() attributes {x = #logitile.output<"best" : i64>}
+
+// -----
+
+// Dimensions.
+
+// expected-error @+1 {{'tm' is no name of a dimension; dimensions are words in capitals}}
+func.func private @a() attributes {x = #logitile.dim<"tm">}
+
+// -----
+
+// Requests.
+
+// expected-error @+1 {{'tokens' is -1, which is negative}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = -1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{one of 'workspace' (0) and 'chunks' (0) must be positive and the other 0}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 0, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{one of 'workspace' (1024) and 'chunks' (2) must be positive and the other 0}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{one of 'workspace' (-1024) and 'chunks' (2) must be positive and the other 0}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = -1024, chunks = 2, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{'pairs' names 'z' twice}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>, <"z", hidden = 4, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{'threads' is 0, which must be positive}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 0>} {}
+
+// -----
+
+// expected-error @+1 {{mode 'forward' makes no gradients, but 'gradients' asks for ["z.hidden"]}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = ["z.hidden"], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{'gradients' holds 3 : i64, which is not a name}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [3], gradient_elements = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// expected-error @+1 {{'p' has 16 : i64, which is not a type}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {p = 16}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {}
+
+// -----
+
+// Where a request stands.
+
+// expected-error @+1 {{'builtin.module' op has attribute 'logitile.request' of 3 : i64, expected a #logitile.request}}
+module attributes {logitile.request = 3} {}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has attribute 'logitile.request', which belongs to modules}}
+func.func private @a() attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+
+// -----
+
+// Words.
+
+// expected-error @+2 {{expected ::logitile::Mode to be one of: forward, early, split}}
+// expected-error @+1 {{failed to parse Logitile_ModeAttr parameter 'value' which is to be a `::logitile::Mode`}}
+func.func private @a() attributes {x = #logitile<mode backward>}

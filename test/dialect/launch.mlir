@@ -1,0 +1,26 @@
+// RUN: %roundtrip %s | logitile-opt | FileCheck %s
+// RUN: %generic %s | logitile-opt | FileCheck %s
+
+// CHECK-LABEL: logitile.program @a
+logitile.program @a vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 100 kept 0 {
+    logitile.buffer "x" call : !logitile.view<?xf32>
+    logitile.run forward {
+      // CHECK: logitile.launch "bare" from @pack<>{{$}}
+      logitile.launch "bare" from @pack<>
+      // Bindings are sorted by name.
+      // CHECK-NEXT: logitile.launch "bound" from @pack<TM = 32, in = bf16, op = f32>
+      logitile.launch "bound" from @pack<TM = 32, op = f32, in = bf16>
+      // CHECK-NEXT: logitile.launch "sweep" from @project_sweep<TM = 32> sweep @s finish @f keep
+      logitile.launch "sweep" from @project_sweep<TM = 32> sweep @s finish @f keep
+      // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {grad = "x", out = "x"} slabs [1, 3] again slabs {note}
+      logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {out = "x", grad = "x"} slabs [1, 3] again slabs {note}
+      // CHECK-NEXT: logitile.launch "tokens" from @pack<> again tokens
+      logitile.launch "tokens" from @pack<> again tokens
+      // CHECK-NEXT: logitile.launch "always" from @pack<> again always
+      logitile.launch "always" from @pack<> again always
+      // CHECK-NEXT: logitile.launch "never" from @pack<>{{$}}
+      logitile.launch "never" from @pack<> again never
+    }
+  }
+}

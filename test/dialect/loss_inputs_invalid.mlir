@@ -1,0 +1,53 @@
+// RUN: %refused %s
+
+// What it reads.
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %a = logitile.input token "t" : f32
+  // expected-error @+1 {{'logitile.input' op uses 't' as scalar, but it was token before}}
+  %b = logitile.input scalar "t" : f32
+  logitile.yield %a : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %a = logitile.input token "t" : f32
+  // expected-error @+1 {{'logitile.input' op reads 't' as 'i32', but it was 'f32' before}}
+  %b = logitile.input token "t" : i32
+  logitile.yield %a : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %a = logitile.input token "t"[0] : f32
+  // expected-error @+1 {{'logitile.input' op reads 't' as 'i32', but it was 'f32' before}}
+  %b = logitile.input token "t"[1] : i32
+  logitile.yield %a : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %a = logitile.input token "t"[0] : f32
+  // expected-error @+1 {{'logitile.input' op uses token 't' without an index, but it was used with one before}}
+  %b = logitile.input token "t" : f32
+  logitile.yield %a : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  // expected-error @+1 {{'logitile.input' op reads known 'lse'; only programs have known values}}
+  %a = logitile.input known "lse" : f32
+  logitile.yield %a : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  // expected-error @+1 {{'logitile.input' op reads upstream 'l' outside of 'logitile.gradient'}}
+  %a = logitile.input upstream "l" : f32
+  logitile.yield %a : f32
+}

@@ -1,0 +1,57 @@
+// RUN: %refused %s
+
+// Outputs and indices.
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+  // expected-error @+1 {{'logitile.finish' op gives known 'x', which an earlier finish gives already}}
+  logitile.finish @g forward results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op output 'loss' is the result of no finish}}
+logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op output 'loss' is 'f32', but its finish gives 'i32'}}
+logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+  logitile.finish @f forward results ["loss" : i32] {
+    %x = arith.constant 1 : i32
+    logitile.yield %x : i32
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op names output 'x' twice}}
+logitile.program @a vocab 5 outputs [#logitile.output<"x" : i32>, #logitile.output<"x" : i32>] indices [] checked [] {
+  logitile.finish @f forward results ["x" : i32] {
+    %x = arith.constant 1 : i32
+    logitile.yield %x : i32
+  }
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op checked index 'best' is no i32 result of a finish}}
+logitile.program @a vocab 5 outputs [] indices [] checked ["best"] {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op checked index 'x' is no i32 result of a finish}}
+logitile.program @a vocab 5 outputs [] indices [] checked ["x"] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+}

@@ -1,0 +1,114 @@
+// RUN: %refused %s
+
+// What regions read.
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'lse', which no earlier finish gives}}
+    %x = logitile.input known "lse" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+  logitile.finish @g forward results ["y" : i32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'x' as 'i32', but its finish gives 'f32'}}
+    %y = logitile.input known "x" : i32
+    logitile.yield %y : i32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase forward; upstream gradients come with the adjoint phase}}
+    %x = logitile.input upstream "loss" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f adjoint results ["x" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+  logitile.finish @g forward results ["y" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads known 'x' in phase forward, but its finish is adjoint}}
+    %y = logitile.input known "x" : f32
+    logitile.yield %y : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = logitile.input token "t" : f32
+    logitile.yield %x : f32
+  }
+  logitile.gradient {
+    // expected-error @+1 {{'logitile.adjoint' op uses 't' as scalar, but it was token before}}
+    logitile.adjoint scalar "t"
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    %t = logitile.input token "t" : i32
+    // expected-error @+1 {{'logitile.pick' op picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep}}
+    %picked = logitile.pick %z[%t] : f32
+    logitile.adjoint logits "z" dense %picked
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    // expected-error @+1 {{'logitile.reduce' op has no place in 'gradient': expected input, column, gathers, or arith and math ops on f32, i32 and i1}}
+    %sum = logitile.reduce sum %z : f32 -> f32
+    logitile.adjoint logits "z" dense %sum
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.finish @f prologue results ["x" : f32] {
+    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase prologue; upstream gradients come with the adjoint phase}}
+    %x = logitile.input upstream "loss" : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.sweep @s prologue state ["m" : f32] init {
+    %c = arith.constant 0.0 : f32
+    logitile.yield %c : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%m: f32):
+    // expected-error @+1 {{'logitile.input' op reads logits 'z' in the prologue, which has no logits}}
+    %z = logitile.input logits "z" : f32
+    logitile.yield %z : f32
+  } merge {
+  ^bb0(%ma: f32, %mb: f32):
+    logitile.yield %ma : f32
+  }
+}

@@ -1,0 +1,23 @@
+// RUN: %roundtrip %s | logitile-opt | FileCheck %s
+// RUN: %generic %s | logitile-opt | FileCheck %s
+
+// CHECK-LABEL: logitile.program @a
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // CHECK-NEXT: logitile.schedule tokens [16, 4096) slab 2 kept 5 attributes {note} {
+  logitile.schedule tokens [16, 4096) slab 2 kept 5 attributes {note} {
+    // CHECK-NEXT: logitile.buffer "x" call : !logitile.view<?xf32>
+    logitile.buffer "x" call : !logitile.view<?xf32>
+    // CHECK-NEXT: logitile.run prologue {
+    // CHECK-NEXT: }
+    logitile.run prologue {
+    }
+    // CHECK-NEXT: logitile.run forward {
+    // CHECK-NEXT: }
+    logitile.run forward {
+    }
+    // CHECK-NEXT: logitile.run adjoint {
+    // CHECK-NEXT: }
+    logitile.run adjoint {
+    }
+  }
+}

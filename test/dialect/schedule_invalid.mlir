@@ -1,0 +1,134 @@
+// RUN: %refused %s
+
+// expected-error @+1 {{'logitile.schedule' op expects parent op 'logitile.program'}}
+logitile.schedule tokens [0, 16) slab 5 kept 0 {
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // expected-error @+1 {{'logitile.schedule' op covers no number of tokens: [16, 16)}}
+  logitile.schedule tokens [16, 16) slab 5 kept 0 {
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // expected-error @+1 {{'logitile.schedule' op covers no number of tokens: [-1, 16)}}
+  logitile.schedule tokens [-1, 16) slab 5 kept 0 {
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // expected-error @+1 {{'logitile.schedule' op slab of -2 vocabulary entries must be positive}}
+  logitile.schedule tokens [0, 16) slab -2 kept 0 {
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // expected-error @+1 {{'logitile.schedule' op keeps 6 of 5 vocabulary entries}}
+  logitile.schedule tokens [0, 16) slab 5 kept 6 {
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  // expected-error @+1 {{'logitile.schedule' op keeps -1 of 5 vocabulary entries}}
+  logitile.schedule tokens [0, 16) slab 5 kept -1 {
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    // expected-error @+1 {{'arith.constant' op has no place in a schedule: expected buffer or run}}
+    %c = arith.constant 1 : i32
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    logitile.run forward {
+    }
+    // expected-error @+1 {{'logitile.run' op is the second run forward of its schedule}}
+    logitile.run forward {
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    // expected-error @+1 {{'logitile.buffer' op lies over 'kept.z', which is no earlier buffer}}
+    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x5xf32>
+    logitile.buffer "kept.z" chunk : !logitile.view<?x5xf32>
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    logitile.buffer "x" chunk : !logitile.view<?xf32>
+    // expected-error @+1 {{'logitile.buffer' op defines buffer 'x' twice}}
+    logitile.buffer "x" call : !logitile.view<?xi32>
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    logitile.run forward {
+      logitile.launch "k" from @pack<>
+      logitile.loop tokens 4 {
+        // expected-error @+1 {{'logitile.launch' op names kernel 'k' a second time}}
+        logitile.launch "k" from @pack<>
+      }
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 2 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op ends behind slab 4, but a vocabulary of 5 has 3 slabs of 2 entries}}
+      logitile.launch "k" from @pack<> slabs [0, 4]
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer "y", which the schedule does not define}}
+      logitile.launch "k" from @pack<> views {out = "y"}
+    }
+  }
+}
+
+// -----
+
+logitile.program @a vocab 5 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 16) slab 2 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.loop' op ends behind slab 4, but a vocabulary of 5 has 3 slabs of 2 entries}}
+      logitile.loop slabs 1 from 0 to 4 {
+      }
+    }
+  }
+}

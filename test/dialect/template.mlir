@@ -1,0 +1,29 @@
+// RUN: %roundtrip %s | logitile-opt | FileCheck %s
+// RUN: %generic %s | logitile-opt | FileCheck %s
+
+// Symbols of both kinds, scalars of the launch, views with roles, bundles without.
+// CHECK-LABEL: logitile.template @copy<TM, D, acc>(
+// CHECK-SAME: %[[COUNT:.*]]: index from "tokens", %{{.*}}: index from "slab_first", %{{.*}}: index from "slab_behind",
+// CHECK-SAME: %{{.*}}: i1 from "again", %[[SOURCE:.*]]: !logitile.view<? x D x acc> from "source",
+// CHECK-SAME: %[[OUT:.*]]: !logitile.view<? x D x acc> from "out", %{{.*}}: !logitile.weights) attributes {note} {
+logitile.template @copy<TM, D, acc>(
+    %count: index from "tokens", %first: index from "slab_first", %behind: index from "slab_behind", %again: i1 from "again",
+    %source: !logitile.view<? x D x acc> from "source", %out: !logitile.view<? x D x acc> from "out",
+    %weights: !logitile.weights) attributes {note} {
+  // CHECK-NEXT: %[[TM:.*]] = logitile.param TM
+  %tm = logitile.param TM
+  // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
+  %zero = arith.constant 0 : index
+  // CHECK-NEXT: scf.forall (%[[ROW:.*]]) = (0) to (%[[COUNT]]) step (%[[TM]]) {
+  scf.forall (%row) = (0) to (%count) step (%tm) {
+    // CHECK-NEXT: %[[TILE:.*]] = logitile.load %[[SOURCE]] at [%[[ROW]], %[[ZERO]]] : !logitile.view<? x D x acc> -> !logitile.tile<TM x D x acc>
+    %tile = logitile.load %source at [%row, %zero] : !logitile.view<? x D x acc> -> !logitile.tile<TM x D x acc>
+    // CHECK-NEXT: logitile.store %[[TILE]] to %[[OUT]] at [%[[ROW]], %[[ZERO]]] : !logitile.tile<TM x D x acc> to !logitile.view<? x D x acc>
+    logitile.store %tile to %out at [%row, %zero] : !logitile.tile<TM x D x acc> to !logitile.view<? x D x acc>
+  }
+}
+
+// CHECK-LABEL: logitile.template @nothing<>(%{{.*}}: !logitile.weights) {
+// CHECK-NEXT: }
+logitile.template @nothing<>(%weights: !logitile.weights) {
+}

@@ -1,0 +1,121 @@
+// RUN: %refused %s
+
+// Parameters.
+
+// expected-error @+1 {{parameter 'Tm' must be all capitals (a dimension) or all small letters (an element type)}}
+logitile.template @a<Tm>(%count: index from "tokens") {
+}
+
+// -----
+
+// expected-error @+1 {{parameter 'x' must be all capitals (a dimension) or all small letters (an element type)}}
+logitile.template @a<x>(%count: index from "tokens") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op declares parameter 'TM' twice}}
+logitile.template @a<TM, acc, TM>(%count: index from "tokens") {
+}
+
+// -----
+
+// Roles of arguments.
+
+// expected-error @+1 {{'logitile.template' op argument 1 of type '!logitile.view<?xf32>' needs a role after 'from'}}
+logitile.template @a<>(%count: index from "tokens", %x: !logitile.view<?xf32>) {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.weights' is a bundle, which takes no role}}
+logitile.template @a<>(%weights: !logitile.weights from "weights") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 is of type 'f32'; expected a view, index or i1}}
+logitile.template @a<>(%x: f32 from "x") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 of type 'index' has role 'rows', expected 'tokens', 'slab_first' or 'slab_behind'}}
+logitile.template @a<>(%count: index from "rows") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 of type 'i1' has role 'tokens', expected 'again'}}
+logitile.template @a<>(%again: i1 from "tokens") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' has role 'again', which names a scalar of the launch}}
+logitile.template @a<>(%x: !logitile.view<?xf32> from "again") {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op has 1 arguments but 0 roles}}
+"logitile.template"() <{sym_name = "a", params = [], roles = []}> ({
+^bb0(%count: index):
+}) : () -> ()
+
+// -----
+
+// Symbols that nobody declares: in an argument, a result, a block argument and an attribute.
+
+// expected-error @+1 {{'logitile.template' op uses 'D', which template '@a' does not declare}}
+logitile.template @a<TM, acc>(%x: !logitile.view<? x D x acc> from "x") {
+}
+
+// -----
+
+// expected-note @+1 {{parameters are declared here}}
+logitile.template @a<TM>(%rows: !logitile.row_views) {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'logitile.load' op uses 'TN', which template '@a' does not declare}}
+  %tile = logitile.load %rows at [%zero, %zero] : !logitile.row_views -> !logitile.rows<TN>
+}
+
+// -----
+
+// expected-note @+1 {{parameters are declared here}}
+logitile.template @a<TM, D>(%x: !logitile.view<? x D x f32> from "x") {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'logitile.load' op uses 'acc', which template '@a' does not declare}}
+  %tile = logitile.load %x at [%zero, %zero] : !logitile.view<? x D x f32> -> !logitile.tile<TM x D x acc>
+}
+
+// -----
+
+// expected-note @+1 {{parameters are declared here}}
+logitile.template @a<TM>(%count: index from "tokens") {
+  // expected-error @+1 {{'logitile.param' op uses 'TN', which template '@a' does not declare}}
+  %tn = logitile.param TN
+}
+
+// -----
+
+// expected-note @+1 {{parameters are declared here}}
+logitile.template @a<TM, TN>(%hiddens: !logitile.hiddens, %weights: !logitile.weights) {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'logitile.project' op uses 'TK', which template '@a' does not declare}}
+  %z = logitile.project %hiddens, %weights at [%zero, %zero] by TK : !logitile.hiddens, !logitile.weights -> !logitile.logits<TM x TN x f32>
+}
+
+// -----
+
+// What only kernels have.
+
+logitile.template @a<TM>(%x: !logitile.view<?xf32> from "x") {
+  %zero = arith.constant 0 : index
+  %tile = logitile.load %x at [%zero] : !logitile.view<?xf32> -> !logitile.tile<TM x 1 x f32>
+  // expected-error @+1 {{'logitile.map' op stands in a template; only kernels have it, a template uses 'logitile.apply'}}
+  %next = logitile.map(%tile) : (!logitile.tile<TM x 1 x f32>) -> !logitile.tile<TM x 1 x f32> {
+  ^bb0(%value: f32):
+    logitile.yield %value : f32
+  }
+}

@@ -1,0 +1,60 @@
+"""Words that the tree does without: deprecated or dangerous calls, notes to self, paths of one machine."""
+from __future__ import annotations
+
+import pathlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import rules
+import tree
+from rules import Violation
+
+
+@dataclass(frozen=True)
+class Ban:
+    """A pattern that no line of files with these suffixes (default: all) may hold, and what to do instead."""
+
+    pattern: str
+    advice: str
+    suffixes: tuple[str, ...] = ()
+
+
+BANS = [
+    Ban(r"\.create<", "write Op::create(builder, loc, ...)", tree.CPP),
+    Ban(r"\bLLVM_DEBUG\b", "the packaged tools have no --debug-only; use a remark", tree.CPP),
+    Ban(r"\b(abort|exit|_exit|quick_exit)\(", "report an error; never end the process of the user", tree.CPP),
+    Ban(r'Option<[^>;]*std::string', "options are enums or numbers", (*tree.CPP, ".td")),
+    Ban(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b", "do it, or write an issue"),
+    Ban(r"(?<![\w.$}/~])/(work|root|tmp|home|Users)/", "paths of one machine do not belong here"),
+]
+
+
+def banned_words(root: pathlib.Path) -> Iterator[Violation]:
+    for ban in BANS:
+        for path, number, line in rules.lines_of(root, *ban.suffixes):
+            found = re.search(ban.pattern, line)
+            if found:
+                yield Violation(path, f"line {number} has '{found.group()}'; {ban.advice}")
+
+
+def test_no_banned_words():
+    rules.check("words", banned_words(tree.ROOT))
+
+
+# ---- that the rule finds what it is for -------------------------------------------------------------------
+
+
+def test_each_ban_is_found(tmp_path):
+    lines = ["builder.create<AddOp>(loc)", "LLVM_DEBUG(x)", "std::abort()", "exit(1)",
+             'Option<"a", "b", "std::string", "", "c">', "// TO" "DO", '"/wo' 'rk/x"']
+    tree.write(tmp_path, "a.cpp", "\n".join(lines))
+    found = [int(violation.text.split()[1]) for violation in banned_words(tmp_path)]
+    assert sorted(found) == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_similar_words_are_fine(tmp_path):
+    lines = ["AddOp::create(builder, loc)", "system_exit(", "Option<int> a; std::string b", "build/work/x",
+             "https://a.org/home/x"]
+    tree.write(tmp_path, "a.cpp", "\n".join(lines))
+    assert list(banned_words(tmp_path)) == []

@@ -1,0 +1,37 @@
+// RUN: %specialise %s | FileCheck %s
+
+// dW = G^T X for all slabs, added to what earlier chunks of tokens left. An unrounded gradient holds its single entries.
+// CHECK-LABEL: logitile.kernel @weight(%tokens: index from "tokens", %again_tokens: i1 from "again.tokens",
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z", %packed_z_columns: !logitile.view<?x24xf32, column_panels> from "packed.z.columns",
+// CHECK-SAME: %gradient_z_weight: !logitile.view<300x24xf32> from "gradient.z.weight") {
+// CHECK: %slabFirst = arith.constant 0 : index
+// CHECK: %slabBehind = arith.constant 3 : index
+// CHECK: scf.forall (%row, %column) = (%first, %zero) to (%behind, %d) step (%tn, %td) {
+// CHECK-NEXT: %sum = logitile.contract %grad_z transposed, %packed_z_columns at [%row, %column] over [%zero to %tokens] by 16 plus %gradient_z_weight when %again_tokens : !logitile.view<?x300xf32>, !logitile.view<?x24xf32, column_panels> plus !logitile.view<300x24xf32> -> !logitile.tile<32x8xf32>
+// CHECK-NEXT: logitile.store %sum to %gradient_z_weight at [%row, %column] : !logitile.tile<32x8xf32> to !logitile.view<300x24xf32>
+// CHECK-NEXT: }
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.finish @f adjoint results ["row" : f32] {
+    %up = logitile.input upstream "loss" : f32
+    logitile.yield %up : f32
+  }
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    %target = logitile.input token "target" : i32
+    %row = logitile.input known "row" : f32
+    logitile.adjoint logits "z" dense %z rows [%target -> %row]
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+    logitile.buffer "target" call : !logitile.view<?xi32>
+    logitile.buffer "known.row" chunk : !logitile.view<?xf32>
+    logitile.buffer "grad.z" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "packed.z.columns" chunk : !logitile.view<?x24xf32, column_panels>
+    logitile.buffer "gradient.z.weight" output : !logitile.view<300x24xf32>
+    logitile.run adjoint {
+      logitile.loop tokens 512 {
+        logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+            input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} again tokens
+      }
+    }
+  }
+}

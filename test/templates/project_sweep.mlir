@@ -1,0 +1,57 @@
+// RUN: %specialise %s | FileCheck %s
+
+// A sweep that makes its logits: one keeps them, one does not.
+// CHECK-LABEL: logitile.kernel @keeps(%tokens: index from "tokens",
+// CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from "z.hidden", %z_weight: !logitile.view<300x24xf32> from "z.weight",
+// CHECK-SAME: %bias: !logitile.view<300xf32> from "bias", %kept_z: !logitile.view<?x300xf32> from "kept.z", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
+// CHECK: %slabFirst = arith.constant 0 : index
+// CHECK: %slabBehind = arith.constant 3 : index
+// CHECK: %slabColumns = arith.constant 100 : index
+// CHECK: scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokens, %slabBehind) step (%tm, 1) {
+// CHECK-NEXT: %first = arith.muli %slab, %slabColumns : index
+// CHECK-NEXT: %behind = arith.addi %first, %slabColumns : index
+// CHECK-NEXT: %end = arith.minui %behind, %v : index
+// CHECK-NEXT: %start = logitile.init_rows : !logitile.tile<64x1xf32> {
+// CHECK: %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
+// CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: logitile.store %z to %kept_z at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x300xf32>
+// CHECK-NEXT: %in = logitile.load %bias at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
+// CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
+// CHECK: scf.yield %next : !logitile.tile<64x1xf32>
+// CHECK: logitile.store %state to %rows_s_sum at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+
+// CHECK-LABEL: logitile.kernel @forgets(
+// CHECK-NOT: kept_z
+// CHECK: %z = logitile.project
+// CHECK-NEXT: %in = logitile.load %bias
+// CHECK-LABEL: logitile.program @p
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["sum" : f32] init {
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %zero : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%sum: f32):
+    %z = logitile.input logits "z" : f32
+    %bias = logitile.input vocab "bias" : f32
+    %biased = arith.addf %z, %bias : f32
+    %next = arith.addf %sum, %biased : f32
+    logitile.yield %next : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %both = arith.addf %a, %b : f32
+    logitile.yield %both : f32
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+    logitile.buffer "z.hidden" input : !logitile.view<?x24xf32>
+    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
+    logitile.buffer "bias" call : !logitile.view<300xf32>
+    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.run forward {
+      logitile.launch "keeps" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
+      logitile.launch "forgets" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+    }
+  }
+}

@@ -1,0 +1,106 @@
+// RUN: %refused --logitile-specialise %s
+
+// A buffer that a template names by its role.
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op gives no buffer for 'out' of template @round_weight}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = "x"}
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.buffer "y" call : !logitile.view<300x32xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer 'y' of '!logitile.view<300x32xf32>', expected '!logitile.view<300x24xf32>'}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = "x", out = "y"}
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer 'x' of '!logitile.view<300x24xf32>', expected '!logitile.view<300x24xbf16>'}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = "x", out = "x"}
+    }
+  }
+}
+
+// -----
+
+// The map of tokens has its name everywhere.
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "x" call : !logitile.view<?x24xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op needs buffer 'map', which the schedule does not define}}
+      logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> views {source = "x", packed = "x"}
+    }
+  }
+}
+
+// -----
+
+// Buffers that bundles stand for.
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = logitile.input token "t" : f32
+    logitile.yield %x : f32
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "t" call : !logitile.view<?xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op needs buffer 'known.x', which the schedule does not define}}
+      logitile.launch "k" from @finish<TM = 64> finish @f
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["x" : f32] {
+    %x = logitile.input token "t"[1] : f32
+    logitile.yield %x : f32
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "known.x" call : !logitile.view<?xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op needs buffer 't[1]', which the schedule does not define}}
+      logitile.launch "k" from @finish<TM = 64> finish @f
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    logitile.adjoint logits "z" dense %z
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "grad.z" chunk : !logitile.view<?x300xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no input buffer 'z.weight'}}
+      logitile.launch "k" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// RUN: %specialise %s | FileCheck %s
+
+// What a program does not have vanishes, with the ops on it: no sweep, so no rows, no state of the loop and no store of it.
+// CHECK-LABEL: logitile.kernel @project(%tokens: index from "tokens") {
+// CHECK: scf.forall
+// CHECK: scf.for %column = %first to %end step %tn {
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+
+// A gradient without single entries, without Vocab and Dense inputs and without late sums only stores itself.
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z") {
+// CHECK: scf.for %column = %first to %end step %tn {
+// CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
+// CHECK-NEXT: %g = logitile.map(%z) at %column
+// CHECK: logitile.store %g to %grad_z at [%row, %column]
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+
+// A contraction whose gradient holds its single entries itself has no terms.
+// CHECK-LABEL: logitile.kernel @hidden(
+// CHECK: %sum = logitile.contract
+// CHECK-NEXT: logitile.store %sum to %gradient_z_hidden
+// CHECK-LABEL: logitile.program @p
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    logitile.adjoint logits "z" dense %z
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
+    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>
+    logitile.buffer "gradient.z.hidden" output : !logitile.view<?x24xf32>
+    logitile.run forward {
+      logitile.launch "project" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32>
+      logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+      logitile.launch "hidden" from @contract_hidden<TM = 64, TD = 8, TK = 16, D = 24, in = f32, g = f32, out = f32, acc = f32>
+          input "z" views {grad = "grad.z", weight = "z.weight", out = "gradient.z.hidden"}
+    }
+  }
+}

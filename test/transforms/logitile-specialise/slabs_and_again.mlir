@@ -1,0 +1,45 @@
+// RUN: %specialise %s | FileCheck %s
+
+// Slabs that a launch names are constants, as are those of a launch outside of loops over slabs; V clips the last one.
+// CHECK-LABEL: logitile.kernel @some(%tokens: index from "tokens",
+// CHECK-NOT: slab_first
+// CHECK: %slabFirst = arith.constant 1 : index
+// CHECK-NEXT: %slabBehind = arith.constant 3 : index
+// CHECK-NEXT: %again = arith.constant true
+// CHECK-LABEL: logitile.kernel @all(
+// CHECK: %slabFirst = arith.constant 0 : index
+// CHECK-NEXT: %slabBehind = arith.constant 4 : index
+// CHECK-NEXT: %again = arith.constant false
+
+// In a loop over slabs they are arguments, also under a loop over tokens, unless the launch names its own.
+// CHECK-LABEL: logitile.kernel @loop(%tokens: index from "tokens", %slab_first: index from "slab_first", %slab_behind: index from "slab_behind",
+// CHECK-SAME: %again_tokens: i1 from "again.tokens",
+// CHECK-LABEL: logitile.kernel @own(%tokens: index from "tokens", %again_slabs: i1 from "again.slabs",
+// CHECK: %slabFirst = arith.constant 0 : index
+// CHECK-NEXT: %slabBehind = arith.constant 2 : index
+// CHECK-LABEL: logitile.program @p
+logitile.program @p vocab 301 outputs [] indices [] checked [] {
+  logitile.gradient {
+    %z = logitile.input logits "z" : f32
+    logitile.adjoint logits "z" dense %z
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.buffer "grad.z" chunk : !logitile.view<?x301xf32>
+    logitile.buffer "packed.z.columns" chunk : !logitile.view<?x24xf32, column_panels>
+    logitile.buffer "gradient.z.weight" output : !logitile.view<301x24xf32>
+    logitile.run adjoint {
+      logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+          input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} slabs [1, 3] again always
+      logitile.loop tokens 512 {
+        logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+            input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"}
+        logitile.loop slabs 1 from 0 to 4 {
+          logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+              input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} again tokens
+          logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+              input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} slabs [0, 2] again slabs
+        }
+      }
+    }
+  }
+}

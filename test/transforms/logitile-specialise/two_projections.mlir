@@ -1,0 +1,65 @@
+// RUN: %specialise %s | FileCheck %s
+
+// Every projection has its tile, in the order of the schedule's buffers, whatever order the regions read them in.
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens",
+// CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from "student.hidden", %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from "packed.teacher.rows",
+// CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from "student.weight", %teacher_weight: !logitile.view<300x40xf32> from "teacher.weight",
+// CHECK-SAME: %kept_student: !logitile.view<?x300xf32> from "kept.student", %kept_teacher: !logitile.view<?x300xf32> from "kept.teacher", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
+// CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden, %student_weight at [%row, %column] by 16 : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows, %teacher_weight at [%row, %column] by 16 : !logitile.view<?x40xf32, row_panels>, !logitile.view<300x40xf32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: logitile.store %[[STUDENT]] to %kept_student at [%row, %column]
+// CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
+// CHECK-NEXT: %next = logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]]) at %column below 300 :
+// CHECK: } update {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %[[S:.*]]: f32, %[[T:.*]]: f32):
+// CHECK-NEXT: %{{.*}} = arith.subf %[[T]], %[[S]] : f32
+
+// Only the student has a gradient.
+// CHECK-LABEL: logitile.kernel @gradient(
+// CHECK: %[[STUDENT:.*]] = logitile.load %kept_student
+// CHECK-NEXT: %[[TEACHER:.*]] = logitile.load %kept_teacher
+// CHECK-NEXT: %g = logitile.map(%[[STUDENT]], %[[TEACHER]]) at %column : (!logitile.tile<64x32xf32>, !logitile.tile<64x32xf32>) -> !logitile.tile<64x32xf32> {
+// CHECK: logitile.store %g to %grad_student at [%row, %column]
+// CHECK-NOT: grad_teacher
+// CHECK-LABEL: logitile.program @p
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["sum" : f32] init {
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %zero : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%sum: f32):
+    %teacher = logitile.input logits "teacher" : f32
+    %student = logitile.input logits "student" : f32
+    %difference = arith.subf %teacher, %student : f32
+    %next = arith.addf %sum, %difference : f32
+    logitile.yield %next : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %both = arith.addf %a, %b : f32
+    logitile.yield %both : f32
+  }
+  logitile.gradient {
+    %teacher = logitile.input logits "teacher" : f32
+    %student = logitile.input logits "student" : f32
+    %difference = arith.subf %teacher, %student : f32
+    logitile.adjoint logits "student" dense %difference
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "student.hidden" input : !logitile.view<?x24xf32>
+    logitile.buffer "student.weight" input : !logitile.view<300x24xf32>
+    logitile.buffer "teacher.hidden" input : !logitile.view<?x40xf32>
+    logitile.buffer "teacher.weight" input : !logitile.view<300x40xf32>
+    logitile.buffer "packed.teacher.rows" chunk : !logitile.view<?x40xf32, row_panels>
+    logitile.buffer "kept.student" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "kept.teacher" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "grad.student" chunk alias "kept.student" : !logitile.view<?x300xf32>
+    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.run forward {
+      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
+      logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+    }
+  }
+}
