@@ -1,0 +1,27 @@
+// ObjectLoader.h - brings a compiled object file into this process. Where objects come from is the compiler's or the cache's
+// business.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace logitile {
+/// One kernel of an object: words of arguments, number of the task, scratch of the thread.
+using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch);
+
+/// An object file, linked into memory. Its functions are gone when it is destroyed.
+class ObjectLoader {
+public:
+  /// Null with the reason in 'error' where 'object' is no object file for this CPU or needs a symbol that it may not have.
+  static std::unique_ptr<ObjectLoader> load(std::string_view object, std::string &error);
+  ~ObjectLoader();
+  /// Null with the reason in 'error' where the object has no function 'name'.
+  CpuKernel find(const std::string &name, std::string &error) const;
+
+private:
+  struct Jit;
+  explicit ObjectLoader(std::unique_ptr<Jit> jit);
+  std::unique_ptr<Jit> jit;
+};
+} // namespace logitile
