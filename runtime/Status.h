@@ -51,8 +51,9 @@ public:
 
   bool isOk() const { return value.has_value(); }
   const Status &status() const { return failure; }
-  T &operator*() { return *value; }
-  const T &operator*() const { return *value; }
+  T &operator*() & { return *value; }
+  T &&operator*() && { return std::move(*value); }
+  const T &operator*() const & { return *value; }
   T *operator->() { return &*value; }
   const T *operator->() const { return &*value; }
 

@@ -30,13 +30,17 @@ char *map(int64_t capacity) {
 } // namespace
 
 WorkspaceBlock &WorkspaceBlock::operator=(WorkspaceBlock &&other) noexcept {
-  if (owner)
-    owner->giveBack(*this);
+  release();
   owner = std::exchange(other.owner, nullptr);
   memory = std::exchange(other.memory, nullptr);
   bytes = std::exchange(other.bytes, 0);
   capacity = std::exchange(other.capacity, 0);
   return *this;
+}
+
+void WorkspaceBlock::release() {
+  if (Workspace *to = std::exchange(owner, nullptr))
+    to->giveBack(*this);
 }
 
 Workspace::~Workspace() { clear(); }
@@ -85,7 +89,7 @@ std::optional<Workspace::FreeBlock> Workspace::takeFree(int64_t capacity) {
   return found;
 }
 
-void Workspace::giveBack(WorkspaceBlock &block) {
+void Workspace::giveBack(const WorkspaceBlock &block) {
   std::vector<FreeBlock> excess;
   {
     std::lock_guard lock(mutex);

@@ -14,7 +14,7 @@ public:
   WorkspaceBlock() = default;
   WorkspaceBlock(WorkspaceBlock &&other) noexcept { *this = std::move(other); }
   WorkspaceBlock &operator=(WorkspaceBlock &&other) noexcept;
-  ~WorkspaceBlock() { *this = WorkspaceBlock(); }
+  ~WorkspaceBlock() { release(); }
 
   char *data() const { return memory; }
   /// Bytes that were asked for.
@@ -22,6 +22,7 @@ public:
 
 private:
   friend class Workspace;
+  void release();
   Workspace *owner = nullptr;
   char *memory = nullptr;
   int64_t bytes = 0;
@@ -54,7 +55,7 @@ private:
     int64_t capacity;
   };
   std::optional<FreeBlock> takeFree(int64_t bytes);
-  void giveBack(WorkspaceBlock &block);
+  void giveBack(const WorkspaceBlock &block);
 
   const int64_t keepBytes;
   ForkSafeMutex mutex;

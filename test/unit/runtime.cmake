@@ -1,0 +1,18 @@
+# The gtest programs of the runtime. Kernels of hand-made plans come from C, so that these tests do not need the compiler.
+find_program(LOGITILE_KERNEL_CLANG NAMES clang-22 clang HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+set(runtime_kernels ${CMAKE_CURRENT_BINARY_DIR}/runtime_kernels.o)
+add_custom_command(OUTPUT ${runtime_kernels}
+  COMMAND ${LOGITILE_KERNEL_CLANG} -std=c11 -O2 -Wall -Wextra -Wno-unused-parameter -Werror -c ${CMAKE_CURRENT_LIST_DIR}/runtime_kernels.c -o ${runtime_kernels}
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/runtime_kernels.c VERBATIM)
+add_custom_target(runtime-kernels DEPENDS ${runtime_kernels})
+
+# logitile_runtime_test(<name> <sources>...): one gtest program over hand-made plans.
+function(logitile_runtime_test name)
+  list(TRANSFORM ARGN PREPEND unit/)
+  logitile_unit_test(${name} ${ARGN} unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
+  target_compile_definitions(${name}-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
+  target_link_libraries(${name} PRIVATE LogitileRuntime)
+  add_dependencies(${name} runtime-kernels)
+endfunction()
+
+logitile_runtime_test(runtime_call_test runtime_call_test.cpp)
