@@ -72,31 +72,31 @@ TokenLayout::TokenLayout(std::span<const int64_t> shape, std::span<const int64_t
     if (shape[axis] == 1)
       continue;
     Dimension dimension{shape[axis], strides[axis]};
-    bool merges = !dimensions.empty() && dimensions.back().stride == dimension.stride * dimension.extent;
-    if (merges)
-      dimensions.back() = {dimensions.back().extent * dimension.extent, dimension.stride};
+    Dimension *outer = count > 0 ? &dimensions[count - 1] : nullptr;
+    if (outer && outer->stride == dimension.stride * dimension.extent)
+      *outer = {outer->extent * dimension.extent, dimension.stride};
     else
-      dimensions.push_back(dimension);
+      dimensions[count++] = dimension;
   }
-  if (dimensions.empty())
-    dimensions.push_back({1, 1});
+  if (count == 0)
+    dimensions[count++] = {1, 1};
 }
 
 int64_t TokenLayout::unit() const {
   int64_t unit = 0;
-  for (const Dimension &dimension : dimensions)
+  for (const Dimension &dimension : all())
     unit = std::gcd(unit, dimension.stride);
   return unit;
 }
 int64_t TokenLayout::smallestOffset() const {
   int64_t offset = 0;
-  for (const Dimension &dimension : dimensions)
+  for (const Dimension &dimension : all())
     offset += std::min<int64_t>(dimension.stride, 0) * (dimension.extent - 1);
   return offset;
 }
 int64_t TokenLayout::largestOffset() const {
   int64_t offset = 0;
-  for (const Dimension &dimension : dimensions)
+  for (const Dimension &dimension : all())
     offset += std::max<int64_t>(dimension.stride, 0) * (dimension.extent - 1);
   return offset;
 }

@@ -17,7 +17,7 @@ bool isInteger(ArrayType type);
 /// The caller's type for elements that kernels read or write as they are.
 std::optional<ArrayType> arrayTypeOf(ElementType type);
 
-constexpr int kMaxRank = 64;
+constexpr int kMaxRank = 32;
 
 struct Array {
   std::string_view name;
@@ -51,8 +51,8 @@ public:
   TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides);
 
   /// All tokens lie evenly: token t is at t * stride().
-  bool isEven() const { return dimensions.size() == 1; }
-  int64_t stride() const { return dimensions.back().stride; }
+  bool isEven() const { return count == 1; }
+  int64_t stride() const { return dimensions[count - 1].stride; }
   /// The largest number that divides every offset; 0 where all tokens lie at the same place.
   int64_t unit() const;
   /// The smallest and largest offset of a token, in elements.
@@ -68,16 +68,19 @@ private:
   struct Dimension {
     int64_t extent, stride;
   };
-  std::vector<Dimension> dimensions; // never empty
+  std::span<const Dimension> all() const { return {dimensions, static_cast<size_t>(count)}; }
+
+  int count = 0; // at least 1
+  Dimension dimensions[kMaxRank];
 };
 
 template <typename Visit>
 void TokenLayout::forRuns(Visit visit) const {
-  int64_t run = dimensions.back().extent, outer = static_cast<int64_t>(dimensions.size()) - 1;
+  int64_t run = dimensions[count - 1].extent;
   int64_t index[kMaxRank] = {}, offset = 0;
   for (int64_t token = 0;; token += run) {
     visit(token, run, offset);
-    int64_t axis = outer - 1;
+    int axis = count - 2;
     for (; axis >= 0; --axis) { // one step of the outer dimensions, the last one fastest
       offset += dimensions[axis].stride;
       if (++index[axis] < dimensions[axis].extent)
