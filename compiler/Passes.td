@@ -61,4 +61,60 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::math::MathDialect"];
 }
+
+def Logitile_TierOption : Option<"tier", "tier", "::logitile::TierOption", "::logitile::TierOption::Request",
+    "the instruction set; the default is that of the module's request: request, portable, avx2, avx512, avx512_bf16",
+    [{::llvm::cl::values(
+        clEnumValN(::logitile::TierOption::Request, "request", "as the module's 'logitile.request' says"),
+        clEnumValN(::logitile::TierOption::Portable, "portable", "x86-64 without extensions"),
+        clEnumValN(::logitile::TierOption::Avx2, "avx2", "AVX2 and FMA"),
+        clEnumValN(::logitile::TierOption::Avx512, "avx512", "AVX-512"),
+        clEnumValN(::logitile::TierOption::Avx512Bf16, "avx512_bf16", "AVX-512 with dot products of bf16"))}]>;
+
+def PrintSparseEntriesPass : Pass<"logitile-print-sparse-entries", "mlir::ModuleOp"> {
+  let summary = "marks the row state that a single vocabulary entry per token decides";
+  let description = [{
+    Before: kernels. After: the same, with the numbers of such entries as `logitile.sparse` on every `update_rows`.
+    Refuses: nothing. For reading and for tests of the analysis.
+  }];
+}
+
+def ConvertTilesToCPUPass : Pass<"convert-tiles-to-cpu", "mlir::ModuleOp"> {
+  let summary = "kernels on tiles become functions on vectors and pointers";
+  let description = [{
+    Before: `logitile.kernel`s beside programs. After: for each a `func.func @name(%arguments: !llvm.ptr, %task: i64,
+    %scratch: !llvm.ptr)` of scf, arith, math, one-dimensional vector and llvm pointer ops, with the bytes of scratch
+    that it needs as `logitile.scratch_bytes`, and private functions that they share: microkernels, copies, packing.
+    Arguments are 64-bit words in the order of the kernel's arguments: pointer and two strides in elements for a view,
+    one word for a scalar. The task counts through the axes of the `scf.forall`, the last one fastest. Views of one
+    dimension and `[slab][token]` states are contiguous. In memory whose lanes are tokens, lanes up to the next
+    multiple of the panel width exist behind the last token. Programs stay as they are.
+    Refuses: layouts and element types that an op cannot use on this target, tiles of tokens that are no multiple of
+    the panel width, tiles that reach past the end of a slab.
+  }];
+  let options = [Logitile_TierOption];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::math::MathDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
+
+def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
+  let summary = "elementary functions become arithmetic";
+  let description = [{
+    Before: functions with math ops on f32 scalars or vectors. After: the same in arith and vector ops and those math
+    ops that the instruction set has. Error bounds stand beside each function in ExpandMath. NaN, infinities and
+    results below the normal range are as in the C library; there is no fast-math.
+    Refuses: functions that are none of the language's.
+  }];
+  let options = [Logitile_TierOption];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::vector::VectorDialect"];
+}
+
+def ConvertDeviceToLLVMPass : Pass<"convert-device-to-llvm", "mlir::ModuleOp"> {
+  let summary = "CPU functions become functions of the llvm dialect";
+  let description = [{
+    Before: what `convert-tiles-to-cpu` and `logitile-expand-math` leave. After: llvm dialect only; programs are gone.
+    Refuses: ops of other dialects.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::cf::ControlFlowDialect"];
+}
 #endif

@@ -17,3 +17,8 @@ void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
+
+void logitile::buildCPUDeviceStage(PassManager &pm) {
+  pm.addPass(createConvertTilesToCPUPass());
+  pm.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
+}

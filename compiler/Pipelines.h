@@ -7,4 +7,6 @@ namespace logitile {
 void buildPlanStage(mlir::PassManager &pm);
 /// plan -> tiles: one kernel per launch.
 void buildTilesStage(mlir::PassManager &pm);
+/// tiles -> device, for CPUs: functions on vectors and pointers.
+void buildCPUDeviceStage(mlir::PassManager &pm);
 } // namespace logitile

@@ -45,6 +45,8 @@ LogicalResult ReduceOp::verify() {
       return emitOpError() << "'" << word << "' of " << value << " gives " << wantedResult << ", not " << result;
     return success();
   };
+  if (getVerbatim() && combiner != Combiner::Sum)
+    return emitOpError() << "'verbatim' is for sums, not for '" << word << "'";
   Type i32 = IntegerType::get(getContext(), 32);
   switch (combiner) {
   case Combiner::Count:

@@ -79,16 +79,18 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
   let summary = "joins all entries of the vocabulary into one value per token";
   let description = [{
     `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one. `any` and `all` take
-    and give i1, `count` takes i1 and gives i32.
+    and give i1, `count` takes i1 and gives i32. A `verbatim` sum is made of the values as they stand, in a sweep of
+    its own if need be: it is subtracted from them again, and both have to be rounded alike.
 
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32
     %best = logitile.reduce argmax %z : f32 -> i32
+    %total = logitile.reduce sum verbatim %adjoint : f32 -> f32
     ```
   }];
-  let arguments = (ins Logitile_CombinerAttr:$combiner, Logitile_Scalar:$value);
+  let arguments = (ins Logitile_CombinerAttr:$combiner, UnitAttr:$verbatim, Logitile_Scalar:$value);
   let results = (outs Logitile_Scalar:$result);
-  let assemblyFormat = "`` $combiner $value attr-dict `:` type($value) `->` type($result)";
+  let assemblyFormat = "`` $combiner (`verbatim` $verbatim^)? $value attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1;
 }
 

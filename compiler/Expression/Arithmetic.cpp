@@ -100,21 +100,30 @@ NodeRef Graph::mul(NodeRef a, NodeRef b) {
   for (auto [x, y] : {std::pair(a, b), std::pair(b, a)}) // numbers move outward
     if (x->is(NodeOp::Mul) && x->operand(0)->isConstant())
       return mul(x->operand(0), mul(x->operand(1), y));
-  bool weightA = a->isWeight, weightB = b->isWeight;
-  if (!weightA && !weightB) {
+  if (a->isWeight && b->isWeight)
     order(a, b);
-    return make(NodeOp::Mul, {a, b}, NodeType::Float);
-  }
-  if (weightA && weightB)
-    order(a, b);
-  else if (weightB)
-    std::swap(a, b);
-  return make(NodeOp::Weigh, {a, b}, NodeType::Float); // rule 2
+  if (a->isWeight)
+    return weigh(a, b); // rule 2
+  if (b->isWeight)
+    return weigh(b, a);
+  for (auto [x, y] : {std::pair(a, b), std::pair(b, a)}) // in a longer product the weight still wins
+    if (x->is(NodeOp::Weigh))
+      return weigh(x->operand(0), mul(x->operand(1), y));
+  order(a, b);
+  return make(NodeOp::Mul, {a, b}, NodeType::Float);
 }
 
 NodeRef Graph::weigh(NodeRef weight, NodeRef value) {
   if (weight->isConstant() || value->isConstant())
     return mul(weight, value);
+  if (weight->is(NodeOp::Neg))
+    return neg(weigh(weight->operand(0), value));
+  if (value->is(NodeOp::Neg))
+    return neg(weigh(weight, value->operand(0)));
+  if (weight->is(NodeOp::Mul) && weight->operand(0)->isConstant())
+    return mul(weight->operand(0), weigh(weight->operand(1), value));
+  if (value->is(NodeOp::Mul) && value->operand(0)->isConstant())
+    return mul(value->operand(0), weigh(weight, value->operand(1)));
   return make(NodeOp::Weigh, {weight, value}, NodeType::Float);
 }
 
@@ -131,8 +140,10 @@ NodeRef Graph::div(NodeRef a, NodeRef b) {
     return neg(div(a->operand(0), b));
   if (a->varying && !b->varying) // rule 4: one rounding of the factor, the same for every use
     return mul(div(constant(1), b), a);
-  if (b->is(NodeOp::Exp)) // rule 3: keeps the rule of weights where 1 / p would be infinite
-    return mul(exp(neg(b->operand(0))), a);
+  if (b->is(NodeOp::Exp)) { // rule 3: keeps the rule of weights where 1 / p would be infinite
+    NodeRef inverse = exp(neg(b->operand(0)));
+    return a->isWeight ? weigh(a, inverse) : mul(inverse, a);
+  }
   return make(NodeOp::Div, {a, b}, NodeType::Float);
 }
 

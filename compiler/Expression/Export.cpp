@@ -93,7 +93,7 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::LogSumExp:
   case NodeOp::ArgMax:
   case NodeOp::ArgMin:
-  case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), x[0]);
+  case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), node->isVerbatim(), x[0]);
   case NodeOp::Pick: return PickOp::create(b, loc, x[0], x[1]);
   case NodeOp::Entry:
   case NodeOp::Pair: break;

@@ -26,7 +26,13 @@ static bool findWeight(const Node &node) {
   case NodeOp::Weigh: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
   case NodeOp::Pow:
   case NodeOp::Neg:
-  case NodeOp::Sqrt: return node.operand(0)->isWeight;
+  case NodeOp::Sqrt:
+  case NodeOp::Div:
+  case NodeOp::StopGradient: return node.operand(0)->isWeight;
+  case NodeOp::Select: {
+    NodeRef a = node.operand(1), b = node.operand(2);
+    return (a->isWeight || b->isWeight) && (a->isWeight || a->isConstant()) && (b->isWeight || b->isConstant());
+  }
   default: return false;
   }
 }
@@ -57,7 +63,8 @@ static bool findLinear(const Node &node) {
   case NodeOp::Neg:
   case NodeOp::Select: return llvm::any_of(node.operands, linear);
   case NodeOp::Div: return linear(node.operand(0)) && !node.operand(1)->varying;
-  case NodeOp::Mul: {
+  case NodeOp::Mul:
+  case NodeOp::Weigh: {
     NodeRef a = node.operand(0), b = node.operand(1);
     return (linear(a) && !b->varying) || (linear(b) && !a->varying);
   }
@@ -66,7 +73,10 @@ static bool findLinear(const Node &node) {
 }
 
 static bool findUnbounded(const Node &node) {
+  if (node.is(NodeOp::Weigh) && node.operand(0)->varying) // a weight that vanishes wins
+    return false;
   switch (node.op) {
+  case NodeOp::Weigh:
   case NodeOp::Input: return node.kind == InputKind::Logits;
   case NodeOp::Add:
   case NodeOp::Sub:
@@ -85,9 +95,22 @@ static bool findUnbounded(const Node &node) {
   }
 }
 
+static bool findScaledMean(const Node &node) {
+  auto scaledMean = [](NodeRef x) { return x->isScaledMean; };
+  switch (node.op) {
+  case NodeOp::Mean: return true;
+  case NodeOp::Neg:
+  case NodeOp::Div: return scaledMean(node.operand(0));
+  case NodeOp::Mul:
+  case NodeOp::Weigh: return !node.varying && llvm::any_of(node.operands, scaledMean);
+  default: return false;
+  }
+}
+
 static void findFacts(Node &node) {
   node.isWeight = findWeight(node);
   node.isPositive = findPositive(node);
+  node.isScaledMean = findScaledMean(node);
   if (!node.varying)
     return;
   node.isLinearInLogits = findLinear(node);
@@ -169,8 +192,8 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::Add: return add(x[0], x[1]);
   case NodeOp::Sub: return sub(x[0], x[1]);
   case NodeOp::Neg: return neg(x[0]);
-  case NodeOp::Mul:
-  case NodeOp::Weigh: return mul(x[0], x[1]);
+  case NodeOp::Mul: return mul(x[0], x[1]);
+  case NodeOp::Weigh: return weigh(x[0], x[1]);
   case NodeOp::Div: return div(x[0], x[1]);
   case NodeOp::Pow: return pow(x[0], x[1]);
   case NodeOp::Exp: return exp(x[0]);
@@ -195,7 +218,7 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::IsFinite:
   case NodeOp::IsNan:
   case NodeOp::StopGradient: return unary(node->op, x[0]);
-  case NodeOp::Sum: return sum(x[0]);
+  case NodeOp::Sum: return sum(x[0], node->isVerbatim());
   case NodeOp::Mean: return mean(x[0]);
   case NodeOp::LogSumExp: return logsumexp(x[0]);
   case NodeOp::ArgMax:

@@ -34,7 +34,7 @@ struct Node : llvm::FoldingSetNode {
   double number = 0;                    // Constant
   InputKind kind = InputKind::Logits;   // Input
   llvm::StringRef name;                 // Input, interned in the context
-  int64_t index = -1;                   // Input: entry of a token; Entry: its number
+  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim
   Predicate predicate = Predicate::Lt;  // Compare
   mlir::Location loc;
 
@@ -44,6 +44,7 @@ struct Node : llvm::FoldingSetNode {
   bool isLinearInLogits = false; // a sum of it needs a pivot
   bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
+  bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
 
   explicit Node(mlir::Location loc) : loc(loc) {}
   const Node *operand(unsigned i) const { return operands[i]; }
@@ -53,6 +54,8 @@ struct Node : llvm::FoldingSetNode {
   bool isInput(InputKind wanted) const { return op == NodeOp::Input && kind == wanted; }
   /// Logits, Vocab or Dense: a leaf that differs along the vocabulary.
   bool isVaryingInput() const { return op == NodeOp::Input && varying; }
+  /// A sum that is subtracted again from what it sums.
+  bool isVerbatim() const { return op == NodeOp::Sum && index == 1; }
   bool isReduction() const { return op >= NodeOp::Sum && op <= NodeOp::Pick; }
   void Profile(llvm::FoldingSetNodeID &id) const;
 };
@@ -101,7 +104,7 @@ public:
   NodeRef logicalNot(NodeRef a);
 
   // ---- varying to uniform
-  NodeRef sum(NodeRef x);
+  NodeRef sum(NodeRef x, bool verbatim = false);
   NodeRef mean(NodeRef x);
   NodeRef logsumexp(NodeRef x);
   NodeRef arg(NodeOp op, NodeRef x);

@@ -88,7 +88,7 @@ static NodeRef importCompare(Graph &graph, arith::CmpIOp op, NodeRef a, NodeRef 
 NodeRef Importer::importReduce(ReduceOp reduce) {
   NodeRef x = lookup(reduce.getValue());
   switch (reduce.getCombiner()) {
-  case Combiner::Sum: return graph.sum(x);
+  case Combiner::Sum: return graph.sum(x, reduce.getVerbatim());
   case Combiner::Mean: return graph.mean(x);
   case Combiner::LogSumExp: return graph.logsumexp(x);
   case Combiner::ArgMax: return graph.arg(NodeOp::ArgMax, x);
@@ -116,7 +116,8 @@ NodeRef Importer::importOp(Operation &op) {
       .Case<ColumnOp>([&](auto) { return graph.column(); })
       .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(&Graph::add); })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary(&Graph::sub); })
-      .Case<arith::MulFOp, arith::MulIOp, WeighOp>([&](auto) { return binary(&Graph::mul); })
+      .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(&Graph::mul); })
+      .Case<WeighOp>([&](auto) { return binary(&Graph::weigh); })
       .Case<arith::DivFOp>([&](auto) { return binary(&Graph::div); })
       .Case<arith::NegFOp>([&](auto) { return graph.neg(x[0]); })
       .Case<math::PowFOp>([&](auto) { return binary(&Graph::pow); })

@@ -18,12 +18,13 @@ Graph::Split Graph::splitFactors(NodeRef x) {
     auto [u, rest] = hoist(x->operand(0));
     return {neg(u), rest};
   }
-  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
-  if (!product && !x->is(NodeOp::Div))
+  if (!x->is(NodeOp::Mul) && !x->is(NodeOp::Weigh) && !x->is(NodeOp::Div))
     return {constant(1), x};
   auto [ua, a] = hoist(x->operand(0));
   auto [ub, b] = hoist(x->operand(1));
-  return product ? Split(mul(ua, ub), mul(a, b)) : Split(div(ua, ub), div(a, b));
+  if (x->is(NodeOp::Div))
+    return {div(ua, ub), div(a, b)};
+  return {mul(ua, ub), x->is(NodeOp::Weigh) ? weigh(a, b) : mul(a, b)};
 }
 
 /// exp(a - lse(a)) for some a.
@@ -34,11 +35,13 @@ static bool isSoftmax(NodeRef x) {
   return lse->is(NodeOp::LogSumExp) && lse->operand(0) == a;
 }
 
-NodeRef Graph::sum(NodeRef x) {
+NodeRef Graph::sum(NodeRef x, bool verbatim) {
   auto [u, rest] = hoist(x);
   NodeRef entries = constant(static_cast<double>(vocab));
   if (!rest->varying)
     return mul(mul(entries, u), rest);
+  if (verbatim)
+    return mul(u, make(NodeOp::Sum, {rest}, NodeType::Float, [](Node &node) { node.index = 1; }));
   if (isSoftmax(rest))
     return u;
   if (rest->isLinearInLogits) // so that its large part can stay apart
@@ -70,18 +73,19 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     return {neg(p), neg(u)};
   }
   if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
-    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->is(NodeOp::Mean); }))
+    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean; }))
       return {x, constant(0)};
     auto [p, u] = bare(x->operand(0));
     auto [q, v] = bare(x->operand(1));
     return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
   }
-  if (x->is(NodeOp::Mul) && !(x->operand(0)->varying && x->operand(1)->varying)) {
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  if (product && !(x->operand(0)->varying && x->operand(1)->varying)) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
       std::swap(factor, y);
     auto [p, u] = bare(y);
-    return {mul(factor, p), mul(factor, u)};
+    return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};
   }
   return {x, constant(0)};
 }

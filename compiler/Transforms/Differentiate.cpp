@@ -56,17 +56,20 @@ private:
     }
   }
 
-  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all.
+  /// Adds 'value' to the adjoint of 'x', which 'user' uses. A uniform used inside a varying value gets the sum over all;
+  /// that of a mean is subtracted from the very values again, and what is left of a common offset is their rounding.
   void accumulate(NodeRef x, NodeRef value, NodeRef user) {
     if (!active.contains(x))
       return;
     if (user->varying && !x->varying)
-      value = g.sum(value);
+      value = g.sum(value, /*verbatim=*/x->is(NodeOp::Mean));
     NodeRef &adjoint = adjoints[x];
     adjoint = adjoint ? g.add(adjoint, value) : value;
   }
 
-  void propagate(NodeRef n, NodeRef A);
+  template <typename F>
+  NodeRef through(NodeRef adjoint, F f);
+  void propagate(NodeRef n, NodeRef adjoint);
   void propagateReduction(NodeRef n, NodeRef A);
   void propagateExtremum(NodeRef n, NodeRef A);
   void propagatePow(NodeRef n, NodeRef A);
@@ -77,7 +80,22 @@ private:
   DenseSet<NodeRef> active;
 };
 
-void ReverseMode::propagate(NodeRef n, NodeRef A) {
+/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by.
+template <typename F>
+NodeRef ReverseMode::through(NodeRef adjoint, F f) {
+  if (adjoint->is(NodeOp::Select)) {
+    NodeRef zero = g.constant(0), yes = adjoint->operand(1), no = adjoint->operand(2);
+    if (no == zero)
+      return g.select(adjoint->operand(0), through(yes, f), zero);
+    if (yes == zero)
+      return g.select(adjoint->operand(0), zero, through(no, f));
+  }
+  return f(adjoint);
+}
+
+void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
+  auto pass = [&](NodeRef x, auto slope) { accumulate(x, through(adjoint, slope), n); };
+  NodeRef A = adjoint;
   NodeRef a = n->operands.empty() ? nullptr : n->operand(0);
   NodeRef b = n->operands.size() > 1 ? n->operand(1) : nullptr;
   NodeRef one = g.constant(1), zero = g.constant(0);
@@ -91,24 +109,24 @@ void ReverseMode::propagate(NodeRef n, NodeRef A) {
   case NodeOp::Neg: return accumulate(a, g.neg(A), n);
   case NodeOp::Mul:
   case NodeOp::Weigh:
-    accumulate(a, g.mul(A, b), n);
-    return accumulate(b, g.mul(a, A), n);
+    pass(a, [&](NodeRef A) { return g.mul(A, b); });
+    return pass(b, [&](NodeRef A) { return n->is(NodeOp::Weigh) ? g.weigh(a, A) : g.mul(a, A); });
   case NodeOp::Div:
-    accumulate(a, g.div(A, b), n);
-    return accumulate(b, g.neg(g.div(g.mul(A, n), b)), n);
+    pass(a, [&](NodeRef A) { return g.div(A, b); });
+    return pass(b, [&](NodeRef A) { return g.neg(g.div(g.mul(A, n), b)); });
   case NodeOp::Pow: return propagatePow(n, A);
-  case NodeOp::Exp: return accumulate(a, g.mul(n, A), n);
-  case NodeOp::Log: return accumulate(a, g.div(A, a), n);
-  case NodeOp::Log1p: return accumulate(a, g.div(A, g.add(one, a)), n);
-  case NodeOp::Expm1: return accumulate(a, g.mul(g.exp(a), A), n);
-  case NodeOp::Tanh: return accumulate(a, g.mul(g.sub(one, g.mul(n, n)), A), n);
+  case NodeOp::Exp: return pass(a, [&](NodeRef A) { return g.mul(n, A); });
+  case NodeOp::Log: return pass(a, [&](NodeRef A) { return g.div(A, a); });
+  case NodeOp::Log1p: return pass(a, [&](NodeRef A) { return g.div(A, g.add(one, a)); });
+  case NodeOp::Expm1: return pass(a, [&](NodeRef A) { return g.mul(g.exp(a), A); });
+  case NodeOp::Tanh: return pass(a, [&](NodeRef A) { return g.mul(g.sub(one, g.mul(n, n)), A); });
   // s(x) s(-x), not s - s * s: that cancels for large x.
-  case NodeOp::Sigmoid: return accumulate(a, g.mul(g.mul(n, g.unary(NodeOp::Sigmoid, g.neg(a))), A), n);
-  case NodeOp::Softplus: return accumulate(a, g.mul(g.unary(NodeOp::Sigmoid, a), A), n);
-  case NodeOp::Sqrt: return accumulate(a, g.div(A, g.mul(g.constant(2), n)), n);
+  case NodeOp::Sigmoid: return pass(a, [&](NodeRef A) { return g.mul(g.mul(n, g.unary(NodeOp::Sigmoid, g.neg(a))), A); });
+  case NodeOp::Softplus: return pass(a, [&](NodeRef A) { return g.mul(g.unary(NodeOp::Sigmoid, a), A); });
+  case NodeOp::Sqrt: return pass(a, [&](NodeRef A) { return g.div(A, g.mul(g.constant(2), n)); });
   case NodeOp::Abs: {
     NodeRef sign = g.select(g.compare(Predicate::Gt, a, zero), one, g.select(g.compare(Predicate::Lt, a, zero), g.constant(-1), zero));
-    return accumulate(a, g.mul(A, sign), n);
+    return pass(a, [&](NodeRef A) { return g.mul(A, sign); });
   }
   case NodeOp::Select:
     accumulate(b, g.select(a, A, zero), n);
@@ -130,10 +148,10 @@ void ReverseMode::propagate(NodeRef n, NodeRef A) {
 
 void ReverseMode::propagatePow(NodeRef n, NodeRef A) {
   NodeRef a = n->operand(0), b = n->operand(1), zero = g.constant(0);
-  accumulate(a, g.mul(A, g.mul(b, g.pow(a, g.sub(b, g.constant(1))))), n);
+  accumulate(a, through(A, [&](NodeRef A) { return g.mul(A, g.mul(b, g.pow(a, g.sub(b, g.constant(1))))); }), n);
   if (!active.contains(b))
     return;
-  NodeRef slope = g.mul(A, g.mul(n, g.log(a))); // 0 ** b has slope 0 in b, not 0 * -inf
+  NodeRef slope = through(A, [&](NodeRef A) { return g.mul(A, g.mul(n, g.log(a))); }); // 0 ** b has slope 0 in b, not 0 * -inf
   accumulate(b, g.select(g.compare(Predicate::Eq, n, zero), zero, slope), n);
 }
 

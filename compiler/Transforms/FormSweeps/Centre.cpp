@@ -26,6 +26,7 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::strip(NodeRef node, unsigned
     return x ? std::optional(std::pair(g.neg(x->first), g.neg(x->second))) : std::nullopt;
   }
   case NodeOp::Mul:
+  case NodeOp::Weigh:
   case NodeOp::Div:
     for (unsigned i : {0u, 1u}) {
       NodeRef varying = node->operand(i), factor = node->operand(1 - i);
@@ -34,7 +35,7 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::strip(NodeRef node, unsigned
       auto x = strip(varying, L);
       if (!x)
         return std::nullopt;
-      auto scale = [&](NodeRef y) { return node->is(NodeOp::Mul) ? g.mul(y, factor) : g.div(y, factor); };
+      auto scale = [&](NodeRef y) { return i == 0 ? g.rebuild(node, {y, factor}) : g.rebuild(node, {factor, y}); };
       return std::pair(scale(x->first), scale(x->second));
     }
     return std::nullopt;
@@ -83,34 +84,34 @@ std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x) {
     auto [atoms, u] = affine(x->operand(0));
     auto [others, v] = affine(x->operand(1));
     for (auto &[id, other] : others) {
-      auto [atom, coefficient] = other;
-      NodeRef signedCoefficient = subtracts ? g.neg(coefficient) : coefficient;
-      auto [it, isNew] = atoms.try_emplace(id, atom, signedCoefficient);
-      if (!isNew)
-        it->second.second = g.add(it->second.second, signedCoefficient);
+      if (subtracts)
+        other.coefficient = g.neg(other.coefficient);
+      auto [it, isNew] = atoms.try_emplace(id, other);
+      if (isNew)
+        continue;
+      it->second.coefficient = g.add(it->second.coefficient, other.coefficient);
+      it->second.weighs |= other.weighs;
     }
     return {atoms, subtracts ? g.sub(u, v) : g.add(u, v)};
   }
-  NodeRef inner = nullptr;
-  llvm::function_ref<NodeRef(NodeRef)> scale;
-  auto byNegation = [&](NodeRef c) { return g.neg(c); };
-  auto byLeft = [&](NodeRef c) { return g.mul(x->operand(0), c); };
-  auto byRight = [&](NodeRef c) { return g.mul(x->operand(1), c); };
-  auto byDivision = [&](NodeRef c) { return g.div(c, x->operand(1)); };
+  NodeRef inner = nullptr, factor = nullptr;
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
   if (x->is(NodeOp::Neg))
-    inner = x->operand(0), scale = byNegation;
-  else if (x->is(NodeOp::Mul) && !x->operand(0)->varying)
-    inner = x->operand(1), scale = byLeft;
-  else if (x->is(NodeOp::Mul) && !x->operand(1)->varying)
-    inner = x->operand(0), scale = byRight;
-  else if (x->is(NodeOp::Div) && !x->operand(1)->varying)
-    inner = x->operand(0), scale = byDivision;
+    inner = x->operand(0);
+  else if (product && x->operand(0)->varying != x->operand(1)->varying) {
+    inner = x->operand(x->operand(0)->varying ? 0 : 1);
+    factor = x->operand(x->operand(0)->varying ? 1 : 0);
+  } else if (x->is(NodeOp::Div) && !x->operand(1)->varying)
+    inner = x->operand(0);
   if (!inner)
-    return {{{x->id, {x, g.constant(1)}}}, g.constant(0)};
+    return {{{x->id, {x, g.constant(1), false}}}, g.constant(0)};
+  auto scaled = [&](NodeRef c) { return factor ? g.mul(factor, c) : x->is(NodeOp::Neg) ? g.neg(c) : g.div(c, x->operand(1)); };
   auto [atoms, u] = affine(inner);
-  for (auto &[id, atom] : atoms)
-    atom.second = scale(atom.second);
-  return {atoms, scale(u)};
+  for (auto &[id, atom] : atoms) {
+    atom.coefficient = scaled(atom.coefficient);
+    atom.weighs |= x->is(NodeOp::Weigh);
+  }
+  return {atoms, x->is(NodeOp::Weigh) ? g.weigh(factor, u) : scaled(u)};
 }
 
 /// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
@@ -118,11 +119,12 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   auto [atoms, addend] = affine(x);
   if (atoms.empty())
     return {g.constant(0), g.constant(1), addend};
-  NodeRef first = atoms.begin()->second.second;
-  bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.second == first; });
+  NodeRef first = atoms.begin()->second.coefficient;
+  bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
   NodeRef base = nullptr;
-  for (auto &[id, atom] : atoms) {
-    NodeRef part = shared ? atom.first : g.mul(atom.second, atom.first);
+  for (auto &[id, scaled] : atoms) {
+    auto [atom, coefficient, weighs] = scaled;
+    NodeRef part = shared ? atom : weighs ? g.weigh(coefficient, atom) : g.mul(coefficient, atom);
     base = base ? g.add(base, part) : part;
   }
   return {base, shared ? first : g.constant(1), addend};
@@ -162,7 +164,7 @@ Planner::Centred Planner::centre(NodeRef pivot, unsigned L) {
   };
   if (pivot->is(NodeOp::Neg))
     return scaled(a, [&](NodeRef x) { return g.neg(x); });
-  if (pivot->is(NodeOp::Mul) && !(a->varying && b->varying))
+  if ((pivot->is(NodeOp::Mul) || pivot->is(NodeOp::Weigh)) && !(a->varying && b->varying))
     return scaled(a->varying ? a : b, [&](NodeRef x) { return g.mul(x, a->varying ? b : a); });
   if (pivot->is(NodeOp::Div) && !b->varying)
     return scaled(a, [&](NodeRef x) { return g.div(x, b); });

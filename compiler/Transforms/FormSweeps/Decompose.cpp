@@ -59,6 +59,9 @@ std::optional<Terms> Planner::decompose(NodeRef node, unsigned L, bool top) {
   }
   case NodeOp::Add:
   case NodeOp::Sub: {
+    // What is centred on a mean stays so: about any other point its sum would cancel.
+    if (llvm::any_of(node->operands, [](NodeRef operand) { return operand->isScaledMean; }))
+      return std::nullopt;
     auto p = decompose(a, L, top), q = decompose(node->operand(1), L, top);
     if (!p || !q)
       return std::nullopt;

@@ -57,6 +57,7 @@ bool ProgramEmitter::hasLow(NodeRef node) const {
   case NodeOp::Add:
   case NodeOp::Sub:
   case NodeOp::Mul:
+  case NodeOp::Weigh:
   case NodeOp::Div: return true;
   case NodeOp::Neg: return hasLow(node->operand(0));
   default: return false;

@@ -115,6 +115,7 @@ private:
   Pair multiplyPairs(NodeRef node);
   Pair dividePairs(NodeRef node);
   Pair exactPair(NodeRef node);
+  mlir::Value scaledPlus(NodeRef node, mlir::Value c);
   mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);
   bool lowMatters(NodeRef node);
   bool isKnown(NodeRef node);

@@ -105,14 +105,28 @@ Value RegionEmitter::maximumOf(const Entry *entry) {
   return value(program.planner.resultOf(const_cast<Entry *>(entry)));
 }
 
+/// A varying value times one per token; the factor of a weigh is its weight.
+static bool isScaled(NodeRef node) {
+  if (node->is(NodeOp::Weigh))
+    return !node->operand(0)->varying && node->operand(1)->varying;
+  return node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying;
+}
+
+/// a * b + c for the operands of a scaled value: one rounding, and c alone where a weight of 0 wins.
+Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
+  Value a = value(node->operand(0)), b = value(node->operand(1)), result = fma(a, b, c);
+  if (!node->is(NodeOp::Weigh))
+    return result;
+  Value vanishes = arith::CmpFOp::create(builder, where(), arith::CmpFPredicate::OEQ, a, f32(0));
+  return select(vanishes, c, result);
+}
+
 /// base - max. A product is one fma, a sum of logits keeps its rounding: so it is the same wherever it is made.
 Value RegionEmitter::baseMinus(NodeRef base, Value max) {
   NodeRef node = program.settle(base);
   setLoc(node->loc);
-  if (node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying) {
-    Value a = value(node->operand(0)), b = value(node->operand(1));
-    return fma(a, b, arith::NegFOp::create(builder, where(), max));
-  }
+  if (isScaled(node))
+    return scaledPlus(node, arith::NegFOp::create(builder, where(), max));
   bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
   if (!isSum || !node->operand(0)->dependsOnLogits || !node->operand(1)->dependsOnLogits)
     return sub(value(node), max);
@@ -173,7 +187,7 @@ bool RegionEmitter::lowMatters(NodeRef node) {
       result = matters(node->operand(0)) || matters(node->operand(1));
     else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));
-    else if (node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying)
+    else if (node->is(NodeOp::Mul) && isScaled(node))
       result = matters(node->operand(node->operand(0)->varying ? 0 : 1));
   }
   lows[node] = result;
@@ -208,7 +222,8 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     Pair x = pairOf(node->operand(0));
     return {arith::NegFOp::create(builder, where(), x.high), arith::NegFOp::create(builder, where(), x.low)};
   }
-  case NodeOp::Mul: return multiplyPairs(node);
+  case NodeOp::Mul:
+  case NodeOp::Weigh: return multiplyPairs(node);
   case NodeOp::Div: return dividePairs(node);
   default: // logits minus logits cancel; logits minus a per-token value do not
     return addPairs(node, !node->varying || (node->operand(0)->dependsOnLogits && node->operand(1)->dependsOnLogits));
@@ -235,14 +250,13 @@ RegionEmitter::Pair RegionEmitter::addPairs(NodeRef node, bool keepsRounding) {
 
 RegionEmitter::Pair RegionEmitter::multiplyPairs(NodeRef node) {
   Pair a = pairOf(node->operand(0)), b = pairOf(node->operand(1));
-  Value high = mul(a.high, b.high), low;
-  if (!node->varying)
-    low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
+  Value high = node->is(NodeOp::Weigh) ? weigh(a.high, b.high) : mul(a.high, b.high);
+  Value low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
   auto addLow = [&](Value part, Value factor) {
     if (!part)
       return;
     Value product = finiteOrZero(mul(part, factor));
-    low = low ? add(low, product) : product;
+    low = add(low, product);
   };
   addLow(a.low, b.low ? add(b.high, b.low) : b.high);
   addLow(b.low, a.high);
@@ -262,9 +276,9 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
 /// A sum of two tensors of logits with all its rounding, for exponents.
 RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
   node = program.settle(node);
-  if (node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying) {
-    Value a = value(node->operand(0)), b = value(node->operand(1)), high = mul(a, b);
-    return {high, finiteOrZero(fma(a, b, arith::NegFOp::create(builder, where(), high)))};
+  if (isScaled(node)) {
+    Value high = value(node);
+    return {high, finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)))};
   }
   bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
   if (!isSum || !node->operand(0)->dependsOnLogits || !node->operand(1)->dependsOnLogits)

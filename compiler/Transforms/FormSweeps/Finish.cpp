@@ -1,4 +1,4 @@
-// Finish.cpp - terms become entries, and the sum a uniform expression of their results.
+// Finish.cpp - terms become entries, and the sum a uniform expression of their results; or they become one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
@@ -66,12 +66,14 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     bool unweighted = !group.exponent && group.factors.empty();
     Entry *weights = unweighted ? nullptr : intern(plain);
 
-    // The sum is inner + uniform * weights. A pivot is centred when an addend was pulled beside it or when it is raw;
-    // a body that is normalised already is summed as it is.
+    // The sum is inner + uniform * weights. A pivot is centred when an addend was pulled beside it, or when it is raw and
+    // weighted by the exponential whose maximum it is centred on. A body that is normalised already, and raw logits
+    // under other weights, are summed as they are: centred far from their mean they would cancel.
     bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
+    bool wantsRaw = group.exponent || unweighted;
     NodeRef inner = g.constant(0), uniform = g.constant(0);
     for (auto [factor, pivot] : group.parts) {
-      if (pivot && !pulled && level(pivot) > 0) {
+      if (pivot && !pulled && (level(pivot) > 0 || !wantsRaw)) {
         Entry whole = plain;
         whole.factors.push_back(pivot);
         inner = g.add(inner, g.mul(factor, resultOf(intern(whole))));
@@ -102,6 +104,23 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     if (outside)
       inner = g.mul(outside, inner);
     total = g.add(total, isMean ? g.div(inner, columns) : inner);
+  }
+  return total;
+}
+
+NodeRef Planner::factored(NodeRef gradient) {
+  level(gradient);
+  if (!gradient->varying)
+    return gradient;
+  std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
+  if (!terms)
+    return gradient;
+  NodeRef total = g.constant(0);
+  for (const Term &term : *terms) {
+    NodeRef value = product(term.factors);
+    if (term.exponent)
+      value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
+    total = g.add(total, g.mul(term.factor, value));
   }
   return total;
 }

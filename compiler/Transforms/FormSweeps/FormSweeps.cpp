@@ -33,6 +33,11 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
         gradients.push_back(readAdjoint(adjoint, importer));
 
     Planner planner(graph);
+    for (auto [name, output] : outputs) // forward first: gradients find its entries
+      planner.level(output);
+    for (GradientNodes &gradient : gradients)
+      if (gradient.dense && !gradient.isPerToken())
+        gradient.dense = planner.factored(gradient.dense);
     Placement placement = placeEntries(planner, outputs, gradients);
     ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
     loss.erase();

@@ -92,6 +92,11 @@ unsigned Planner::place(NodeRef reduction) {
   }
   default: break;
   }
+  if (reduction->isVerbatim()) {
+    Entry *entry = verbatim(reduction);
+    resolutions[reduction] = resultOf(entry);
+    return entry->level;
+  }
   std::set<unsigned> candidates{0};
   for (NodeRef node : Graph::topological(body))
     candidates.insert(level(node));
@@ -166,10 +171,11 @@ bool Planner::placeLogSumExp(NodeRef reduction, unsigned L) {
 }
 
 Entry *Planner::verbatim(NodeRef reduction) {
+  NodeRef body = factored(reduction->operand(0));
   Entry entry;
   entry.kind = Entry::Kind::Sum;
-  entry.level = 1 + level(reduction->operand(0));
-  entry.factors = {reduction->operand(0)};
+  entry.level = 1 + level(body);
+  entry.factors = {body};
   return intern(entry);
 }
 

@@ -75,6 +75,9 @@ public:
     auto it = logSumExps.find(reduction);
     return it == logSumExps.end() ? std::nullopt : std::optional(it->second);
   }
+  /// 'gradient' in the form in which sums of it were factored: what no upstream gradient is in stays together. Then a sum
+  /// over the vocabulary and the values that it is subtracted from are rounded alike, and cancel as they should.
+  NodeRef factored(NodeRef gradient);
   /// The entry that sums the body of 'reduction' as it stands.
   Entry *verbatim(NodeRef reduction);
   /// Entries that 'roots' need, and what those entries' own bodies need, by number.
@@ -101,7 +104,11 @@ private:
   struct Canonical {
     NodeRef base, scale, addend;
   };
-  using Affine = std::map<unsigned, std::pair<NodeRef, NodeRef>>; // by id: atom, coefficient
+  struct Scaled {
+    NodeRef atom, coefficient;
+    bool weighs; // a coefficient of 0 wins over an infinite atom
+  };
+  using Affine = std::map<unsigned, Scaled>; // by id of the atom
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
   Canonical canonical(NodeRef x);

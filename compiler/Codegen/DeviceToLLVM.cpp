@@ -1,0 +1,37 @@
+// DeviceToLLVM.cpp - functions on vectors and pointers become functions of the llvm dialect, in one conversion.
+#include "compiler/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_CONVERTDEVICETOLLVMPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+struct ConvertDeviceToLLVMPass : impl::ConvertDeviceToLLVMPassBase<ConvertDeviceToLLVMPass> {
+  void runOnOperation() override {
+    for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>()))
+      program.erase();
+    LLVMTypeConverter types(&getContext());
+    RewritePatternSet patterns(&getContext());
+    populateSCFToControlFlowConversionPatterns(patterns);
+    populateVectorToLLVMConversionPatterns(types, patterns);
+    populateMathToLLVMConversionPatterns(types, patterns);
+    arith::populateArithToLLVMConversionPatterns(types, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+    populateFuncToLLVMConversionPatterns(types, patterns);
+    LLVMConversionTarget target(getContext());
+    target.addLegalOp<ModuleOp>();
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace logitile

@@ -1,0 +1,54 @@
+// EmitLLVM.cpp - translation to LLVM IR and what every function states about its CPU. Machine code is EmitObject.cpp.
+#include "compiler/Codegen/EmitLLVM.h"
+#include "compiler/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+using namespace mlir;
+using namespace logitile;
+
+void logitile::addDeviceToLLVMPasses(OpPassManager &passes, const Target &target) {
+  ExpandMathPassOptions options;
+  options.tier = tierOption(target.tier);
+  passes.addPass(createExpandMathPass(options));
+  passes.addPass(createConvertDeviceToLLVMPass());
+}
+
+std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const Target &target, llvm::LLVMContext &context) {
+  PassManager passes(device.getContext());
+  passes.enableVerifier(false); // the passes are tested with it; here it would cost a tenth of the compile time
+  addDeviceToLLVMPasses(passes, target);
+  if (failed(passes.run(device)))
+    return nullptr;
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  device.getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(device, context, device.getSymName().value_or("logitile"));
+  if (!module)
+    return nullptr;
+  const CpuTierInfo &tier = getTierInfo(target.tier);
+  for (llvm::Function &function : *module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", llvm::StringRef(tier.llvmCpu));
+    function.addFnAttr("target-features", llvm::StringRef(tier.features));
+    function.addFnAttr("prefer-vector-width", std::to_string(tier.lanes * 32));
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  return module;
+}
+
+std::string logitile::emitLLVMText(ModuleOp device, const Target &target) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (module)
+    module->print(stream, nullptr);
+  return text;
+}

@@ -1,0 +1,250 @@
+// Compile.cpp - drives the stages: parse, run each stage's passes, read the plan, emit code. The passes of a stage are in
+// Pipelines.cpp.
+#include "compiler/Compile.h"
+#include "compiler/BuildPlan.h"
+#include "compiler/Codegen/EmitLLVM.h"
+#include "compiler/Codegen/EmitObject.h"
+#include "compiler/Diagnostics.h"
+#include "compiler/Pipelines.h"
+#include "compiler/Registry.h"
+#include "compiler/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include <chrono>
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+Type toMLIR(MLIRContext *context, ElementType element) {
+  Builder b(context);
+  switch (element) {
+  case ElementType::F32: return b.getF32Type();
+  case ElementType::BF16: return b.getBF16Type();
+  case ElementType::F16: return b.getF16Type();
+  case ElementType::I32: return b.getI32Type();
+  default: return b.getIntegerType(8);
+  }
+}
+DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementType> &elements) {
+  NamedAttrList list;
+  for (const auto &[name, element] : elements)
+    list.append(name, TypeAttr::get(toMLIR(context, element)));
+  return list.getDictionary(context);
+}
+RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function_ref<InFlightDiagnostic()> emitError) {
+  SmallVector<PairAttr> pairs;
+  for (const PairPlan &pair : request.pairs) {
+    auto attr = PairAttr::getChecked(emitError, context, StringRef(pair.name), pair.hidden, toMLIR(context, pair.element));
+    if (!attr)
+      return {};
+    pairs.push_back(attr);
+  }
+  SmallVector<Attribute> gradients;
+  for (const std::string &name : request.gradients)
+    gradients.push_back(StringAttr::get(context, name));
+  return RequestAttr::getChecked(emitError, context, ArrayRef<PairAttr>(pairs), toMLIR(context, request.dense), ArrayAttr::get(context, gradients),
+                                 toMLIR(context, request.gradientElements), static_cast<Mode>(request.mode), request.tokens, request.workspace,
+                                 request.chunks, request.accumulate, StringRef(request.target), request.threads);
+}
+
+/// One compilation: a context, the module in it, and what went wrong.
+class Compilation {
+public:
+  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {}
+
+  /// Parses the spec of 'request' and attaches the request to its module.
+  bool parse(const CompileRequest &request) {
+    if (!parse(request.spec, Stage::Spec))
+      return false;
+    auto attr = toMLIR(&context, request, [&] { return module->emitError(); });
+    if (!attr)
+      return false;
+    (*module)->setAttr(kRequestAttrName, attr);
+    return true;
+  }
+  bool parse(const std::string &text, Stage stage) {
+    at = stage;
+    ParserConfig config(&context);
+    module = parseSourceString<ModuleOp>(text, config, stageName(stage));
+    return bool(module);
+  }
+
+  /// Runs the stages up to 'to'; stops before code is emitted.
+  bool lower(Stage to) {
+    struct {
+      Stage stage;
+      void (*build)(PassManager &);
+    } const steps[] = {{Stage::Plan, buildPlanStage}, {Stage::Tiles, buildTilesStage}, {Stage::Device, buildCPUDeviceStage}};
+    for (auto [stage, build] : steps) {
+      if (stage <= at || stage > to)
+        continue;
+      if (!runStage(stage, build))
+        return false;
+      if (stage == Stage::Tiles && !readPlan())
+        return false;
+    }
+    return true;
+  }
+
+  std::optional<Target> target() {
+    RequestAttr request = getRequest(*module);
+    std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
+    if (!target)
+      module->emitError() << "has no '" << kRequestAttrName << "' with a target that exists";
+    else if (target->kind != DeviceKind::Cpu)
+      module->emitError() << "asks for code for '" << target->canonicalName() << "'; this build generates code for CPUs";
+    else
+      return target;
+    return std::nullopt;
+  }
+
+  /// Text with the names that skeletons and losses give their values.
+  std::string print(const std::string &kernel) {
+    OpPrintingFlags flags;
+    flags.printNameLocAsPrefix();
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (kernel.empty()) {
+      module->print(os, flags);
+      return text;
+    }
+    for (Operation &op : module->getBody()->getOperations())
+      if (isa<KernelOp, func::FuncOp>(op) && SymbolTable::getSymbolName(&op).getValue() == kernel) {
+        op.print(os, flags);
+        return text;
+      }
+    module->emitError() << "has no kernel '" << kernel << "' at this stage";
+    return {};
+  }
+
+  template <typename Emit>
+  bool time(Stage stage, Emit emit) {
+    at = stage;
+    auto begin = std::chrono::steady_clock::now();
+    bool done = emit();
+    times.push_back({stage, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count()});
+    return done;
+  }
+
+  static const DialectRegistry &dialects() {
+    static const DialectRegistry registry = [] {
+      DialectRegistry registry;
+      registerDialects(registry);
+      return registry;
+    }();
+    return registry;
+  }
+
+  MLIRContext context;
+  DiagnosticCollector diagnostics;
+  OwningOpRef<ModuleOp> module;
+  Stage at = Stage::Spec;
+  LaunchPlan plan;
+  std::string reproducer;
+  std::vector<StageTime> times;
+
+private:
+  bool runStage(Stage stage, void (*build)(PassManager &)) {
+    auto pm = PassManager::on<ModuleOp>(&context);
+    build(pm);
+    // Kept until the stage is through: what went into a stage that fails is its reproducer.
+    std::string before;
+    if (std::getenv("LOGITILE_REPRODUCER"))
+      before = print("");
+    bool done = time(stage, [&] { return succeeded(pm.run(*module)); });
+    if (!done)
+      reproducer = before;
+    return done;
+  }
+  bool readPlan() {
+    FailureOr<LaunchPlan> read = buildPlan(*module);
+    if (failed(read))
+      return false;
+    plan = *read;
+    return true;
+  }
+};
+
+/// Scratch sizes are known once tiles have become functions.
+void readScratch(ModuleOp module, LaunchPlan &plan) {
+  for (KernelPlan &kernel : plan.kernels)
+    if (auto function = module.lookupSymbol<func::FuncOp>(kernel.name))
+      if (auto bytes = function->getAttrOfType<IntegerAttr>("logitile.scratch_bytes"))
+        kernel.scratchBytes = bytes.getInt();
+}
+
+StageText print(Compilation &compilation, bool parsed, Stage to, const std::string &kernel) {
+  StageText result;
+  auto fail = [&] {
+    result.error = compilation.diagnostics.text();
+    result.failed = compilation.at;
+    return result;
+  };
+  if (!parsed || !compilation.lower(std::min(to, Stage::Device)))
+    return fail();
+  if (to <= Stage::Device) {
+    std::string text = compilation.print(kernel);
+    if (text.empty())
+      return fail();
+    result.text = text;
+    return result;
+  }
+  std::optional<Target> target = compilation.target();
+  if (!target)
+    return fail();
+  if (to == Stage::Llvm) {
+    result.text = emitLLVMText(*compilation.module, *target);
+    return result.text->empty() ? fail() : result;
+  }
+  if (to != Stage::Obj) {
+    compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->canonicalName() << "'";
+    return fail();
+  }
+  FailureOr<std::string> object = emitObject(*compilation.module, *target);
+  if (failed(object))
+    return fail();
+  result.text = *object;
+  return result;
+}
+} // namespace
+
+CompileResult logitile::compileRequest(const CompileRequest &request) {
+  CompileResult result;
+  Compilation compilation;
+  std::optional<Target> target;
+  std::string object;
+  bool done = compilation.parse(request) && (target = compilation.target()) && compilation.lower(Stage::Device);
+  if (done) {
+    readScratch(*compilation.module, compilation.plan);
+    done = compilation.time(Stage::Obj, [&] {
+      FailureOr<std::string> emitted = emitObject(*compilation.module, *target);
+      if (succeeded(emitted))
+        object = std::move(*emitted);
+      return succeeded(emitted);
+    });
+  }
+  result.times = compilation.times;
+  if (done) {
+    compilation.plan.code = std::move(object);
+    result.plan = std::move(compilation.plan);
+    return result;
+  }
+  result.error = compilation.diagnostics.text();
+  result.failed = compilation.at;
+  result.reproducer = compilation.reproducer;
+  if (compilation.module)
+    if (auto least = (*compilation.module)->getAttrOfType<IntegerAttr>(kMinimumWorkspaceAttrName))
+      result.minimumWorkspace = least.getInt();
+  return result;
+}
+
+StageText logitile::printStage(const CompileRequest &request, Stage to, const std::string &kernel) {
+  Compilation compilation;
+  return print(compilation, compilation.parse(request), to, kernel);
+}
+StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+  Compilation compilation;
+  return print(compilation, compilation.parse(text, from), to, kernel);
+}

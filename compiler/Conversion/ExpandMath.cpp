@@ -1,0 +1,96 @@
+// ExpandMath.cpp - replaces elementary functions by arithmetic. The formulas are MathFunctions.cpp.
+#include "compiler/Conversion/ExpandMath.h"
+#include "compiler/Conversion/Lanes.h"
+#include "compiler/Conversion/MathFunctions.h"
+#include "compiler/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "compiler/Passes.h.inc"
+
+/// A weight of 0 wins over infinities and NaN.
+static Value weigh(Lanes weight, Lanes value) { return weight.like(0.0).where(weight == 0.0, weight * value); }
+
+/// With e = exp(-|x|), which is at most 1: 1 / (1 + e), or e / (1 + e) for negative x.
+static Value sigmoid(ImplicitLocOpBuilder &b, Lanes x) {
+  Lanes e(b, math::ExpOp::create(b, -x.magnitude()));
+  return e.where(x < 0.0, e.like(1.0)) / (e + 1.0);
+}
+/// max(x, 0) + log1p(exp(-|x|)).
+static Value softplus(ImplicitLocOpBuilder &b, Lanes x) {
+  Lanes e(b, math::ExpOp::create(b, -x.magnitude())), rest(b, math::Log1pOp::create(b, e));
+  return x.like(0.0).where(x < 0.0, x) + rest;
+}
+
+Value expandLogitileOp(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<WeighOp>([&](auto) { return weigh({b, operands[0]}, {b, operands[1]}); })
+      .Case<SigmoidOp>([&](auto) { return sigmoid(b, {b, operands[0]}); })
+      .Case<SoftplusOp>([&](auto) { return softplus(b, {b, operands[0]}); })
+      .Default([](auto) { return Value(); });
+}
+
+namespace {
+struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
+  using ExpandMathPassBase::ExpandMathPassBase;
+
+  /// What 'op' becomes; null where the CPU has an instruction for it.
+  FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, CpuTier cpu) {
+    if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
+      return expanded;
+    bool hasRounding = cpu != CpuTier::Portable, hasFma = getTierInfo(cpu).hasFma;
+    MathFunctions f(b, op->getResult(0).getType(), hasFma);
+    auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
+    return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
+        .Case<math::ExpOp>([&](auto) { return one(&MathFunctions::exp); })
+        .Case<math::Exp2Op>([&](auto) { return one(&MathFunctions::exp2); })
+        .Case<math::ExpM1Op>([&](auto) { return one(&MathFunctions::expm1); })
+        .Case<math::LogOp>([&](auto) { return one(&MathFunctions::log); })
+        .Case<math::Log2Op>([&](auto) { return one(&MathFunctions::log2); })
+        .Case<math::Log1pOp>([&](auto) { return one(&MathFunctions::log1p); })
+        .Case<math::TanhOp>([&](auto) { return one(&MathFunctions::tanh); })
+        .Case<math::PowFOp>([&](auto pow) { return f.pow(pow.getLhs(), pow.getRhs()); })
+        .Case<math::FmaOp>([&](auto fma) { return hasFma ? Value() : f.fma(fma.getA(), fma.getB(), fma.getC()); })
+        .Case<math::RoundEvenOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::roundEven); })
+        .Case<math::FloorOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::floor); })
+        .Case<math::RsqrtOp>([&](auto rsqrt) {
+          Lanes root(b, math::SqrtOp::create(b, rsqrt.getOperand()));
+          return Value(root.like(1.0) / root);
+        })
+        .Case<math::AbsFOp, math::CopySignOp, math::SqrtOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>([](auto) { return Value(); })
+        .Default([](Operation *other) { return other->emitOpError() << "is no function of the language; there is no code for it"; });
+  }
+
+  void runOnOperation() override {
+    FailureOr<CpuTier> chosen = chooseTier(getOperation(), tier);
+    if (failed(chosen))
+      return signalPassFailure();
+    SmallVector<Operation *> ops;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<ProgramOp, LossOp, KernelOp>(op)) // earlier stages stay as they are
+        return WalkResult::skip();
+      if (isa<math::MathDialect>(op->getDialect()) || isa<WeighOp, SigmoidOp, SoftplusOp>(op))
+        ops.push_back(op);
+      return WalkResult::advance();
+    });
+    for (size_t i = 0; i < ops.size(); ++i) { // what an expansion uses is expanded in turn
+      Operation *op = ops[i];
+      ImplicitLocOpBuilder b(op->getLoc(), op);
+      Operation *before = op->getPrevNode();
+      FailureOr<Value> value = expand(op, b, *chosen);
+      if (failed(value))
+        return signalPassFailure();
+      if (!*value)
+        continue;
+      for (Operation *made = before ? before->getNextNode() : &op->getBlock()->front(); made != op; made = made->getNextNode())
+        if (isa<math::MathDialect>(made->getDialect()))
+          ops.push_back(made);
+      op->getResult(0).replaceAllUsesWith(*value);
+      op->erase();
+    }
+  }
+};
+} // namespace
+} // namespace logitile

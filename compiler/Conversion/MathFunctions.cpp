@@ -1,0 +1,224 @@
+// MathFunctions.cpp - approximations of elementary functions. Polynomials are our own minimax fits (Remez exchange, relative
+// error of the whole function); the size of their error stands beside them.
+#include "compiler/Conversion/MathFunctions.h"
+#include "compiler/Conversion/Lanes.h"
+#include <cmath>
+#include <limits>
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kLog2E = 1.4426950408889634;
+// log(2) in two parts. The first has 9 bits that are zero, so its product with an exponent is exact.
+constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
+// Adding and subtracting it rounds to an integer, which then stands in the low bits.
+constexpr double kRounder = 12582912.0, kRounderF64 = 6755399441055744.0; // 1.5 * 2^23, 1.5 * 2^52
+
+/// A polynomial, the lowest coefficient first, as a chain of fused (or else rounded) products.
+Lanes polynomial(Lanes x, ArrayRef<double> coefficients, bool hasFma) {
+  Lanes sum = x.like(coefficients.back());
+  for (double coefficient : llvm::reverse(coefficients.drop_back())) {
+    Lanes next = x.like(coefficient);
+    sum = hasFma ? Lanes(x.builder(), math::FmaOp::create(x.builder(), sum, x, next)) : sum * x + next;
+  }
+  return sum;
+}
+/// Keeps x in [low, high]. In this order a NaN passes: no comparison with it holds.
+Lanes clamp(Lanes x, double low, double high) {
+  Lanes atLeast = x.like(low).where(x < low, x);
+  return x.like(high).where(atLeast > high, atLeast);
+}
+} // namespace
+
+Value MathFunctions::fma(Value x, Value y, Value z) {
+  if (hasFma)
+    return math::FmaOp::create(b, x, y, z);
+  Type wide = Lanes::retype(type, b.getF64Type());
+  auto extend = [&](Value value) { return Lanes(b, arith::ExtFOp::create(b, wide, value)); };
+  return arith::TruncFOp::create(b, type, extend(x) * extend(y) + extend(z));
+}
+
+// ---- exponentials -------------------------------------------------------------------------------------------------------
+
+/// 2^power for powers in the normal range.
+Value MathFunctions::powerOf2(Value power) { return (Lanes(b, power) + 127).left(23).asFloat(); }
+
+/// x * 2^power in two steps, so that a result below the normal range is rounded once and one above it becomes infinite.
+Value MathFunctions::timesPowerOf2(Value x, Value power) {
+  Lanes half = Lanes(b, power).rightSigned(1);
+  return Lanes(b, x) * Lanes(b, powerOf2(half)) * Lanes(b, powerOf2(Lanes(b, power) - half));
+}
+
+MathFunctions::Reduced MathFunctions::reduceByLog2(Value value) {
+  Lanes x(b, value), rounder = x.like(kRounder);
+  Lanes shifted = hasFma ? Lanes(b, math::FmaOp::create(b, x, x.like(kLog2E), rounder)) : x * kLog2E + rounder;
+  Lanes n = shifted - rounder;
+  Lanes rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2High), x)) : x - n * kLn2High;
+  rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2Low), rest)) : rest - n * kLn2Low;
+  return {rest, shifted.bits() - 0x4B400000};
+}
+
+/// exp(r) = 1 + r + r^2 Q(r): 3.6e-9.
+Value MathFunctions::exp(Value value) {
+  Lanes x = clamp(Lanes(b, value), -104.0, 89.0); // 0 and infinity beyond
+  Reduced reduced = reduceByLog2(x);
+  Lanes r(b, reduced.rest);
+  Lanes q = polynomial(r, {0.4999999403953552, 0.16666509211063385, 0.04166852682828903, 0.008370134979486465, 0.0013811662793159485}, hasFma);
+  Lanes sum = polynomial(r, {1.0, 1.0}, hasFma);
+  Lanes p = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, sum)) : r * r * q + sum;
+  return timesPowerOf2(p, reduced.power);
+}
+
+/// 2^r = 1 + r P(r): 2.2e-9.
+Value MathFunctions::exp2(Value value) {
+  Lanes x = clamp(Lanes(b, value), -151.0, 129.0), rounder = x.like(kRounder);
+  Lanes shifted = x + rounder, r = x - (shifted - rounder);
+  Lanes p = polynomial(r, {1.0, 0.6931471824645996, 0.24022650718688965, 0.05550320819020271, 0.009617993608117104, 0.001340296701528132, 0.0001547924621263519},
+                       hasFma);
+  return timesPowerOf2(p, shifted.bits() - 0x4B400000);
+}
+
+/// expm1(r) = r + r^2 Q(r): 2.8e-10. With u = 2^(n-1), expm1(x) = 2 (u expm1(r) + (u - 1/2)), finite while the result is.
+Value MathFunctions::expm1(Value value) {
+  Lanes x = clamp(Lanes(b, value), -18.0, 89.0); // -1 and infinity beyond
+  Reduced reduced = reduceByLog2(x);
+  Lanes r(b, reduced.rest);
+  Lanes q = polynomial(r, {0.5, 0.1666666567325592, 0.041666336357593536, 0.008333394303917885, 0.0013942698715254664, 0.00019846040231641382}, hasFma);
+  Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
+  Lanes u(b, powerOf2(Lanes(b, reduced.power) - 1));
+  Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
+  // Where nothing was subtracted, the sum with 0 would lose the sign of -0 and the last bits of tiny results.
+  Lanes isSmall = x.magnitude() < 0.3;
+  return small.where(isSmall, half * 2.0);
+}
+
+/// y / (y + 2) with y = expm1(2 |x|).
+Value MathFunctions::tanh(Value value) {
+  Lanes x(b, value), twice = x.magnitude() * 2.0;
+  Lanes y(b, expm1(x.like(20.0).where(twice > 20.0, twice)));
+  return (y / (y + 2.0)).withSignOf(x);
+}
+
+// ---- logarithms ---------------------------------------------------------------------------------------------------------
+
+/// The fraction lies in [-1/3, 1/3]. Numbers below the normal range are scaled into it first.
+MathFunctions::Split MathFunctions::split(Value value) {
+  Lanes x(b, value);
+  Lanes isTiny = x < 0x1p-126;
+  Lanes bits = (x * 0x1p23).where(isTiny, x).bits();
+  Lanes power = (bits - 0x3f2aaaab).rightSigned(23); // 2/3
+  Lanes fraction = (bits - power.left(23)).asFloat() - 1.0;
+  Lanes exponent(b, arith::SIToFPOp::create(b, type, power));
+  return {fraction, (exponent - 23.0).where(isTiny, exponent)};
+}
+
+/// log(1 + f) = f - f^2/2 + f^3 P(f): 8.6e-10; without the leading f.
+Value MathFunctions::logOfOnePlus(Value value) {
+  Lanes f(b, value), square = f * f;
+  Lanes p = polynomial(f, {0.3333333432674408, -0.24999819695949554, 0.1999959796667099, -0.1667957901954651, 0.14304456114768982, -0.12195777148008347,
+                           0.10754243284463882, -0.12845063209533691, 0.12007123231887817},
+                       hasFma);
+  Lanes rest = p * f * square;
+  return hasFma ? Lanes(b, math::FmaOp::create(b, square, f.like(-0.5), rest)) : rest - square * 0.5;
+}
+
+Value MathFunctions::fixLog(Value value, Value result) {
+  Lanes x(b, value), fixed(b, result);
+  fixed = x.where(x == kInfinity, fixed);
+  fixed = x.like(-kInfinity).where(x == 0.0, fixed);
+  Lanes isWrong = Lanes(b, arith::CmpFOp::create(b, arith::CmpFPredicate::ULT, x, x.like(0.0))); // negative or NaN
+  return x.like(kNan).where(isWrong, fixed);
+}
+
+Value MathFunctions::log(Value x) {
+  Split parts = split(x);
+  Lanes f(b, parts.fraction), e(b, parts.exponent);
+  Lanes small = e * kLn2Low + Lanes(b, logOfOnePlus(f)) + f;
+  Lanes result = hasFma ? Lanes(b, math::FmaOp::create(b, e, f.like(kLn2High), small)) : e * kLn2High + small;
+  return fixLog(x, result);
+}
+
+/// The factor 1/log(2) in two parts as well: near 1 the result is the product alone.
+Value MathFunctions::log2(Value x) {
+  constexpr double high = 1.44269502162933349609375, low = kLog2E - high;
+  Split parts = split(x);
+  Lanes f(b, parts.fraction), e(b, parts.exponent);
+  Lanes y = Lanes(b, logOfOnePlus(f)) + f;
+  Lanes tail = y * low;
+  Lanes result = hasFma ? Lanes(b, math::FmaOp::create(b, y, f.like(high), tail)) : y * high + tail;
+  return fixLog(x, result + e);
+}
+
+/// log(u) for u = 1 + x rounded, and (x - (u - 1)) / u for what the rounding lost.
+Value MathFunctions::log1p(Value value) {
+  Lanes x(b, value), u = x + 1.0;
+  Lanes lost = (x - (u - 1.0)) / u;
+  Lanes isUsed = (x > -1.0) & (x < 0x1p25); // beyond there is nothing to mend, or no number
+  Lanes result = Lanes(b, log(u)) + lost.where(isUsed, x.like(0.0));
+  return x.where(x.magnitude() < 0x1p-25, result);
+}
+
+// ---- power --------------------------------------------------------------------------------------------------------------
+
+namespace {
+/// log2 and 2^x of f64, as exact as a power of f32 needs: 2e-13 and 4.1e-11.
+struct Doubles {
+  bool hasFma;
+
+  Lanes log2(Lanes x) const {
+    Lanes bits = x.bits();
+    // Shifted down the exponent is positive, so that a logical shift will do and its bits can be read as a fraction.
+    Lanes offset = bits - 0x3fe5555555555555 + 0x3ff0000000000000; // 2/3, 1
+    Lanes biased = offset.right(52);
+    Lanes e = (biased | biased.like(int64_t(0x4330000000000000))).asFloat() - (0x1p52 + 1023.0);
+    Lanes m = (bits - (biased - 1023).left(52)).asFloat();
+    Lanes f = m - 1.0, s = f / (m + 1.0), t = s * s;
+    Lanes r = polynomial(t, {0.33333333355434102, 0.19999992237055398, 0.14286598271867174, 0.1106735784402309, 0.10063503674024874}, hasFma);
+    return e + (s + s * t * r) * (2 * kLog2E);
+  }
+  Lanes exp2(Lanes value) const {
+    Lanes x = clamp(value, -1000.0, 1000.0), rounder = x.like(kRounderF64);
+    Lanes shifted = x + rounder, r = x - (shifted - rounder);
+    Lanes p = polynomial(r, {0.9999999999616212, 0.69314718072871345, 0.24022651198755338, 0.05550410352842475, 0.0096180271726910248, 0.0013333922847386652,
+                             0.00015469317329365393, 1.5201902929947356e-5},
+                         hasFma);
+    return p * (shifted.bits().left(52) + 0x3ff0000000000000).asFloat();
+  }
+};
+} // namespace
+
+/// 2^(y log2 |x|) in f64, with the cases of C's pow.
+Value MathFunctions::pow(Value base, Value power) {
+  Type wide = Lanes::retype(type, b.getF64Type());
+  Lanes x(b, base), y(b, power), size = x.magnitude();
+  auto extend = [&](Lanes value) { return Lanes(b, arith::ExtFOp::create(b, wide, Value(value))); };
+  Doubles doubles{hasFma};
+  Lanes log = doubles.log2(extend(size));
+  log = log.like(-kInfinity).where(extend(size) == 0.0, log);
+  log = log.like(kInfinity).where(extend(size) == kInfinity, log);
+  Lanes result(b, arith::TruncFOp::create(b, type, doubles.exp2(extend(y) * log)));
+
+  Lanes one = x.like(1.0), half = y * 0.5;
+  Lanes rounded(b, floor(y)), roundedHalf(b, floor(half));
+  Lanes isNegative(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x.bits(), x.bits().like(0)));
+  result = (-result).where(isNegative & (rounded == y) & (roundedHalf != half), result); // odd powers
+  Lanes isFinite = (size < kInfinity) & (size > 0.0);
+  result = x.like(kNan).where(isNegative & (rounded != y) & isFinite, result); // roots
+  result = x.like(kNan).where(x.isNan() | y.isNan(), result);
+  result = one.where((size == 1.0) & (y.magnitude() == kInfinity), result);
+  return one.where((y == 0.0) | (x == 1.0), result);
+}
+
+// ---- rounding -----------------------------------------------------------------------------------------------------------
+
+Value MathFunctions::roundEven(Value value) {
+  Lanes x(b, value), size = x.magnitude();
+  Lanes rounded = ((size + 0x1p23) - 0x1p23).withSignOf(x);
+  return rounded.where(size < 0x1p23, x);
+}
+Value MathFunctions::floor(Value value) {
+  Lanes x(b, value), rounded(b, roundEven(x));
+  return (rounded - 1.0).where(x < rounded, rounded).withSignOf(x);
+}

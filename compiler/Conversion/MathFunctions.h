@@ -1,0 +1,48 @@
+// MathFunctions.h - elementary functions of f32, spelled in arithmetic. Which ops become which function is ExpandMath.cpp.
+#pragma once
+#include "compiler/Target.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace logitile {
+/// Builds functions on one type: a float, or a vector of floats. Errors are against the exact result, in units in the last
+/// place, also where the result is below the normal range; the unit tests measure them.
+/// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.
+class MathFunctions {
+public:
+  MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, bool hasFma) : b(b), type(type), hasFma(hasFma) {}
+
+  mlir::Value exp(mlir::Value x);    // 1 ulp
+  mlir::Value exp2(mlir::Value x);   // 1 ulp
+  mlir::Value expm1(mlir::Value x);  // 2 ulp
+  mlir::Value log(mlir::Value x);    // 1 ulp
+  mlir::Value log2(mlir::Value x);   // 2 ulp
+  mlir::Value log1p(mlir::Value x);  // 2 ulp
+  mlir::Value tanh(mlir::Value x);   // 3 ulp
+  mlir::Value pow(mlir::Value x, mlir::Value y); // 1 ulp
+  /// Exact, for CPUs without an instruction for them.
+  mlir::Value roundEven(mlir::Value x);
+  mlir::Value floor(mlir::Value x);
+  /// a * b + c. Without an instruction the sum is rounded to 53 bits first, so what a product lost, fma(a, b, -(a * b)),
+  /// is exact either way.
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z);
+
+private:
+  struct Reduced {
+    mlir::Value rest, power; // x = rest + power * log(2), power is an i32
+  };
+  Reduced reduceByLog2(mlir::Value x);
+  struct Split {
+    mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent
+  };
+  Split split(mlir::Value x);
+  mlir::Value logOfOnePlus(mlir::Value f);
+  mlir::Value fixLog(mlir::Value x, mlir::Value result);
+  mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power);
+  mlir::Value powerOf2(mlir::Value power);
+
+  mlir::ImplicitLocOpBuilder &b;
+  mlir::Type type;
+  bool hasFma;
+};
+} // namespace logitile

@@ -1,0 +1,16 @@
+// SparseEntries.h - row state that a single vocabulary entry per token decides, such as the logit of a target.
+// A conversion looks for that entry instead of comparing every one.
+#pragma once
+#include "dialect/Logitile.h"
+
+namespace logitile {
+/// Entry `entry` of the state changes only where the column equals `index`, which is one number per token.
+struct SparseEntry {
+  unsigned entry;
+  mlir::Value index;
+};
+
+/// The entries of 'op' whose update is select(column == index, value, old), where neither index nor value read the row
+/// state. A further condition beside the comparison is allowed.
+llvm::SmallVector<SparseEntry> findSparseEntries(UpdateRowsOp op);
+} // namespace logitile

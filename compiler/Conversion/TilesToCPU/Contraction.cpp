@@ -1,0 +1,61 @@
+// Contraction.cpp - cuts a tile into blocks that fit registers. Which operands there are is Project.cpp and Contract.cpp.
+#include "compiler/Conversion/TilesToCPU/Contraction.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+LeftBlock Contraction::allocateLeft(int64_t lines, int64_t length, bool kMajor) {
+  // Lines 4 KB apart would fall into the same cache sets.
+  int64_t stride = llvm::alignTo(length, e.width) + 16;
+  return {k.allocate(unit(), lines * stride), e.integer(stride), kMajor};
+}
+
+void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again) {
+  e.loop(divideUp(tile.lanes(), e.width), [&](Int panel) {
+    Place b = right(panel);
+    cut([&](Int line, int64_t lines) {
+      Place a = e.at(left.base, left.kMajor ? line : line * left.stride);
+      Place c = k.placeOf(tile, line, panel * e.width);
+      k.call(k.helpers.multiply(lines, left.kMajor, pairs),
+             {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), again});
+    });
+  });
+}
+
+void Contraction::cut(Block block) {
+  if (sizes.empty())
+    return cutAny(tile.lines(), block);
+  if (sizes.size() == 1)
+    return cutKnown(sizes[0], block);
+  e.when(isEqual(tile.lines(), sizes[0]), [&] { cutKnown(sizes[0], block); }, [&] { cutKnown(sizes[1], block); });
+}
+
+void Contraction::repeat(Int first, Int count, int64_t lines, Block block) {
+  e.loop(count, [&](Int i) { block(first + i * lines, lines); });
+}
+
+/// As few blocks as registers allow, of two sizes that differ by one.
+void Contraction::cutKnown(int64_t lines, Block block) {
+  int64_t count = llvm::divideCeil(lines, e.tier.tileRows), small = lines / count, large = lines % count;
+  repeat(e.integer(0), e.integer(large), small + 1, block);
+  repeat(e.integer(large * (small + 1)), e.integer(count - large), small, block);
+}
+
+/// A number that only the run knows: blocks of the two largest sizes where they give it exactly, else of the largest size
+/// and, for what is left, of powers of two.
+void Contraction::cutAny(Int lines, Block block) {
+  int64_t most = e.tier.tileRows;
+  Int count = divideUp(lines, most), least = count * (most - 1);
+  auto even = [&] {
+    Int large = lines - least;
+    repeat(e.integer(0), large, most, block);
+    repeat(large * most, count - large, most - 1, block);
+  };
+  auto uneven = [&] {
+    Int whole = lines / most, rest = lines % most;
+    repeat(e.integer(0), whole, most, block);
+    for (int64_t size = llvm::bit_floor(static_cast<uint64_t>(most - 1)); size > 0; size /= 2)
+      e.when(isEqual(rest / size % 2, 1), [&] { block(whole * most + rest / (2 * size) * (2 * size), size); });
+  };
+  e.when(isLess(lines, least), uneven, even);
+}

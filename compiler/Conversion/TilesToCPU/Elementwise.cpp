@@ -1,0 +1,154 @@
+// Elementwise.cpp - scalar regions widened to vectors, and the map op. Row states are RowState.cpp.
+#include "compiler/Conversion/TilesToCPU/Elementwise.h"
+#include "compiler/Conversion/ExpandMath.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+// ---- regions --------------------------------------------------------------------------------------------------------
+
+void Widener::setColumn(Region &region, Int column) {
+  Value number;
+  for (auto op : region.getOps<ColumnOp>()) {
+    if (!number)
+      number = e.spread(arith::TruncIOp::create(e, e.i32, column), lanes);
+    map(op.getResult(), number);
+  }
+}
+
+Value Widener::get(Value scalar) {
+  if (Value known = mapping.lookupOrNull(scalar))
+    return known;
+  Operation *op = scalar.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto vector = dyn_cast<VectorType>(Emitter::widen(scalar.getType(), lanes));
+    Value wide = e.constant(vector ? TypedAttr(DenseElementsAttr::get(vector, Attribute(constant.getValue()))) : constant.getValue());
+    map(scalar, wide);
+    return wide;
+  }
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
+  e.setLoc(op->getLoc());
+  Value wide = expandLogitileOp(e, op, operands);
+  if (!wide) {
+    OperationState state(op->getLoc(), op->getName(), operands, Emitter::widen(scalar.getType(), lanes), op->getAttrs());
+    wide = e.create(state)->getResult(0);
+  }
+  map(scalar, wide);
+  return wide;
+}
+
+void Widener::emitReady(Region &region) {
+  for (Operation &op : region.front().without_terminator()) {
+    bool isReady = !isa<ColumnOp, arith::ConstantOp>(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
+      return mapping.contains(operand) || operand.getDefiningOp<arith::ConstantOp>();
+    });
+    if (isReady)
+      get(op.getResult(0));
+  }
+}
+
+Emitter::Values Widener::getYielded(Region &region) {
+  return llvm::map_to_vector(region.front().getTerminator()->getOperands(), [&](Value value) { return get(value); });
+}
+
+// ---- inputs ---------------------------------------------------------------------------------------------------------
+
+RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k) {
+  for (Value value : values) {
+    tiles.push_back(k.tile(value));
+    types.push_back(cast<TileType>(value.getType()));
+  }
+}
+
+LogicalResult RegionInputs::check(Operation *op) const {
+  for (auto [i, tile] : llvm::enumerate(tiles)) {
+    bool isLine = types[i].getExtent(0) == 1;
+    if (tile.source || (!tile.lanesAlongRows && !isLine))
+      return op->emitOpError() << "reads tile " << i << ", " << types[i] << ", whose lanes are not tokens";
+  }
+  return success();
+}
+
+/// A tile of one row has the same value in all lanes.
+Value RegionInputs::load(size_t i, Int line, Int lane, int64_t lanes) const {
+  const Tile &tile = tiles[i];
+  if (types[i].getExtent(0) == 1)
+    return k.e.spread(k.e.load(k.e.at(tile.base, tile.lanesAlongRows ? line * tile.stride : line)), lanes);
+  return k.e.load(k.placeOf(tile, line, lane), lanes);
+}
+void RegionInputs::mapUniform(Widener &widener, ValueRange arguments, Int lane, int64_t lanes) const {
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (isUniform(i))
+      widener.map(arguments[i], load(i, k.e.integer(0), lane, lanes));
+}
+void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int lane, int64_t lanes) const {
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (!isUniform(i))
+      widener.map(arguments[i], load(i, line, lane, lanes));
+}
+
+/// The tile that says how far a result goes: one that ends with the tokens, else any that is not repeated.
+static const Tile *findLeading(ArrayRef<Tile> tiles, ArrayRef<TileType> types, unsigned dim) {
+  const Tile *leading = nullptr;
+  for (auto [tile, type] : llvm::zip_equal(tiles, types))
+    if (type.getExtent(dim) > 1 && (!leading || leading->isWhole))
+      leading = &tile;
+  return leading;
+}
+Int RegionInputs::rows() const {
+  const Tile *leading = findLeading(tiles, types, 0);
+  return leading ? leading->rows : k.e.integer(1);
+}
+Int RegionInputs::columns() const {
+  const Tile *leading = findLeading(tiles, types, 1);
+  return leading ? leading->columns : k.e.integer(1);
+}
+bool RegionInputs::isWhole() const {
+  const Tile *leading = findLeading(tiles, types, 0);
+  return leading && leading->isWhole;
+}
+
+// ---- map ------------------------------------------------------------------------------------------------------------
+
+/// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
+static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
+  bool isPaired = tile.inWindow && Emitter::bytesOf(tile.base.element) == 2;
+  return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.width) : Value();
+}
+
+LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
+  Emitter &e = k.e;
+  RegionInputs inputs(k, op.getInputs());
+  if (failed(inputs.check(op)))
+    return failure();
+  SmallVector<Tile> homes;
+  for (OpResult result : op->getResults()) {
+    auto type = cast<TileType>(result.getType());
+    if (type.getExtent(0) == 1)
+      return op.emitOpError() << "makes " << type << "; results of a map have one row for each token";
+    Int columns = type.getExtent(1) == 1 ? e.integer(1) : inputs.columns();
+    homes.push_back(k.chooseHome(result, inputs.rows(), columns, inputs.isWhole()));
+  }
+  Region &body = op.getBody();
+  ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
+  bool hasLines = llvm::any_of(homes, [](const Tile &home) { return !home.columns.is(1); });
+  Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
+
+  k.forGroups(homes[0], [&](Int lane) {
+    Widener group(e, e.width);
+    inputs.mapUniform(group, arguments, lane, e.width);
+    group.emitReady(body);
+    SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
+    e.loop(hasLines ? inputs.columns() : e.integer(1), [&](Int line) {
+      Widener element = group;
+      inputs.mapLine(element, arguments, line, lane, e.width);
+      element.setColumn(body, column + line);
+      Emitter::Values values = llvm::map_to_vector(yielded, [&](Value value) { return element.get(value); });
+      for (auto [value, home, mask] : llvm::zip_equal(values, homes, inside))
+        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value, k.placeOf(home, line, lane));
+    });
+  });
+  for (auto [result, home] : llvm::zip_equal(op->getResults(), homes))
+    k.setTile(result, home);
+  return success();
+}

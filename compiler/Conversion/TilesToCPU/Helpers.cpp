@@ -1,0 +1,126 @@
+// Helpers.cpp - copies and packing, row by row. Microkernels are Microkernels.cpp.
+#include "compiler/Conversion/TilesToCPU/Helpers.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+func::FuncOp Helpers::make(const Twine &name, ArrayRef<Type> arguments, function_ref<void(ValueRange)> body) {
+  std::string symbol = name.str();
+  if (auto known = module.lookupSymbol<func::FuncOp>(symbol))
+    return known;
+  func::FuncOp function = e.beginFunction(symbol, arguments);
+  function.setPrivate();
+  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(module.getContext(), LLVM::Linkage::Internal));
+  body(function.getArguments());
+  e.endFunction();
+  return function;
+}
+
+static std::string spell(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// The element at 'place' in the bits of type 'to'; the same type keeps its bits.
+static Value read(Emitter &e, Place place, Type to, int64_t lanes) {
+  Value bits = e.loadBits(place, lanes);
+  return place.element == to ? bits : e.toBits(e.toValue(bits, place.element), to);
+}
+
+/// Whole groups of lanes by 'vector', what is left by 'scalar'.
+static void inGroups(Emitter &e, Int count, function_ref<void(Int)> vector, function_ref<void(Int)> scalar) {
+  Int whole = count / e.width * e.width;
+  e.loop(e.integer(0), whole, e.integer(e.width), vector);
+  e.loop(whole, count, e.integer(1), scalar);
+}
+
+func::FuncOp Helpers::copy(Type from, Type to) {
+  Type p = e.pointerType, i = e.i64;
+  return make("copy_" + spell(from) + "_" + spell(to), {p, i, p, i, i}, [&](ValueRange args) {
+    Place source{args[0], from}, sink{args[2], to};
+    Int step = e.integer(args[1]), sinkStep = e.integer(args[3]), count = e.integer(args[4]);
+    auto one = [&](Int i) { e.storeBits(read(e, e.at(source, i * step), to, 0), e.at(sink, i * sinkStep)); };
+    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.width), e.at(sink, i)); };
+    e.when(e.both(isEqual(step, 1), isEqual(sinkStep, 1)), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
+  });
+}
+
+func::FuncOp Helpers::clear(Type to) {
+  return make("clear_" + spell(to), {e.pointerType, e.i64, e.i64}, [&](ValueRange args) {
+    Place sink{args[0], to};
+    Int step = e.integer(args[1]), count = e.integer(args[2]);
+    auto clear = [&](Int i, int64_t lanes) { e.store(e.number(Emitter::widen(e.valueType(to), lanes), 0), e.at(sink, i)); };
+    auto one = [&](Int i) { clear(i * step, 0); };
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { clear(i, e.width); }, one); }, [&] { e.loop(count, one); });
+  });
+}
+
+func::FuncOp Helpers::packRow(Type from, Type to) {
+  Type p = e.pointerType, i = e.i64;
+  return make("pack_" + spell(from) + "_" + spell(to), {p, i, p, i, i}, [&](ValueRange args) {
+    Place source{args[0], from}, sink{args[2], to};
+    Int step = e.integer(args[1]), panelStride = e.integer(args[3]), count = e.integer(args[4]);
+    auto placeOf = [&](Int i) { return e.at(sink, i / e.width * panelStride + i % e.width); };
+    auto one = [&](Int i) { e.storeBits(read(e, e.at(source, i * step), to, 0), placeOf(i)); };
+    auto group = [&](Int i) { e.storeBits(read(e, e.at(source, i), to, e.width), e.at(sink, i / e.width * panelStride)); };
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
+    Value zero = e.number(e.valueType(to), 0);
+    e.loop(count, divideUp(count, e.width) * e.width, e.integer(1), [&](Int i) { e.store(zero, placeOf(i)); });
+  });
+}
+
+/// a0 b0 a1 b1 ... of two vectors.
+static Value interleave(Emitter &e, Value a, Value b) {
+  SmallVector<int64_t> lanes;
+  for (int64_t i = 0; i < e.width; ++i)
+    lanes.append({i, e.width + i});
+  return vector::ShuffleOp::create(e, a, b, lanes);
+}
+
+func::FuncOp Helpers::packRowPair(Type from, Type to) {
+  Type p = e.pointerType, i = e.i64;
+  return make("pack_pair_" + spell(from) + "_" + spell(to), {p, p, e.i1, i, p, i, i}, [&](ValueRange args) {
+    Place first{args[0], from}, second{args[1], from}, sink{args[4], to};
+    Value hasSecond = args[2];
+    Int step = e.integer(args[3]), panelStride = e.integer(args[5]), count = e.integer(args[6]);
+    Type half = e.getIntegerType(16);
+    auto readSecond = [&](Int i, int64_t lanes) {
+      Value zero = e.number(Emitter::widen(half, lanes), 0);
+      Value bits = read(e, e.at(second, i), to, lanes);
+      return Value(arith::SelectOp::create(e, hasSecond, bits, zero));
+    };
+    auto placeOf = [&](Int i) { return e.at(sink, i / e.width * panelStride + i % e.width * 2); };
+    auto one = [&](Int i) {
+      Place place = placeOf(i);
+      e.storeBits(read(e, e.at(first, i * step), to, 0), place);
+      e.storeBits(readSecond(i * step, 0), e.at(place, e.integer(1)));
+    };
+    auto group = [&](Int i) {
+      Value pair = interleave(e, read(e, e.at(first, i), to, e.width), readSecond(i, e.width));
+      e.storeBits(pair, e.at(sink, i / e.width * panelStride));
+    };
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, group, one); }, [&] { e.loop(count, one); });
+    e.loop(count, divideUp(count, e.width) * e.width, e.integer(1), [&](Int i) {
+      Place place = placeOf(i);
+      Value zero = e.number(half, 0);
+      e.storeBits(zero, place);
+      e.storeBits(zero, e.at(place, e.integer(1)));
+    });
+  });
+}
+
+func::FuncOp Helpers::addScaled(Type from) {
+  Type p = e.pointerType, i = e.i64;
+  return make("add_scaled_" + spell(from), {p, e.f32, p, i, i}, [&](ValueRange args) {
+    Place sum{args[0], e.f32}, source{args[2], from};
+    Value factor = args[1];
+    Int step = e.integer(args[3]), count = e.integer(args[4]);
+    auto add = [&](Int to, Int at, int64_t lanes) {
+      Value scaled = arith::MulFOp::create(e, e.spread(factor, lanes), e.load(e.at(source, at), lanes));
+      e.store(arith::AddFOp::create(e, e.load(e.at(sum, to), lanes), scaled), e.at(sum, to));
+    };
+    auto one = [&](Int i) { add(i, i * step, 0); };
+    e.when(isEqual(step, 1), [&] { inGroups(e, count, [&](Int i) { add(i, i, e.width); }, one); }, [&] { e.loop(count, one); });
+  });
+}

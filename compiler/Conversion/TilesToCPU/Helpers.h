@@ -1,0 +1,34 @@
+// Helpers.h - functions that kernels of one module share: microkernels, copies and packing. Each exists once per shape,
+// made when first asked for.
+#pragma once
+#include "compiler/Conversion/TilesToCPU/Emitter.h"
+
+namespace logitile::cpu {
+class Helpers {
+public:
+  Helpers(mlir::ModuleOp module, CpuTier tier) : module(module), e(module, tier) {}
+
+  /// C (+)= A B on one panel of B: `rows` rows of C, one panel wide, K steps.
+  ///   (A, stride of A, B, C, stride of C, K, whether to add to C)
+  /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
+  /// row * stride + k, or at k * stride + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
+  mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
+  /// (from, step, to, step, count): elements one by one, converted.
+  mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
+  /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.
+  mlir::func::FuncOp packRow(mlir::Type from, mlir::Type to);
+  /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements side by side.
+  mlir::func::FuncOp packRowPair(mlir::Type from, mlir::Type to);
+  /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
+  mlir::func::FuncOp addScaled(mlir::Type from);
+  /// (to, step, count): zeros.
+  mlir::func::FuncOp clear(mlir::Type to);
+
+private:
+  mlir::func::FuncOp make(const llvm::Twine &name, llvm::ArrayRef<mlir::Type> arguments,
+                          llvm::function_ref<void(mlir::ValueRange)> body);
+
+  mlir::ModuleOp module;
+  Emitter e;
+};
+} // namespace logitile::cpu

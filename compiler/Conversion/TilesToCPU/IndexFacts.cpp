@@ -1,0 +1,75 @@
+// IndexFacts.cpp - divisors of index values, followed through loops and arithmetic.
+#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+/// Bounds of the loop that counts 'value'; nullopt where no loop does.
+struct Bounds {
+  OpFoldResult lower, upper, step;
+};
+std::optional<Bounds> boundsOf(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument)
+    return std::nullopt;
+  Operation *loop = argument.getOwner()->getParentOp();
+  if (auto forOp = dyn_cast<scf::ForOp>(loop); forOp && value == forOp.getInductionVar())
+    return Bounds{forOp.getLowerBound(), forOp.getUpperBound(), forOp.getStep()};
+  auto forall = dyn_cast<scf::ForallOp>(loop);
+  if (!forall)
+    return std::nullopt;
+  unsigned axis = argument.getArgNumber();
+  return Bounds{forall.getMixedLowerBound()[axis], forall.getMixedUpperBound()[axis], forall.getMixedStep()[axis]};
+}
+int64_t divisorOf(OpFoldResult value) {
+  if (std::optional<int64_t> constant = getConstantIntValue(value))
+    return std::abs(*constant);
+  return cpu::knownDivisor(cast<Value>(value));
+}
+} // namespace
+
+int64_t cpu::knownDivisor(Value value) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return std::abs(constant.getSExtValue());
+  if (std::optional<Bounds> bounds = boundsOf(value))
+    return std::gcd(divisorOf(bounds->lower), divisorOf(bounds->step));
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 1;
+  return llvm::TypeSwitch<Operation *, int64_t>(op)
+      .Case<arith::MulIOp>([](auto mul) { return knownDivisor(mul.getLhs()) * knownDivisor(mul.getRhs()); })
+      .Case<arith::AddIOp, arith::SubIOp, arith::MinUIOp, arith::MaxUIOp>(
+          [](auto two) { return std::gcd(knownDivisor(two.getLhs()), knownDivisor(two.getRhs())); })
+      .Default([](Operation *) { return 1; });
+}
+
+/// Whether a loop up to 'upper' ends with a tile that does not reach past it, other than past the end of the axis.
+static bool endsAtTile(OpFoldResult upper, int64_t tile, int64_t extent) {
+  if (std::optional<int64_t> constant = getConstantIntValue(upper))
+    return *constant % tile == 0 || *constant >= extent;
+  auto clipped = cast<Value>(upper).getDefiningOp<arith::MinUIOp>();
+  if (!clipped)
+    return cpu::knownDivisor(cast<Value>(upper)) % tile == 0;
+  return endsAtTile(clipped.getLhs(), tile, extent) && endsAtTile(clipped.getRhs(), tile, extent);
+}
+
+FailureOr<SmallVector<int64_t, 2>> cpu::tileSizes(Operation *op, StringRef axis, Value start, int64_t tile, int64_t extent) {
+  if (int64_t divisor = knownDivisor(start); divisor % tile != 0)
+    return op->emitOpError() << "has tiles of " << tile << " along the " << axis << " axis that start at multiples of " << divisor
+                             << "; make slabs a multiple of the tile";
+  if (std::optional<Bounds> bounds = boundsOf(start); bounds && !endsAtTile(bounds->upper, tile, extent))
+    return op->emitOpError() << "has tiles of " << tile << " along the " << axis
+                             << " axis that may reach past the end of their loop; make slabs a multiple of the tile";
+  SmallVector<int64_t, 2> sizes;
+  if (extent >= tile)
+    sizes.push_back(tile);
+  if (extent % tile != 0)
+    sizes.push_back(extent % tile);
+  return sizes;
+}

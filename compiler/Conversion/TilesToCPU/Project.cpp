@@ -1,0 +1,64 @@
+// Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes.
+#include "compiler/Conversion/TilesToCPU/Contraction.h"
+#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+/// Rows of the head for one block of the hidden axis, converted.
+static void copyWeights(const Contraction &c, const View &weight, Int column, Int first, Int depth, const LeftBlock &left) {
+  KernelContext &k = c.k;
+  Emitter &e = k.e;
+  Type to = c.pairs ? e.getBF16Type() : e.f32;
+  func::FuncOp copy = k.helpers.copy(weight.base.element, to);
+  e.loop(c.tile.lines(), [&](Int line) {
+    Place from = k.windowOf(weight, column + line, first);
+    Place sink{e.at(left.base, line * left.stride).pointer, to};
+    k.call(copy, {from.pointer, weight.stride1, sink.pointer, e.integer(1), depth});
+    if (c.pairs && weight.extent(1) % 2 != 0) // the partner of an odd last step
+      e.store(e.number(e.f32, 0), e.at(sink, depth));
+  });
+}
+
+static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &hidden, const View &weight, int64_t depth) {
+  if (hidden.layout() != Layout::RowPanels)
+    return op.emitOpError() << "'hidden' is " << hidden.type << "; pack it as row_panels first";
+  if (weight.layout() != Layout::Strided)
+    return op.emitOpError() << "'weight' is " << weight.type << "; expected a strided view";
+  Type element = hidden.type.getElement();
+  if (!element.isF32() && !(element.isBF16() && k.e.tier.hasBf16Dot))
+    return op.emitOpError() << "'hidden' is packed as " << element << ", which " << StringRef(k.e.tier.name) << " cannot multiply; pack it as f32";
+  if (element.isBF16() && !weight.type.getElement().isBF16())
+    return op.emitOpError() << "'hidden' is packed as bf16 but 'weight' is " << weight.type.getElement() << "; pack 'hidden' as f32";
+  if (hidden.isPaired() && depth % 2 != 0 && depth < weight.extent(1))
+    return op.emitOpError() << "goes 'by' " << depth << " along pairs of the hidden axis; use an even number";
+  return success();
+}
+
+LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
+  Emitter &e = k.e;
+  const View &hidden = k.view(op.getHidden()), &weight = k.view(op.getWeight());
+  auto type = cast<TileType>(op.getType());
+  int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
+  if (failed(checkOperands(op, k, hidden, weight, depth)))
+    return failure();
+  FailureOr<Int> rows = k.countInside(op, hidden, 0, op.getRow(), type.getExtent(0));
+  FailureOr<SmallVector<int64_t, 2>> sizes = tileSizes(op, "vocabulary", op.getColumn(), type.getExtent(1), weight.extent(0));
+  FailureOr<Int> columns = k.countInside(op, weight, 0, op.getColumn(), type.getExtent(1));
+  if (failed(rows) || failed(sizes) || failed(columns))
+    return failure();
+
+  Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false);
+  Contraction c(k, hidden.isPaired(), tile, *sizes);
+  depth = std::min(depth, size);
+  LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);
+  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
+  e.loop(e.integer(0), e.integer(size), e.integer(depth), [&](Int first) {
+    Int count = smaller(e.integer(size) - first, depth);
+    copyWeights(c, weight, column, first, count, left);
+    auto panelOf = [&](Int panel) { return e.at(hidden.base, (row / e.width + panel) * hidden.stride0 + first * e.width); };
+    c.multiply(left, panelOf, count, isLess(e.integer(0), first));
+  });
+  k.setTile(op->getResult(0), tile);
+  return success();
+}

@@ -1,0 +1,48 @@
+"""logitile: losses over logits, compiled together with the projection that makes them.
+
+A loss is a Python function for one token; see `lt.loss`, the annotations `lt.Logits`, `lt.Token`, `lt.Vocab`,
+`lt.Dense`, `lt.Scalar`, and the functions of the language. `lt.losses` is a library of losses written in it.
+"""
+
+from __future__ import annotations
+
+from .annotations import Dense, K, Logits, Scalar, Token, Vocab
+from .arrays import ShapeDtype
+from .definition import Loss, loss
+from .errors import (
+    CacheWarning,
+    CallError,
+    CallIndexError,
+    CallTypeError,
+    CallValueError,
+    CompileError,
+    LogitileError,
+    SpecAttributeError,
+    SpecError,
+    TargetError,
+)
+from .functions import *  # noqa: F403 - the functions of the language
+from .functions import __all__ as _functions
+from .head import Head, jit
+from .locations import spec_error
+from .names import did_you_mean
+from .outputs import Outputs
+
+from . import losses  # isort: skip - written in the language, so everything above comes first
+
+__all__ = (
+    "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
+    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Scalar", "ShapeDtype", "SpecError",
+    "TargetError", "Token", "Vocab", "jit", "loss", "losses", *_functions,
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """`testing` is loaded on first use; for every other name an error that suggests the nearest one."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module(f"{__name__}.testing")
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise spec_error(f"logitile has no '{name}'{did_you_mean(name, __all__)}", kind=SpecAttributeError)

@@ -1,0 +1,213 @@
+"""Describes the arrays of a call without importing a framework, and copies them to NumPy where numbers are
+needed.
+
+A framework is recognised by the type of an object and by what is in sys.modules: a torch.Tensor can only
+exist where torch was imported already.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import CallTypeError
+from .names import shape_text
+
+if TYPE_CHECKING:
+    import numpy
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_DTYPES = (*FLOATS, *INTEGERS, "bool")
+_DLPACK_DEVICES = {
+    1: "cpu",
+    2: "cuda",
+    3: "cpu",
+    13: "cuda",
+}  # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged
+
+
+@dataclass(frozen=True)
+class ShapeDtype:
+    """Stands for an array in calls that need shapes only.
+
+    Args:
+        shape: extents of the array.
+        dtype: a name such as "bfloat16", or a dtype of NumPy, torch or JAX.
+    """
+
+    shape: tuple[int, ...]
+    dtype: object
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", tuple(int(extent) for extent in self.shape))
+        if dtype_name(self.dtype) not in _DTYPES:
+            raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """What a call needs to know about one array.
+
+    Args:
+        source: the object that was given.
+        framework: "numpy", "torch", "jax", "dlpack" (anything else with `__dlpack__`), "shape" or "number".
+        shape: extents.
+        dtype: name of the element type.
+        device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
+            numbers.
+        strides: steps in elements, where the framework tells.
+        requires_grad: whether torch wants a gradient.
+    """
+
+    source: Any
+    framework: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str | None
+    strides: tuple[int, ...] | None = None
+    requires_grad: bool = False
+
+    @property
+    def has_data(self) -> bool:
+        return self.device is not None or self.framework == "number"
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{shape_text(self.shape)}"
+
+
+def dtype_name(dtype: object) -> str:
+    """The plain name of a dtype of any framework: "float32" for torch.float32, np.dtype("f4"),
+    jnp.float32.
+    """
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    return str(name).rpartition(".")[2]
+
+
+def described(item: object, name: str) -> Array:
+    """The description of an array, or of a Python number as one without axes.
+
+    Args:
+        item: what the call got.
+        name: how errors call it.
+
+    Raises:
+        CallTypeError: it is no array, or one that cannot be read.
+    """
+    if isinstance(item, ShapeDtype):
+        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return Array(item, "number", (), "float64" if isinstance(item, float) else "int64", None)
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(item, torch.Tensor):
+        return _checked(_of_torch(item, name, torch), name)
+    if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
+        return _checked(_of_numpy(item, name, numpy), name)
+    if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
+        raise CallTypeError(
+            f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
+            "outside of the transformation"
+        )
+    if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
+        return _checked(_of_dlpack(item), name)
+    raise CallTypeError(
+        f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
+        "object with __dlpack__, shape and dtype"
+    )
+
+
+def to_numpy(array: Array, name: str) -> numpy.ndarray:
+    """The numbers of an array on the CPU; bfloat16 becomes float32, which holds every value of it.
+
+    Raises:
+        CallTypeError: the array has a shape only.
+    """
+    import numpy
+
+    if not array.has_data:
+        raise CallTypeError(f"'{name}' has a shape but no data ({array}); numbers are needed here")
+    source = array.source
+    if array.framework == "torch":
+        source = source.detach().cpu().resolve_neg().resolve_conj()
+        return source.float().numpy() if array.dtype == "bfloat16" else source.numpy()
+    if array.framework == "dlpack":
+        return numpy.from_dlpack(source)
+    source = numpy.asarray(source)
+    return source.astype(numpy.float32) if array.dtype == "bfloat16" else source
+
+
+# ---- frameworks --------------------------------------------------------------------------------------------
+
+
+def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
+    if type(tensor).__name__ == "DTensor":
+        raise CallTypeError(
+            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
+        )
+    if tensor.layout != torch.strided:
+        raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
+    device = None if tensor.device.type == "meta" else str(tensor.device)
+    return Array(
+        tensor,
+        "torch",
+        tuple(tensor.shape),
+        dtype_name(tensor.dtype),
+        device,
+        tuple(tensor.stride()),
+        tensor.requires_grad,
+    )
+
+
+def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
+    if isinstance(item, numpy.ma.MaskedArray):
+        raise CallTypeError(f"'{name}' is a masked array, whose mask would be lost; fill it first (filled())")
+    if not item.dtype.isnative:
+        raise CallTypeError(
+            f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
+        )
+    strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
+    return Array(item, "numpy", tuple(item.shape), dtype_name(item.dtype), "cpu", strides)
+
+
+def _of_dlpack(item: Any) -> Array:
+    kind, index = item.__dlpack_device__()
+    device = _DLPACK_DEVICES.get(int(kind), f"DLPack device {int(kind)}")
+    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
+    return Array(
+        item,
+        framework,
+        tuple(item.shape),
+        dtype_name(item.dtype),
+        device if device == "cpu" else f"{device}:{index}",
+    )
+
+
+def _checked(array: Array, name: str) -> Array:
+    if array.dtype not in _DTYPES:
+        raise CallTypeError(f"'{name}' has dtype {array.dtype}; known are {', '.join(_DTYPES)}")
+    return array
+
+
+def _spelled(item: object) -> str:
+    if item is None:
+        return "None"
+    article = "an" if type(item).__name__[0] in "aeiou" else "a"
+    return f"{article} {type(item).__name__}"
+
+
+def same_device(arrays: Iterable[tuple[str, Array]]) -> tuple[str, Array, str, Array] | None:
+    """The first two arrays that lie on different devices, with their names; None where all agree.
+
+    Arrays without data and numbers lie nowhere, and a CPU array without axes may go with any device.
+    """
+    first: tuple[str, Array] | None = None
+    for name, array in arrays:
+        if array.device is None or (array.shape == () and array.device == "cpu"):
+            continue
+        if first is None:
+            first = (name, array)
+        elif first[1].device != array.device:
+            return (*first, name, array)
+    return None

@@ -1,0 +1,394 @@
+"""Binds the arguments of a call to the parameters of a loss, and checks names, shapes, dtypes and devices.
+
+What arrays hold (indices in range, ignored tokens) is the business of indices.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from .annotations import MAX_ENTRIES, Kind
+from .arrays import FLOATS, INTEGERS, Array, described, same_device
+from .definition import Specialisation
+from .errors import CallTypeError, CallValueError
+from .names import did_you_mean, listed, shape_text
+from .options import Options
+from .signature import Parameter, Signature
+
+_OPERAND_DTYPES = ("float32", "bfloat16", "float16")
+_DENSE_DTYPES = ("float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv")."""
+
+    name: str
+    hidden: Array
+    weight: Array
+    hidden_size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The checked arguments of a call.
+
+    Args:
+        pairs: the projections that are given, in the order of the lt.Logits parameters.
+        inputs: the other inputs that are given, in the order of the parameters.
+        leading: leading dimensions of every hidden array; per-token outputs have them.
+        vocab: vocabulary size V.
+        specialisation: what a trace needs to know.
+        divisor: what replaces the denominator of a mean.
+        weight_grad_out: fp32 buffers that weight gradients are added into, by name of the pair.
+    """
+
+    pairs: tuple[Pair, ...]
+    inputs: Mapping[str, Array]
+    leading: tuple[int, ...]
+    vocab: int
+    specialisation: Specialisation
+    divisor: Array | None = None
+    weight_grad_out: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens N."""
+        return prod(self.leading)
+
+    @property
+    def framework(self) -> str:
+        """The framework of the outputs: that of the first hidden array."""
+        return self.pairs[0].hidden.framework
+
+
+def bind(signature: Signature, options: Options, args: Sequence[object], named: Mapping[str, object]) -> Call:
+    """Binds a call.
+
+    Args:
+        signature: of the loss.
+        options: of the head.
+        args: hidden and weight of one pair after the other.
+        named: other inputs by name, pairs as tuples, `divisor` and `weight_grad_out`.
+
+    Raises:
+        CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
+        CallValueError: shapes or devices do not agree.
+    """
+    named = dict(named)
+    divisor, buffers = named.pop("divisor", None), named.pop("weight_grad_out", None)
+    _check_names(signature, named)
+    pairs = _pairs(signature, options, args, named)
+    vocab, leading = _common_extents(pairs, options)
+    inputs = _inputs(signature, named)
+    specialisation = _specialisation(signature, pairs, inputs, vocab, leading)
+    call = Call(
+        pairs, inputs, leading, vocab, specialisation, _divisor(divisor, options), _buffers(buffers, pairs)
+    )
+    _check_devices(call)
+    return call
+
+
+# ---- names -------------------------------------------------------------------------------------------------
+
+
+def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
+    constants = {constant.name for constant in signature.constants}
+    for name in named:
+        if signature.input(name):
+            continue
+        if name in constants:
+            raise CallTypeError(
+                f"'{name}' is a constant of '{signature.name}': give it to lt.jit, not to the head"
+            )
+        known = [p.name for p in signature.inputs] + ["divisor", "weight_grad_out"]
+        raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")
+
+
+def _pairs(
+    signature: Signature, options: Options, args: Sequence[object], named: dict[str, object]
+) -> tuple[Pair, ...]:
+    parameters = signature.pairs
+    if len(args) > 2 * len(parameters):
+        others = listed(p.name for p in signature.inputs if p.kinds[0].axis != "logits")
+        remedy = f"; pass {others} by name" if others else ""
+        raise CallTypeError(
+            f"'{signature.name}' takes {2 * len(parameters)} arrays by position (hidden and weight of "
+            f"{listed(p.name for p in parameters)}), got {len(args)}{remedy}"
+        )
+    if len(args) % 2:
+        raise CallTypeError(
+            f"the hidden array of '{parameters[len(args) // 2].name}' is given without its weight"
+        )
+    given = {p.name: (args[2 * i], args[2 * i + 1]) for i, p in enumerate(parameters[: len(args) // 2])}
+    pairs = []
+    for parameter in parameters:
+        item = named.pop(parameter.name, None)
+        if item is not None and parameter.name in given:
+            raise CallTypeError(f"'{parameter.name}' is given twice: by position and by name")
+        item = given.get(parameter.name, item)
+        if item is None and not parameter.optional:
+            raise CallTypeError(
+                f"'{parameter.name}' is missing: a pair of hidden and weight, by position or as "
+                f"{parameter.name}=(...)"
+            )
+        if item is not None:
+            pairs.append(_pair(parameter.name, item, options, len(parameters) > 1))
+    return tuple(pairs)
+
+
+def _inputs(signature: Signature, named: Mapping[str, object]) -> dict[str, Array]:
+    inputs = {}
+    for parameter in signature.inputs:
+        if parameter.kinds[0].axis == "logits":
+            continue
+        item = named.get(parameter.name)
+        if item is not None:
+            inputs[parameter.name] = described(item, parameter.name)
+        elif not parameter.optional:
+            raise CallTypeError(f"'{parameter.name}' is missing: {parameter.annotation}, {_what(parameter)}")
+    return inputs
+
+
+def _what(parameter: Parameter) -> str:
+    """What an input has one value for, for errors."""
+    words = {
+        "token": "one value per token",
+        "vocab": "one value per vocabulary entry",
+        "scalar": "a number",
+        "dense": "one value per token and vocabulary entry",
+    }
+    return " or ".join(words[kind.axis] for kind in parameter.kinds)
+
+
+# ---- projections -------------------------------------------------------------------------------------------
+
+
+def operand_name(pair: str, operand: str, several: bool) -> str:
+    """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
+    return f"{pair}.{operand}" if several else operand
+
+
+def _pair(name: str, item: object, options: Options, several: bool) -> Pair:
+    if not isinstance(item, (tuple, list)) or len(item) != 2:
+        raise CallTypeError(f"'{name}' must be a tuple of hidden and weight, not {type(item).__name__}")
+    hidden_name, weight_name = operand_name(name, "hidden", several), operand_name(name, "weight", several)
+    hidden, weight = described(item[0], hidden_name), described(item[1], weight_name)
+    for operand, array in ((hidden_name, hidden), (weight_name, weight)):
+        if array.dtype not in _OPERAND_DTYPES or array.framework == "number":
+            raise CallTypeError(
+                f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
+            )
+    if hidden.dtype != weight.dtype:
+        raise CallTypeError(
+            f"'{hidden_name}' is {hidden.dtype} but '{weight_name}' is {weight.dtype}; both must be the same"
+        )
+    if not hidden.shape:
+        raise CallValueError(
+            f"'{hidden_name}' has no axis; its shape is leading dimensions and the hidden size"
+        )
+    if len(weight.shape) != 2:
+        raise CallValueError(
+            f"'{weight_name}' has shape {shape_text(weight.shape)}; it must be {_weight_axes(options)}"
+        )
+    hidden_size = weight.shape[1] if options.weight_layout == "vd" else weight.shape[0]
+    if hidden.shape[-1] != hidden_size:
+        raise CallValueError(
+            f"hidden size {hidden.shape[-1]} of '{hidden_name}' {shape_text(hidden.shape)} must equal "
+            f"hidden size {hidden_size} of '{weight_name}' {shape_text(weight.shape)}, which is "
+            f"{_weight_axes(options)}{_other_layout(hidden, weight, options)}"
+        )
+    if hidden_size == 0:
+        raise CallValueError(
+            f"'{hidden_name}' {shape_text(hidden.shape)} has hidden size 0; there is nothing to project"
+        )
+    return Pair(name, hidden, weight, hidden_size)
+
+
+def _weight_axes(options: Options) -> str:
+    return "[vocabulary, hidden]" if options.weight_layout == "vd" else "[hidden, vocabulary]"
+
+
+def _other_layout(hidden: Array, weight: Array, options: Options) -> str:
+    """A remedy where the other layout would fit."""
+    other = "dv" if options.weight_layout == "vd" else "vd"
+    fits = hidden.shape[-1] == weight.shape[0 if other == "dv" else 1]
+    return f"; lt.jit(..., weight_layout='{other}') takes the other order" if fits else ""
+
+
+def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tuple[int, ...]]:
+    """Vocabulary size and leading dimensions, the same for every pair."""
+    axis = 0 if options.weight_layout == "vd" else 1
+    first = pairs[0]
+    vocab, leading = first.weight.shape[axis], first.hidden.shape[:-1]
+    for pair in pairs[1:]:
+        if pair.weight.shape[axis] != vocab:
+            raise CallValueError(
+                f"vocabulary size {pair.weight.shape[axis]} of '{pair.name}' must equal vocabulary size "
+                f"{vocab} of '{first.name}'"
+            )
+        if pair.hidden.shape[:-1] != leading:
+            raise CallValueError(
+                f"leading dimensions {shape_text(pair.hidden.shape[:-1])} of '{pair.name}.hidden' must "
+                f"equal {shape_text(leading)} of '{first.name}.hidden'"
+            )
+    if vocab == 0:
+        raise CallValueError(
+            f"the weight of '{first.name}' has a vocabulary of 0 entries; a loss needs at least one"
+        )
+    return vocab, leading
+
+
+# ---- other inputs ------------------------------------------------------------------------------------------
+
+
+def _specialisation(
+    signature: Signature,
+    pairs: tuple[Pair, ...],
+    inputs: Mapping[str, Array],
+    vocab: int,
+    leading: tuple[int, ...],
+) -> Specialisation:
+    entries, per_token = [], set()
+    for name, array in inputs.items():
+        parameter = signature.input(name)
+        kind = _chosen_kind(parameter, array)
+        _check_shape(name, array, kind, vocab, leading)
+        _check_dtype(name, array, kind, parameter)
+        if kind.entries is not None:
+            entries.append((name, array.shape[-1]))
+        if len(parameter.kinds) > 1 and kind.axis == "token":
+            per_token.add(name)
+    present = {pair.name for pair in pairs} | set(inputs)
+    optional = frozenset(p.name for p in signature.inputs if p.optional and p.name in present)
+    return Specialisation(vocab, optional, tuple(entries), frozenset(per_token))
+
+
+def _chosen_kind(parameter: Parameter, array: Array) -> Kind:
+    """`lt.Scalar | lt.Token[float]`: an array without axes is a Scalar."""
+    if len(parameter.kinds) == 1:
+        return parameter.kinds[0]
+    return next(kind for kind in parameter.kinds if (kind.axis == "scalar") == (array.shape == ()))
+
+
+def _check_shape(name: str, array: Array, kind: Kind, vocab: int, leading: tuple[int, ...]) -> None:
+    wanted = {"token": leading, "vocab": (vocab,), "dense": (*leading, vocab), "scalar": ()}[kind.axis]
+    if kind.entries is None:
+        if array.shape != wanted:
+            raise CallValueError(
+                f"'{name}' has shape {shape_text(array.shape)}; {kind} needs {shape_text(wanted)}: "
+                f"{_axes_text(kind)}{_shape_remedy(kind, array, wanted)}"
+            )
+        return
+    fixed = isinstance(kind.entries, int)
+    count = array.shape[-1] if array.shape else 0
+    if array.shape[:-1] != leading or not array.shape or (fixed and count != kind.entries):
+        wanted = (*leading, kind.entries if fixed else "K")
+        raise CallValueError(
+            f"'{name}' has shape {shape_text(array.shape)}; {kind} needs {shape_text(wanted)}: the leading "
+            "dimensions of hidden, then the entries per token"
+        )
+    if not 1 <= count <= MAX_ENTRIES:
+        raise CallValueError(
+            f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}, since the loss is "
+            "unrolled over them"
+        )
+
+
+def _axes_text(kind: Kind) -> str:
+    return {
+        "token": "the leading dimensions of hidden",
+        "vocab": "the vocabulary",
+        "scalar": "a number or an array without axes",
+        "dense": "the leading dimensions of hidden, then the vocabulary",
+    }[kind.axis]
+
+
+def _shape_remedy(kind: Kind, array: Array, wanted: tuple[int, ...]) -> str:
+    if kind.axis == "token" and array.shape == () and wanted:
+        return f"; annotate it lt.Scalar | {kind} to take a number too" if kind.element == "float" else ""
+    return ""
+
+
+def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter) -> None:
+    if kind.axis == "scalar":
+        allowed: tuple[str, ...] = (*FLOATS, *INTEGERS)
+    elif kind.element == "float":
+        allowed = _DENSE_DTYPES if kind.axis == "dense" else FLOATS
+    else:
+        allowed = INTEGERS if kind.element == "int" else ("bool",)
+    if array.dtype in allowed:
+        return
+    raise CallTypeError(f"'{name}' is {array.dtype}; {parameter.annotation} takes {', '.join(allowed)}")
+
+
+# ---- what goes with a call ---------------------------------------------------------------------------------
+
+
+def _divisor(item: object, options: Options) -> Array | None:
+    if item is None:
+        return None
+    if options.reduces != "mean":
+        raise CallValueError(
+            f"'divisor' replaces the denominator of a mean, but the reduction is '{options.reduces}'"
+        )
+    array = described(item, "divisor")
+    if array.shape != () or array.dtype not in (*FLOATS, *INTEGERS):
+        raise CallValueError(f"'divisor' is {array}; it must be a number or an array of numbers without axes")
+    return array
+
+
+def _buffers(item: object, pairs: tuple[Pair, ...]) -> dict[str, Array]:
+    """The weight_grad_out of a call: an array for one pair, or a dictionary by pair."""
+    if item is None:
+        return {}
+    if not isinstance(item, Mapping):
+        if len(pairs) > 1:
+            raise CallTypeError(
+                "'weight_grad_out' must say whose buffer it is: a dictionary by "
+                f"{listed(p.name for p in pairs)}"
+            )
+        item = {pairs[0].name: item}
+    known = {pair.name: pair for pair in pairs}
+    buffers = {}
+    for name, buffer in item.items():
+        if name not in known:
+            raise CallTypeError(
+                f"'weight_grad_out' names '{name}', which is no pair of this call{did_you_mean(name, known)}"
+            )
+        buffers[name] = _buffer(buffer, known[name])
+    return buffers
+
+
+def _buffer(item: object, pair: Pair) -> Array:
+    buffer = described(item, "weight_grad_out")
+    if buffer.dtype != "float32" or buffer.shape != pair.weight.shape:
+        raise CallValueError(
+            f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
+            f"weight of '{pair.name}'"
+        )
+    if buffer.framework == "numpy" and not buffer.source.flags.writeable:
+        raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
+    return buffer
+
+
+def _check_devices(call: Call) -> None:
+    several = len(call.pairs) > 1
+    arrays = [
+        (operand_name(p.name, operand, several), getattr(p, operand))
+        for p in call.pairs
+        for operand in ("hidden", "weight")
+    ]
+    arrays += list(call.inputs.items()) + [
+        ("weight_grad_out", buffer) for buffer in call.weight_grad_out.values()
+    ]
+    if call.divisor is not None:
+        arrays.append(("divisor", call.divisor))
+    differing = same_device(arrays)
+    if differing is not None:
+        first, array, second, other = differing
+        raise CallValueError(
+            f"'{first}' is on {array.device} but '{second}' is on {other.device}; move one of them"
+        )

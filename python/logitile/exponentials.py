@@ -1,0 +1,179 @@
+"""What keeps exponentials apart from other numbers: masked entries (-inf logits) must weigh nothing, and an
+exponent that is known must not be lost. These rules are part of the meaning of a loss; optimisations are the
+compiler's.
+
+A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A weight of
+0 wins against whatever it multiplies, infinities included (`logitile.weigh`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from . import arithmetic
+from . import trace as tracing
+
+_ALWAYS = ("math.exp", "math.exp2", "logitile.sigmoid")
+_IF_FIRST_OPERAND = (
+    "arith.negf",
+    "math.sqrt",
+    "math.powf",
+    "arith.divf",
+    "logitile.pick",
+    "logitile.stop_gradient",
+)
+
+
+def is_weight(value: tracing.Value) -> bool:
+    """Whether a value of 0 means "this entry does not count"."""
+    name = value.op.name
+    if name in _ALWAYS:
+        return True
+    if name in _IF_FIRST_OPERAND or (name == "logitile.reduce" and value.op.attribute in ("max", "min")):
+        return is_weight(value.operand(0))
+    if name == "logitile.weigh":
+        return is_weight(value.operand(0)) and is_weight(value.operand(1))
+    if name == "arith.mulf":
+        scaled = _scaled(value)
+        return scaled is not None and is_weight(scaled[1])
+    if name == "arith.select":  # an indicator times a weight
+        branches = [value.operand(1), value.operand(2)]
+        return all(is_weight(b) or is_constant(b) for b in branches) and any(is_weight(b) for b in branches)
+    return False
+
+
+def is_constant(value: tracing.Value) -> bool:
+    return value.op.name == "arith.constant"
+
+
+def _scaled(value: tracing.Value) -> tuple[tracing.Value, tracing.Value] | None:
+    """(constant, x) of constant * x, the only product that the tracer leaves of a weight."""
+    for first, second in ((0, 1), (1, 0)):
+        if is_constant(value.operand(first)):
+            return value.operand(first), value.operand(second)
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Exponential:
+    """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
+
+    name: str
+    exponent: tracing.Value
+
+    def with_exponent(self, exponent: tracing.Value) -> tracing.Value:
+        """The same base with another exponent."""
+        return exponent.trace.emit(self.name, (exponent,))
+
+    def logarithm(self, name: str) -> tracing.Value:
+        """The logarithm of the value to the base of the operation 'name'."""
+        if name == self.name:
+            return self.exponent
+        return arithmetic.multiply(self.exponent, math.log(2) if name == "math.exp" else 1 / math.log(2))
+
+
+def exponential(value: tracing.Value) -> Exponential | None:
+    """How a value is an exponential, if it is: products and positive multiples of exponentials are, too."""
+    known = value.trace.exponentials
+    if value.index not in known:
+        known[value.index] = _exponential(value)
+    return known[value.index]
+
+
+def _exponential(value: tracing.Value) -> Exponential | None:
+    name = value.op.name
+    if name in ("math.exp", "math.exp2"):
+        return Exponential(name, value.operand(0))
+    if name == "logitile.weigh":
+        first, second = exponential(value.operand(0)), exponential(value.operand(1))
+        if first is None or second is None:
+            return None
+        base = first.name if first.name == second.name else "math.exp"
+        return Exponential(base, arithmetic.add(first.logarithm(base), second.logarithm(base)))
+    scaled = _scaled(value) if name == "arith.mulf" else None
+    if scaled is None or scaled[0].op.attribute <= 0:
+        return None
+    inner, factor = exponential(scaled[1]), scaled[0].op.attribute
+    if inner is None:
+        return None
+    log = math.log(factor) if inner.name == "math.exp" else math.log2(factor)
+    return Exponential(inner.name, arithmetic.add(inner.exponent, log))
+
+
+def logarithm(value: tracing.Value, base: str) -> tracing.Value | None:
+    """The logarithm to the base of the operation 'base' where none of a rounded exponential is needed.
+
+    That is so for exponentials and for sums of them over the vocabulary; None for other values.
+    """
+    known = exponential(value)
+    if known is not None:
+        return known.logarithm(base)
+    if value.op.name != "logitile.reduce" or value.op.attribute != "sum":
+        return None
+    inside = exponential(value.operand(0))
+    if inside is None:
+        return None
+    total = value.trace.emit(
+        "logitile.reduce", (inside.logarithm("math.exp"),), attribute="logsumexp", varying=False
+    )
+    return Exponential("math.exp", total).logarithm(base)
+
+
+# ---- products ----------------------------------------------------------------------------------------------
+
+
+def product(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+    """a * b of floats; weights come first, so that one of 0 wins over every other factor."""
+    if is_constant(a) or is_constant(b):
+        return _times(a, b)
+    (weight_a, rest_a), (weight_b, rest_b) = _split(a), _split(b)
+    weight = _joined(weight_a, weight_b, _weigh)
+    if weight is None:
+        return _times(a, b)
+    rest = _joined(rest_a, rest_b, product)
+    return weight if rest is None else _weigh(weight, rest)
+
+
+def quotient(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+    """a / b of floats; dividing by an exponential is multiplying by another one."""
+    known = exponential(b)
+    if known is None:
+        return a.trace.emit("arith.divf", (a, b))
+    reciprocal = known.with_exponent(arithmetic.negate(known.exponent))
+    # 1 / 0 is no weight that could lose: where both are masked, the numerator decides.
+    return _weigh(a, reciprocal) if is_weight(a) else product(reciprocal, a)
+
+
+def _split(value: tracing.Value) -> tuple[tracing.Value | None, tracing.Value | None]:
+    """(weight, rest) with value = weight * rest; None stands for 1."""
+    name = value.op.name
+    if is_weight(value):
+        return value, None
+    if name == "logitile.weigh":
+        return value.operand(0), value.operand(1)
+    if name == "arith.negf":
+        weight, rest = _split(value.operand(0))
+        return (None, value) if weight is None or rest is None else (weight, arithmetic.negate(rest))
+    if name == "arith.divf":
+        weight, rest = _split(value.operand(0))
+        return (None, value) if weight is None or rest is None else (weight, quotient(rest, value.operand(1)))
+    if name == "arith.mulf":
+        scaled = _scaled(value)
+        weight, rest = (None, None) if scaled is None else _split(scaled[1])
+        return (None, value) if weight is None or rest is None else (weight, product(scaled[0], rest))
+    return None, value
+
+
+def _joined(a: tracing.Value | None, b: tracing.Value | None, join) -> tracing.Value | None:
+    if a is None or b is None:
+        return a if b is None else b
+    return join(a, b)
+
+
+def _weigh(weight: tracing.Value, value: tracing.Value) -> tracing.Value:
+    return weight.trace.emit("logitile.weigh", (weight, value))
+
+
+def _times(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+    return a.trace.emit("arith.mulf", (a, b))

@@ -1,0 +1,172 @@
+"""Which gradients a call asks for, of which outputs, and whether they exist. Numbers are made elsewhere.
+
+Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs), and the inputs' own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .arrays import Array
+from .binding import Call, operand_name
+from .errors import CallTypeError, CallValueError
+from .names import did_you_mean, listed
+from .options import Options
+from .spec import LossSpec, Op, Output
+
+_BLOCKING = (
+    "arith.cmpf",
+    "arith.cmpi",
+    "math.floor",
+    "math.isfinite",
+    "math.isnan",
+    "logitile.stop_gradient",
+    "arith.sitofp",
+    "arith.uitofp",
+)
+_BLOCKING_REDUCTIONS = ("argmax", "argmin", "count", "any", "all")
+
+
+def differentiated(op: Op) -> tuple[int, ...]:
+    """Which operands of an operation a gradient flows to, by position."""
+    if (
+        op.type != "f32"
+        or op.name in _BLOCKING
+        or (op.name == "logitile.reduce" and op.attribute in _BLOCKING_REDUCTIONS)
+    ):
+        return ()
+    if op.name == "arith.select":
+        return (1, 2)
+    return (0,) if op.name == "logitile.pick" else tuple(range(len(op.operands)))
+
+
+def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:
+    """The operations on a differentiable path from one of the inputs to one of the outputs."""
+    wanted = set(inputs)
+    below: set[int] = set()  # depends on a wanted input
+    for index, op in enumerate(spec.ops):
+        is_leaf = op.name == "logitile.input" and op.type == "f32" and op.attribute.name in wanted
+        if is_leaf or any(op.operands[i] in below for i in differentiated(op)):
+            below.add(index)
+    above = {spec.output(name).value for name in outputs}
+    for index in range(len(spec.ops) - 1, -1, -1):
+        if index in above:
+            above.update(spec.ops[index].operands[i] for i in differentiated(spec.ops[index]))
+    return below & above
+
+
+def reached_inputs(spec: LossSpec, outputs: Iterable[str]) -> frozenset[str]:
+    """The inputs to which a gradient of the outputs flows."""
+    floats = [given.name for given in spec.inputs if given.type == "f32"]
+    active = active_ops(spec, outputs, floats)
+    return frozenset(spec.ops[i].attribute.name for i in active if spec.ops[i].name == "logitile.input")
+
+
+def differentiable_outputs(spec: LossSpec) -> tuple[Output, ...]:
+    """Every float output but the weight, as far as a gradient flows to some input at all."""
+    return tuple(
+        o for o in spec.outputs if o.type == "f32" and o.name != "weight" and reached_inputs(spec, [o.name])
+    )
+
+
+def gradient_names(call: Call) -> dict[str, tuple[str, Array]]:
+    """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
+    several = len(call.pairs) > 1
+    names = {}
+    for pair in call.pairs:
+        names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
+        names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
+    return {**names, **{name: (name, array) for name, array in call.inputs.items()}}
+
+
+def wanted_gradients(
+    spec: LossSpec, options: Options, call: Call, wrt: Iterable[str] | None
+) -> tuple[str, ...]:
+    """The names of the gradients to make.
+
+    Args:
+        wrt: names; None means every array that requires a gradient, else hidden and weight of every pair.
+
+    Raises:
+        CallTypeError: a name is unknown.
+        CallValueError: an input has no gradient, or none of them can be reached.
+    """
+    known = gradient_names(call)
+    if wrt is None:
+        wrt = [name for name, (_, array) in known.items() if array.requires_grad]
+        wrt = wrt or [name for name, (parameter, _) in known.items() if name != parameter]
+    wanted = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    if not wanted:
+        raise CallValueError(f"wrt names no gradient; this call has {listed(known)}")
+    for name in wanted:
+        if name not in known:
+            raise CallTypeError(
+                f"wrt names '{name}', which is no input of this call{did_you_mean(name, known)}"
+            )
+        given = spec.input(known[name][0])
+        if given.type != "f32":
+            raise CallValueError(
+                f"'{name}' holds {'integers' if given.type == 'i32' else 'bools'}, which have no gradient"
+            )
+    _check_weight(spec, options, call, wanted)
+    reached = reached_inputs(spec, [output.name for output in differentiable_outputs(spec)])
+    if not any(known[name][0] in reached for name in wanted):
+        raise CallValueError(
+            f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
+            "stop_gradient carry none"
+        )
+    return wanted
+
+
+def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]:
+    """The gradients that reach the outputs, by name; outputs that are left out get none.
+
+    Args:
+        grad_output: an array for a bare result, a dictionary by output else; None means 1 for the loss.
+
+    Raises:
+        CallTypeError, CallValueError: a name is unknown or an output takes no gradient.
+    """
+    differentiable = [output.name for output in differentiable_outputs(spec)]
+    if grad_output is None:
+        if "loss" not in differentiable:
+            raise CallTypeError(
+                f"'{spec.name}' has no loss that carries a gradient, so grad_output must say what reaches "
+                f"{listed(differentiable)}"
+            )
+        return {"loss": 1.0}
+    if spec.bare:
+        if isinstance(grad_output, Mapping):
+            raise CallTypeError(
+                f"'{spec.name}' returns one value: grad_output is an array or a number, not a dictionary"
+            )
+        return {"loss": grad_output}
+    if not isinstance(grad_output, Mapping):
+        raise CallTypeError(
+            f"'{spec.name}' returns {listed(spec.output_names)}: grad_output is a dictionary by output"
+        )
+    for name in grad_output:
+        if name not in spec.output_names:
+            raise CallTypeError(
+                f"grad_output names '{name}', which is no output of '{spec.name}'"
+                + did_you_mean(name, spec.output_names)
+            )
+        if name not in differentiable:
+            raise CallValueError(
+                f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} do"
+            )
+    return {name: given for name, given in grad_output.items() if given is not None}
+
+
+def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:
+    """A mean takes the sum of the weights as a constant: no gradient may be lost there."""
+    if "weight" not in spec.output_names or options.reduces != "mean" or call.divisor is not None:
+        return
+    known = gradient_names(call)
+    lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ["weight"])]
+    if lost:
+        raise CallValueError(
+            f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "
+            f"takes no gradient; wrap it in lt.stop_gradient, give a divisor, or leave {listed(lost)} out "
+            "of wrt"
+        )

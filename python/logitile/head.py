@@ -1,0 +1,151 @@
+"""`lt.jit` and Head: a loss bound to its options and constants."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .binding import Call, bind
+from .definition import Loss, Specialisation
+from .errors import CallTypeError, CallValueError
+from .options import Options, checked_constants, checked_options
+from .spec import LossSpec
+
+if TYPE_CHECKING:
+    import numpy
+
+
+def jit(
+    loss: Loss,
+    /,
+    *,
+    reduction: str | None = None,
+    ignore_index: int | None = -100,
+    ignore: str | None = None,
+    all_ignored: str = "nan",
+    workspace: str | int = "auto",
+    chunks: int | None = None,
+    backend: str = "auto",
+    weight_layout: str = "vd",
+    **constants: object,
+) -> Head:
+    """Binds a loss to its options.
+
+    Args:
+        loss: what `lt.loss` made of a function.
+        reduction: "mean", "sum" or "none", applied to the output `loss` only. Left out: "mean" if there is a
+            loss.
+        ignore_index: tokens whose ignoring input equals it count nowhere; None ignores nothing.
+        ignore: name of the lt.Token[int] input that tells ignored tokens. Left out: "target" if there is one.
+        all_ignored: a mean over no token is "nan" or "zero".
+        workspace: byte budget beyond inputs and outputs: "auto", an int, or text such as "512MiB".
+        chunks: number of chunks of tokens, instead of a budget.
+        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
+        weight_layout: "vd" for weights [V, D], "dv" for [D, V].
+        constants: values of the loss's keyword-only constants.
+
+    Raises:
+        CallTypeError, CallValueError: an option or a constant is not possible.
+    """
+    if not isinstance(loss, Loss):
+        raise CallTypeError(f"lt.jit takes a loss, not {loss!r}; decorate the function with lt.loss")
+    options = checked_options(
+        loss.signature, reduction=reduction, ignore_index=ignore_index, ignore=ignore,
+        all_ignored=all_ignored, workspace=workspace, chunks=chunks, backend=backend,
+        weight_layout=weight_layout,
+    )  # fmt: skip
+    return Head(loss, options, checked_constants(loss.signature, constants))
+
+
+class Head:
+    """A loss with its options: `bind` checks a call's arguments, `spec` traces once per specialisation."""
+
+    def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
+        self.loss = loss
+        self.options = options
+        self.constants = constants
+        self._specs: dict[Specialisation, LossSpec] = {}
+
+    def bind(self, *args: object, **inputs: object) -> Call:
+        """Checks the arguments of a call: hidden and weight by position, everything else by name.
+
+        Raises:
+            CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
+            CallValueError: shapes, devices or options do not agree.
+        """
+        call = bind(self.loss.signature, self.options, args, inputs)
+        self._check_outputs(self.spec(call), call)
+        return call
+
+    def spec(self, call: Call) -> LossSpec:
+        """The loss, traced for a call.
+
+        Raises:
+            SpecError: the loss is wrong.
+        """
+        if call.specialisation not in self._specs:
+            self._specs[call.specialisation] = self.loss.trace(
+                call.specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
+            )
+        return self._specs[call.specialisation]
+
+    def reference(self, *args: object, **inputs: object) -> object:
+        """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
+
+        Args: as for a call.
+        Returns: an array for a bare result, a named tuple for lt.Outputs.
+
+        Raises:
+            CallError: the arguments do not fit, or an index lies outside the vocabulary.
+            SpecError: the loss is wrong.
+        """
+        from .reference import evaluate
+
+        call = self.bind(*args, **inputs)
+        return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
+
+    def reference_grad(
+        self, *args: object, wrt: Iterable[str] | None = None, grad_output: object = None, **inputs: object
+    ) -> tuple[object, dict[str, numpy.ndarray]]:
+        """The outputs and gradients in float64 NumPy, by a reverse mode that is independent of the compiler.
+
+        Args:
+            wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs) and inputs.
+                Left out: the arrays that require one, else hidden and weight.
+            grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
+                output else. Left out: 1 for the loss.
+        Returns: the outputs as from `reference`, and the gradients by name.
+
+        Raises:
+            CallError: the arguments do not fit, or a gradient does not exist.
+            SpecError: the loss is wrong.
+        """
+        from .reference import evaluate
+        from .reference_gradient import evaluate_gradients
+
+        call = self.bind(*args, **inputs)
+        spec = self.spec(call)
+        gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
+        return self.result(spec, evaluate(spec, self.options, call)), gradients
+
+    def result(self, spec: LossSpec, outputs: dict[str, object]) -> object:
+        """What a call returns: one array, or a named tuple in the order of lt.Outputs."""
+        if spec.bare:
+            return outputs["loss"]
+        return namedtuple(f"{spec.name}_outputs", spec.output_names)(
+            *(outputs[name] for name in spec.output_names)
+        )
+
+    def _check_outputs(self, spec: LossSpec, call: Call) -> None:
+        """`reduction` and `divisor` are about the loss."""
+        if "loss" in spec.output_names:
+            return
+        for option, given in (("reduction", self.options.reduction), ("divisor", call.divisor)):
+            if given is not None:
+                raise CallValueError(
+                    f"'{option}' is given, but '{spec.name}' returns no loss that it could apply to"
+                )
+
+    def __repr__(self) -> str:
+        return f"<head of '{self.loss.name}'>"

@@ -1,0 +1,32 @@
+"""Helpers for the text of errors: the nearest name, lists of names, counted nouns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate most like 'name', or None where nothing is alike."""
+    import difflib  # only errors need it
+
+    found = difflib.get_close_matches(name, list(candidates), n=1)
+    return found[0] if found else None
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """The end of an error: "; did you mean 'x'?", or nothing where no candidate is alike."""
+    found = nearest(name, candidates)
+    return f"; did you mean '{found}'?" if found else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names as "'a', 'b' and 'c'"."""
+    quoted = [f"'{name}'" for name in names]
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return ", ".join(quoted[:-1]) + " and " + quoted[-1]
+
+
+def shape_text(shape: Iterable[object]) -> str:
+    """How errors write a shape: "[4, 32]"."""
+    return "[" + ", ".join(str(extent) for extent in shape) + "]"

@@ -1,0 +1,52 @@
+"""Importing logitile is fast and imports no framework."""
+
+import pathlib
+import subprocess
+import sys
+import time
+
+HEAVY = ("numpy", "torch", "jax", "ml_dtypes", "tqdm", "matplotlib", "asyncio", "difflib", "filecheck")
+PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
+
+
+def run(code):
+    result = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(PYTHON)!r}); {code}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_import_loads_nothing_heavy():
+    assert run(f"import logitile; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
+
+
+def test_losses_and_tracing_load_nothing_heavy():
+    code = [
+        "import logitile as lt",
+        "from logitile.definition import Specialisation",
+        "lt.losses.cross_entropy.trace(Specialisation(10)).text()",
+        "hidden, weight = lt.ShapeDtype((3, 4), 'float32'), lt.ShapeDtype((9, 4), 'float32')",
+        "lt.jit(lt.losses.entropy).bind(hidden, weight)",
+        f"print([m for m in {HEAVY} if m in sys.modules])",
+    ]
+    assert run("; ".join(code)) == "[]"
+
+
+def test_import_is_fast():
+    code = "import time; start = time.perf_counter(); import logitile; print(time.perf_counter() - start)"
+    run(code)  # compiles the modules
+    deadline = time.monotonic() + 30
+    fastest = 1.0
+    while (
+        fastest > 0.15 and time.monotonic() < deadline
+    ):  # other work on the machine may slow down one attempt
+        fastest = min(fastest, float(run(code)))
+    assert fastest < 0.15
+
+
+def test_names():
+    assert run("import logitile as lt; print(sorted(set(lt.__all__) - set(dir(lt))))") == "[]"

@@ -1,0 +1,123 @@
+"""Options and constants of lt.jit: what is accepted, and the full text of what is not."""
+
+import numpy as np
+import pytest
+
+import logitile as lt
+
+
+@lt.loss
+def loss(
+    z: lt.Logits,
+    target: lt.Token[int],
+    other: lt.Token[int],
+    x: lt.Token[float],
+    *,
+    eps: float,
+    gamma: float = 2.0,
+):
+    return (lt.logsumexp(z) - z[target]) * eps * gamma + z[other] * x
+
+
+@lt.loss
+def plain(z: lt.Logits):
+    return lt.logsumexp(z)
+
+
+def test_defaults():
+    options = lt.jit(plain).options
+    assert (options.reduces, options.ignoring_input, options.ignore_index, options.workspace) == (
+        "mean",
+        "target",
+        -100,
+        None,
+    )
+
+
+@pytest.mark.parametrize(("workspace", "expected"), [
+    ("auto", None), (1000, 1000), ("512MiB", 512 * 2**20), ("1.5 GiB", 3 * 2**29), ("64KiB", 2**16),
+    ("2GB", 2 * 10**9),
+    ("7B", 7), ("100 KB", 100_000), ("3MB", 3_000_000),
+])  # fmt: skip
+def test_workspace(workspace, expected):
+    assert lt.jit(plain, workspace=workspace).options.workspace == expected
+
+
+@pytest.mark.parametrize("backend", ["auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90a", "emu:sm_80"])
+def test_backends(backend):
+    assert lt.jit(plain, backend=backend).options.backend == backend
+
+
+@pytest.mark.parametrize(("error", "options", "message"), [
+    (lt.CallValueError, {"reduction": "avg"}, "reduction='avg' is none of 'mean', 'sum' and 'none'"),
+    (lt.CallValueError, {"reduction": "means"}, "reduction='means' is none of 'mean', 'sum' and 'none'; did "
+     "you mean 'mean'?"),
+    (lt.CallValueError, {"all_ignored": 0}, "all_ignored=0 is none of 'nan' and 'zero'"),
+    (lt.CallValueError, {"weight_layout": "VD"}, "weight_layout='VD' is none of 'vd' and 'dv'"),
+    (lt.CallValueError, {"ignore_index": 2**31}, "ignore_index=2147483648 must be an int that fits in 32 "
+     "bits, or None"),
+    (lt.CallValueError, {"ignore_index": 1.0}, "ignore_index=1.0 must be an int that fits in 32 bits, "
+     "or None"),
+    (lt.CallValueError, {"ignore": "x"}, "ignore='x' names no lt.Token[int] input of 'loss'; it has "
+     "'target' and 'other'"),
+    (lt.CallValueError, {"ignore": "labels"}, "ignore='labels' names no lt.Token[int] input of 'loss'; it "
+     "has 'target' and 'other'"),
+    (lt.CallValueError, {"chunks": 0}, "chunks=0 must be a positive int"),
+    (lt.CallValueError, {"chunks": True}, "chunks=True must be a positive int"),
+    (lt.CallValueError, {"chunks": 2, "workspace": "1GiB"}, "'chunks' and 'workspace' exclude each other: "
+     "one fixes the number of chunks, the other their size"),
+    (lt.CallValueError, {"workspace": 0}, "workspace=0 is no byte budget; give 'auto', a positive int or "
+     "text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is no byte budget; give 'auto', a positive "
+     "int or text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "
+     "positive int or text such as '512MiB'"),
+    (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown; it is 'auto', 'cpu', 'cuda', "
+     "'cuda:sm_90', 'emu:sm_90', ..."),
+    (lt.CallTypeError, {"gama": 1.0}, "lt.jit has no option and 'loss' no constant 'gama'; did you mean "
+     "'gamma'?"),
+    (lt.CallTypeError, {"reducton": "sum"}, "lt.jit has no option and 'loss' no constant 'reducton'; did "
+     "you mean 'reduction'?"),
+    (lt.CallTypeError, {"target": 1}, "'target' is an input of 'loss', not a constant: give it to the head, "
+     "not to lt.jit"),
+])  # fmt: skip
+def test_refusals(error, options, message):
+    with pytest.raises(error) as caught:
+        lt.jit(loss, **{"eps": 0.5, **options})
+    assert str(caught.value) == message
+
+
+def test_missing_constant():
+    with pytest.raises(lt.CallTypeError) as caught:
+        lt.jit(loss)
+    assert str(caught.value) == "lt.jit(loss) needs 'eps': constants without a default"
+
+
+def test_ignore_without_integers():
+    with pytest.raises(lt.CallValueError) as caught:
+        lt.jit(plain, ignore="target")
+    assert str(caught.value) == "ignore='target' names no lt.Token[int] input of 'plain'; it has none"
+
+
+def test_only_losses():
+    with pytest.raises(lt.CallTypeError) as caught:
+        lt.jit(len)
+    assert (
+        str(caught.value)
+        == "lt.jit takes a loss, not <built-in function len>; decorate the function with lt.loss"
+    )
+
+
+def test_a_constant_may_have_the_name_of_the_first_argument():
+    @lt.loss
+    def named(z: lt.Logits, *, loss: float):
+        return lt.logsumexp(z) * loss
+
+    assert lt.jit(named, loss=2.0).constants == {"loss": 2.0}
+
+
+def test_numpy_constants_become_python_numbers():
+    head = lt.jit(loss, eps=np.float32(0.5), gamma=np.int64(3))
+    assert head.constants == {"eps": 0.5, "gamma": 3}
+    assert type(head.constants["gamma"]) is int
+    assert repr(head) == "<head of 'loss'>"

@@ -1,0 +1,240 @@
+"""Refusals of Python and of array libraries that would look at a traced number, with their full text."""
+
+import math
+import os
+import pathlib
+
+import numpy as np
+import pytest
+import torch
+
+import logitile as lt
+from tracing import refused, traced
+
+FILE = os.path.basename(__file__)
+
+
+@pytest.fixture(autouse=True)
+def short_paths(monkeypatch):
+    """Paths in errors are relative to the current directory."""
+    monkeypatch.chdir(pathlib.Path(__file__).parent)
+
+
+def reduced_by_sum(use):
+    """The loss lt.sum(use(z))."""
+
+    @lt.loss
+    def loss(z: lt.Logits):
+        return lt.sum(use(z))
+
+    return loss
+
+
+# ---- Python that would look at a number --------------------------------------------------------------------
+
+NO_TRUTH = (
+    "has no truth value while the loss is traced: 'if', 'while', 'and', 'or', 'not', 'in', chained "
+    "comparisons, max() and min() cannot look at it; use lt.where(condition, a, b), '&', '|', '~', "
+    "lt.maximum and lt.minimum"
+)  # fmt: skip
+
+
+def test_if():
+    def loss(z: lt.Logits, a: lt.Token[float]):
+        positive = a > 0
+        if positive:  # <-
+            return lt.logsumexp(z)
+        return lt.mean(z)
+
+    refused(loss, f"'positive' {NO_TRUTH}")
+
+
+def test_while():
+    def loss(z: lt.Logits, a: lt.Token[bool]):
+        while a:  # <-
+            pass
+        return lt.mean(z)
+
+    refused(loss, f"'a' {NO_TRUTH}")
+
+
+@pytest.mark.parametrize(("use", "name"), [
+    (lambda a, b: a and b, "'a'"),
+    (lambda a, b: a or b, "'a'"),
+    (lambda a, b: not b, "'b'"),
+    (lambda a, b: a in [b], "the result of a comparison (PLACE)"),
+    (lambda a, b: max(a, b), "the result of a comparison (PLACE)"),
+    (lambda a, b: 0 < a < b, "the result of a comparison (PLACE)"),
+])  # fmt: skip
+def test_boolean_operators(use, name):
+    @lt.loss
+    def loss(z: lt.Logits, a: lt.Token[float], b: lt.Token[float]):
+        return lt.mean(z) * use(a, b)
+
+    with pytest.raises(lt.SpecError) as caught:
+        traced(loss)
+    place = f"{FILE}:{use.__code__.co_firstlineno}"
+    assert str(caught.value) == f"{place}: {name.replace('PLACE', place)} {NO_TRUTH}"
+
+
+@pytest.mark.parametrize("convert", [float, math.exp, math.log])
+def test_float(convert):
+    def loss(z: lt.Logits):
+        lse = lt.logsumexp(z)
+        return convert(lse)  # <-
+
+    refused(
+        loss,
+        "'lse' is no number while the loss is traced, so float() and the functions of 'math' cannot take "
+        "it; use the functions of logitile, such as lt.exp",
+    )
+
+
+def test_int():
+    def loss(z: lt.Logits):
+        lse = lt.logsumexp(z)
+        return int(lse)  # <-
+
+    refused(
+        loss,
+        "'lse' is no number while the loss is traced, so int() cannot take it; use lt.floor to round, or an "
+        "lt.Token[int] input for integers",
+    )
+
+
+@pytest.mark.parametrize("use", [range, lambda a: [1, 2][a]])
+def test_python_index(use):
+    def loss(z: lt.Logits, a: lt.Token[int]):
+        return lt.mean(z) * use(a)
+
+    with pytest.raises(lt.SpecError) as caught:
+        traced(lt.loss(loss))
+    assert str(caught.value).endswith(
+        "'a' is no Python int while the loss is traced, so range() and the indexing of lists cannot take "
+        "it; pick an entry of the vocabulary with value[index], unroll over Python ints otherwise"
+    )
+
+
+@pytest.mark.parametrize(("use", "text"), [
+    (round, "cannot be rounded with round(); use lt.floor(x + 0.5)"),
+    (math.floor, "cannot be taken by math.floor; use lt.floor"),
+    (math.ceil, "cannot be taken by math.ceil; use -lt.floor(-x)"),
+    (math.trunc, "cannot be taken by math.trunc; use lt.floor"),
+    (complex, "is no number while the loss is traced, so complex() cannot take it; a loss is real"),
+    (len, "has no len(): the vocabulary axis is implicit; lt.vocab_size() is its size"),
+    (sum, "cannot be iterated: the vocabulary axis is implicit; use lt.sum, lt.max, lt.any and the other "
+     "reductions instead of loops, sum(), max() and any()"),
+    (list, "cannot be iterated: the vocabulary axis is implicit; use lt.sum, lt.max, lt.any and the other "
+     "reductions instead of loops, sum(), max() and any()"),
+])  # fmt: skip
+def test_python_functions(use, text):
+    def loss(z: lt.Logits):
+        return use(z)  # <-
+
+    refused(loss, f"'z' {text}")
+
+
+@pytest.mark.parametrize(("use", "text"), [
+    (lambda z: z // 2.0, "has no '//'; use lt.floor(a / b)"),
+    (lambda z: 2.0 % z, "has no '%'; use a - b * lt.floor(a / b)"),
+    (lambda z: z @ z, "has no '@': a loss sees one token, and the projection is done already; use lt.sum(a "
+     "* b)"),
+    (lambda z: True ^ z, "has no '^'; use a != b for bools"),
+])  # fmt: skip
+def test_missing_operators(use, text):
+    with pytest.raises(lt.SpecError) as caught:
+        traced(reduced_by_sum(use))
+    assert str(caught.value) == f"{FILE}:{use.__code__.co_firstlineno}: 'z' {text}"
+
+
+def test_item_assignment():
+    def loss(z: lt.Logits, target: lt.Token[int]):
+        z[target] = 0.0  # <-
+        return lt.mean(z)
+
+    refused(loss, "'z' cannot be changed in place; use lt.where(lt.column() == index, new, old)")
+
+
+# ---- array libraries ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("use", "text"), [
+    (np.exp, "'numpy.exp' cannot take the traced 'z'; use lt.exp"),
+    (np.sum, "'numpy.sum' cannot take the traced 'z'; use lt.sum"),
+    (np.absolute, "'numpy.absolute' cannot take the traced 'z'; use lt.abs"),
+    (lambda z: np.clip(z, 0, 1), "'numpy.clip' cannot take the traced 'z'; use lt.clamp"),
+    (np.sort, "'numpy.sort' cannot take the traced 'z'; use the functions of logitile"),
+    (np.asarray, "'z' is no array, so NumPy cannot take it; use the functions of logitile"),
+    (torch.exp, "'torch.exp' cannot take the traced 'z'; use lt.exp"),
+    (lambda z: torch.softmax(z, 0), "'torch.softmax' cannot take the traced 'z'; use lt.softmax"),
+    (lambda z: torch.where(z, 1.0, 0.0), "'torch.where' cannot take the traced 'z'; use lt.where"),
+    (lambda z: torch.stack([z, z]), "'torch.stack' cannot take the traced 'z'; use the functions of "
+     "logitile"),
+    (lambda z: torch.gather(z, 0, z), "'torch.gather' cannot take the traced 'z'; use value[index]"),
+    (lambda z: np.ones(3) * z, "'*' got an array of numpy with shape [3]; a loss reads arrays through its "
+     "parameters only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"),
+    (lambda z: z + np.ones(3), "'+' got an array of numpy with shape [3]; a loss reads arrays through its "
+     "parameters only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"),
+    (lambda z: torch.ones(3) * z, "'*' got an array of torch with shape [3]; a loss reads arrays through "
+     "its parameters only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"),
+    (lambda z: z - torch.ones(()), "'-' got an array of torch with shape []; a loss reads arrays through "
+     "its parameters only: add one annotated lt.Token, lt.Vocab, lt.Dense or lt.Scalar"),
+])  # fmt: skip
+def test_array_libraries(use, text):
+    with pytest.raises(lt.SpecError) as caught:
+        traced(reduced_by_sum(use))
+    place, _, message = str(caught.value).partition(": ")
+    assert message == text
+    assert place.startswith(FILE)
+
+
+def test_numpy_scalars_are_constants():
+    @lt.loss
+    def loss(z: lt.Logits):
+        return np.float64(0.5) * lt.logsumexp(z) + lt.mean(z) ** np.float32(2) - np.int64(3)
+
+    @lt.loss
+    def same(z: lt.Logits):
+        return 0.5 * lt.logsumexp(z) + lt.mean(z) ** 2.0 - 3
+
+    body, other = (traced(x).text(locations=False).partition("{")[2] for x in (loss, same))
+    assert body == other
+
+
+# ---- names -------------------------------------------------------------------------------------------------
+
+
+def test_unknown_function():
+    def loss(z: lt.Logits):
+        return lt.sum(lt.sofmax(z))  # <-
+
+    refused(loss, "logitile has no 'sofmax'; did you mean 'softmax'?")
+    assert not hasattr(lt, "sofmax")
+    with pytest.raises(AttributeError, match="logitile has no 'zzzz'$"):
+        _ = lt.zzzz
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("exp", "'z' is a traced value, which has no attribute 'exp'; use lt.exp(x)"),
+    ("shape", "'z' is a traced value, which has no attribute 'shape'"),
+    ("softmx", "'z' is a traced value, which has no attribute 'softmx'; did you mean 'softmax'?"),
+])  # fmt: skip
+def test_unknown_attribute(name, text):
+    def loss(z: lt.Logits):
+        return getattr(z, name)()  # <-
+
+    refused(loss, text)
+
+
+def test_outputs_attribute():
+    @lt.loss
+    def inner(z: lt.Logits):
+        return lt.Outputs(entropy=lt.mean(z))
+
+    @lt.loss
+    def loss(z: lt.Logits):
+        return inner(z).entropi
+
+    with pytest.raises(AttributeError) as caught:
+        traced(loss)
+    assert str(caught.value) == "this lt.Outputs has no field 'entropi'; did you mean 'entropy'?"

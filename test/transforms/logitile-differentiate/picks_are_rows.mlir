@@ -1,0 +1,31 @@
+// A pick leaves a single entry: its column and coefficient stay apart from the dense gradient.
+// RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
+
+// CHECK-LABEL: logitile.loss @two_picks
+logitile.loss @two_picks vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z", "bias"] {
+  %z = logitile.input logits "z" : f32
+  %bias = logitile.input vocab "bias" : f32
+  // CHECK: %[[A:.*]] = logitile.input token "t"[0] : i32
+  %a = logitile.input token "t"[0] : i32
+  // CHECK: %[[B:.*]] = logitile.input token "t"[1] : i32
+  %b = logitile.input token "t"[1] : i32
+  %x = arith.addf %z, %bias : f32
+  %za = logitile.pick %x[%a] : f32
+  %zb = logitile.pick %x[%b] : f32
+  %loss = arith.addf %za, %zb : f32
+  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: logitile.adjoint logits "z" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
+  // CHECK: logitile.adjoint vocab "bias" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
+  logitile.yield %loss : f32
+}
+
+// The gradient of a maximum goes to the entry that argmax names.
+// CHECK-LABEL: logitile.loss @largest
+logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %loss = logitile.reduce max %z : f32 -> f32
+  // CHECK: %[[BEST:.*]] = logitile.reduce argmax %{{.*}} : f32 -> i32
+  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: logitile.adjoint logits "z" rows [%[[BEST]] -> %[[UP]]]
+  logitile.yield %loss : f32
+}

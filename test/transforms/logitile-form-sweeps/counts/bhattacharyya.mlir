@@ -1,0 +1,18 @@
+// RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
+
+// CHECK-COUNT-1: logitile.sweep @forward
+// CHECK-NOT: logitile.sweep
+logitile.loss @bhattacharyya vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "t"] {
+  %0 = logitile.input logits "z" : f32
+  %1 = logitile.input logits "t" : f32
+  %2 = logitile.reduce logsumexp %0 : f32 -> f32
+  %3 = arith.subf %0, %2 : f32
+  %4 = logitile.reduce logsumexp %1 : f32 -> f32
+  %5 = arith.subf %1, %4 : f32
+  %6 = arith.addf %3, %5 : f32
+  %7 = arith.constant 0.5 : f32
+  %8 = arith.mulf %7, %6 : f32
+  %9 = logitile.reduce logsumexp %8 : f32 -> f32
+  %10 = arith.negf %9 : f32
+  logitile.yield %10 : f32
+}

@@ -1,0 +1,15 @@
+// RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
+
+// CHECK-COUNT-1: logitile.sweep @forward
+// CHECK-NOT: logitile.sweep
+logitile.loss @gini vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %0 = logitile.input logits "z" : f32
+  %1 = logitile.reduce logsumexp %0 : f32 -> f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = arith.constant 1.0 : f32
+  %5 = arith.subf %4, %3 : f32
+  %6 = logitile.weigh %3, %5 : f32
+  %7 = logitile.reduce sum %6 : f32 -> f32
+  logitile.yield %7 : f32
+}

@@ -1,0 +1,20 @@
+// RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
+
+// CHECK-COUNT-2: logitile.sweep @forward
+// CHECK-NOT: logitile.sweep
+logitile.loss @tvd vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "t"] {
+  %0 = logitile.input logits "z" : f32
+  %1 = logitile.input logits "t" : f32
+  %2 = logitile.reduce logsumexp %0 : f32 -> f32
+  %3 = arith.subf %0, %2 : f32
+  %4 = math.exp %3 : f32
+  %5 = logitile.reduce logsumexp %1 : f32 -> f32
+  %6 = arith.subf %1, %5 : f32
+  %7 = math.exp %6 : f32
+  %8 = arith.subf %4, %7 : f32
+  %9 = math.absf %8 : f32
+  %10 = logitile.reduce sum %9 : f32 -> f32
+  %11 = arith.constant 0.5 : f32
+  %12 = arith.mulf %11, %10 : f32
+  logitile.yield %12 : f32
+}
