@@ -18,6 +18,8 @@ public:
   ~Text() { lt_text_destroy(&text); }
   lt_text *out() { return &text; }
   pybind11::str str() const { return pybind11::str(text.data, text.size); }
+  /// What a stage holds: text, or the bytes of an object.
+  pybind11::object stage(const std::string &name) const { return name == "obj" ? pybind11::object(bytes()) : pybind11::object(str()); }
   pybind11::bytes bytes() const { return pybind11::bytes(text.data, text.size); }
   /// What the JSON text stands for.
   pybind11::object parsed() const { return pybind11::module_::import("json").attr("loads")(str()); }

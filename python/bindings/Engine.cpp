@@ -39,7 +39,7 @@ static Plan loadPlan(const Engine &engine, const py::bytes &bytes) {
   return {Owner<lt_plan, lt_plan_destroy>(plan)};
 }
 
-static py::str stageFromText(const std::string &text, const std::string &from, const std::string &to, const std::string &kernel) {
+static py::object stageFromText(const std::string &text, const std::string &from, const std::string &to, const std::string &kernel) {
   Text result;
   lt_code code;
   {
@@ -47,7 +47,7 @@ static py::str stageFromText(const std::string &text, const std::string &from, c
     code = lt_stage_from_text(text.c_str(), from.c_str(), to.c_str(), kernel.c_str(), result.out());
   }
   check(code);
-  return result.str();
+  return result.stage(to);
 }
 
 void logitile::python::bindEngine(py::module_ &module) {

@@ -70,7 +70,7 @@ static Plan planOf(const Program &program, int64_t tokens) {
   return {Owner<lt_plan, lt_plan_destroy>(plan)};
 }
 
-static py::str stageOf(const Program &program, int64_t tokens, const std::string &stage, const std::string &kernel) {
+static py::object stageOf(const Program &program, int64_t tokens, const std::string &stage, const std::string &kernel) {
   Text text;
   lt_code code;
   {
@@ -78,7 +78,7 @@ static py::str stageOf(const Program &program, int64_t tokens, const std::string
     code = lt_program_stage(program.handle.get(), tokens, stage.c_str(), kernel.c_str(), text.out());
   }
   check(code);
-  return text.str();
+  return text.stage(stage);
 }
 
 void logitile::python::bindProgram(py::module_ &module) {

@@ -32,8 +32,9 @@ def thread_count(wanted: int = 0) -> int:
         CallValueError: the environment variable is no number of threads.
     """
 
-def stage_from_text(text: str, source: str, to: str, kernel: str = "") -> str:
-    """The text of stage `to`, made from text of the earlier stage `source`; of one kernel if that is named.
+def stage_from_text(text: str, source: str, to: str, kernel: str = "") -> str | bytes:
+    """The text of stage `to`, made from text of the earlier stage `source`; of one kernel if that is named. Stage "obj" is
+    bytes.
 
     Raises:
         CallValueError: there is no such stage.
@@ -132,8 +133,8 @@ class Program:
             CompileError: the compiler failed.
         """
 
-    def stage(self, tokens: int, stage: str, kernel: str = "") -> str:
-        """The text of a stage for calls with this many tokens; of one kernel if that is named."""
+    def stage(self, tokens: int, stage: str, kernel: str = "") -> str | bytes:
+        """The text of a stage for calls with this many tokens; of one kernel if that is named. Stage "obj" is bytes."""
 
 class CallOptions:
     """What the calls of a head have in common.

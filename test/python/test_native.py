@@ -118,7 +118,7 @@ def test_outputs_of_every_type(engine):
     live = inputs["target"] != -100
     assert (outputs["next"] == np.where(live, inputs["target"] + 7, -1)).all()
     assert (outputs["even"] == (live & (inputs["target"] % 2 == 0))).all()
-    assert (outputs["weight"] == np.where(live, inputs["class_weight"][inputs["target"]], 0)).all()
+    assert (outputs["weight"] == np.where(live, inputs["class_weight"][np.where(live, inputs["target"], 0)], 0)).all()
 
 
 @pytest.mark.parametrize("divisor", [8, 8.0, np.float32(8), np.asarray(8)])
