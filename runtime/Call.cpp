@@ -201,7 +201,7 @@ Status Call::loadUpstreams() {
     if (array && !isFloat(array->type))
       return Status(ErrorCode::Type, "upstream gradient of '" + output.name + "' is " + describe(*array) + "; floats are needed");
     if (!array || array->rank == 0) {
-      double value = array ? numberOf(*array) : output.name == "loss" ? 1 : 0;
+      double value = array ? numberOf(*array) : arguments.upstreams.empty() && output.name == "loss" ? 1 : 0;
       std::fill(out, out + lanes, static_cast<float>(value * scale));
       continue;
     }

@@ -199,7 +199,8 @@ typedef struct lt_call {
   /* One array for every gradient that the call makes, shaped like its input. */
   const lt_array *gradients;
   size_t gradient_count;
-  /* Gradients that reach outputs, by output: one number, or one per token. Left out: 1 for the loss, 0 for others. */
+  /* Gradients that reach outputs, by output: one number, or one per token. Those left out are 0; with no upstream at all
+   * that of the loss is 1. */
   const lt_array *upstreams;
   size_t upstream_count;
   lt_reduction reduction;  /* of the output "loss" */

@@ -184,8 +184,8 @@ class Plan:
             inputs: "<pair>.hidden" [..., D], "<pair>.weight" [V, D], and the other inputs by name.
             outputs: float32, int64 or bool in the leading dimensions of hidden; a reduced loss has no axis.
             gradients: shaped like their inputs.
-            upstreams: what reaches outputs, by output: a number (rank 0) or one per token. Left out: 1 for the
-                loss, 0 for others.
+            upstreams: what reaches outputs, by output: a number (rank 0) or one per token. Those left out are
+                0; with none at all that of the loss is 1.
             divisor: what a mean divides by; None: the sum of the output `weight`, else the tokens that count.
         Returns: what the adjoint phase needs, in mode "split".
 
