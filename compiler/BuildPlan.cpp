@@ -89,6 +89,8 @@ private:
       entry.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
         entry.alias = plan.findBuffer(buffer.getAlias()->str());
+      if (entry.name == "map") // the runtime reads it in every call
+        entry.inForward = entry.inAdjoint = true;
       plan.buffers.push_back(entry);
     }
   }
@@ -242,6 +244,7 @@ private:
       if (int64_t direct = plan.findBuffer(buffers::gradient(name)); direct >= 0) {
         entry.buffers = {direct};
         entry.element = plan.buffers[direct].element;
+        entry.accumulates = request.getAccumulate() && plan.buffers[direct].rows >= 0; // one row for each vocabulary entry
       } else {
         addSummedGradient(name, entry);
       }

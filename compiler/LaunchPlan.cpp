@@ -87,8 +87,7 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
   return layout;
 }
 
-/// The tokens of a chunk: those of the largest loop over tokens, or all.
-static int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile) {
+int64_t logitile::chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile) {
   for (const StepPlan &step : steps)
     if (step.kind == StepKind::TokenLoop)
       return chunkTokens(tokens, step.step, tokenTile);

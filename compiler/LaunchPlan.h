@@ -136,6 +136,7 @@ struct GradientPlan {
   std::string name; // "z.hidden", "bias"
   ElementType element = ElementType::F32;
   std::vector<int64_t> buffers;
+  bool accumulates = false; // added to what the caller's array holds
 };
 
 /// A program, compiled for one target and one interval of token counts.
@@ -175,6 +176,8 @@ struct WorkspaceLayout {
 
 /// Tokens of one chunk of a call with 'tokens' tokens; 'step' as in StepPlan.
 int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
+/// The same for the steps of a phase: of their loop over tokens, or all tokens.
+int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile);
 /// Lays out the buffers of one phase.
 WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint);
 /// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.

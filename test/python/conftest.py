@@ -12,7 +12,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-for folder in (ROOT / "python", pathlib.Path(__file__).resolve().parent):
+BUILT = ROOT / "build" / "python"  # the sources with the native module beside them
+PACKAGE = BUILT if (BUILT / "logitile").is_dir() else ROOT / "python"
+for folder in (PACKAGE, pathlib.Path(__file__).resolve().parent):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 

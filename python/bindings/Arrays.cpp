@@ -1,0 +1,122 @@
+// Arrays.cpp - reads tuples and buffers.
+#include "python/bindings/Arrays.h"
+#include <cstring>
+namespace py = pybind11;
+using namespace logitile::python;
+
+namespace {
+[[noreturn]] void refuse(PyObject *type, const std::string &text) {
+  PyErr_SetString(type, text.c_str());
+  throw py::error_already_set();
+}
+
+int64_t integer(PyObject *object) {
+  int64_t value = PyLong_AsLongLong(object);
+  if (value == -1 && PyErr_Occurred())
+    throw py::error_already_set();
+  return value;
+}
+
+/// The element type of a buffer in native byte order.
+lt_type typeOf(const Py_buffer &buffer, const char *name) {
+  const char *format = buffer.format ? buffer.format : "B";
+  if (*format == '@' || *format == '=' || *format == '<')
+    ++format;
+  bool isOne = *format && !format[1];
+  if (isOne && std::strchr("bhilq", *format))
+    return buffer.itemsize == 1 ? LT_INT8 : buffer.itemsize == 2 ? LT_INT16 : buffer.itemsize == 4 ? LT_INT32 : LT_INT64;
+  if (isOne && std::strchr("BHILQ", *format))
+    return buffer.itemsize == 1 ? LT_UINT8 : buffer.itemsize == 2 ? LT_UINT16 : buffer.itemsize == 4 ? LT_UINT32 : LT_UINT64;
+  if (isOne && std::strchr("efd?", *format))
+    return *format == 'e' ? LT_FLOAT16 : *format == 'f' ? LT_FLOAT32 : *format == 'd' ? LT_FLOAT64 : LT_BOOL;
+  refuse(PyExc_TypeError, "'" + std::string(name) + "' has elements of format '" + format + "', which no array of a call has");
+}
+} // namespace
+
+ArrayList::~ArrayList() {
+  for (Py_buffer &buffer : buffers)
+    PyBuffer_Release(&buffer);
+}
+
+void ArrayList::read(py::handle sequence, Access access) {
+  py::object items = py::reinterpret_steal<py::object>(PySequence_Fast(sequence.ptr(), "arrays of a call are given as a sequence"));
+  if (!items)
+    throw py::error_already_set();
+  Py_ssize_t count = PySequence_Fast_GET_SIZE(items.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i)
+    add(PySequence_Fast_GET_ITEM(items.ptr(), i), access);
+  finish();
+}
+
+void ArrayList::readOne(const char *name, py::handle value) {
+  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
+    number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred())
+      throw py::error_already_set();
+    arrays.push_back({name, &number, LT_FLOAT64, 0, nullptr, nullptr});
+    return finish();
+  }
+  if (PyTuple_Check(value.ptr())) {
+    py::tuple named = py::make_tuple(name) + py::reinterpret_borrow<py::tuple>(value);
+    addPointer(named.ptr());
+    arrays.back().name = name;
+  } else {
+    addBuffer(name, value.ptr(), Access::Read);
+  }
+  finish();
+}
+
+void ArrayList::add(PyObject *entry, Access access) {
+  Py_ssize_t size = PyTuple_Check(entry) ? PyTuple_GET_SIZE(entry) : 0;
+  if (size == 5)
+    return addPointer(entry);
+  if (size != 2)
+    refuse(PyExc_TypeError, "an array of a call is (name, pointer, type, shape, strides) or (name, buffer)");
+  const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
+  if (!name)
+    throw py::error_already_set();
+  addBuffer(name, PyTuple_GET_ITEM(entry, 1), access);
+}
+
+void ArrayList::addPointer(PyObject *tuple) {
+  if (PyTuple_GET_SIZE(tuple) != 5)
+    refuse(PyExc_TypeError, "a number of a call is a Python number, (pointer, type, shape, strides) or a buffer");
+  const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tuple, 0));
+  if (!name)
+    throw py::error_already_set();
+  PyObject *shape = PyTuple_GET_ITEM(tuple, 3), *strides = PyTuple_GET_ITEM(tuple, 4);
+  if (!PyTuple_Check(shape) || !PyTuple_Check(strides) || PyTuple_GET_SIZE(shape) != PyTuple_GET_SIZE(strides))
+    refuse(PyExc_TypeError, "'" + std::string(name) + "' needs a tuple of extents and a tuple of as many strides");
+  void *data = PyLong_AsVoidPtr(PyTuple_GET_ITEM(tuple, 1));
+  if (!data && PyErr_Occurred())
+    throw py::error_already_set();
+  int rank = static_cast<int>(PyTuple_GET_SIZE(shape));
+  arrays.push_back({name, data, static_cast<lt_type>(integer(PyTuple_GET_ITEM(tuple, 2))), rank, nullptr, nullptr});
+  for (PyObject *list : {shape, strides})
+    for (int axis = 0; axis < rank; ++axis)
+      numbers.push_back(integer(PyTuple_GET_ITEM(list, axis)));
+}
+
+void ArrayList::addBuffer(const char *name, PyObject *object, Access access) {
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object, &buffer, access == Access::Write ? PyBUF_RECORDS : PyBUF_RECORDS_RO) != 0)
+    throw py::error_already_set();
+  buffers.push_back(buffer);
+  arrays.push_back({name, buffer.buf, typeOf(buffer, name), buffer.ndim, nullptr, nullptr});
+  numbers.insert(numbers.end(), buffer.shape, buffer.shape + buffer.ndim);
+  for (int axis = 0; axis < buffer.ndim; ++axis) {
+    if (buffer.strides[axis] % buffer.itemsize != 0)
+      refuse(PyExc_ValueError, "'" + std::string(name) + "' has a stride of " + std::to_string(buffer.strides[axis]) + " bytes, which is no multiple of its elements' " +
+                                   std::to_string(buffer.itemsize) + "; make it contiguous");
+    numbers.push_back(buffer.strides[axis] / buffer.itemsize);
+  }
+}
+
+void ArrayList::finish() {
+  const int64_t *next = numbers.data();
+  for (lt_array &array : arrays) {
+    array.shape = next;
+    array.strides = next + array.rank;
+    next += 2 * array.rank;
+  }
+}

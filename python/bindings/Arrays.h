@@ -1,0 +1,37 @@
+// Arrays.h - arrays of Python as arrays of the C interface.
+// Every call makes these anew, so nothing here goes through more than the C interface of Python.
+#pragma once
+#include "python/bindings/Bindings.h"
+#include <vector>
+
+namespace logitile::python {
+/// The arrays of one list, for as long as this lives: buffers stay exported, names and pointers belong to the Python objects.
+class ArrayList {
+public:
+  enum class Access { Read, Write };
+  ArrayList() = default;
+  ArrayList(const ArrayList &) = delete;
+  ~ArrayList();
+
+  /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name, object) with an object that
+  /// exports a buffer. Throws Python exceptions.
+  void read(pybind11::handle sequence, Access access);
+  /// One number, or what stands for an array in 'read' without its name.
+  void readOne(const char *name, pybind11::handle value);
+
+  const lt_array *data() const { return arrays.data(); }
+  size_t size() const { return arrays.size(); }
+
+private:
+  void add(PyObject *entry, Access access);
+  void addPointer(PyObject *tuple);
+  void addBuffer(const char *name, PyObject *object, Access access);
+  /// Shapes and strides move while they are collected: pointers to them come last.
+  void finish();
+
+  std::vector<lt_array> arrays;
+  std::vector<int64_t> numbers; // for each array: its shape, then its strides
+  std::vector<Py_buffer> buffers;
+  double number = 0;
+};
+} // namespace logitile::python

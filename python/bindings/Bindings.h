@@ -1,0 +1,54 @@
+// Bindings.h - what the files of the Python module share: owners of C objects, and C errors as Python exceptions.
+// Nothing here knows the C++ side of the runtime: the module uses runtime/logitile.h alone.
+#pragma once
+#include "runtime/logitile.h"
+#include <memory>
+#include <pybind11/pybind11.h>
+#include <string>
+
+namespace logitile::python {
+/// Throws the Python exception of the last error unless 'code' is LT_OK. The GIL must be held.
+void check(lt_code code);
+
+/// Text of the C interface, freed at the end of the scope.
+class Text {
+public:
+  Text() = default;
+  Text(const Text &) = delete;
+  ~Text() { lt_text_destroy(&text); }
+  lt_text *out() { return &text; }
+  pybind11::str str() const { return pybind11::str(text.data, text.size); }
+  /// What a stage holds: text, or the bytes of an object.
+  pybind11::object stage(const std::string &name) const { return name == "obj" ? pybind11::object(bytes()) : pybind11::object(str()); }
+  pybind11::bytes bytes() const { return pybind11::bytes(text.data, text.size); }
+  /// What the JSON text stands for.
+  pybind11::object parsed() const { return pybind11::module_::import("json").attr("loads")(str()); }
+
+private:
+  lt_text text{nullptr, 0};
+};
+
+template <typename Handle, void (*destroy)(Handle *)>
+struct Destroy {
+  void operator()(Handle *handle) const { destroy(handle); }
+};
+template <typename Handle, void (*destroy)(Handle *)>
+using Owner = std::unique_ptr<Handle, Destroy<Handle, destroy>>;
+
+struct Engine {
+  Owner<lt_engine, lt_engine_destroy> handle;
+};
+struct Program {
+  Owner<lt_program, lt_program_destroy> handle;
+};
+struct Plan {
+  Owner<lt_plan, lt_plan_destroy> handle;
+};
+struct Saved {
+  Owner<lt_saved, lt_saved_destroy> handle;
+};
+
+void bindEngine(pybind11::module_ &module);
+void bindProgram(pybind11::module_ &module);
+void bindPlan(pybind11::module_ &module);
+} // namespace logitile::python

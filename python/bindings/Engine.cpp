@@ -1,0 +1,82 @@
+// Engine.cpp - engines, and what is known without one: this machine, threads, stages of text.
+#include "python/bindings/Bindings.h"
+namespace py = pybind11;
+using namespace logitile::python;
+
+static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords, bool timesKernels) {
+  lt_engine_options options;
+  lt_engine_options_init(&options);
+  auto set = [](int64_t &option, int64_t value) { option = value >= 0 ? value : option; };
+  set(options.cache_plans, cachePlans);
+  set(options.cache_code_bytes, cacheCodeBytes);
+  set(options.workspace_keep_bytes, workspaceKeepBytes);
+  set(options.history_records, historyRecords);
+  options.times_kernels = timesKernels;
+  lt_engine *engine = nullptr;
+  check(lt_engine_create(&options, &engine));
+  return {Owner<lt_engine, lt_engine_destroy>(engine)};
+}
+
+static py::dict usageOf(const Engine &engine) {
+  lt_engine_usage usage;
+  lt_engine_get_usage(engine.handle.get(), &usage);
+  py::dict result;
+  result["plans"] = usage.plans;
+  result["code_bytes"] = usage.code_bytes;
+  result["workspace_taken"] = usage.workspace_taken;
+  result["workspace_free"] = usage.workspace_free;
+  result["workspace_peak"] = usage.workspace_peak;
+  return result;
+}
+
+static Plan loadPlan(const Engine &engine, const py::bytes &bytes) {
+  char *data = nullptr;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0)
+    throw py::error_already_set();
+  lt_plan *plan = nullptr;
+  check(lt_plan_load(engine.handle.get(), data, size, &plan));
+  return {Owner<lt_plan, lt_plan_destroy>(plan)};
+}
+
+static py::object stageFromText(const std::string &text, const std::string &from, const std::string &to, const std::string &kernel) {
+  Text result;
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_stage_from_text(text.c_str(), from.c_str(), to.c_str(), kernel.c_str(), result.out());
+  }
+  check(code);
+  return result.stage(to);
+}
+
+void logitile::python::bindEngine(py::module_ &module) {
+  py::class_<Engine>(module, "Engine")
+      .def(py::init(&makeEngine), py::kw_only(), py::arg("cache_plans") = -1, py::arg("cache_code_bytes") = -1, py::arg("workspace_keep_bytes") = -1,
+           py::arg("history_records") = -1, py::arg("times_kernels") = false)
+      .def("load", &loadPlan, py::arg("data"))
+      .def("history",
+           [](const Engine &engine) {
+             Text json;
+             check(lt_history(engine.handle.get(), json.out()));
+             return json.parsed();
+           })
+      .def("clear_history", [](const Engine &engine) { lt_history_clear(engine.handle.get()); })
+      .def("trim", [](const Engine &engine) { lt_engine_trim(engine.handle.get()); })
+      .def("usage", &usageOf);
+  module.def("build_id", &lt_build_id);
+  module.def("host_target", [] {
+    Text name;
+    check(lt_host_target(name.out()));
+    return name.str();
+  });
+  module.def(
+      "thread_count",
+      [](int wanted) {
+        int threads = 0;
+        check(lt_thread_count(wanted, &threads));
+        return threads;
+      },
+      py::arg("wanted") = 0);
+  module.def("stage_from_text", &stageFromText, py::arg("text"), py::arg("source"), py::arg("to"), py::arg("kernel") = "");
+}

@@ -1,0 +1,134 @@
+// Plan.cpp - plans and their calls. The GIL is free while kernels run; signals are looked after between kernels.
+#include "python/bindings/Arrays.h"
+#include <chrono>
+#include <optional>
+#include <pybind11/stl.h>
+namespace py = pybind11;
+using namespace logitile::python;
+
+namespace {
+/// What a head's calls have in common.
+struct CallOptions {
+  lt_reduction reduction;
+  std::optional<std::string> ignore;
+  int64_t ignoreIndex;
+  bool zeroIfAllIgnored;
+  int threads;
+};
+
+/// Lets Python handle signals from time to time: Ctrl-C ends a long call.
+class Signals {
+public:
+  static int check(void *context) {
+    constexpr std::chrono::milliseconds kPeriod{50}; // taking the GIL costs more than most kernels of small calls
+    auto now = std::chrono::steady_clock::now();
+    auto &last = static_cast<Signals *>(context)->last;
+    if (now - last < kPeriod)
+      return 0;
+    last = now;
+    py::gil_scoped_acquire acquire;
+    return PyErr_CheckSignals(); // leaves the exception set
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+/// The arrays of one call.
+struct CallArrays {
+  ArrayList inputs, outputs, gradients, upstreams, divisor;
+  Signals signals;
+  lt_call call{};
+
+  CallArrays(py::handle in, py::handle out, py::handle made, py::handle arriving) {
+    inputs.read(in, ArrayList::Access::Read);
+    outputs.read(out, ArrayList::Access::Write);
+    gradients.read(made, ArrayList::Access::Write);
+    upstreams.read(arriving, ArrayList::Access::Read);
+    call.inputs = inputs.data();
+    call.input_count = inputs.size();
+    call.outputs = outputs.data();
+    call.output_count = outputs.size();
+    call.gradients = gradients.data();
+    call.gradient_count = gradients.size();
+    call.upstreams = upstreams.data();
+    call.upstream_count = upstreams.size();
+    call.threads = 1;
+    call.interrupt = &Signals::check;
+    call.interrupt_context = &signals;
+  }
+  void setOptions(const CallOptions &options, py::handle given) {
+    call.reduction = options.reduction;
+    call.ignore = options.ignore ? options.ignore->c_str() : nullptr;
+    call.ignore_index = options.ignoreIndex;
+    call.zero_if_all_ignored = options.zeroIfAllIgnored;
+    call.threads = options.threads;
+    if (given.is_none())
+      return;
+    divisor.readOne("divisor", given);
+    call.divisor = divisor.data();
+  }
+};
+
+CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, int64_t ignoreIndex, bool zeroIfAllIgnored, int threads) {
+  if (reduction != "none" && reduction != "sum" && reduction != "mean")
+    throw py::value_error("reduction is '" + reduction + "'; it must be 'none', 'sum' or 'mean'");
+  return {reduction == "none" ? LT_NONE : reduction == "sum" ? LT_SUM : LT_MEAN, ignore, ignoreIndex, zeroIfAllIgnored, threads};
+}
+
+std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients, py::handle upstreams,
+                             py::handle divisor) {
+  CallArrays arrays(inputs, outputs, gradients, upstreams);
+  arrays.setOptions(options, divisor);
+  lt_saved *saved = nullptr;
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_plan_forward(plan.handle.get(), &arrays.call, &saved);
+  }
+  check(code);
+  return saved ? std::optional<Saved>(Saved{Owner<lt_saved, lt_saved_destroy>(saved)}) : std::nullopt;
+}
+
+void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle upstreams) {
+  CallArrays arrays(inputs, py::tuple(), gradients, upstreams);
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_saved_adjoint(saved.handle.get(), &arrays.call);
+  }
+  check(code);
+}
+} // namespace
+
+void logitile::python::bindPlan(py::module_ &module) {
+  py::class_<CallOptions>(module, "CallOptions")
+      .def(py::init(&makeOptions), py::kw_only(), py::arg("reduction"), py::arg("ignore") = py::none(), py::arg("ignore_index") = 0,
+           py::arg("zero_if_all_ignored") = false, py::arg("threads"));
+  py::class_<Plan>(module, "Plan")
+      .def_property_readonly("interval",
+                             [](const Plan &plan) {
+                               int64_t first = 0, behind = 0;
+                               lt_plan_interval(plan.handle.get(), &first, &behind);
+                               return py::make_tuple(first, behind);
+                             })
+      .def("save",
+           [](const Plan &plan) {
+             Text bytes;
+             check(lt_plan_save(plan.handle.get(), bytes.out()));
+             return bytes.bytes();
+           })
+      .def(
+          "describe",
+          [](const Plan &plan, int64_t tokens, int threads) {
+            Text json;
+            check(lt_plan_describe(plan.handle.get(), tokens, threads, json.out()));
+            return json.parsed();
+          },
+          py::arg("tokens"), py::arg("threads"))
+      .def("forward", &forward, py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("gradients") = py::tuple(), py::arg("upstreams") = py::tuple(),
+           py::arg("divisor") = py::none());
+  py::class_<Saved>(module, "Saved")
+      .def_property_readonly("nbytes", [](const Saved &saved) { return lt_saved_bytes(saved.handle.get()); })
+      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("upstreams") = py::tuple());
+}

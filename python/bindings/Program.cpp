@@ -1,0 +1,92 @@
+// Program.cpp - requests and the programs that they name.
+#include "python/bindings/Bindings.h"
+#include <pybind11/stl.h>
+#include <tuple>
+#include <vector>
+namespace py = pybind11;
+using namespace logitile::python;
+
+using Pairs = std::vector<std::tuple<std::string, int64_t, int>>;
+using NamedTypes = std::vector<std::pair<std::string, int>>;
+
+static lt_mode modeOf(const std::string &mode) {
+  if (mode == "forward")
+    return LT_FORWARD;
+  if (mode == "early")
+    return LT_EARLY;
+  if (mode == "split")
+    return LT_SPLIT;
+  throw py::value_error("mode is '" + mode + "'; it must be 'forward', 'early' or 'split'");
+}
+
+static std::vector<lt_named_type> listOf(const NamedTypes &types) {
+  std::vector<lt_named_type> list;
+  for (const auto &[name, type] : types)
+    list.push_back({name.c_str(), static_cast<lt_type>(type)});
+  return list;
+}
+
+static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs, const NamedTypes &dense,
+                           const std::vector<std::string> &gradients, const NamedTypes &gradientTypes, const std::string &mode, int64_t workspace, int64_t chunks,
+                           bool accumulate, const std::string &target, int threads) {
+  std::vector<lt_pair> pairList;
+  for (const auto &[name, hidden, type] : pairs)
+    pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type)});
+  std::vector<lt_named_type> denseList = listOf(dense), typeList = listOf(gradientTypes);
+  std::vector<const char *> gradientList;
+  for (const std::string &name : gradients)
+    gradientList.push_back(name.c_str());
+  lt_request request{};
+  request.spec = spec.c_str();
+  request.located_spec = locatedSpec ? locatedSpec->c_str() : nullptr;
+  request.pairs = pairList.data();
+  request.pair_count = pairList.size();
+  request.dense = denseList.data();
+  request.dense_count = denseList.size();
+  request.gradients = gradientList.data();
+  request.gradient_count = gradientList.size();
+  request.gradient_types = typeList.data();
+  request.gradient_type_count = typeList.size();
+  request.mode = modeOf(mode);
+  request.workspace = workspace;
+  request.chunks = chunks;
+  request.accumulate = accumulate;
+  request.target = target.c_str();
+  request.threads = threads;
+  lt_program *program = nullptr;
+  check(lt_program_create(engine.handle.get(), &request, &program));
+  return {Owner<lt_program, lt_program_destroy>(program)};
+}
+
+/// Compiling takes long, so other Python threads run meanwhile.
+static Plan planOf(const Program &program, int64_t tokens) {
+  lt_plan *plan = nullptr;
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_program_plan(program.handle.get(), tokens, &plan);
+  }
+  check(code);
+  return {Owner<lt_plan, lt_plan_destroy>(plan)};
+}
+
+static py::object stageOf(const Program &program, int64_t tokens, const std::string &stage, const std::string &kernel) {
+  Text text;
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_program_stage(program.handle.get(), tokens, stage.c_str(), kernel.c_str(), text.out());
+  }
+  check(code);
+  return text.stage(stage);
+}
+
+void logitile::python::bindProgram(py::module_ &module) {
+  py::class_<Program>(module, "Program")
+      .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(), py::arg("pairs"),
+           py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(), py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward",
+           py::arg("workspace") = 0, py::arg("chunks") = 0, py::arg("accumulate") = false, py::arg("target"), py::arg("threads"))
+      .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
+      .def("plan", &planOf, py::arg("tokens"))
+      .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");
+}

@@ -1,0 +1,209 @@
+"""The compiled part of logitile: programs are compiled or loaded, and run on arrays.
+
+Arrays of calls are tuples `(name, pointer, type, shape, strides)` with a code of `TYPES` and strides in elements,
+or `(name, buffer)` with an object that exports a buffer (NumPy arrays, except bfloat16). Errors are those of
+logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError; LogitileError itself for a
+failure of the runtime.
+"""
+
+from collections.abc import Buffer, Sequence
+from typing import Any
+
+TYPES: dict[str, int]
+"""Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""
+
+type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, Buffer]
+type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
+
+def build_id() -> str:
+    """Version and digest of the compiler; a part of every key."""
+
+def host_target() -> str:
+    """The target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it.
+
+    Raises:
+        TargetError: the environment asks for a tier that the machine lacks.
+    """
+
+def thread_count(wanted: int = 0) -> int:
+    """LOGITILE_NUM_THREADS if set, else `wanted` if positive, else the cores that this process may use.
+
+    Raises:
+        CallValueError: the environment variable is no number of threads.
+    """
+
+def stage_from_text(text: str, source: str, to: str, kernel: str = "") -> str | bytes:
+    """The text of stage `to`, made from text of the earlier stage `source`; of one kernel if that is named. Stage "obj" is
+    bytes.
+
+    Raises:
+        CallValueError: there is no such stage.
+        CompileError: the text cannot be compiled.
+    """
+
+class Engine:
+    """Compiler, caches and threads; one for a process. What is left out has a default.
+
+    Args:
+        cache_plans: plans that are kept in memory.
+        cache_code_bytes: bytes of their code.
+        workspace_keep_bytes: free workspace that is kept for later calls.
+        history_records: records that `history` shows.
+        times_kernels: time every kernel; `history` shows it.
+    """
+
+    def __init__(
+        self,
+        *,
+        cache_plans: int = -1,
+        cache_code_bytes: int = -1,
+        workspace_keep_bytes: int = -1,
+        history_records: int = -1,
+        times_kernels: bool = False,
+    ) -> None: ...
+    def load(self, data: bytes) -> Plan:
+        """A plan from bytes of `Plan.save`. They hold machine code: load only what you would run.
+
+        Raises:
+            CallValueError: the bytes are damaged or of another version.
+            TargetError: they are for another machine.
+        """
+
+    def history(self) -> list[dict[str, Any]]:
+        """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load"), phase, tokens, counted,
+        chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
+        """
+
+    def clear_history(self) -> None: ...
+    def trim(self) -> None:
+        """Gives free workspace back to the system and forgets cached plans."""
+
+    def usage(self) -> dict[str, int]:
+        """plans, code_bytes, workspace_taken, workspace_free, workspace_peak."""
+
+class Program:
+    """What is compiled for, without a number of tokens. Nothing is compiled before `plan`.
+
+    Args:
+        engine: compiles and keeps the plans.
+        spec: text of stage "spec", without locations: the key sees it.
+        located_spec: the same with locations, for diagnostics.
+        pairs: name, hidden size and type code of every projection.
+        dense: name and type code of every Dense input.
+        gradients: "z.hidden", "z.weight", "bias", ...
+        gradient_types: type codes of gradients that have another type than their input.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of their own.
+        workspace: budget in bytes, or
+        chunks: number of chunks of tokens.
+        accumulate: weight gradients are added into float32 arrays.
+        target: as `host_target` names it.
+        threads: as `thread_count` gives it.
+
+    Raises:
+        CallValueError, CallTypeError: these do not go together.
+        TargetError: the target is not here.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        spec: str,
+        located_spec: str | None = None,
+        pairs: Sequence[tuple[str, int, int]],
+        dense: Sequence[tuple[str, int]] = (),
+        gradients: Sequence[str] = (),
+        gradient_types: Sequence[tuple[str, int]] = (),
+        mode: str = "forward",
+        workspace: int = 0,
+        chunks: int = 0,
+        accumulate: bool = False,
+        target: str,
+        threads: int,
+    ) -> None: ...
+    @property
+    def key(self) -> str:
+        """64 hexadecimal digits: the same for the same program and compiler."""
+
+    def plan(self, tokens: int) -> Plan:
+        """The plan for calls with this many tokens, compiled if there is none.
+
+        Raises:
+            CallValueError: the budget is too small; its `minimum_workspace` says what is needed.
+            CompileError: the compiler failed.
+        """
+
+    def stage(self, tokens: int, stage: str, kernel: str = "") -> str | bytes:
+        """The text of a stage for calls with this many tokens; of one kernel if that is named. Stage "obj" is bytes."""
+
+class CallOptions:
+    """What the calls of a head have in common.
+
+    Args:
+        reduction: "none", "sum" or "mean" of the output `loss`.
+        ignore: the integer input that tells ignored tokens; None: no token is ignored.
+        ignore_index: a token is ignored where all its entries are this.
+        zero_if_all_ignored: a mean over no token is 0 rather than NaN.
+        threads: as for programs.
+    """
+
+    def __init__(
+        self,
+        *,
+        reduction: str,
+        ignore: str | None = None,
+        ignore_index: int = 0,
+        zero_if_all_ignored: bool = False,
+        threads: int,
+    ) -> None: ...
+
+class Plan:
+    """Compiled code and how to run it, for an interval of numbers of tokens."""
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Numbers of tokens that it serves: first, and the one behind the last."""
+
+    def save(self) -> bytes: ...
+    def describe(self, tokens: int, threads: int) -> dict[str, Any]:
+        """Schedule, kernels, and the buffers with their bytes for a call with this many tokens that count."""
+
+    def forward(
+        self,
+        options: CallOptions,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        gradients: Sequence[Array] = (),
+        upstreams: Sequence[Array] = (),
+        divisor: Number | None = None,
+    ) -> Saved | None:
+        """Runs the forward phase; in mode "early" it makes the gradients as well.
+
+        Args:
+            options: reduction and ignored tokens.
+            inputs: "<pair>.hidden" [..., D], "<pair>.weight" [V, D], and the other inputs by name.
+            outputs: float32, int64 or bool in the leading dimensions of hidden; a reduced loss has no axis.
+            gradients: shaped like their inputs.
+            upstreams: what reaches outputs, by output: a number (rank 0) or one per token. Those left out are
+                0; with none at all that of the loss is 1.
+            divisor: what a mean divides by; None: the sum of the output `weight`, else the tokens that count.
+        Returns: what the adjoint phase needs, in mode "split".
+
+        Raises:
+            CallTypeError, CallValueError: an array is missing or wrong.
+            CallIndexError: an index lies outside the vocabulary.
+            KeyboardInterrupt: Ctrl-C, between two kernels.
+        """
+
+class Saved:
+    """What the adjoint phase needs of a forward call."""
+
+    @property
+    def nbytes(self) -> int: ...
+    def adjoint(
+        self, inputs: Sequence[Array], gradients: Sequence[Array], upstreams: Sequence[Array] = ()
+    ) -> None:
+        """Makes the gradients of the forward call from the same inputs, any number of times.
+
+        Raises: as `Plan.forward`.
+        """

@@ -1,0 +1,256 @@
+// CApi.cpp - the C interface of engines, programs and plans. Calls are in CApiCall.cpp.
+#include "runtime/CApi.h"
+#include "compiler/Target.h"
+#include "runtime/Describe.h"
+#include "runtime/PlanFile.h"
+#include "runtime/cpu/ThreadPool.h"
+#include <cstdlib>
+#include <new>
+using namespace logitile;
+
+// ---- errors and texts -------------------------------------------------------------------------------------------------------
+
+namespace {
+struct LastError {
+  Error error;
+  lt_error shown{LT_OK, "", "", "", 0};
+};
+thread_local LastError last;
+
+static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::Interrupted) == LT_INTERRUPTED);
+static_assert(static_cast<int>(ArrayType::F16) == LT_FLOAT16 && static_cast<int>(ArrayType::Bool) == LT_BOOL);
+static_assert(static_cast<int>(ProgramMode::Split) == LT_SPLIT && static_cast<int>(Reduction::Mean) == LT_MEAN);
+} // namespace
+
+lt_code logitile::report(const Status &status) {
+  if (status.isOk())
+    return LT_OK;
+  last.error = status.error();
+  last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(), last.error.minimumWorkspace};
+  return last.shown.code;
+}
+const lt_error *lt_last_error(void) { return &last.shown; }
+
+lt_text logitile::textOf(std::string_view text) {
+  char *data = static_cast<char *>(std::malloc(text.size() + 1));
+  if (!data)
+    throw std::bad_alloc();
+  std::memcpy(data, text.data(), text.size());
+  data[text.size()] = 0;
+  return {data, text.size()};
+}
+void lt_text_destroy(lt_text *text) {
+  if (!text)
+    return;
+  std::free(text->data);
+  *text = {nullptr, 0};
+}
+
+int lt_abi_version(void) { return LT_ABI_VERSION; }
+const char *lt_build_id(void) {
+  static const std::string id(compilerBuildId());
+  return id.c_str();
+}
+
+// ---- engines ----------------------------------------------------------------------------------------------------------------
+
+void lt_engine_options_init(lt_engine_options *options) {
+  Engine::Options defaults;
+  *options = {defaults.cache.plans, defaults.cache.codeBytes, defaults.workspaceKeepBytes, static_cast<int64_t>(defaults.historyRecords), defaults.timesKernels};
+}
+
+lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine) {
+  return guarded([&]() -> Status {
+    lt_engine_options given;
+    lt_engine_options_init(&given);
+    if (options)
+      given = *options;
+    if (given.cache_plans < 1 || given.cache_code_bytes < 0 || given.workspace_keep_bytes < 0 || given.history_records < 0)
+      return Status(ErrorCode::Value, "an engine needs room for at least 1 plan, and no negative sizes");
+    Engine::Options made;
+    made.cache = {given.cache_plans, given.cache_code_bytes};
+    made.workspaceKeepBytes = given.workspace_keep_bytes;
+    made.historyRecords = static_cast<size_t>(given.history_records);
+    made.timesKernels = given.times_kernels;
+    *engine = new lt_engine{Engine::withCompiler(made)};
+    return Status();
+  });
+}
+void lt_engine_destroy(lt_engine *engine) { delete engine; }
+
+lt_code lt_thread_count(int wanted, int *threads) {
+  return guarded([&]() -> Status {
+    Result<int> count = chooseThreads(wanted);
+    if (count.isOk())
+      *threads = *count;
+    return count.status();
+  });
+}
+
+lt_code lt_host_target(lt_text *name) {
+  return guarded([&]() -> Status {
+    std::string error;
+    std::optional<Target> host = Target::host(error);
+    if (!host)
+      return Status(ErrorCode::Target, error);
+    *name = textOf(host->canonicalName());
+    return Status();
+  });
+}
+
+lt_code lt_history(lt_engine *engine, lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describeHistory(engine->engine->history().snapshot()));
+    return Status();
+  });
+}
+void lt_history_clear(lt_engine *engine) { engine->engine->history().clear(); }
+void lt_engine_trim(lt_engine *engine) {
+  engine->engine->cache().clear();
+  engine->engine->workspace().clear();
+}
+void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage) {
+  KernelCache::Usage cache = engine->engine->cache().usage();
+  Workspace::Usage workspace = engine->engine->workspace().usage();
+  *usage = {cache.plans, cache.codeBytes, workspace.takenBytes, workspace.freeBytes, workspace.peakBytes};
+}
+
+// ---- programs ---------------------------------------------------------------------------------------------------------------
+
+static Result<ElementType> elementOf(lt_type type, const char *name) {
+  switch (type) {
+  case LT_FLOAT16: return ElementType::F16;
+  case LT_BFLOAT16: return ElementType::BF16;
+  case LT_FLOAT32: return ElementType::F32;
+  case LT_FLOAT64: return ElementType::F64;
+  case LT_BOOL: return ElementType::Bool;
+  default: break;
+  }
+  bool isKnown = type >= LT_FLOAT16 && type <= LT_BOOL;
+  return Status(ErrorCode::Type, "'" + std::string(name) + "' is " + (isKnown ? typeName(static_cast<ArrayType>(type)) : "of no known type") + "; floats are needed");
+}
+
+static Status copyTypes(const lt_named_type *types, size_t count, std::map<std::string, ElementType> &result) {
+  for (size_t i = 0; i < count; ++i) {
+    Result<ElementType> element = elementOf(types[i].type, types[i].name);
+    if (!element.isOk())
+      return element.status();
+    result[types[i].name] = *element;
+  }
+  return Status();
+}
+
+static Status copyRequest(const lt_request &given, Request &request) {
+  if (given.mode < LT_FORWARD || given.mode > LT_SPLIT)
+    return Status(ErrorCode::Value, "there is no mode " + std::to_string(given.mode));
+  if ((given.workspace > 0) == (given.chunks > 0))
+    return Status(ErrorCode::Value, "a program is given either 'workspace' or 'chunks', and they are positive");
+  request.spec = given.spec;
+  request.locatedSpec = given.located_spec ? given.located_spec : "";
+  for (size_t i = 0; i < given.pair_count; ++i) {
+    Result<ElementType> element = elementOf(given.pairs[i].type, given.pairs[i].name);
+    if (!element.isOk())
+      return element.status();
+    request.pairs.push_back({given.pairs[i].name, given.pairs[i].hidden, *element});
+  }
+  if (Status status = copyTypes(given.dense, given.dense_count, request.dense); !status.isOk())
+    return status;
+  if (Status status = copyTypes(given.gradient_types, given.gradient_type_count, request.gradientElements); !status.isOk())
+    return status;
+  request.gradients.assign(given.gradients, given.gradients + given.gradient_count);
+  request.mode = static_cast<ProgramMode>(given.mode);
+  request.workspace = given.workspace;
+  request.chunks = given.chunks;
+  request.accumulate = given.accumulate;
+  request.target = given.target;
+  request.threads = given.threads;
+  return Status();
+}
+
+lt_code lt_program_create(lt_engine *engine, const lt_request *given, lt_program **program) {
+  return guarded([&]() -> Status {
+    Request request;
+    if (Status status = copyRequest(*given, request); !status.isOk())
+      return status;
+    Result<Program> made = engine->engine->makeProgram(std::move(request));
+    if (!made.isOk())
+      return made.status();
+    std::string key = made->key.hex();
+    *program = new lt_program{engine->engine, std::move(*made), std::move(key)};
+    return Status();
+  });
+}
+void lt_program_destroy(lt_program *program) { delete program; }
+const char *lt_program_key(const lt_program *program) { return program->key.c_str(); }
+
+static Result<Stage> stageOf(const char *name) {
+  std::optional<Stage> stage = parseStage(name);
+  if (stage)
+    return *stage;
+  std::string known;
+  for (std::string_view word : kStageNames)
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  return Status(ErrorCode::Value, "there is no stage '" + std::string(name) + "'; stages are " + known);
+}
+
+lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text) {
+  return guarded([&]() -> Status {
+    Result<Stage> to = stageOf(stage);
+    if (!to.isOk())
+      return to.status();
+    Result<std::string> made = Engine::stageText(program->program.request, tokens, *to, kernel);
+    if (made.isOk())
+      *text = textOf(*made);
+    return made.status();
+  });
+}
+
+lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result) {
+  return guarded([&]() -> Status {
+    Result<Stage> first = stageOf(from), last = stageOf(to);
+    if (!first.isOk() || !last.isOk())
+      return first.isOk() ? last.status() : first.status();
+    Result<std::string> made = Engine::stageText(std::string(text), *first, *last, kernel);
+    if (made.isOk())
+      *result = textOf(*made);
+    return made.status();
+  });
+}
+
+// ---- plans ------------------------------------------------------------------------------------------------------------------
+
+lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan) {
+  return guarded([&]() -> Status {
+    if (tokens < 0)
+      return Status(ErrorCode::Value, "a call cannot have " + std::to_string(tokens) + " tokens");
+    Result<PlanUse> use = program->engine->findPlan(program->program, tokens);
+    if (use.isOk())
+      *plan = new lt_plan{program->engine, std::move(*use)};
+    return use.status();
+  });
+}
+lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan) {
+  return guarded([&]() -> Status {
+    Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size});
+    if (use.isOk())
+      *plan = new lt_plan{engine->engine, std::move(*use)};
+    return use.status();
+  });
+}
+lt_code lt_plan_save(const lt_plan *plan, lt_text *bytes) {
+  return guarded([&]() -> Status {
+    *bytes = textOf(writePlan(plan->use.loaded->plan));
+    return Status();
+  });
+}
+void lt_plan_destroy(lt_plan *plan) { delete plan; }
+void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind) {
+  *first = plan->use.loaded->plan.tokensFirst;
+  *behind = plan->use.loaded->plan.tokensBehind;
+}
+lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describePlan(plan->use.loaded->plan, tokens, threads));
+    return Status();
+  });
+}

@@ -1,0 +1,156 @@
+// Describe.cpp - the words that JSON uses for the enumerations of a plan, and its structure.
+#include "runtime/Describe.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+using namespace logitile;
+namespace json = llvm::json;
+
+namespace {
+const char *word(ElementType type) {
+  std::optional<ArrayType> known = arrayTypeOf(type);
+  return typeName(*known);
+}
+const char *word(BufferScope scope) {
+  constexpr const char *kWords[] = {"input", "output", "saved", "call", "chunk"};
+  return kWords[static_cast<int>(scope)];
+}
+const char *word(BufferLayout layout) {
+  constexpr const char *kWords[] = {"strided", "column_major", "row_panels", "column_panels"};
+  return kWords[static_cast<int>(layout)];
+}
+const char *word(InputPlan::Kind kind) {
+  constexpr const char *kWords[] = {"token", "vocab", "dense", "scalar"};
+  return kWords[static_cast<int>(kind)];
+}
+const char *word(PlanEvent event) {
+  constexpr const char *kWords[] = {"hit", "compile", "load"};
+  return kWords[static_cast<int>(event)];
+}
+const char *word(GradientPlan::Kind kind) {
+  constexpr const char *kWords[] = {"direct", "token", "vocab", "scalar", "zero"};
+  return kWords[static_cast<int>(kind)];
+}
+
+template <typename List, typename One>
+json::Array arrayOf(const List &list, One one) {
+  json::Array array;
+  for (const auto &element : list)
+    array.push_back(one(element));
+  return array;
+}
+
+std::string textOf(json::Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+/// The layouts of both phases for one number of tokens.
+struct Layouts {
+  WorkspaceLayout forward, adjoint;
+
+  Layouts(const LaunchPlan &plan, int64_t tokens)
+      : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false)),
+        adjoint(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.adjoint, tokens, plan.tokenTile), plan.panelWidth, true)) {}
+
+  /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another buffer.
+  int64_t bytesOf(const LaunchPlan &plan, size_t i) const {
+    const BufferPlan &buffer = plan.buffers[i];
+    if (buffer.alias >= 0)
+      return 0;
+    int64_t bytes = forward.offsets[i] >= 0 ? forward.geometry[i].bytes : 0;
+    return std::max(bytes, plan.isSplit && adjoint.offsets[i] >= 0 ? adjoint.geometry[i].bytes : 0);
+  }
+};
+
+json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) {
+  const BufferPlan &buffer = plan.buffers[i];
+  json::Object object{{"name", buffer.name},       {"scope", word(buffer.scope)}, {"layout", word(buffer.layout)}, {"element", word(buffer.element)},
+                      {"rows", buffer.rows},       {"columns", buffer.columns},   {"forward", buffer.inForward},   {"adjoint", buffer.inAdjoint},
+                      {"bytes", layouts.bytesOf(plan, i)}};
+  if (buffer.alias >= 0)
+    object["alias"] = plan.buffers[buffer.alias].name;
+  if (buffer.window > 0)
+    object["window"] = buffer.window;
+  return object;
+}
+
+json::Array stepsOf(const LaunchPlan &plan, const std::vector<StepPlan> &steps) {
+  return arrayOf(steps, [&](const StepPlan &step) -> json::Value {
+    if (step.kind == StepKind::Launch && step.slabFirst >= 0)
+      return json::Object{{"launch", plan.kernels[step.kernel].name}, {"slabs", json::Array{step.slabFirst, step.slabBehind}}};
+    if (step.kind == StepKind::Launch)
+      return json::Object{{"launch", plan.kernels[step.kernel].name}};
+    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "slabs"}, {"step", step.step}, {"body", stepsOf(plan, step.body)}};
+    if (step.kind == StepKind::SlabLoop)
+      loop["range"] = json::Array{step.first, step.behind};
+    return loop;
+  });
+}
+
+json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
+  json::Array buffers;
+  for (const ArgumentPlan &argument : kernel.arguments)
+    if (argument.isBuffer)
+      buffers.push_back(plan.buffers[argument.buffer].name);
+  return json::Object{{"name", kernel.name}, {"scratch_bytes", kernel.scratchBytes}, {"buffers", std::move(buffers)}};
+}
+} // namespace
+
+std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
+  Layouts layouts(plan, tokens);
+  json::Array buffers;
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    buffers.push_back(bufferOf(plan, layouts, i));
+  json::Object object{{"name", plan.name},
+                      {"target", plan.target},
+                      {"vocab", plan.vocab},
+                      {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
+                      {"slab", plan.slab},
+                      {"kept", plan.kept},
+                      {"split", plan.isSplit},
+                      {"code_bytes", static_cast<int64_t>(plan.code.size())},
+                      {"tokens", tokens},
+                      {"threads", threads},
+                      {"workspace_bytes", workspaceBytes(plan, tokens, threads)},
+                      {"saved_bytes", layouts.forward.savedBytes},
+                      {"buffers", std::move(buffers)}};
+  object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value { return json::Object{{"name", pair.name}, {"hidden", pair.hidden}, {"element", word(pair.element)}}; });
+  object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
+    return json::Object{{"name", input.name}, {"kind", word(input.kind)}, {"entries", input.entries}, {"element", word(input.element)}, {"index", input.isIndex}};
+  });
+  object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value { return json::Object{{"name", output.name}, {"element", word(output.element)}, {"upstream", output.hasUpstream}}; });
+  object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
+    return json::Object{{"name", gradient.name}, {"kind", word(gradient.kind)}, {"element", word(gradient.element)}, {"accumulates", gradient.accumulates}};
+  });
+  object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
+  object["prologue"] = stepsOf(plan, plan.prologue);
+  object["forward"] = stepsOf(plan, plan.forward);
+  object["adjoint"] = stepsOf(plan, plan.adjoint);
+  return textOf(std::move(object));
+}
+
+std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {
+  return textOf(arrayOf(records, [](const LaunchRecord &record) -> json::Value {
+    json::Object stages;
+    for (const StageMilliseconds &time : record.stages)
+      stages[llvm::StringRef(stageName(time.stage))] = time.milliseconds;
+    json::Object object{{"number", static_cast<int64_t>(record.number)},
+                        {"key", record.key.hex()},
+                        {"program", record.program},
+                        {"event", word(record.event)},
+                        {"phase", record.isAdjoint ? "adjoint" : "forward"},
+                        {"tokens", record.tokens},
+                        {"counted", record.counted},
+                        {"chunks", record.chunks},
+                        {"predicted_bytes", record.predictedBytes},
+                        {"measured_bytes", record.measuredBytes},
+                        {"stage_ms", std::move(stages)},
+                        {"load_ms", record.loadMilliseconds},
+                        {"run_ms", record.runMilliseconds}};
+    object["kernels"] = arrayOf(record.kernels, [](const LaunchRecord::KernelRecord &kernel) -> json::Value {
+      return json::Object{{"name", kernel.name}, {"launches", kernel.launches}, {"ms", kernel.milliseconds}};
+    });
+    return object;
+  }));
+}

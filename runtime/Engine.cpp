@@ -1,0 +1,192 @@
+// Engine.cpp - the way of a request through key, cache, compiler and device; the only file of the runtime that knows the
+// compiler.
+#include "runtime/Engine.h"
+#include "compiler/Compile.h"
+#include "compiler/Target.h"
+#include "runtime/PlanFile.h"
+#include "runtime/cpu/CpuDevice.h"
+#include <chrono>
+using namespace logitile;
+
+namespace {
+class Stopwatch {
+public:
+  double milliseconds() const { return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count(); }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+CompileRequest toCompile(const Request &request, int64_t tokens) {
+  CompileRequest result;
+  result.spec = request.locatedSpec.empty() ? request.spec : request.locatedSpec;
+  result.pairs = request.pairs;
+  result.dense = request.dense;
+  result.gradients = request.gradients;
+  result.gradientElements = request.gradientElements;
+  result.mode = static_cast<CompileRequest::Mode>(request.mode);
+  result.tokens = tokens;
+  result.workspace = request.workspace;
+  result.chunks = request.chunks;
+  result.accumulate = request.accumulate;
+  result.target = request.target;
+  result.threads = request.threads;
+  return result;
+}
+static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&
+              static_cast<int>(CompileRequest::Mode::Early) == static_cast<int>(ProgramMode::Early));
+
+Status failure(const CompileResult &result, const Request &request, int64_t tokens) {
+  Error error;
+  if (result.minimumWorkspace > 0) {
+    error.code = ErrorCode::Value;
+    error.text = "'workspace' is " + std::to_string(request.workspace) + " bytes, but " + std::to_string(tokens) + " tokens need at least " +
+                 std::to_string(result.minimumWorkspace);
+  } else {
+    error.code = ErrorCode::Compile;
+    error.text = result.error;
+    error.stage = stageName(result.failed);
+    error.reproducer = result.reproducer;
+  }
+  error.minimumWorkspace = result.minimumWorkspace;
+  return Status(std::move(error));
+}
+
+Result<std::string> textOr(const StageText &result) {
+  if (result.text)
+    return *result.text;
+  Error error;
+  error.code = ErrorCode::Compile;
+  error.text = result.error;
+  error.stage = stageName(result.failed);
+  return Status(std::move(error));
+}
+} // namespace
+
+Engine::Engine(CompileFunction compile, const Options &options)
+    : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)), plans(options.cache),
+      records(options.historyRecords) {}
+
+std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
+
+// ---- plans ------------------------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const {
+  std::optional<Target> target = Target::parse(name);
+  if (!target)
+    return Status(ErrorCode::Target, "there is no target '" + name + "'; write \"cpu:avx2\" or the like");
+  if (target->kind != DeviceKind::Cpu)
+    return Status(ErrorCode::Target, "target '" + name + "' needs a device that this build does not have; it has the CPU");
+  std::string error;
+  std::optional<Target> host = Target::host(error);
+  if (!host)
+    return Status(ErrorCode::Target, error);
+  if (target->tier > host->tier)
+    return Status(ErrorCode::Target, "target '" + name + "' needs instructions that this machine's '" + host->canonicalName() + "' lacks");
+  return cpu;
+}
+
+Result<Program> Engine::makeProgram(Request request) {
+  if (Result<std::shared_ptr<Device>> device = deviceOf(request.target); !device.isOk())
+    return device.status();
+  if (request.threads < 1)
+    return Status(ErrorCode::Value, "a program needs at least 1 thread, not " + std::to_string(request.threads));
+  KernelKey key = KernelKey::of(request, compilerBuildId());
+  return Program{std::move(request), key};
+}
+
+Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t tokens, PlanUse &use) {
+  CompileResult result = compile(toCompile(program.request, tokens));
+  if (!result.plan)
+    return failure(result, program.request, tokens);
+  use.event = PlanEvent::Compile;
+  for (const StageTime &time : result.times)
+    use.stages.push_back({time.stage, time.milliseconds});
+  Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
+  if (!device.isOk())
+    return device.status();
+  Stopwatch watch;
+  Result<KernelCache::Plan> loaded = loadPlan(std::move(*result.plan), program.key, *device);
+  use.loadMilliseconds = watch.milliseconds();
+  return loaded;
+}
+
+Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens) {
+  tokens = std::max<int64_t>(tokens, 1); // a call without tokens runs nothing, but needs the plan's names
+  PlanUse use;
+  Result<KernelCache::Found> found = plans.get(program.key, tokens, [&] { return compilePlan(program, tokens, use); });
+  if (!found.isOk())
+    return found.status();
+  use.loaded = std::move(found->plan);
+  return use;
+}
+
+Result<PlanUse> Engine::loadPlanBytes(std::string_view bytes) {
+  Result<LaunchPlan> plan = readPlan(bytes);
+  if (!plan.isOk())
+    return plan.status();
+  Result<std::shared_ptr<Device>> device = deviceOf(plan->target);
+  if (!device.isOk())
+    return device.status();
+  PlanUse use;
+  use.event = PlanEvent::Load;
+  Stopwatch watch;
+  Result<KernelCache::Plan> loaded = loadPlan(std::move(*plan), KernelKey::ofBytes(bytes), *device);
+  if (!loaded.isOk())
+    return loaded.status();
+  use.loadMilliseconds = watch.milliseconds();
+  use.loaded = std::move(*loaded);
+  return use;
+}
+
+// ---- calls ------------------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Saved>> Engine::forward(const PlanUse &use, const CallArguments &arguments) {
+  CallArguments timed = arguments;
+  timed.isTimed |= timesKernels;
+  CallReport report;
+  Stopwatch watch;
+  Result<std::unique_ptr<Saved>> saved = runForward(use.loaded, timed, report);
+  if (saved.isOk())
+    record(use, /*isAdjoint=*/false, report, watch.milliseconds());
+  return saved;
+}
+
+Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
+  CallArguments timed = arguments;
+  timed.isTimed |= timesKernels;
+  CallReport report;
+  Stopwatch watch;
+  Status status = runAdjoint(saved, timed, report);
+  if (status.isOk())
+    record({saved.loaded, PlanEvent::Hit, {}, 0}, /*isAdjoint=*/true, report, watch.milliseconds());
+  return status;
+}
+
+void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds) {
+  LaunchRecord entry;
+  entry.key = use.loaded->key;
+  entry.program = use.loaded->plan.name;
+  entry.event = use.event;
+  entry.isAdjoint = isAdjoint;
+  entry.tokens = report.tokens;
+  entry.counted = report.counted;
+  entry.chunks = report.chunks;
+  entry.predictedBytes = report.predictedBytes;
+  entry.measuredBytes = report.measuredBytes;
+  entry.stages = use.stages;
+  entry.loadMilliseconds = use.loadMilliseconds;
+  entry.runMilliseconds = milliseconds;
+  for (const KernelTime &time : report.kernels)
+    entry.kernels.push_back({use.loaded->plan.kernels[time.kernel].name, time.launches, time.milliseconds});
+  records.add(std::move(entry));
+}
+
+// ---- texts ------------------------------------------------------------------------------------------------------------------
+
+Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel) {
+  return textOr(printStage(toCompile(request, tokens), to, kernel));
+}
+Result<std::string> Engine::stageText(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+  return textOr(printStage(text, from, to, kernel));
+}

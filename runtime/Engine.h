@@ -1,0 +1,69 @@
+// Engine.h - from a request to a plan that runs: key, cache, compiler, device. The only class that sees everything.
+// What a call does is Call.h.
+#pragma once
+#include "runtime/History.h"
+#include "runtime/KernelCache.h"
+#include <functional>
+
+namespace logitile {
+struct CompileRequest;
+struct CompileResult;
+using CompileFunction = std::function<CompileResult(const CompileRequest &)>;
+
+/// A request and its key.
+struct Program {
+  Request request;
+  KernelKey key;
+};
+
+/// A plan and how it was come by, which the record of its first call tells.
+struct PlanUse {
+  std::shared_ptr<const LoadedPlan> loaded;
+  PlanEvent event = PlanEvent::Hit;
+  std::vector<StageMilliseconds> stages;
+  double loadMilliseconds = 0;
+};
+
+class Engine {
+public:
+  struct Options {
+    KernelCache::Limits cache;
+    int64_t workspaceKeepBytes = int64_t(1) << 30; // free memory that is kept for later calls
+    size_t historyRecords = 256;
+    bool timesKernels = false;
+  };
+  Engine(CompileFunction compile, const Options &options);
+  /// With the compiler of this build.
+  static std::shared_ptr<Engine> withCompiler(const Options &options);
+
+  /// An error where the target is unknown or not here.
+  Result<Program> makeProgram(Request request);
+  /// The plan for calls with 'tokens' tokens, compiled if need be.
+  Result<PlanUse> findPlan(const Program &program, int64_t tokens);
+  /// A plan from bytes that writePlan made.
+  Result<PlanUse> loadPlanBytes(std::string_view bytes);
+
+  /// As in Call.h. Leaves a record.
+  Result<std::unique_ptr<Saved>> forward(const PlanUse &use, const CallArguments &arguments);
+  Status adjoint(const Saved &saved, const CallArguments &arguments);
+
+  /// The text of stage 'to': of a program's kernels for 'tokens' tokens, or from the text of an earlier stage.
+  static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel);
+  static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
+
+  History &history() { return records; }
+  KernelCache &cache() { return plans; }
+  Workspace &workspace() { return cpu->workspace(); }
+
+private:
+  Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
+  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, PlanUse &use);
+  void record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds);
+
+  const CompileFunction compile;
+  const bool timesKernels;
+  std::shared_ptr<Device> cpu;
+  KernelCache plans;
+  History records;
+};
+} // namespace logitile

@@ -1,0 +1,24 @@
+// ForkGuard.h - mutexes that a fork finds unlocked, and a number that tells a forked process from its parent.
+// Threads do not survive a fork: a lock that one of them held would stay locked in the child for ever.
+#pragma once
+#include <cstdint>
+#include <mutex>
+
+namespace logitile {
+/// How many forks lie between the first process and this one.
+uint64_t forkGeneration();
+
+/// A mutex that nobody holds while a process forks. Such mutexes are leaves: no thread may hold two of them.
+class ForkSafeMutex {
+public:
+  ForkSafeMutex();
+  ~ForkSafeMutex();
+  ForkSafeMutex(const ForkSafeMutex &) = delete;
+  void lock() { mutex.lock(); }
+  void unlock() { mutex.unlock(); }
+
+private:
+  friend struct ForkRegistry;
+  std::mutex mutex;
+};
+} // namespace logitile

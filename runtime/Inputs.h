@@ -1,0 +1,16 @@
+// Inputs.h - brings the small inputs of a call into the compact buffers that kernels read, and checks their integers.
+// Hidden states, weights and Dense inputs are read where they are: Binding.h.
+#pragma once
+#include "runtime/Tokens.h"
+
+namespace logitile {
+/// What the checks of integers depend on.
+struct IntegerRules {
+  int64_t vocab = 0;
+  std::optional<int64_t> ignoreIndex; // what entries of token inputs may be beside an index
+};
+
+/// Copies one token, Vocab or Scalar input into 'buffers', one for each entry (null: not read). They hold 'lanes' values of
+/// 32 bits, or bytes; those behind the last one are 0, since vector code reads them. Ignored tokens are not looked at.
+Status loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules, std::span<char *const> buffers, int64_t lanes);
+} // namespace logitile

@@ -1,0 +1,121 @@
+// LoadedPlan.cpp - the checks of a plan before anything runs, and its tables of names.
+#include "runtime/LoadedPlan.h"
+#include <algorithm>
+using namespace logitile;
+
+namespace {
+/// A plan may come from a file that another build wrote: what calls index with is checked here, once.
+class PlanChecker {
+public:
+  explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}
+
+  Status run() {
+    check(plan.vocab > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
+    check(!plan.pairs.empty(), "its projections");
+    int64_t map = plan.findBuffer("map");
+    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "buffer 'map'");
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const BufferPlan &buffer = plan.buffers[i];
+      check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
+      check(buffer.rows >= -1 && buffer.columns >= -1, "buffer '" + buffer.name + "'");
+    }
+    for (const KernelPlan &kernel : plan.kernels)
+      checkKernel(kernel);
+    for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
+      checkSteps(*steps);
+    for (const OutputPlan &output : plan.outputs)
+      check(hasBuffer(output.buffer), "output '" + output.name + "'");
+    for (const GradientPlan &gradient : plan.gradients)
+      checkGradient(gradient);
+    for (int64_t buffer : plan.checkedIndices)
+      check(hasBuffer(buffer), "its computed indices");
+    return wrong.empty() ? Status() : Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' is inconsistent in " + wrong);
+  }
+
+private:
+  void check(bool isFine, const std::string &what) {
+    if (!isFine && wrong.empty())
+      wrong = what;
+  }
+  bool hasBuffer(int64_t buffer) const { return buffer >= 0 && buffer < static_cast<int64_t>(plan.buffers.size()); }
+
+  void checkKernel(const KernelPlan &kernel) {
+    check(kernel.scratchBytes >= 0, "kernel '" + kernel.name + "'");
+    for (const ArgumentPlan &argument : kernel.arguments)
+      check(!argument.isBuffer || hasBuffer(argument.buffer), "kernel '" + kernel.name + "'");
+    for (const GridAxis &axis : kernel.grid)
+      check(axis.step > 0, "kernel '" + kernel.name + "'");
+  }
+  void checkSteps(const std::vector<StepPlan> &steps) {
+    for (const StepPlan &step : steps) {
+      bool isLaunch = step.kind == StepKind::Launch;
+      check(!isLaunch || (step.kernel >= 0 && step.kernel < static_cast<int64_t>(plan.kernels.size())), "a launch");
+      check(isLaunch || step.step > 0 || (step.kind == StepKind::TokenLoop && step.step < 0), "a loop");
+      checkSteps(step.body);
+    }
+  }
+  void checkGradient(const GradientPlan &gradient) {
+    bool mayLack = gradient.kind == GradientPlan::Kind::Token; // entries that no gradient reaches
+    for (int64_t buffer : gradient.buffers)
+      check(hasBuffer(buffer) || (mayLack && buffer == -1), "gradient '" + gradient.name + "'");
+    check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), "gradient '" + gradient.name + "'");
+  }
+
+  const LaunchPlan &plan;
+  std::string wrong;
+};
+
+bool writesInPrologue(const LaunchPlan &plan, int64_t buffer) {
+  return std::any_of(plan.prologue.begin(), plan.prologue.end(), [&](const StepPlan &step) {
+    const std::vector<ArgumentPlan> &arguments = plan.kernels[step.kernel].arguments;
+    return std::any_of(arguments.begin(), arguments.end(), [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
+  });
+}
+
+PlanTables::Input tableOf(const LaunchPlan &plan, const InputPlan &input) {
+  PlanTables::Input table;
+  table.map = plan.findBuffer("map." + input.name);
+  if (input.entries == 0)
+    table.buffers.push_back(plan.findBuffer(input.name));
+  for (int64_t entry = 0; entry < input.entries; ++entry)
+    table.buffers.push_back(plan.findBuffer(input.name + "[" + std::to_string(entry) + "]"));
+  return table;
+}
+
+PlanTables tablesOf(const LaunchPlan &plan) {
+  PlanTables tables;
+  for (const PairPlan &pair : plan.pairs)
+    tables.pairs.push_back({plan.findBuffer(pair.name + ".hidden"), plan.findBuffer(pair.name + ".weight"), plan.findBuffer("map." + pair.name + ".hidden")});
+  for (const InputPlan &input : plan.inputs)
+    tables.inputs.push_back(tableOf(plan, input));
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    tables.upstreams.push_back(plan.findBuffer("upstream." + plan.outputs[i].name));
+    if (plan.outputs[i].name == "loss")
+      tables.loss = i;
+    if (plan.outputs[i].name == "weight")
+      tables.weight = i;
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    int64_t alias = plan.buffers[i].alias;
+    tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
+  }
+  tables.map = plan.findBuffer("map");
+  tables.isWeightInPrologue = tables.weight >= 0 && writesInPrologue(plan, plan.outputs[tables.weight].buffer);
+  for (const KernelPlan &kernel : plan.kernels) {
+    constexpr int64_t kLine = 64;
+    tables.scratchStride = std::max(tables.scratchStride, (kernel.scratchBytes + kLine - 1) / kLine * kLine);
+    tables.mostWords = std::max<int64_t>(tables.mostWords, 3 * kernel.arguments.size());
+  }
+  return tables;
+}
+} // namespace
+
+Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device) {
+  if (Status status = PlanChecker(plan).run(); !status.isOk())
+    return status;
+  Result<std::unique_ptr<DeviceCode>> code = device->load(plan);
+  if (!code.isOk())
+    return code.status();
+  PlanTables tables = tablesOf(plan);
+  return std::shared_ptr<const LoadedPlan>(new LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), std::move(*code)});
+}

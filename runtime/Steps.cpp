@@ -1,0 +1,154 @@
+// Steps.cpp - loops, grids and the packing of arguments.
+#include "runtime/Steps.h"
+#include <algorithm>
+#include <chrono>
+using namespace logitile;
+
+StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, char *scratch, CallReport &report)
+    : loaded(loaded), plan(loaded.plan), binding(binding), arguments(arguments), scratch(scratch), report(report) {
+  words.reserve(loaded.tables.mostWords);
+}
+
+Status StepRunner::run(const std::vector<StepPlan> &steps, int64_t tokens) {
+  Position position;
+  position.tokens = tokens;
+  position.slabBehind = plan.slabs();
+  return runSteps(steps, position);
+}
+
+Status StepRunner::runSteps(const std::vector<StepPlan> &steps, const Position &position) {
+  for (const StepPlan &step : steps) {
+    Status status = step.kind == StepKind::Launch      ? launch(step, position)
+                    : step.kind == StepKind::TokenLoop ? runTokenLoop(step, position)
+                                                       : runSlabLoop(step, position);
+    if (!status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+Status StepRunner::runTokenLoop(const StepPlan &step, Position position) {
+  int64_t behind = position.tokens, chunk = chunkTokens(behind, step.step, plan.tokenTile);
+  report.chunks = std::max(report.chunks, (behind + chunk - 1) / chunk);
+  for (int64_t first = 0; first < behind; first += chunk) {
+    position.firstToken = first;
+    position.tokens = std::min(chunk, behind - first);
+    position.isLaterChunk = first > 0;
+    if (Status status = runSteps(step.body, position); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+Status StepRunner::runSlabLoop(const StepPlan &step, Position position) {
+  for (int64_t slab = step.first; slab < step.behind; slab += step.step) {
+    position.slabFirst = slab;
+    position.slabBehind = std::min(slab + step.step, step.behind);
+    position.isLaterSlabs = slab > step.first;
+    if (Status status = runSteps(step.body, position); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+// ---- launches -------------------------------------------------------------------------------------------------------------
+
+int64_t StepRunner::scalar(ScalarKind kind, const Position &position) const {
+  switch (kind) {
+  case ScalarKind::Tokens: return position.tokens;
+  case ScalarKind::SlabFirst: return position.slabFirst;
+  case ScalarKind::SlabBehind: return position.slabBehind;
+  case ScalarKind::AgainTokens: return position.isLaterChunk;
+  case ScalarKind::AgainSlabs: break;
+  }
+  return position.isLaterSlabs;
+}
+
+int64_t StepRunner::extent(const Extent &extent, const Position &position) const {
+  int64_t value = extent.isConstant ? extent.scale : scalar(extent.scalar, position) * extent.scale;
+  return std::min(value, extent.cap);
+}
+
+int64_t StepRunner::taskCount(const KernelPlan &kernel, const Position &position) const {
+  int64_t tasks = 1;
+  for (const GridAxis &axis : kernel.grid)
+    tasks *= std::max<int64_t>(0, (extent(axis.upper, position) - extent(axis.lower, position) + axis.step - 1) / axis.step);
+  return tasks;
+}
+
+/// Elements from the start of a buffer to token 'token', which starts a row panel.
+static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, int64_t token, int64_t panelWidth) {
+  int64_t row = token / buffer.tokensPerRow;
+  switch (buffer.layout) {
+  case BufferLayout::Strided: return row * state.stride0;
+  case BufferLayout::ColumnMajor: return row;
+  case BufferLayout::RowPanels: return row / panelWidth * state.stride0;
+  case BufferLayout::ColumnPanels: break;
+  }
+  return row * panelWidth;
+}
+
+/// Elements from the start of a buffer to where column 'column' would be, which starts a column panel.
+static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, int64_t column, int64_t panelWidth) {
+  switch (buffer.layout) {
+  case BufferLayout::Strided:
+  case BufferLayout::ColumnMajor: return column * state.stride1;
+  case BufferLayout::RowPanels: return column * panelWidth;
+  case BufferLayout::ColumnPanels: break;
+  }
+  return column / panelWidth * state.stride1;
+}
+
+char *StepRunner::addressOf(int64_t index, const Position &position) const {
+  const BufferPlan &buffer = plan.buffers[index];
+  const BufferState &state = binding[index];
+  BufferScope scope = plan.buffers[loaded.tables.roots[index]].scope;
+  int64_t offset = 0;
+  bool holdsAllTokens = (scope == BufferScope::Call || scope == BufferScope::Saved) && buffer.rows < 0;
+  if (holdsAllTokens && position.firstToken > 0)
+    offset += tokenOffset(buffer, state, position.firstToken, plan.panelWidth);
+  // Columns are counted from the start of the vocabulary. A window that reaches to the current slabs from there needs no
+  // shift; any other one holds the current slabs only.
+  bool isShifted = buffer.window > 0 && buffer.window < position.slabBehind * plan.slab;
+  if (isShifted)
+    offset -= columnOffset(buffer, state, position.slabFirst * plan.slab, plan.panelWidth);
+  return state.base + offset * elementBytes(buffer.element);
+}
+
+void StepRunner::time(int64_t kernel, double milliseconds) {
+  auto entry = std::ranges::find(report.kernels, kernel, &KernelTime::kernel);
+  if (entry == report.kernels.end())
+    entry = report.kernels.insert(entry, {kernel, 0, 0});
+  ++entry->launches;
+  entry->milliseconds += milliseconds;
+}
+
+Status StepRunner::launch(const StepPlan &step, Position position) {
+  if (arguments.interrupt.isRequested && arguments.interrupt.isRequested(arguments.interrupt.context))
+    return Status(ErrorCode::Interrupted, "the call was interrupted");
+  if (step.slabFirst >= 0) {
+    position.slabFirst = step.slabFirst;
+    position.slabBehind = step.slabBehind;
+  }
+  const KernelPlan &kernel = plan.kernels[step.kernel];
+  words.clear();
+  for (const ArgumentPlan &argument : kernel.arguments) {
+    if (!argument.isBuffer) {
+      words.push_back(scalar(argument.scalar, position));
+      continue;
+    }
+    const BufferState &state = binding[argument.buffer];
+    words.push_back(reinterpret_cast<int64_t>(addressOf(argument.buffer, position)));
+    words.push_back(state.stride0);
+    words.push_back(state.stride1);
+  }
+  DeviceCode::Launch launch{step.kernel, words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride, arguments.threads};
+  if (!arguments.isTimed) {
+    loaded.code->launch(launch);
+    return Status();
+  }
+  auto start = std::chrono::steady_clock::now();
+  loaded.code->launch(launch);
+  time(step.kernel, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  return Status();
+}

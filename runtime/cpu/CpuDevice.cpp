@@ -1,0 +1,37 @@
+// CpuDevice.cpp - kernels of an object file and how their tasks reach threads.
+#include "runtime/cpu/CpuDevice.h"
+#include "runtime/cpu/ObjectLoader.h"
+#include <vector>
+using namespace logitile;
+
+namespace {
+class CpuCode : public DeviceCode {
+public:
+  CpuCode(std::unique_ptr<ObjectLoader> object, std::vector<CpuKernel> kernels, ThreadPool &pool)
+      : object(std::move(object)), kernels(std::move(kernels)), pool(pool) {}
+
+  void launch(const Launch &launch) override {
+    CpuKernel kernel = kernels[launch.kernel];
+    pool.run(launch.tasks, launch.threads, [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
+  }
+
+private:
+  std::unique_ptr<ObjectLoader> object;
+  std::vector<CpuKernel> kernels;
+  ThreadPool &pool;
+};
+} // namespace
+
+Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan) {
+  std::string error;
+  std::unique_ptr<ObjectLoader> object = ObjectLoader::load(plan.code, error);
+  if (!object)
+    return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
+  std::vector<CpuKernel> kernels;
+  for (const KernelPlan &kernel : plan.kernels) {
+    kernels.push_back(object->find(kernel.name, error));
+    if (!kernels.back())
+      return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
+  }
+  return std::unique_ptr<DeviceCode>(std::make_unique<CpuCode>(std::move(object), std::move(kernels), pool));
+}

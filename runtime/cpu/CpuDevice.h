@@ -1,0 +1,18 @@
+// CpuDevice.h - the host CPU as a device: objects linked into this process, tasks on a pool of threads.
+#pragma once
+#include "runtime/Device.h"
+#include "runtime/cpu/ThreadPool.h"
+
+namespace logitile {
+class CpuDevice : public Device {
+public:
+  /// 'keepBytes' as in Workspace.
+  explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
+  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
+  Workspace &workspace() override { return memory; }
+
+private:
+  ThreadPool pool;
+  Workspace memory;
+};
+} // namespace logitile

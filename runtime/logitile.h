@@ -1,0 +1,232 @@
+/* logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of the caller.
+ * Plain C; Python uses nothing else. What a loss may be and what results mean is the language's contract (docs/).
+ *
+ * Every function that can fail returns a code; what went wrong is in lt_last_error() of the same thread. Objects are made
+ * by functions ending in create, load, plan or forward and belong to the caller until he gives them to their destroy function,
+ * in any order. All functions may be called from several threads at once, on the same objects too, but nothing may use an
+ * object while or after it is destroyed. Null is a valid argument of every destroy function. */
+#ifndef LOGITILE_H
+#define LOGITILE_H
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+#if defined(__GNUC__)
+#define LT_API __attribute__((visibility("default")))
+#else
+#define LT_API
+#endif
+
+/* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
+ * lt_abi_version() returns must not go on. */
+#define LT_ABI_VERSION 1
+LT_API int lt_abi_version(void);
+/* Version and digest of the compiler in this library; a part of every key. */
+LT_API const char *lt_build_id(void);
+
+/* ---- errors ------------------------------------------------------------------------------------------------------------ */
+
+typedef enum lt_code {
+  LT_OK = 0,
+  LT_TYPE_ERROR = 1,     /* the type of an argument */
+  LT_VALUE_ERROR = 2,    /* a shape, a value or an option */
+  LT_INDEX_ERROR = 3,    /* an index outside the vocabulary */
+  LT_TARGET_ERROR = 4,   /* the device cannot do what is asked */
+  LT_COMPILE_ERROR = 5,  /* the compiler failed on a loss that it should compile */
+  LT_INTERNAL_ERROR = 6, /* the runtime failed */
+  LT_INTERRUPTED = 7     /* the caller asked to stop */
+} lt_code;
+
+typedef struct lt_error {
+  lt_code code;
+  const char *text;          /* never null */
+  const char *stage;         /* of compile errors: the stage that could not be made; else "" */
+  const char *reproducer;    /* of compile errors: the module that went into it; else "" */
+  int64_t minimum_workspace; /* positive where the byte budget is too small: what is needed */
+} lt_error;
+/* The error of the last call of this thread that failed; valid until the next one fails. Never null. */
+LT_API const lt_error *lt_last_error(void);
+
+/* Text or bytes that belong to the caller. 'data' ends in a null byte that 'size' does not count. */
+typedef struct lt_text {
+  char *data;
+  size_t size;
+} lt_text;
+LT_API void lt_text_destroy(lt_text *text);
+
+/* ---- engines ----------------------------------------------------------------------------------------------------------- */
+
+/* Compiler, caches and threads. One for a process is enough. Plans and saved states keep what they need of it. */
+typedef struct lt_engine lt_engine;
+typedef struct lt_engine_options {
+  int64_t cache_plans;          /* plans that are kept in memory */
+  int64_t cache_code_bytes;     /* bytes of their code */
+  int64_t workspace_keep_bytes; /* free workspace that is kept for later calls */
+  int64_t history_records;      /* records that lt_history shows */
+  int times_kernels;            /* every kernel is timed: lt_history shows it */
+} lt_engine_options;
+LT_API void lt_engine_options_init(lt_engine_options *options);
+LT_API lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine);
+LT_API void lt_engine_destroy(lt_engine *engine);
+
+/* The number of threads for programs: LOGITILE_NUM_THREADS if that is set, else 'wanted' if positive, else the cores that this
+ * process may use. */
+LT_API lt_code lt_thread_count(int wanted, int *threads);
+/* The name of the target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it. */
+LT_API lt_code lt_host_target(lt_text *name);
+/* JSON: a list of what ran lately, oldest first. */
+LT_API lt_code lt_history(lt_engine *engine, lt_text *json);
+LT_API void lt_history_clear(lt_engine *engine);
+/* Gives free workspace back to the system and forgets plans that no program uses now. */
+LT_API void lt_engine_trim(lt_engine *engine);
+typedef struct lt_engine_usage {
+  int64_t plans, code_bytes;                                        /* in the cache */
+  int64_t workspace_taken, workspace_free, workspace_peak; /* bytes: held by calls and saved states, kept for later ones, most held */
+} lt_engine_usage;
+LT_API void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage);
+
+/* ---- programs ---------------------------------------------------------------------------------------------------------- */
+
+typedef enum lt_type {
+  LT_FLOAT16 = 0,
+  LT_BFLOAT16 = 1,
+  LT_FLOAT32 = 2,
+  LT_FLOAT64 = 3,
+  LT_INT8 = 4,
+  LT_INT16 = 5,
+  LT_INT32 = 6,
+  LT_INT64 = 7,
+  LT_UINT8 = 8,
+  LT_UINT16 = 9,
+  LT_UINT32 = 10,
+  LT_UINT64 = 11,
+  LT_BOOL = 12
+} lt_type;
+
+typedef enum lt_mode {
+  LT_FORWARD = 0, /* no gradients */
+  LT_EARLY = 1,   /* gradients together with the outputs */
+  LT_SPLIT = 2    /* gradients in a phase of their own */
+} lt_mode;
+
+/* A projection: hidden [..., hidden] and weight [V, hidden] of one type. */
+typedef struct lt_pair {
+  const char *name;
+  int64_t hidden;
+  lt_type type;
+} lt_pair;
+typedef struct lt_named_type {
+  const char *name;
+  lt_type type;
+} lt_named_type;
+
+/* What a program is made for. Strings and lists are copied. Two requests that agree in everything but 'located_spec' are the
+ * same program. */
+typedef struct lt_request {
+  const char *spec;         /* IR text of stage 'spec', without locations */
+  const char *located_spec; /* the same with locations, for diagnostics; or null */
+  const lt_pair *pairs;
+  size_t pair_count;
+  const lt_named_type *dense; /* Dense inputs: their element types */
+  size_t dense_count;
+  const char *const *gradients; /* "z.hidden", "z.weight", "bias", ... */
+  size_t gradient_count;
+  const lt_named_type *gradient_types; /* where a gradient has another type than its input */
+  size_t gradient_type_count;
+  lt_mode mode;
+  int64_t workspace;  /* budget in bytes; 0 where 'chunks' is given */
+  int64_t chunks;     /* chunks of tokens; 0 where 'workspace' is given */
+  int accumulate;     /* weight gradients are added into float32 arrays of the caller */
+  const char *target; /* "cpu:avx2"; lt_host_target */
+  int threads;        /* lt_thread_count */
+} lt_request;
+
+typedef struct lt_program lt_program;
+/* Compiles nothing yet. */
+LT_API lt_code lt_program_create(lt_engine *engine, const lt_request *request, lt_program **program);
+LT_API void lt_program_destroy(lt_program *program);
+/* 64 hexadecimal digits; valid as long as the program. */
+LT_API const char *lt_program_key(const lt_program *program);
+/* The text of one stage ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx") for calls with 'tokens' tokens. 'kernel'
+ * limits it to one kernel, where the stage has kernels; "" for all. */
+LT_API lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text);
+/* The same from the text of an earlier stage, which from stage 'plan' on says itself what it is compiled for. */
+LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result);
+
+/* ---- plans ------------------------------------------------------------------------------------------------------------- */
+
+/* Compiled code and how to run it, for an interval of numbers of tokens. */
+typedef struct lt_plan lt_plan;
+/* The plan for calls with 'tokens' tokens: from the cache, or compiled. */
+LT_API lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan);
+/* A plan from bytes of lt_plan_save. They hold machine code: load only what you would run. */
+LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan);
+LT_API lt_code lt_plan_save(const lt_plan *plan, lt_text *bytes);
+LT_API void lt_plan_destroy(lt_plan *plan);
+/* Numbers of tokens that it serves: first <= tokens < behind. */
+LT_API void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind);
+/* JSON: schedule, kernels, and the buffers with their bytes for a call with 'tokens' tokens that count on 'threads' threads. */
+LT_API lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json);
+
+/* ---- calls ------------------------------------------------------------------------------------------------------------- */
+
+typedef struct lt_array {
+  const char *name;
+  void *data;
+  lt_type type;
+  int rank;
+  const int64_t *shape;
+  const int64_t *strides; /* in elements; null: contiguous, the last axis fastest */
+} lt_array;
+
+typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
+
+/* Called between kernels by the thread that makes the call; anything but 0 ends the call with LT_INTERRUPTED. */
+typedef int (*lt_interrupt)(void *context);
+
+typedef struct lt_call {
+  /* "<pair>.hidden" [..., D] and "<pair>.weight" [V, D] of every projection, and the other inputs by name: per token (leading
+   * dimensions of hidden, perhaps with an axis of entries), per vocabulary entry, both, or single numbers. Arrays that the
+   * plan does not read may be there. */
+  const lt_array *inputs;
+  size_t input_count;
+  /* One array for every output of the plan, in the leading dimensions of hidden: float32, int64 or bool. A reduced loss has
+   * no axis. */
+  const lt_array *outputs;
+  size_t output_count;
+  /* One array for every gradient that the call makes, shaped like its input. */
+  const lt_array *gradients;
+  size_t gradient_count;
+  /* Gradients that reach outputs, by output: one number, or one per token. Those left out are 0; with no upstream at all
+   * that of the loss is 1. */
+  const lt_array *upstreams;
+  size_t upstream_count;
+  lt_reduction reduction;  /* of the output "loss" */
+  const lt_array *divisor; /* what a mean divides by, one number; null: the sum of the output "weight", else the tokens that count */
+  const char *ignore;      /* the integer input that tells ignored tokens; null: none are */
+  int64_t ignore_index;    /* a token is ignored where all its entries are this */
+  int zero_if_all_ignored; /* a mean over no token is 0 rather than NaN */
+  int threads;
+  lt_interrupt interrupt; /* or null */
+  void *interrupt_context;
+} lt_call;
+
+/* What the adjoint phase needs of a forward call. */
+typedef struct lt_saved lt_saved;
+
+/* Runs the forward phase; in mode LT_EARLY it makes the gradients as well. 'saved' receives null unless gradients are made in
+ * a phase of their own (LT_SPLIT). After an error the contents of outputs and gradients are unspecified. */
+LT_API lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved);
+/* Makes the gradients of a forward call, any number of times. Takes the same inputs; outputs, reduction, divisor, ignored tokens
+ * and threads are those of the forward call, whatever 'call' says. */
+LT_API lt_code lt_saved_adjoint(const lt_saved *saved, const lt_call *call);
+/* Bytes that a saved state holds. */
+LT_API int64_t lt_saved_bytes(const lt_saved *saved);
+LT_API void lt_saved_destroy(lt_saved *saved);
+
+#if defined(__cplusplus)
+}
+#endif
+#endif

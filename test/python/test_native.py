@@ -1,0 +1,325 @@
+"""The native module with hand-made plans: arrays of NumPy and torch, errors, signals, the cost of a call.
+
+The loss of the plans: alpha * (logsumexp(z) - z[target]) + beta with z = x w^T + bias + mask.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from logitile import _native, errors
+
+BUILD = pathlib.Path(_native.__file__).resolve().parents[2]
+HIDDEN, VOCAB = 6, 23
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return _native.Engine()
+
+
+def load(engine, name):
+    return engine.load((BUILD / "test" / "plans" / f"{name}.plan").read_bytes())
+
+
+def options(**changes):
+    return _native.CallOptions(**{"reduction": "mean", "ignore": "target", "ignore_index": -100, "threads": 2} | changes)
+
+
+def data(leading, seed=0):
+    """Inputs by name."""
+    rng = np.random.default_rng(seed)
+    inputs = {
+        "z.hidden": rng.normal(size=(*leading, HIDDEN)), "z.weight": rng.normal(size=(VOCAB, HIDDEN)),
+        "mask": rng.normal(size=(*leading, VOCAB)), "bias": rng.normal(size=VOCAB),
+        "alpha": rng.normal(size=leading), "beta": np.asarray(0.25),
+    }  # fmt: skip
+    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    inputs["class_weight"] = np.linspace(0.5, 2, VOCAB, dtype=np.float32)
+    inputs["target"] = rng.integers(0, VOCAB - 7, size=leading)
+    inputs["target"].reshape(-1)[1::5] = -100
+    return inputs
+
+
+def gradients_like(inputs):
+    return {name: np.full_like(inputs[name], np.nan) for name in ("z.hidden", "z.weight", "mask", "bias", "alpha", "beta")}
+
+
+def reference(inputs, upstream=1.0):
+    """The mean loss and its gradients in float64."""
+    x, w, mask, bias, alpha, beta = (
+        inputs[name].astype(np.float64) for name in ("z.hidden", "z.weight", "mask", "bias", "alpha", "beta")
+    )
+    live = inputs["target"] != -100
+    z = x @ w.T + bias + mask
+    lse = np.log(np.exp(z).sum(-1))
+    target = np.where(live, inputs["target"], 0)
+    nll = lse - np.take_along_axis(z, target[..., None], -1)[..., 0]
+    scale = live * upstream / live.sum()
+    g = (scale * alpha)[..., None] * (np.exp(z - lse[..., None]) - (np.arange(VOCAB) == target[..., None]))
+    flat = g.reshape(-1, VOCAB)
+    gradients = {"z.hidden": g @ w, "z.weight": flat.T @ x.reshape(-1, HIDDEN), "mask": g, "bias": flat.sum(0),
+                 "alpha": scale * nll, "beta": scale.sum()}  # fmt: skip
+    return ((alpha * nll + beta) * live).sum() / live.sum(), gradients
+
+
+def check(gradients, wanted):
+    for name, array in gradients.items():
+        np.testing.assert_allclose(array, wanted[name], rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+# ---- calls -------------------------------------------------------------------------------------------------
+
+
+def test_early_gradients_with_numpy(engine):
+    plan, inputs, loss = load(engine, "early"), data((3, 7)), np.zeros((), np.float32)
+    gradients = gradients_like(inputs)
+    assert plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients.items())) is None
+    wanted, wanted_gradients = reference(inputs)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-5)
+    check(gradients, wanted_gradients)
+
+
+def test_split_gradients_from_pointers_of_torch(engine):
+    torch = pytest.importorskip("torch")
+    plan, inputs = load(engine, "split"), data((4, 5))
+    tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+    hidden = tensors["z.hidden"].transpose(0, 1).contiguous().transpose(0, 1)  # rows lie in another order
+    tensors["z.hidden"] = hidden
+
+    def described(name, tensor):
+        code = _native.TYPES[str(tensor.dtype).removeprefix("torch.")]
+        return (name, tensor.data_ptr(), code, tuple(tensor.shape), tensor.stride())
+
+    arrays = [described(name, tensor) for name, tensor in tensors.items()]
+    loss = torch.zeros(())
+    saved = plan.forward(options(), arrays, [described("loss", loss)])
+    assert saved.nbytes > 0
+    gradients = {name: torch.full(array.shape, torch.nan) for name, array in gradients_like(inputs).items()}
+    for _ in range(2):
+        saved.adjoint(arrays, [described(name, tensor) for name, tensor in gradients.items()], [("loss", np.float32(-3))])
+    wanted, wanted_gradients = reference(inputs, upstream=-3.0)
+    assert loss.item() == pytest.approx(wanted, rel=1e-5)
+    check({name: tensor.numpy() for name, tensor in gradients.items()}, wanted_gradients)
+
+
+def test_outputs_of_every_type(engine):
+    plan, inputs = load(engine, "forward"), data((11,))
+    outputs = {"loss": np.zeros(11, np.float32), "weight": np.zeros(11, np.float32), "next": np.zeros(11, np.int64), "even": np.ones(11, bool)}
+    plan.forward(options(reduction="none"), list(inputs.items()), list(outputs.items()))
+    live = inputs["target"] != -100
+    assert (outputs["next"] == np.where(live, inputs["target"] + 7, -1)).all()
+    assert (outputs["even"] == (live & (inputs["target"] % 2 == 0))).all()
+    assert (outputs["weight"] == np.where(live, inputs["class_weight"][np.where(live, inputs["target"], 0)], 0)).all()
+
+
+@pytest.mark.parametrize("divisor", [8, 8.0, np.float32(8), np.asarray(8)])
+def test_divisors(engine, divisor):
+    plan, inputs, loss = load(engine, "early"), data((10,)), np.zeros((), np.float32)
+    plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients_like(inputs).items()), divisor=divisor)
+    live = (inputs["target"] != -100).sum()
+    assert float(loss) == pytest.approx(reference(inputs)[0] * live / 8, rel=1e-5)
+
+
+def test_threads_call_at_once(engine):
+    plan, wrong = load(engine, "early"), []
+
+    def work(seed):
+        inputs, loss = data((30,), seed), np.zeros((), np.float32)
+        gradients = gradients_like(inputs)
+        for _ in range(20):
+            plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients.items()))
+            if abs(float(loss) - reference(inputs)[0]) > 1e-4:
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+# ---- errors ------------------------------------------------------------------------------------------------
+
+
+def run(engine, inputs, **changes):
+    load(engine, "forward").forward(
+        options(reduction="sum", **changes), list(inputs.items()),
+        [("loss", np.zeros((), np.float32)), ("weight", np.zeros(9, np.float32)), ("next", np.zeros(9, np.int64)), ("even", np.zeros(9, bool))],
+    )  # fmt: skip
+
+
+def test_index_errors_name_input_position_and_value(engine):
+    inputs = data((9,))
+    inputs["target"][4] = 50300
+    with pytest.raises(errors.CallIndexError) as caught:
+        run(engine, inputs)
+    assert str(caught.value) == "'target'[4] is 50300, outside the vocabulary of 23 entries: it must be 0 to 22"
+    assert isinstance(caught.value, IndexError)
+
+
+def test_type_and_value_errors(engine):
+    inputs = data((9,))
+    with pytest.raises(errors.CallTypeError, match=r"input 'z.hidden' is float64\[9, 6\]; it must be float32"):
+        run(engine, inputs | {"z.hidden": inputs["z.hidden"].astype(np.float64)})
+    with pytest.raises(errors.CallValueError, match=r"input 'z.weight' has shape \[22, 6\]; it must be \[23, 6\]"):
+        run(engine, inputs | {"z.weight": inputs["z.weight"][:22]})
+    with pytest.raises(errors.CallValueError, match="input 'labels', which tells ignored tokens, is missing"):
+        run(engine, inputs, ignore="labels")
+
+
+def test_what_is_no_array(engine):
+    inputs = data((9,))
+    with pytest.raises(TypeError):
+        run(engine, inputs | {"bias": [1.0]})
+    with pytest.raises(TypeError, match="'bias' has elements of format 'Zd'"):
+        run(engine, inputs | {"bias": np.zeros(VOCAB, complex)})
+    with pytest.raises(TypeError, match=r"\(name, pointer, type, shape, strides\) or \(name, buffer\)"):
+        load(engine, "forward").forward(options(), ["bias"], [])
+
+
+def test_outputs_must_be_writable(engine):
+    plan, inputs, loss = load(engine, "early"), data((5,)), np.zeros((), np.float32)
+    loss.flags.writeable = False
+    with pytest.raises((ValueError, BufferError)):
+        plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients_like(inputs).items()))
+
+
+def test_damaged_plans_are_refused(engine):
+    data = bytearray((BUILD / "test" / "plans" / "early.plan").read_bytes())
+    data[-1] ^= 1
+    with pytest.raises(errors.CallValueError, match="their checksum is wrong, they are damaged"):
+        engine.load(bytes(data))
+
+
+def test_programs_say_what_is_wrong(engine):
+    good = {"spec": "", "pairs": [("z", 8, _native.TYPES["float32"])], "workspace": 1, "target": "cpu:portable", "threads": 1}
+    assert len(_native.Program(engine, **good).key) == 64
+    with pytest.raises(errors.TargetError, match="there is no target 'cpu:z80'"):
+        _native.Program(engine, **good | {"target": "cpu:z80"})
+    with pytest.raises(errors.CallValueError, match="either 'workspace' or 'chunks'"):
+        _native.Program(engine, **good | {"chunks": 2})
+    with pytest.raises(ValueError, match="mode is 'late'"):
+        _native.Program(engine, **good | {"mode": "late"})
+
+
+def test_keys_do_not_depend_on_locations(engine):
+    good = {"pairs": [("z", 8, _native.TYPES["float32"])], "workspace": 1, "target": "cpu:portable", "threads": 1}
+    key = _native.Program(engine, spec="a", **good).key
+    assert _native.Program(engine, spec="a", located_spec="a loc", **good).key == key
+    assert _native.Program(engine, spec="b", **good).key != key
+
+
+# ---- plans -------------------------------------------------------------------------------------------------
+
+
+def test_plans_are_saved_and_described(engine):
+    plan = load(engine, "split")
+    assert engine.load(plan.save()).save() == plan.save()
+    assert plan.interval == (0, 2**63 - 1)
+    described = plan.describe(tokens=100, threads=2)
+    assert described["split"] and described["vocab"] == VOCAB
+    assert {buffer["name"] for buffer in described["buffers"]} >= {"z.hidden", "kept.z"}
+
+
+def test_history_and_usage():
+    engine = _native.Engine(history_records=2, times_kernels=True)
+    plan, inputs, loss = load(engine, "early"), data((20,)), np.zeros((), np.float32)
+    for _ in range(3):
+        plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients_like(inputs).items()))
+    records = engine.history()
+    assert [record["number"] for record in records] == [2, 3]
+    assert records[0]["event"] == "hit" and records[0]["chunks"] == 2
+    assert records[0]["measured_bytes"] <= records[0]["predicted_bytes"]
+    assert {kernel["name"] for kernel in records[0]["kernels"]} >= {"pack", "sweep", "weight"}
+    assert engine.usage()["workspace_taken"] == 0 < engine.usage()["workspace_free"]
+    engine.trim()
+    assert engine.usage()["workspace_free"] == 0
+
+
+def test_saved_states_outlive_their_engine():
+    engine = _native.Engine()
+    inputs, loss, gradients = data((6,)), np.zeros((), np.float32), gradients_like(data((6,)))
+    saved = load(engine, "split").forward(options(), list(inputs.items()), [("loss", loss)])
+    del engine
+    saved.adjoint(list(inputs.items()), list(gradients.items()))
+    check(gradients, reference(inputs)[1])
+
+
+# ---- the process -------------------------------------------------------------------------------------------
+
+
+def test_a_long_call_can_be_interrupted(engine):
+    plan, inputs, loss = load(engine, "early"), data((60000,)), np.zeros((), np.float32)
+    gradients = list(gradients_like(inputs).items())
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(1000):
+            plan.forward(options(threads=1), list(inputs.items()), [("loss", loss)], gradients)
+    assert time.monotonic() - start < 5
+    plan.forward(options(), list(inputs.items()), [("loss", loss)], gradients)
+    np.testing.assert_allclose(loss, reference(inputs)[0], rtol=1e-4)
+
+
+def test_a_forked_child_can_call(engine):
+    plan, inputs, loss = load(engine, "early"), data((50,)), np.zeros((), np.float32)
+    gradients = list(gradients_like(inputs).items())
+    plan.forward(options(), list(inputs.items()), [("loss", loss)], gradients)
+    child = os.fork()
+    if child == 0:
+        loss[...] = 0
+        plan.forward(options(), list(inputs.items()), [("loss", loss)], gradients)
+        os._exit(0 if abs(float(loss) - reference(inputs)[0]) < 1e-4 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_process_ends_cleanly_after_calls():
+    code = (
+        "import numpy as np, pathlib, sys\nfrom logitile import _native\nengine = _native.Engine()\n"
+        f"plan = engine.load(pathlib.Path({str(BUILD)!r}, 'test/plans/early.plan').read_bytes())\n"
+        "a = np.ones((64, 6), np.float32); b = np.ones((23, 6), np.float32); c = np.ones((64, 23), np.float32)\n"
+        "v = np.ones(23, np.float32); t = np.ones(64, np.float32); s = np.ones((), np.float32)\n"
+        "i = [('z.hidden', a), ('z.weight', b), ('mask', c), ('bias', v), ('alpha', t), ('beta', s), ('target', np.ones(64, int))]\n"
+        "g = [(n, x.copy()) for n, x in i[:-1]]\n"
+        "plan.forward(_native.CallOptions(reduction='sum', threads=2), i, [('loss', s.copy())], g)\n"
+    )
+    path = os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])
+    result = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=path), capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_core_exports_and_needs_little():
+    readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
+    core = BUILD / "python" / "logitile" / "liblogitile_core.so"
+    needed = subprocess.run([readelf, "-d", core], capture_output=True, text=True, check=True).stdout
+    libraries = {line.split("[")[1].split("]")[0] for line in needed.splitlines() if "NEEDED" in line}
+    assert libraries <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+    symbols = subprocess.run([readelf, "-W", "--dyn-syms", core], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in symbols.splitlines() if " GLOBAL " in line or " WEAK " in line]
+    defined = {row[-1] for row in rows if "UND" not in row}
+    assert defined and all(name.startswith("lt_") for name in defined)
+
+
+def test_a_warm_call_costs_little(engine):
+    plan, inputs, loss = load(engine, "forward"), data((1,)), np.zeros((), np.float32)
+    arrays = [(name, array.ctypes.data, _native.TYPES[str(array.dtype)], array.shape, tuple(s // array.itemsize for s in array.strides)) for name, array in inputs.items()]
+    outputs = [("loss", loss), ("weight", np.zeros(1, np.float32)), ("next", np.zeros(1, np.int64)), ("even", np.zeros(1, bool))]
+    given = options(threads=1)
+    best = float("inf")
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(100):
+            plan.forward(given, arrays, outputs)
+        best = min(best, (time.perf_counter() - start) / 100)
+    assert best < 50e-6, f"{best * 1e6:.1f} us"

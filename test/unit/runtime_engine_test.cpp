@@ -1,0 +1,237 @@
+// runtime_engine_test.cpp - from requests to plans through a compiler that the test brings, and what History tells of it.
+#include "compiler/Compile.h"
+#include "runtime/Describe.h"
+#include "runtime/Engine.h"
+#include "runtime/PlanFile.h"
+#include "test/unit/RuntimeCalls.h"
+#include "gtest/gtest.h"
+#include "llvm/Support/JSON.h"
+#include <cstdlib>
+using namespace logitile;
+using namespace logitile::test;
+using Gradients = PlanOptions::Gradients;
+
+namespace {
+/// Hand-made plans for intervals of 100 tokens; keeps the requests that it saw.
+struct TestCompiler {
+  std::vector<CompileRequest> seen;
+  PlanOptions options{Gradients::Split, 8, 0, 1};
+
+  CompileResult operator()(const CompileRequest &request) {
+    seen.push_back(request);
+    CompileResult result;
+    result.plan = makePlan(options);
+    result.plan->tokensFirst = request.tokens / 100 * 100;
+    result.plan->tokensBehind = result.plan->tokensFirst + 100;
+    result.times = {{Stage::Plan, 1.5}, {Stage::Obj, 20}};
+    return result;
+  }
+};
+
+Request request() {
+  Request request;
+  request.spec = "spec";
+  request.locatedSpec = "spec with places";
+  request.pairs = {{"z", kHidden, ElementType::F32}};
+  request.dense = {{"mask", ElementType::F32}};
+  request.gradients = {"z.hidden"};
+  request.gradientElements = {{"z.hidden", ElementType::F32}};
+  request.mode = ProgramMode::Split;
+  request.workspace = 1 << 20;
+  request.target = "cpu:portable";
+  request.threads = 2;
+  return request;
+}
+
+class EngineTest : public testing::Test {
+protected:
+  TestCompiler compiler;
+  Engine engine{[this](const CompileRequest &request) { return compiler(request); }, {}};
+
+  PlanUse plan(int64_t tokens) {
+    Result<Program> program = engine.makeProgram(request());
+    EXPECT_TRUE(program.isOk());
+    Result<PlanUse> use = engine.findPlan(*program, tokens);
+    EXPECT_TRUE(use.isOk()) << use.status().error().text;
+    return *use;
+  }
+  /// Forward and adjoint of one call.
+  void run(const PlanUse &use, int64_t tokens) {
+    TestCall call({tokens});
+    std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(), call.beta.array(), call.bias.array(), call.mask.array()};
+    std::vector<Array> outputs = {call.loss.array()};
+    std::vector<Array> gradients = {call.dHidden.array(), call.dWeight.array(), call.dMask.array(), call.dBias.array(), call.dAlpha.array(), call.dBeta.array()};
+    CallArguments arguments = call.options;
+    arguments.inputs = inputs;
+    arguments.outputs = outputs;
+    arguments.gradients = gradients;
+    Result<std::unique_ptr<Saved>> saved = engine.forward(use, arguments);
+    ASSERT_TRUE(saved.isOk()) << saved.status().error().text;
+    ASSERT_TRUE(engine.adjoint(**saved, arguments).isOk());
+    call.expectRight(compiler.options, true);
+  }
+};
+} // namespace
+
+TEST_F(EngineTest, TheCompilerGetsTheWholeRequest) {
+  plan(37);
+  ASSERT_EQ(compiler.seen.size(), 1u);
+  const CompileRequest &seen = compiler.seen.front();
+  EXPECT_EQ(seen.spec, "spec with places");
+  EXPECT_EQ(seen.pairs.at(0).name, "z");
+  EXPECT_EQ(seen.dense.at("mask"), ElementType::F32);
+  EXPECT_EQ(seen.gradients, std::vector<std::string>{"z.hidden"});
+  EXPECT_EQ(seen.gradientElements.size(), 1u);
+  EXPECT_EQ(seen.mode, CompileRequest::Mode::Split);
+  EXPECT_EQ(seen.tokens, 37);
+  EXPECT_EQ(seen.workspace, 1 << 20);
+  EXPECT_EQ(seen.target, "cpu:portable");
+  EXPECT_EQ(seen.threads, 2);
+}
+TEST_F(EngineTest, ANewBatchSizeInsideAnIntervalDoesNotCompile) {
+  PlanUse first = plan(37);
+  EXPECT_EQ(first.event, PlanEvent::Compile);
+  PlanUse second = plan(99);
+  EXPECT_EQ(second.event, PlanEvent::Hit);
+  EXPECT_EQ(second.loaded, first.loaded);
+  EXPECT_EQ(plan(100).event, PlanEvent::Compile);
+  EXPECT_EQ(plan(0).event, PlanEvent::Hit);
+  EXPECT_EQ(compiler.seen.size(), 2u);
+}
+TEST_F(EngineTest, RecordsTellWhatHappened) {
+  run(plan(37), 37);
+  run(plan(40), 40);
+  std::vector<LaunchRecord> records = engine.history().snapshot();
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].event, PlanEvent::Compile);
+  EXPECT_EQ(records[0].stages.at(1).stage, Stage::Obj);
+  EXPECT_EQ(records[0].stages.at(1).milliseconds, 20);
+  EXPECT_GT(records[0].loadMilliseconds, 0);
+  EXPECT_TRUE(records[1].isAdjoint);
+  EXPECT_EQ(records[2].event, PlanEvent::Hit);
+  EXPECT_TRUE(records[2].stages.empty());
+  EXPECT_EQ(records[2].tokens, 40);
+  EXPECT_EQ(records[2].chunks, 5);
+  EXPECT_EQ(records[3].number, 4u);
+  for (const LaunchRecord &record : records) {
+    EXPECT_EQ(record.key, KernelKey::of(request(), compilerBuildId()));
+    EXPECT_GT(record.measuredBytes, 0);
+    EXPECT_LE(record.measuredBytes, record.predictedBytes);
+    EXPECT_TRUE(record.kernels.empty());
+  }
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describeHistory(records));
+  ASSERT_TRUE(bool(json));
+  const llvm::json::Object &object = *(*json->getAsArray())[0].getAsObject();
+  EXPECT_EQ(*object.getString("event"), "compile");
+  EXPECT_EQ(*object.getString("program"), "weighted");
+  EXPECT_EQ(object.getObject("stage_ms")->getNumber("obj"), 20);
+}
+TEST(EngineHistory, IsARing) {
+  History history(3);
+  for (int64_t i = 0; i < 5; ++i) {
+    LaunchRecord record;
+    record.tokens = i;
+    history.add(record);
+  }
+  std::vector<LaunchRecord> records = history.snapshot();
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].tokens, 2);
+  EXPECT_EQ(records[2].number, 5u);
+}
+TEST(EngineTiming, KernelsAreTimedWhenAsked) {
+  Engine::Options options;
+  options.timesKernels = true;
+  TestCompiler compiler;
+  compiler.options = {Gradients::None};
+  Engine engine([&](const CompileRequest &request) { return compiler(request); }, options);
+  Result<PlanUse> use = engine.findPlan(*engine.makeProgram(request()), 5);
+  TestCall call({5});
+  std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(), call.beta.array(), call.bias.array(), call.mask.array()};
+  std::vector<Array> outputs = {call.loss.array()};
+  CallArguments arguments = call.options;
+  arguments.inputs = inputs;
+  arguments.outputs = outputs;
+  ASSERT_TRUE(engine.forward(*use, arguments).isOk());
+  LaunchRecord record = engine.history().snapshot().front();
+  ASSERT_EQ(record.kernels.size(), 3u);
+  EXPECT_EQ(record.kernels[1].name, "sweep");
+  EXPECT_EQ(record.kernels[1].launches, 1);
+}
+
+// ---- plans from bytes ---------------------------------------------------------------------------------------------------------
+
+TEST_F(EngineTest, PlansFromBytesRun) {
+  std::string bytes = writePlan(plan(37).loaded->plan);
+  Result<PlanUse> use = engine.loadPlanBytes(bytes);
+  ASSERT_TRUE(use.isOk()) << use.status().error().text;
+  run(*use, 37);
+  LaunchRecord record = engine.history().snapshot().front();
+  EXPECT_EQ(record.event, PlanEvent::Load);
+  EXPECT_EQ(record.key, KernelKey::ofBytes(bytes));
+}
+TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
+  LaunchPlan other = makePlan({Gradients::None});
+  other.target = "cuda:sm_90a";
+  EXPECT_EQ(engine.loadPlanBytes(writePlan(other)).status().error().text, "target 'cuda:sm_90a' needs a device that this build does not have; it has the CPU");
+  setenv("LOGITILE_CPU_TIER", "portable", 1);
+  other.target = "cpu:avx512_bf16";
+  Result<PlanUse> use = engine.loadPlanBytes(writePlan(other));
+  unsetenv("LOGITILE_CPU_TIER");
+  ASSERT_FALSE(use.isOk());
+  EXPECT_EQ(use.status().error().code, ErrorCode::Target);
+  EXPECT_EQ(use.status().error().text, "target 'cpu:avx512_bf16' needs instructions that this machine's 'cpu:portable' lacks");
+}
+
+// ---- errors -------------------------------------------------------------------------------------------------------------------
+
+TEST_F(EngineTest, UnknownTargets) {
+  Request wrong = request();
+  wrong.target = "cpu:z80";
+  EXPECT_EQ(engine.makeProgram(wrong).status().error().code, ErrorCode::Target);
+}
+static Status failureOf(const CompileResult &result) {
+  Engine engine([&](const CompileRequest &) { return result; }, {});
+  return engine.findPlan(*engine.makeProgram(request()), 5).status();
+}
+TEST(EngineErrors, ABudgetThatIsTooSmallIsTheCallers) {
+  CompileResult result;
+  result.error = "loc: 'logitile.program' op needs more";
+  result.minimumWorkspace = 5000000;
+  Status status = failureOf(result);
+  EXPECT_EQ(status.error().code, ErrorCode::Value);
+  EXPECT_EQ(status.error().text, "'workspace' is 1048576 bytes, but 5 tokens need at least 5000000");
+  EXPECT_EQ(status.error().minimumWorkspace, 5000000);
+}
+TEST(EngineErrors, EverythingElseIsTheCompilers) {
+  CompileResult result;
+  result.error = "train.py:3:4: no";
+  result.failed = Stage::Tiles;
+  result.reproducer = "module {}";
+  Status status = failureOf(result);
+  EXPECT_EQ(status.error().code, ErrorCode::Compile);
+  EXPECT_EQ(status.error().text, "train.py:3:4: no");
+  EXPECT_EQ(status.error().stage, "tiles");
+  EXPECT_EQ(status.error().reproducer, "module {}");
+}
+
+// ---- descriptions -------------------------------------------------------------------------------------------------------------
+
+TEST(Describe, PlansSayWhatTheyTake) {
+  LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(plan, 100, 2));
+  ASSERT_TRUE(bool(json));
+  const llvm::json::Object &object = *json->getAsObject();
+  EXPECT_EQ(object.getInteger("workspace_bytes"), workspaceBytes(plan, 100, 2));
+  EXPECT_EQ(object.getInteger("vocab"), kVocab);
+  EXPECT_EQ(object.getArray("kernels")->size(), plan.kernels.size());
+  EXPECT_EQ(*(*object.getArray("forward"))[0].getAsObject()->getString("loop"), "tokens");
+  int64_t own = 0;
+  for (const llvm::json::Value &buffer : *object.getArray("buffers")) {
+    if (*buffer.getAsObject()->getString("name") == "kept.z") {
+      EXPECT_EQ(*buffer.getAsObject()->getString("scope"), "saved");
+      EXPECT_EQ(buffer.getAsObject()->getInteger("window"), 2 * kSlab);
+    }
+    own += *buffer.getAsObject()->getInteger("bytes");
+  }
+  EXPECT_GT(own, 100 * 2 * kSlab * 4);
+}

@@ -1,0 +1,75 @@
+// runtime_key_test.cpp - every field of a request changes its key, and nothing else does.
+#include "runtime/KernelKey.h"
+#include "gtest/gtest.h"
+#include <functional>
+#include <set>
+using namespace logitile;
+
+static Request request() {
+  Request request;
+  request.spec = "logitile.loss @a {}";
+  request.pairs = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
+  request.dense = {{"mask", ElementType::F32}};
+  request.gradients = {"student.hidden", "bias"};
+  request.gradientElements = {{"bias", ElementType::BF16}};
+  request.mode = ProgramMode::Early;
+  request.workspace = 1 << 20;
+  request.target = "cpu:avx2";
+  request.threads = 2;
+  return request;
+}
+
+static const std::function<void(Request &)> kChanges[] = {
+    [](Request &r) { r.spec += " "; },
+    [](Request &r) { r.pairs[0].name = "students"; },
+    [](Request &r) { r.pairs[0].hidden = 65; },
+    [](Request &r) { r.pairs[1].element = ElementType::F16; },
+    [](Request &r) { std::swap(r.pairs[0], r.pairs[1]); },
+    [](Request &r) { r.pairs.pop_back(); },
+    [](Request &r) { r.dense["mask"] = ElementType::BF16; },
+    [](Request &r) { r.dense["mask2"] = ElementType::F32; },
+    [](Request &r) { r.dense.clear(); },
+    [](Request &r) { r.gradients[1] = "student.weight"; },
+    [](Request &r) { r.gradients.push_back("student.weight"); },
+    [](Request &r) { r.gradients = {"student.hiddenbias"}; },
+    [](Request &r) { r.gradientElements["bias"] = ElementType::F32; },
+    [](Request &r) { r.gradientElements["student.hidden"] = ElementType::F32; },
+    [](Request &r) { r.mode = ProgramMode::Forward; },
+    [](Request &r) { r.mode = ProgramMode::Split; },
+    [](Request &r) { r.workspace += 1; },
+    [](Request &r) { r.workspace = 0, r.chunks = 1 << 20; },
+    [](Request &r) { r.chunks = 4; },
+    [](Request &r) { r.accumulate = true; },
+    [](Request &r) { r.target = "cpu:avx512"; },
+    [](Request &r) { r.threads = 3; },
+};
+
+TEST(KernelKey, EveryFieldChangesIt) {
+  std::set<std::string> keys{KernelKey::of(request(), "build").hex()};
+  for (size_t i = 0; i < std::size(kChanges); ++i) {
+    Request changed = request();
+    kChanges[i](changed);
+    EXPECT_TRUE(keys.insert(KernelKey::of(changed, "build").hex()).second) << "change " << i << " gives a key that was there";
+  }
+  EXPECT_TRUE(keys.insert(KernelKey::of(request(), "other build").hex()).second);
+}
+TEST(KernelKey, LocationsDoNotChangeIt) {
+  Request located = request();
+  located.locatedSpec = "logitile.loss @a {} loc(\"train.py\":3:1)";
+  EXPECT_EQ(KernelKey::of(located, "build"), KernelKey::of(request(), "build"));
+}
+TEST(KernelKey, IsTheSameInEveryProcess) {
+  // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
+  EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
+  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "aa57c2799e2f947d123d11103415066747a0e236b95a195f1699dc45dbdc44f7");
+}
+TEST(KernelKey, BytesHaveKeysOfTheirOwn) {
+  EXPECT_EQ(KernelKey::ofBytes("plan"), KernelKey::ofBytes("plan"));
+  EXPECT_FALSE(KernelKey::ofBytes("plan") == KernelKey::ofBytes("plans"));
+  EXPECT_NE(KernelKey::ofBytes("plan").hash(), KernelKey::ofBytes("plans").hash());
+}
+TEST(KernelKey, BuildIdNamesNoPath) {
+  std::string id(compilerBuildId());
+  EXPECT_GT(id.size(), 64u);
+  EXPECT_EQ(id.find('/'), std::string::npos) << id;
+}
