@@ -20,16 +20,26 @@ bool logitile::isInteger(ArrayType type) { return type >= ArrayType::I8 && type 
 
 std::optional<ArrayType> logitile::arrayTypeOf(ElementType type) {
   switch (type) {
-  case ElementType::F32: return ArrayType::F32;
-  case ElementType::BF16: return ArrayType::BF16;
-  case ElementType::F16: return ArrayType::F16;
-  case ElementType::F64: return ArrayType::F64;
-  case ElementType::I8: return ArrayType::I8;
-  case ElementType::I16: return ArrayType::I16;
-  case ElementType::I32: return ArrayType::I32;
-  case ElementType::I64: return ArrayType::I64;
-  case ElementType::U8: return ArrayType::U8;
-  case ElementType::Bool: return ArrayType::Bool;
+  case ElementType::F32:
+    return ArrayType::F32;
+  case ElementType::BF16:
+    return ArrayType::BF16;
+  case ElementType::F16:
+    return ArrayType::F16;
+  case ElementType::F64:
+    return ArrayType::F64;
+  case ElementType::I8:
+    return ArrayType::I8;
+  case ElementType::I16:
+    return ArrayType::I16;
+  case ElementType::I32:
+    return ArrayType::I32;
+  case ElementType::I64:
+    return ArrayType::I64;
+  case ElementType::U8:
+    return ArrayType::U8;
+  case ElementType::Bool:
+    return ArrayType::Bool;
   }
   return std::nullopt;
 }

@@ -61,8 +61,7 @@ public:
 
   /// Calls 'visit' with runs of tokens that lie evenly, in order: first token, number of tokens, offset of the first.
   /// Within a run they are stride() apart. There must be at least one token.
-  template <typename Visit>
-  void forRuns(Visit visit) const;
+  template <typename Visit> void forRuns(Visit visit) const;
 
 private:
   struct Dimension {
@@ -74,8 +73,7 @@ private:
   Dimension dimensions[kMaxRank];
 };
 
-template <typename Visit>
-void TokenLayout::forRuns(Visit visit) const {
+template <typename Visit> void TokenLayout::forRuns(Visit visit) const {
   int64_t run = dimensions[count - 1].extent;
   int64_t index[kMaxRank] = {}, offset = 0;
   for (int64_t token = 0;; token += run) {

@@ -95,11 +95,16 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
       return rows.push_back(pair.hidden), rows;
   }
   switch (gradient.kind) {
-  case GradientPlan::Kind::Direct: return rows.push_back(plan.vocab), rows;
-  case GradientPlan::Kind::Vocab: return {plan.vocab};
-  case GradientPlan::Kind::Scalar: return {};
-  case GradientPlan::Kind::Zero: return {array.extents().begin(), array.extents().end()};
-  case GradientPlan::Kind::Token: break;
+  case GradientPlan::Kind::Direct:
+    return rows.push_back(plan.vocab), rows;
+  case GradientPlan::Kind::Vocab:
+    return {plan.vocab};
+  case GradientPlan::Kind::Scalar:
+    return {};
+  case GradientPlan::Kind::Zero:
+    return {array.extents().begin(), array.extents().end()};
+  case GradientPlan::Kind::Token:
+    break;
   }
   auto input = std::ranges::find(plan.inputs, gradient.name, &InputPlan::name);
   bool hasEntries = input == plan.inputs.end() ? gradient.buffers.size() > 1 : input->entries > 0;

@@ -14,7 +14,8 @@ struct BufferState {
 /// The buffers of one phase of one call.
 class Binding {
 public:
-  Binding(const LoadedPlan &loaded, bool isAdjoint) : plan(loaded.plan), tables(loaded.tables), isAdjoint(isAdjoint), states(plan.buffers.size()) {}
+  Binding(const LoadedPlan &loaded, bool isAdjoint)
+      : plan(loaded.plan), tables(loaded.tables), isAdjoint(isAdjoint), states(plan.buffers.size()) {}
 
   /// Leading dimensions and number of tokens, from the first projection.
   Result<Tokens> findTokens(const CallArguments &arguments) const;

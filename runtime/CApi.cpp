@@ -26,7 +26,8 @@ lt_code logitile::report(const Status &status) {
   if (status.isOk())
     return LT_OK;
   last.error = status.error();
-  last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(), last.error.minimumWorkspace};
+  last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(),
+                last.error.minimumWorkspace};
   return last.shown.code;
 }
 const lt_error *lt_last_error(void) { return &last.shown; }
@@ -56,7 +57,8 @@ const char *lt_build_id(void) {
 
 void lt_engine_options_init(lt_engine_options *options) {
   Engine::Options defaults;
-  *options = {defaults.cache.plans, defaults.cache.codeBytes, defaults.workspaceKeepBytes, static_cast<int64_t>(defaults.historyRecords), defaults.timesKernels};
+  *options = {defaults.cache.plans, defaults.cache.codeBytes, defaults.workspaceKeepBytes, static_cast<int64_t>(defaults.historyRecords),
+              defaults.timesKernels};
 }
 
 lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine) {
@@ -119,15 +121,22 @@ void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage) {
 
 static Result<ElementType> elementOf(lt_type type, const char *name) {
   switch (type) {
-  case LT_FLOAT16: return ElementType::F16;
-  case LT_BFLOAT16: return ElementType::BF16;
-  case LT_FLOAT32: return ElementType::F32;
-  case LT_FLOAT64: return ElementType::F64;
-  case LT_BOOL: return ElementType::Bool;
-  default: break;
+  case LT_FLOAT16:
+    return ElementType::F16;
+  case LT_BFLOAT16:
+    return ElementType::BF16;
+  case LT_FLOAT32:
+    return ElementType::F32;
+  case LT_FLOAT64:
+    return ElementType::F64;
+  case LT_BOOL:
+    return ElementType::Bool;
+  default:
+    break;
   }
   bool isKnown = type >= LT_FLOAT16 && type <= LT_BOOL;
-  return Status(ErrorCode::Type, "'" + std::string(name) + "' is " + (isKnown ? typeName(static_cast<ArrayType>(type)) : "of no known type") + "; floats are needed");
+  return Status(ErrorCode::Type, "'" + std::string(name) + "' is " +
+                                     (isKnown ? typeName(static_cast<ArrayType>(type)) : "of no known type") + "; floats are needed");
 }
 
 static Status copyTypes(const lt_named_type *types, size_t count, std::map<std::string, ElementType> &result) {

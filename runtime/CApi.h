@@ -30,8 +30,7 @@ lt_code report(const Status &status);
 lt_text textOf(std::string_view text);
 
 /// Runs the body of a function of the interface. Exceptions end here: those of this library mean nothing outside.
-template <typename Body>
-lt_code guarded(Body body) noexcept {
+template <typename Body> lt_code guarded(Body body) noexcept {
   try {
     return report(body());
   } catch (const std::exception &error) {

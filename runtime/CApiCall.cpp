@@ -11,9 +11,11 @@ public:
     size_t count = call.input_count + call.output_count + call.gradient_count + call.upstream_count + 1;
     arrays.reserve(count); // spans point into it
     const std::pair<std::span<const lt_array>, std::span<const Array> *> lists[] = {{{call.inputs, call.input_count}, &arguments.inputs},
-                                                                                     {{call.outputs, call.output_count}, &arguments.outputs},
-                                                                                     {{call.gradients, call.gradient_count}, &arguments.gradients},
-                                                                                     {{call.upstreams, call.upstream_count}, &arguments.upstreams}};
+                                                                                    {{call.outputs, call.output_count}, &arguments.outputs},
+                                                                                    {{call.gradients, call.gradient_count},
+                                                                                     &arguments.gradients},
+                                                                                    {{call.upstreams, call.upstream_count},
+                                                                                     &arguments.upstreams}};
     for (const auto &[given, list] : lists)
       if (Status status = copyList(given, *list); !status.isOk())
         return status;
@@ -49,7 +51,8 @@ private:
       if (array.type < LT_FLOAT16 || array.type > LT_BOOL)
         return Status(ErrorCode::Type, "'" + std::string(array.name) + "' is of no known type: " + std::to_string(array.type));
       if (array.rank < 0 || array.rank > kMaxRank)
-        return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has " + std::to_string(array.rank) + " axes; 0 to " + std::to_string(kMaxRank) + " are possible");
+        return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has " + std::to_string(array.rank) + " axes; 0 to " +
+                                            std::to_string(kMaxRank) + " are possible");
       const int64_t *strides = array.strides ? array.strides : contiguous(array);
       arrays.push_back({array.name, array.data, static_cast<ArrayType>(array.type), array.rank, array.shape, strides});
       if (!array.data && arrays.back().elements() > 0)
@@ -79,7 +82,8 @@ lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **sav
     if (Status status = copied.copy(*call); !status.isOk())
       return status;
     bool isFirst = !plan->hasRun.exchange(true);
-    Result<std::unique_ptr<Saved>> result = plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0}, copied.arguments);
+    Result<std::unique_ptr<Saved>> result =
+        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0}, copied.arguments);
     if (!result.isOk())
       return result.status();
     *saved = *result ? new lt_saved{plan->engine, std::move(*result)} : nullptr;

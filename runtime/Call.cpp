@@ -15,7 +15,8 @@ namespace {
 class Call {
 public:
   Call(const LoadedPlan &loaded, const CallArguments &arguments, bool isAdjoint, CallReport &report)
-      : loaded(loaded), plan(loaded.plan), tables(loaded.tables), arguments(arguments), isAdjoint(isAdjoint), report(report), binding(loaded, isAdjoint) {}
+      : loaded(loaded), plan(loaded.plan), tables(loaded.tables), arguments(arguments), isAdjoint(isAdjoint), report(report),
+        binding(loaded, isAdjoint) {}
 
   /// Fills 'saved' as far as the adjoint phase needs it.
   Status forward(Saved &saved);
@@ -54,10 +55,10 @@ private:
   Tokens tokens;
   IgnoreRule rule;
   WorkspaceLayout layout;
-  WorkspaceBlock memory;      // of the phase: its buffers, then scratch
+  WorkspaceBlock memory; // of the phase: its buffers, then scratch
   char *savedMemory = nullptr;
-  double divisor = 1;         // of the loss
-  double factor = 1;          // of gradients that were made before the divisor was known
+  double divisor = 1; // of the loss
+  double factor = 1;  // of gradients that were made before the divisor was known
 };
 } // namespace
 
@@ -73,11 +74,14 @@ Status Call::findTokens() {
     if (!array)
       return Status(ErrorCode::Value, "input '" + std::string(arguments.ignore) + "', which tells ignored tokens, is missing");
     size_t axes = tokens.leading.size();
-    bool fits = array->rank >= static_cast<int>(axes) && array->rank <= static_cast<int>(axes) + 1 && std::ranges::equal(array->extents().first(axes), tokens.leading);
+    bool fits = array->rank >= static_cast<int>(axes) && array->rank <= static_cast<int>(axes) + 1 &&
+                std::ranges::equal(array->extents().first(axes), tokens.leading);
     if (!isInteger(array->type))
-      return Status(ErrorCode::Type, "'" + std::string(array->name) + "' tells ignored tokens but is " + describe(*array) + "; integers are needed");
+      return Status(ErrorCode::Type,
+                    "'" + std::string(array->name) + "' tells ignored tokens but is " + describe(*array) + "; integers are needed");
     if (!fits)
-      return Status(ErrorCode::Value, "'" + std::string(array->name) + "' has shape " + shapeText(array->extents()) + "; it must start with " + shapeText(tokens.leading));
+      return Status(ErrorCode::Value, "'" + std::string(array->name) + "' has shape " + shapeText(array->extents()) +
+                                          "; it must start with " + shapeText(tokens.leading));
     rule = {array, *arguments.ignoreIndex};
   }
   tokens.counted = countTokens(rule, tokens);
@@ -96,7 +100,9 @@ Status Call::checkOutputs() const {
     const Array *array = findArray(arguments.outputs, output.name);
     if (!array)
       return Status(ErrorCode::Value, "output '" + output.name + "' is missing");
-    ArrayType type = output.element == ElementType::I32 ? ArrayType::I64 : output.element == ElementType::Bool ? ArrayType::Bool : ArrayType::F32;
+    ArrayType type = output.element == ElementType::I32    ? ArrayType::I64
+                     : output.element == ElementType::Bool ? ArrayType::Bool
+                                                           : ArrayType::F32;
     std::span<const int64_t> shape = isReduced(i) ? std::span<const int64_t>() : tokens.leading;
     if (Status status = checkArray(*array, "output", shape, {&type, 1}); !status.isOk())
       return status;
@@ -129,7 +135,9 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
 
 // ---- what goes in -----------------------------------------------------------------------------------------------------------
 
-static int64_t lanesOf(int64_t count, int64_t panelWidth) { return (std::max<int64_t>(count, 1) + panelWidth - 1) / panelWidth * panelWidth; }
+static int64_t lanesOf(int64_t count, int64_t panelWidth) {
+  return (std::max<int64_t>(count, 1) + panelWidth - 1) / panelWidth * panelWidth;
+}
 
 Status Call::loadInputs() {
   IntegerRules rules{plan.vocab, arguments.ignoreIndex};
@@ -140,7 +148,9 @@ Status Call::loadInputs() {
     std::vector<char *> buffers;
     for (int64_t buffer : tables.inputs[i].buffers)
       buffers.push_back(binding.memory(buffer));
-    int64_t lanes = input.kind == InputPlan::Kind::Token ? lanesOf(tokens.counted, plan.panelWidth) : input.kind == InputPlan::Kind::Vocab ? plan.vocab : 1;
+    int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.panelWidth)
+                    : input.kind == InputPlan::Kind::Vocab ? plan.vocab
+                                                           : 1;
     Status status = loadInput(input, *findArray(arguments.inputs, input.name), tokens, rules, buffers, lanes);
     if (!status.isOk())
       return status;
@@ -185,8 +195,9 @@ Status Call::checkLateDivisor() const {
   bool isOnlyLoss = std::ranges::count_if(tables.upstreams, [](int64_t buffer) { return buffer >= 0; }) == 1;
   if (!accumulates && isOnlyLoss)
     return Status();
-  return Status(ErrorCode::Value, "the gradients of '" + plan.name + "' are made together with the loss, but the sum of 'weight' that divides them is known only "
-                                  "afterwards; give a divisor, or have gradients made in a phase of their own");
+  return Status(ErrorCode::Value, "the gradients of '" + plan.name +
+                                      "' are made together with the loss, but the sum of 'weight' that divides them is known only "
+                                      "afterwards; give a divisor, or have gradients made in a phase of their own");
 }
 
 Status Call::loadUpstreams() {
@@ -206,8 +217,8 @@ Status Call::loadUpstreams() {
       continue;
     }
     if (isReduced(i) || !std::ranges::equal(array->extents(), tokens.leading))
-      return Status(ErrorCode::Value, "upstream gradient of '" + output.name + "' has shape " + shapeText(array->extents()) + "; the output has " +
-                                          (isReduced(i) ? "[]" : shapeText(tokens.leading)));
+      return Status(ErrorCode::Value, "upstream gradient of '" + output.name + "' has shape " + shapeText(array->extents()) +
+                                          "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
     InputPlan input{InputPlan::Kind::Token, output.name, 0, ElementType::F32, false};
     char *buffer = reinterpret_cast<char *>(out);
     if (Status status = loadInput(input, *array, tokens, {plan.vocab, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
@@ -231,8 +242,9 @@ Status Call::checkComputedIndices() const {
     if (wrong == indices + tokens.counted)
       continue;
     std::string position = positionText(tokens.map[wrong - indices], tokens.leading), vocab = std::to_string(plan.vocab);
-    return Status(ErrorCode::Index, "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " + std::to_string(*wrong) +
-                                        ", outside the vocabulary of " + vocab + " entries: it must be 0 to " + std::to_string(plan.vocab - 1));
+    return Status(ErrorCode::Index, "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " +
+                                        std::to_string(*wrong) + ", outside the vocabulary of " + vocab + " entries: it must be 0 to " +
+                                        std::to_string(plan.vocab - 1));
   }
   return Status();
 }
@@ -269,10 +281,14 @@ void Call::storeGradient(const GradientPlan &gradient, const Array &array) const
     if (plan.buffers[gradient.buffers.front()].rows < 0)
       zeroIgnoredRows(array, tokens);
     return;
-  case GradientPlan::Kind::Vocab: return storeVector(array, values(gradient.buffers.front()), scaling);
-  case GradientPlan::Kind::Scalar: return storeScalar(array, sumOf(binding.memory(gradient.buffers.front()), ElementType::F32, tokens.counted) * factor);
-  case GradientPlan::Kind::Zero: return fillZero(array);
-  case GradientPlan::Kind::Token: break;
+  case GradientPlan::Kind::Vocab:
+    return storeVector(array, values(gradient.buffers.front()), scaling);
+  case GradientPlan::Kind::Scalar:
+    return storeScalar(array, sumOf(binding.memory(gradient.buffers.front()), ElementType::F32, tokens.counted) * factor);
+  case GradientPlan::Kind::Zero:
+    return fillZero(array);
+  case GradientPlan::Kind::Token:
+    break;
   }
   bool hasEntries = array.rank > static_cast<int>(tokens.leading.size());
   int64_t count = hasEntries ? array.extent(-1) : 1;
@@ -354,8 +370,9 @@ Status Call::adjoint(const Saved &saved) {
   if (!status.isOk())
     return status;
   if (!std::ranges::equal(saved.leading, tokens.leading) || saved.counted != tokens.counted)
-    return Status(ErrorCode::Value, std::to_string(tokens.counted) + " tokens of " + shapeText(tokens.leading) + " count, but in the forward call " +
-                                        std::to_string(saved.counted) + " of " + shapeText(saved.leading) + "; an input was changed in between");
+    return Status(ErrorCode::Value, std::to_string(tokens.counted) + " tokens of " + shapeText(tokens.leading) +
+                                        " count, but in the forward call " + std::to_string(saved.counted) + " of " +
+                                        shapeText(saved.leading) + "; an input was changed in between");
   auto then = [&](auto step) {
     if (status.isOk())
       status = step();
@@ -378,7 +395,8 @@ Status Call::adjoint(const Saved &saved) {
   return status;
 }
 
-Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments, CallReport &report) {
+Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
+                                                    CallReport &report) {
   DefaultFloatEnvironment environment;
   auto saved = std::make_unique<Saved>();
   Call call(*loaded, arguments, /*isAdjoint=*/false, report);

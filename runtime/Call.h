@@ -14,15 +14,15 @@ struct Interrupt {
 };
 
 struct CallArguments {
-  std::span<const Array> inputs;    // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
-  std::span<const Array> outputs;   // one for each output of the plan
-  std::span<const Array> gradients; // one for each gradient that the phase makes
-  std::span<const Array> upstreams; // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
+  std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
+  std::span<const Array> outputs;        // one for each output of the plan
+  std::span<const Array> gradients;      // one for each gradient that the phase makes
+  std::span<const Array> upstreams;      // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
   Reduction reduction = Reduction::None; // of the output 'loss'
   const Array *divisor = nullptr;        // of a mean, without axes; null: weights or tokens are counted
   std::string_view ignore;               // name of the input that tells ignored tokens
   std::optional<int64_t> ignoreIndex;
-  bool isZeroWhenAllIgnored = false;     // what a mean over no token is: 0 rather than NaN
+  bool isZeroWhenAllIgnored = false; // what a mean over no token is: 0 rather than NaN
   int threads = 1;
   Interrupt interrupt;
   bool isTimed = false; // each kernel's time goes into the report
@@ -58,7 +58,8 @@ struct Saved {
 
 /// Runs prologue and forward steps; 'saved' is null unless the plan makes gradients in a phase of their own. After an error
 /// the contents of outputs and gradients are unspecified.
-Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments, CallReport &report);
+Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
+                                          CallReport &report);
 
 /// Makes the gradients of a forward call from the same inputs, as often as asked. Reduction, divisor, ignored tokens and
 /// threads are those of the forward call; 'outputs' are not written.

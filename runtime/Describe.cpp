@@ -31,8 +31,7 @@ const char *word(GradientPlan::Kind kind) {
   return kWords[static_cast<int>(kind)];
 }
 
-template <typename List, typename One>
-json::Array arrayOf(const List &list, One one) {
+template <typename List, typename One> json::Array arrayOf(const List &list, One one) {
   json::Array array;
   for (const auto &element : list)
     array.push_back(one(element));
@@ -65,8 +64,14 @@ struct Layouts {
 
 json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) {
   const BufferPlan &buffer = plan.buffers[i];
-  json::Object object{{"name", buffer.name},       {"scope", word(buffer.scope)}, {"layout", word(buffer.layout)}, {"element", word(buffer.element)},
-                      {"rows", buffer.rows},       {"columns", buffer.columns},   {"forward", buffer.inForward},   {"adjoint", buffer.inAdjoint},
+  json::Object object{{"name", buffer.name},
+                      {"scope", word(buffer.scope)},
+                      {"layout", word(buffer.layout)},
+                      {"element", word(buffer.element)},
+                      {"rows", buffer.rows},
+                      {"columns", buffer.columns},
+                      {"forward", buffer.inForward},
+                      {"adjoint", buffer.inAdjoint},
                       {"bytes", layouts.bytesOf(plan, i)}};
   if (buffer.alias >= 0)
     object["alias"] = plan.buffers[buffer.alias].name;
@@ -81,7 +86,9 @@ json::Array stepsOf(const LaunchPlan &plan, const std::vector<StepPlan> &steps) 
       return json::Object{{"launch", plan.kernels[step.kernel].name}, {"slabs", json::Array{step.slabFirst, step.slabBehind}}};
     if (step.kind == StepKind::Launch)
       return json::Object{{"launch", plan.kernels[step.kernel].name}};
-    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "slabs"}, {"step", step.step}, {"body", stepsOf(plan, step.body)}};
+    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "slabs"},
+                      {"step", step.step},
+                      {"body", stepsOf(plan, step.body)}};
     if (step.kind == StepKind::SlabLoop)
       loop["range"] = json::Array{step.first, step.behind};
     return loop;
@@ -115,13 +122,24 @@ std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64
                       {"workspace_bytes", workspaceBytes(plan, tokens, threads)},
                       {"saved_bytes", layouts.forward.savedBytes},
                       {"buffers", std::move(buffers)}};
-  object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value { return json::Object{{"name", pair.name}, {"hidden", pair.hidden}, {"element", word(pair.element)}}; });
-  object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
-    return json::Object{{"name", input.name}, {"kind", word(input.kind)}, {"entries", input.entries}, {"element", word(input.element)}, {"index", input.isIndex}};
+  object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value {
+    return json::Object{{"name", pair.name}, {"hidden", pair.hidden}, {"element", word(pair.element)}};
   });
-  object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value { return json::Object{{"name", output.name}, {"element", word(output.element)}, {"upstream", output.hasUpstream}}; });
+  object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
+    return json::Object{{"name", input.name},
+                        {"kind", word(input.kind)},
+                        {"entries", input.entries},
+                        {"element", word(input.element)},
+                        {"index", input.isIndex}};
+  });
+  object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value {
+    return json::Object{{"name", output.name}, {"element", word(output.element)}, {"upstream", output.hasUpstream}};
+  });
   object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
-    return json::Object{{"name", gradient.name}, {"kind", word(gradient.kind)}, {"element", word(gradient.element)}, {"accumulates", gradient.accumulates}};
+    return json::Object{{"name", gradient.name},
+                        {"kind", word(gradient.kind)},
+                        {"element", word(gradient.element)},
+                        {"accumulates", gradient.accumulates}};
   });
   object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
   object["prologue"] = stepsOf(plan, plan.prologue);

@@ -40,8 +40,8 @@ Status failure(const CompileResult &result, const Request &request, int64_t toke
   Error error;
   if (result.minimumWorkspace > 0) {
     error.code = ErrorCode::Value;
-    error.text = "'workspace' is " + std::to_string(request.workspace) + " bytes, but " + std::to_string(tokens) + " tokens need at least " +
-                 std::to_string(result.minimumWorkspace);
+    error.text = "'workspace' is " + std::to_string(request.workspace) + " bytes, but " + std::to_string(tokens) +
+                 " tokens need at least " + std::to_string(result.minimumWorkspace);
   } else {
     error.code = ErrorCode::Compile;
     error.text = result.error;
@@ -64,8 +64,8 @@ Result<std::string> textOr(const StageText &result) {
 } // namespace
 
 Engine::Engine(CompileFunction compile, const Options &options)
-    : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)), plans(options.cache),
-      records(options.historyRecords) {}
+    : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
+      plans(options.cache), records(options.historyRecords) {}
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 

@@ -11,8 +11,7 @@ struct Allowed {
   int64_t vocab;
   std::optional<int64_t> exempt;
 
-  template <typename T>
-  bool contains(T value) const {
+  template <typename T> bool contains(T value) const {
     bool fits = std::cmp_greater_equal(value, INT32_MIN) && std::cmp_less_equal(value, INT32_MAX);
     bool isInside = std::cmp_greater_equal(value, 0) && std::cmp_less(value, vocab);
     return fits && (!isIndex || isInside || (exempt && std::cmp_equal(value, *exempt)));
@@ -37,8 +36,7 @@ Status outsideError(const Source &source, const Tokens &tokens, const Allowed &a
   return Status(ErrorCode::Index, where + ", outside the vocabulary of " + vocab + " entries: it must be 0 to " + last + exempt);
 }
 
-template <typename T>
-Status loadIntegers(const Source &source, const Tokens &tokens, const Allowed &allowed, int32_t *out) {
+template <typename T> Status loadIntegers(const Source &source, const Tokens &tokens, const Allowed &allowed, int32_t *out) {
   const T *data = reinterpret_cast<const T *>(source.data);
   bool isFine = true;
   forCounted(source.layout, tokens, [&](int64_t token, int64_t offset) {
@@ -69,7 +67,8 @@ Status loadEntry(const Source &source, const Tokens &tokens, ElementType element
     if (element == ElementType::Bool)
       forCounted(source.layout, tokens, [&](int64_t token, int64_t offset) { out[token] = data[offset] != 0; });
     else
-      forCounted(source.layout, tokens, [&](int64_t token, int64_t offset) { reinterpret_cast<float *>(out)[token] = static_cast<float>(data[offset]); });
+      forCounted(source.layout, tokens,
+                 [&](int64_t token, int64_t offset) { reinterpret_cast<float *>(out)[token] = static_cast<float>(data[offset]); });
     return Status();
   });
 }
@@ -99,8 +98,8 @@ Status checkShape(const InputPlan &input, const Array &array, const Tokens &toke
 }
 } // namespace
 
-Status logitile::loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules, std::span<char *const> buffers,
-                           int64_t lanes) {
+Status logitile::loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules,
+                           std::span<char *const> buffers, int64_t lanes) {
   if (Status status = checkType(input, array); !status.isOk())
     return status;
   if (Status status = checkShape(input, array, tokens, rules.vocab); !status.isOk())
@@ -114,7 +113,8 @@ Status logitile::loadInput(const InputPlan &input, const Array &array, const Tok
       continue;
     bool hasEntries = input.entries > 0;
     int64_t offset = hasEntries ? entry * array.stride(-1) * elementBytes(array.type) : 0;
-    Source source{array, array.bytes() + offset, TokenLayout(counted.leading, {array.strides, axes}), hasEntries ? static_cast<int64_t>(entry) : -1};
+    Source source{array, array.bytes() + offset, TokenLayout(counted.leading, {array.strides, axes}),
+                  hasEntries ? static_cast<int64_t>(entry) : -1};
     Allowed allowed{input.isIndex, rules.vocab, hasEntries ? rules.ignoreIndex : std::nullopt};
     if (Status status = loadEntry(source, counted, input.element, allowed, buffers[entry]); !status.isOk())
       return status;

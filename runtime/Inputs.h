@@ -12,5 +12,6 @@ struct IntegerRules {
 
 /// Copies one token, Vocab or Scalar input into 'buffers', one for each entry (null: not read). They hold 'lanes' values of
 /// 32 bits, or bytes; those behind the last one are 0, since vector code reads them. Ignored tokens are not looked at.
-Status loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules, std::span<char *const> buffers, int64_t lanes);
+Status loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules,
+                 std::span<char *const> buffers, int64_t lanes);
 } // namespace logitile

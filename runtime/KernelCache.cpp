@@ -80,8 +80,9 @@ Result<KernelCache::Plan> KernelCache::fly(const KernelKey &key, int64_t tokens,
     made = Status(ErrorCode::Internal, std::string("making a plan failed: ") + error.what());
   }
   if (made.isOk() && !holds((*made)->plan, tokens))
-    made = Status(ErrorCode::Internal, "a plan for " + std::to_string(tokens) + " tokens was asked for, but it covers " + std::to_string((*made)->plan.tokensFirst) +
-                                           " to below " + std::to_string((*made)->plan.tokensBehind));
+    made = Status(ErrorCode::Internal, "a plan for " + std::to_string(tokens) + " tokens was asked for, but it covers " +
+                                           std::to_string((*made)->plan.tokensFirst) + " to below " +
+                                           std::to_string((*made)->plan.tokensBehind));
   std::lock_guard lock(mutex);
   entries[key].flight = nullptr;
   if (made.isOk())
@@ -118,7 +119,8 @@ void KernelCache::evict(const Plan &kept) {
     size_t oldestItem = 0;
     for (auto it = entries.begin(); it != entries.end(); ++it)
       for (size_t i = 0; i < it->second.items.size(); ++i)
-        if (it->second.items[i].plan != kept && (oldest == entries.end() || it->second.items[i].lastUse < oldest->second.items[oldestItem].lastUse)) {
+        if (it->second.items[i].plan != kept &&
+            (oldest == entries.end() || it->second.items[i].lastUse < oldest->second.items[oldestItem].lastUse)) {
           oldest = it;
           oldestItem = i;
         }

@@ -5,7 +5,23 @@
 using namespace logitile;
 
 namespace {
-enum class KeyField : uint8_t { BuildId, Spec, Pair, Hidden, Element, Dense, Gradient, GradientElement, Mode, Workspace, Chunks, Accumulate, Target, Threads, Bytes };
+enum class KeyField : uint8_t {
+  BuildId,
+  Spec,
+  Pair,
+  Hidden,
+  Element,
+  Dense,
+  Gradient,
+  GradientElement,
+  Mode,
+  Workspace,
+  Chunks,
+  Accumulate,
+  Target,
+  Threads,
+  Bytes
+};
 
 class KeyBuilder {
 public:

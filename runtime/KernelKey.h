@@ -32,7 +32,6 @@ private:
 std::string_view compilerBuildId();
 } // namespace logitile
 
-template <>
-struct std::hash<logitile::KernelKey> {
+template <> struct std::hash<logitile::KernelKey> {
   size_t operator()(const logitile::KernelKey &key) const { return key.hash(); }
 };

@@ -68,7 +68,8 @@ private:
 bool writesInPrologue(const LaunchPlan &plan, int64_t buffer) {
   return std::any_of(plan.prologue.begin(), plan.prologue.end(), [&](const StepPlan &step) {
     const std::vector<ArgumentPlan> &arguments = plan.kernels[step.kernel].arguments;
-    return std::any_of(arguments.begin(), arguments.end(), [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
+    return std::any_of(arguments.begin(), arguments.end(),
+                       [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
   });
 }
 
@@ -85,7 +86,8 @@ PlanTables::Input tableOf(const LaunchPlan &plan, const InputPlan &input) {
 PlanTables tablesOf(const LaunchPlan &plan) {
   PlanTables tables;
   for (const PairPlan &pair : plan.pairs)
-    tables.pairs.push_back({plan.findBuffer(pair.name + ".hidden"), plan.findBuffer(pair.name + ".weight"), plan.findBuffer("map." + pair.name + ".hidden")});
+    tables.pairs.push_back(
+        {plan.findBuffer(pair.name + ".hidden"), plan.findBuffer(pair.name + ".weight"), plan.findBuffer("map." + pair.name + ".hidden")});
   for (const InputPlan &input : plan.inputs)
     tables.inputs.push_back(tableOf(plan, input));
   for (size_t i = 0; i < plan.outputs.size(); ++i) {

@@ -18,10 +18,10 @@ struct PlanTables {
   std::vector<int64_t> upstreams; // by output
   std::vector<int64_t> roots;     // by buffer: whose memory it uses
   int64_t map = -1;
-  int64_t loss = -1, weight = -1;    // outputs of these names
-  bool isWeightInPrologue = false;   // known before anything reads logits
-  int64_t scratchStride = 0;         // bytes for each thread
-  int64_t mostWords = 0;             // arguments of a kernel
+  int64_t loss = -1, weight = -1;  // outputs of these names
+  bool isWeightInPrologue = false; // known before anything reads logits
+  int64_t scratchStride = 0;       // bytes for each thread
+  int64_t mostWords = 0;           // arguments of a kernel
 };
 
 struct LoadedPlan {

@@ -6,8 +6,7 @@ using namespace logitile;
 
 namespace {
 /// Calls visit(pointer, count, stride) for runs of elements that lie evenly, until all are visited.
-template <typename T, typename Visit>
-void forElements(const Array &array, Visit visit) {
+template <typename T, typename Visit> void forElements(const Array &array, Visit visit) {
   if (array.elements() == 0)
     return;
   TokenLayout layout(array.extents(), {array.strides, static_cast<size_t>(array.rank)});
@@ -15,8 +14,7 @@ void forElements(const Array &array, Visit visit) {
   layout.forRuns([&](int64_t, int64_t count, int64_t offset) { visit(data + offset, count, layout.stride()); });
 }
 
-template <typename T>
-void fill(const Array &array, T value) {
+template <typename T> void fill(const Array &array, T value) {
   forElements<T>(array, [&](T *run, int64_t count, int64_t stride) {
     if (stride == 1)
       std::fill(run, run + count, value);
@@ -27,8 +25,7 @@ void fill(const Array &array, T value) {
 }
 
 /// Every token's value converted by 'convert'; 'rest' for ignored ones. There must be at least one token.
-template <typename To, typename Convert>
-void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert) {
+template <typename To, typename Convert> void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert) {
   if (!tokens.allCount())
     fill(array, rest);
   To *data = static_cast<To *>(array.data);

@@ -25,9 +25,10 @@ public:
   }
   template <typename Enum>
     requires std::is_enum_v<Enum>
-  void field(Enum value, Enum /*last*/) { number(static_cast<int64_t>(value)); }
-  template <typename T, typename One>
-  void list(const std::vector<T> &values, One one) {
+  void field(Enum value, Enum /*last*/) {
+    number(static_cast<int64_t>(value));
+  }
+  template <typename T, typename One> void list(const std::vector<T> &values, One one) {
     number(static_cast<int64_t>(values.size()));
     for (const T &value : values)
       one(value);
@@ -62,8 +63,7 @@ public:
     isFine &= word >= 0 && word <= static_cast<int64_t>(last);
     value = isFine ? static_cast<Enum>(word) : Enum();
   }
-  template <typename T, typename One>
-  void list(std::vector<T> &values, One one) {
+  template <typename T, typename One> void list(std::vector<T> &values, One one) {
     int64_t count = number();
     constexpr int64_t kSmallest = 8; // bytes of an element: no list is longer than what is left
     isFine &= count >= 0 && count <= static_cast<int64_t>(rest.size()) / kSmallest;
@@ -83,15 +83,13 @@ private:
 
 // Each function below is the layout of one struct, for both directions: F is Writer with const data, or Reader.
 
-template <typename F, typename T>
-void visitExtent(F &f, T &extent) {
+template <typename F, typename T> void visitExtent(F &f, T &extent) {
   f.field(extent.isConstant);
   f.field(extent.scalar, ScalarKind::AgainSlabs);
   f.field(extent.scale);
   f.field(extent.cap);
 }
-template <typename F, typename T>
-void visitBuffer(F &f, T &buffer) {
+template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.name);
   f.field(buffer.scope, BufferScope::Chunk);
   f.field(buffer.layout, BufferLayout::ColumnPanels);
@@ -104,8 +102,7 @@ void visitBuffer(F &f, T &buffer) {
   f.field(buffer.inForward);
   f.field(buffer.inAdjoint);
 }
-template <typename F, typename T>
-void visitKernel(F &f, T &kernel) {
+template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.field(kernel.name);
   f.list(kernel.grid, [&](auto &axis) {
     visitExtent(f, axis.lower);
@@ -119,8 +116,7 @@ void visitKernel(F &f, T &kernel) {
   });
   f.field(kernel.scratchBytes);
 }
-template <typename F, typename T>
-void visitSteps(F &f, T &steps, int depth = 0) {
+template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0) {
   constexpr int kDeepest = 8; // loops in loops; a file must not exhaust the stack
   f.list(steps, [&](auto &step) {
     f.field(step.kind, StepKind::SlabLoop);
@@ -134,8 +130,7 @@ void visitSteps(F &f, T &steps, int depth = 0) {
       visitSteps(f, step.body, depth + 1);
   });
 }
-template <typename F, typename T>
-void visitInterface(F &f, T &plan) {
+template <typename F, typename T> void visitInterface(F &f, T &plan) {
   f.list(plan.pairs, [&](auto &pair) {
     f.field(pair.name);
     f.field(pair.hidden);
@@ -163,8 +158,7 @@ void visitInterface(F &f, T &plan) {
   });
   f.list(plan.checkedIndices, [&](auto &buffer) { f.field(buffer); });
 }
-template <typename F, typename T>
-void visitPlan(F &f, T &plan) {
+template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
   for (auto *number : {&plan.vocab, &plan.tokensFirst, &plan.tokensBehind, &plan.slab, &plan.kept, &plan.tokenTile, &plan.panelWidth})
@@ -179,7 +173,9 @@ void visitPlan(F &f, T &plan) {
   f.field(plan.code);
 }
 
-uint64_t checksum(std::string_view bytes) { return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size())); }
+uint64_t checksum(std::string_view bytes) {
+  return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+}
 } // namespace
 
 std::string logitile::writePlan(const LaunchPlan &plan) {
@@ -195,7 +191,9 @@ std::string logitile::writePlan(const LaunchPlan &plan) {
 }
 
 Result<LaunchPlan> logitile::readPlan(std::string_view bytes) {
-  auto refuse = [](const std::string &why) { return Status(ErrorCode::Value, "these bytes are no launch plan that this build can load: " + why); };
+  auto refuse = [](const std::string &why) {
+    return Status(ErrorCode::Value, "these bytes are no launch plan that this build can load: " + why);
+  };
   Reader file(bytes);
   if (file.take(kMagic.size()) != kMagic)
     return refuse("they do not start like one");

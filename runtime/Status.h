@@ -43,8 +43,7 @@ private:
 };
 
 /// A value, or the error that kept it from being made.
-template <typename T>
-class [[nodiscard]] Result {
+template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : value(std::move(value)) {}
   Result(Status status) : failure(std::move(status)) {}

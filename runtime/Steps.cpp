@@ -55,11 +55,16 @@ Status StepRunner::runSlabLoop(const StepPlan &step, Position position) {
 
 int64_t StepRunner::scalar(ScalarKind kind, const Position &position) const {
   switch (kind) {
-  case ScalarKind::Tokens: return position.tokens;
-  case ScalarKind::SlabFirst: return position.slabFirst;
-  case ScalarKind::SlabBehind: return position.slabBehind;
-  case ScalarKind::AgainTokens: return position.isLaterChunk;
-  case ScalarKind::AgainSlabs: break;
+  case ScalarKind::Tokens:
+    return position.tokens;
+  case ScalarKind::SlabFirst:
+    return position.slabFirst;
+  case ScalarKind::SlabBehind:
+    return position.slabBehind;
+  case ScalarKind::AgainTokens:
+    return position.isLaterChunk;
+  case ScalarKind::AgainSlabs:
+    break;
   }
   return position.isLaterSlabs;
 }
@@ -80,10 +85,14 @@ int64_t StepRunner::taskCount(const KernelPlan &kernel, const Position &position
 static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, int64_t token, int64_t panelWidth) {
   int64_t row = token / buffer.tokensPerRow;
   switch (buffer.layout) {
-  case BufferLayout::Strided: return row * state.stride0;
-  case BufferLayout::ColumnMajor: return row;
-  case BufferLayout::RowPanels: return row / panelWidth * state.stride0;
-  case BufferLayout::ColumnPanels: break;
+  case BufferLayout::Strided:
+    return row * state.stride0;
+  case BufferLayout::ColumnMajor:
+    return row;
+  case BufferLayout::RowPanels:
+    return row / panelWidth * state.stride0;
+  case BufferLayout::ColumnPanels:
+    break;
   }
   return row * panelWidth;
 }
@@ -92,9 +101,12 @@ static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, i
 static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, int64_t column, int64_t panelWidth) {
   switch (buffer.layout) {
   case BufferLayout::Strided:
-  case BufferLayout::ColumnMajor: return column * state.stride1;
-  case BufferLayout::RowPanels: return column * panelWidth;
-  case BufferLayout::ColumnPanels: break;
+  case BufferLayout::ColumnMajor:
+    return column * state.stride1;
+  case BufferLayout::RowPanels:
+    return column * panelWidth;
+  case BufferLayout::ColumnPanels:
+    break;
   }
   return column / panelWidth * state.stride1;
 }
@@ -142,7 +154,8 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
     words.push_back(state.stride0);
     words.push_back(state.stride1);
   }
-  DeviceCode::Launch launch{step.kernel, words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride, arguments.threads};
+  DeviceCode::Launch launch{step.kernel,      words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride,
+                            arguments.threads};
   if (!arguments.isTimed) {
     loaded.code->launch(launch);
     return Status();

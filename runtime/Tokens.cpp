@@ -6,8 +6,7 @@ using namespace logitile;
 
 namespace {
 /// Whether the token at an offset is ignored. Integers are compared as the numbers that they are, whatever their width.
-template <typename T>
-struct Matches {
+template <typename T> struct Matches {
   const T *data;
   int64_t value;
   int64_t entries, stride; // 1 entry where the array has no axis of entries
@@ -21,8 +20,7 @@ struct Matches {
 };
 
 /// Calls visit(layout, matches) with what there is to match.
-template <typename Visit>
-void withMatches(const IgnoreRule &rule, const Tokens &tokens, Visit visit) {
+template <typename Visit> void withMatches(const IgnoreRule &rule, const Tokens &tokens, Visit visit) {
   const Array &array = *rule.array;
   size_t axes = tokens.leading.size();
   bool hasEntries = static_cast<size_t>(array.rank) > axes;
@@ -30,7 +28,8 @@ void withMatches(const IgnoreRule &rule, const Tokens &tokens, Visit visit) {
   withElement(array.type, [&](auto element) {
     using T = decltype(element);
     if constexpr (std::is_integral_v<T>)
-      visit(layout, Matches<T>{static_cast<const T *>(array.data), rule.value, hasEntries ? array.extent(-1) : 1, hasEntries ? array.stride(-1) : 0});
+      visit(layout, Matches<T>{static_cast<const T *>(array.data), rule.value, hasEntries ? array.extent(-1) : 1,
+                               hasEntries ? array.stride(-1) : 0});
   });
 }
 } // namespace
@@ -74,5 +73,6 @@ RowUnits logitile::rowUnitsOf(const TokenLayout &layout, int64_t tokens) {
 }
 
 void logitile::fillRows(const TokenLayout &layout, const RowUnits &units, const Tokens &tokens, int32_t *rows) {
-  forCounted(layout, tokens, [&](int64_t token, int64_t offset) { rows[token] = static_cast<int32_t>((offset - units.first) / units.unit); });
+  forCounted(layout, tokens,
+             [&](int64_t token, int64_t offset) { rows[token] = static_cast<int32_t>((offset - units.first) / units.unit); });
 }

@@ -35,8 +35,7 @@ struct RowUnits {
 RowUnits rowUnitsOf(const TokenLayout &layout, int64_t tokens);
 
 /// Calls visit(counted token, offset in elements) for every token that counts.
-template <typename Visit>
-void forCounted(const TokenLayout &layout, const Tokens &tokens, Visit visit) {
+template <typename Visit> void forCounted(const TokenLayout &layout, const Tokens &tokens, Visit visit) {
   int64_t next = 0, stride = layout.stride();
   layout.forRuns([&](int64_t first, int64_t count, int64_t offset) {
     if (!tokens.allCount()) {

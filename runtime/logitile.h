@@ -1,10 +1,10 @@
-/* logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of the caller.
- * Plain C; Python uses nothing else. What a loss may be and what results mean is the language's contract (docs/).
- *
- * Every function that can fail returns a code; what went wrong is in lt_last_error() of the same thread. Objects are made
- * by functions ending in create, load, plan or forward and belong to the caller until he gives them to their destroy function,
- * in any order. All functions may be called from several threads at once, on the same objects too, but nothing may use an
- * object while or after it is destroyed. Null is a valid argument of every destroy function. */
+// logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of the caller.
+// Plain C; Python uses nothing else. What a loss may be and what results mean is the language's contract (docs/).
+//
+// Every function that can fail returns a code; what went wrong is in lt_last_error() of the same thread. Objects are made
+// by functions ending in create, load, plan or forward and belong to the caller until he gives them to their destroy function,
+// in any order. All functions may be called from several threads at once, on the same objects too, but nothing may use an
+// object while or after it is destroyed. Null is a valid argument of every destroy function.
 #ifndef LOGITILE_H
 #define LOGITILE_H
 #include <stddef.h>
@@ -82,7 +82,7 @@ LT_API void lt_history_clear(lt_engine *engine);
 /* Gives free workspace back to the system and forgets plans that no program uses now. */
 LT_API void lt_engine_trim(lt_engine *engine);
 typedef struct lt_engine_usage {
-  int64_t plans, code_bytes;                                        /* in the cache */
+  int64_t plans, code_bytes;                               /* in the cache */
   int64_t workspace_taken, workspace_free, workspace_peak; /* bytes: held by calls and saved states, kept for later ones, most held */
 } lt_engine_usage;
 LT_API void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage);

@@ -39,7 +39,9 @@ class Run:
 
 def differences(torch: Run, logitile: Run) -> list[float]:
     """Relative differences of the losses, step by step; NaN where one of them is."""
-    return [abs(ours - theirs) / abs(theirs) for ours, theirs in zip(logitile.losses, torch.losses, strict=True)]
+    return [
+        abs(ours - theirs) / abs(theirs) for ours, theirs in zip(logitile.losses, torch.losses, strict=True)
+    ]
 
 
 def table(torch: Run, logitile: Run) -> str:
@@ -85,7 +87,9 @@ def failures(torch: Run, logitile: Run) -> list[str]:
     found = []
     for step, difference in enumerate(differences(torch, logitile), start=1):
         if not difference <= LARGEST_DIFFERENCE:
-            found.append(f"the losses of step {step} differ by {difference:.1e}, more than {LARGEST_DIFFERENCE:.0e}")
+            found.append(
+                f"the losses of step {step} differ by {difference:.1e}, more than {LARGEST_DIFFERENCE:.0e}"
+            )
     if not logitile.memory <= LARGEST_SHARE * torch.memory:
         found.append(
             f"logitile's loss step takes {logitile.memory / MIB:.0f} MiB, more than a quarter of torch's "

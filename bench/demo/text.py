@@ -1,4 +1,4 @@
-"""The demo's text: the sources of Python's standard library, split by a byte-pair vocabulary trained on them."""
+"""The demo's text: sources of Python's standard library, split by a byte-pair vocabulary trained on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One contender of the demo: trains the model and prints a JSON line per step. Run as a process of its own."""
+"""One contender of the demo: trains the model and prints a JSON line per step, in a process of its own."""
 
 from __future__ import annotations
 

@@ -80,17 +80,36 @@ private:
   DenseSet<NodeRef> active;
 };
 
-/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by.
+static bool isGuard(NodeRef node) {
+  return node->is(NodeOp::Select) && (node->operand(1)->isConstant(0) || node->operand(2)->isConstant(0));
+}
+static bool isNumberTimes(NodeRef node) { return node->is(NodeOp::Mul) && node->operand(0)->isConstant(); }
+/// Whether a guard is in the sum that a value is.
+static bool hasGuard(NodeRef node) {
+  if (node->is(NodeOp::Neg))
+    return hasGuard(node->operand(0));
+  if (isNumberTimes(node))
+    return hasGuard(node->operand(1));
+  if (node->is(NodeOp::Add) || node->is(NodeOp::Sub))
+    return hasGuard(node->operand(0)) || hasGuard(node->operand(1));
+  return isGuard(node);
+}
+
+/// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by. f is linear.
 template <typename F>
 NodeRef ReverseMode::through(NodeRef adjoint, F f) {
-  if (adjoint->is(NodeOp::Select)) {
-    NodeRef zero = g.constant(0), yes = adjoint->operand(1), no = adjoint->operand(2);
-    if (no == zero)
-      return g.select(adjoint->operand(0), through(yes, f), zero);
-    if (yes == zero)
-      return g.select(adjoint->operand(0), zero, through(no, f));
+  if (!hasGuard(adjoint))
+    return f(adjoint);
+  NodeRef zero = g.constant(0);
+  switch (adjoint->op) {
+  case NodeOp::Neg: return g.neg(through(adjoint->operand(0), f));
+  case NodeOp::Mul: return g.mul(adjoint->operand(0), through(adjoint->operand(1), f));
+  case NodeOp::Add: return g.add(through(adjoint->operand(0), f), through(adjoint->operand(1), f));
+  case NodeOp::Sub: return g.sub(through(adjoint->operand(0), f), through(adjoint->operand(1), f));
+  default: break;
   }
-  return f(adjoint);
+  NodeRef yes = adjoint->operand(1), no = adjoint->operand(2);
+  return g.select(adjoint->operand(0), yes == zero ? zero : through(yes, f), no == zero ? zero : through(no, f));
 }
 
 void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {

@@ -106,8 +106,9 @@ void ArrayList::addBuffer(const char *name, PyObject *object, Access access) {
   numbers.insert(numbers.end(), buffer.shape, buffer.shape + buffer.ndim);
   for (int axis = 0; axis < buffer.ndim; ++axis) {
     if (buffer.strides[axis] % buffer.itemsize != 0)
-      refuse(PyExc_ValueError, "'" + std::string(name) + "' has a stride of " + std::to_string(buffer.strides[axis]) + " bytes, which is no multiple of its elements' " +
-                                   std::to_string(buffer.itemsize) + "; make it contiguous");
+      refuse(PyExc_ValueError, "'" + std::string(name) + "' has a stride of " + std::to_string(buffer.strides[axis]) +
+                                   " bytes, which is no multiple of its elements' " + std::to_string(buffer.itemsize) +
+                                   "; make it contiguous");
     numbers.push_back(buffer.strides[axis] / buffer.itemsize);
   }
 }

@@ -3,7 +3,8 @@
 namespace py = pybind11;
 using namespace logitile::python;
 
-static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords, bool timesKernels) {
+static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords,
+                         bool timesKernels) {
   lt_engine_options options;
   lt_engine_options_init(&options);
   auto set = [](int64_t &option, int64_t value) { option = value >= 0 ? value : option; };
@@ -52,8 +53,8 @@ static py::object stageFromText(const std::string &text, const std::string &from
 
 void logitile::python::bindEngine(py::module_ &module) {
   py::class_<Engine>(module, "Engine")
-      .def(py::init(&makeEngine), py::kw_only(), py::arg("cache_plans") = -1, py::arg("cache_code_bytes") = -1, py::arg("workspace_keep_bytes") = -1,
-           py::arg("history_records") = -1, py::arg("times_kernels") = false)
+      .def(py::init(&makeEngine), py::kw_only(), py::arg("cache_plans") = -1, py::arg("cache_code_bytes") = -1,
+           py::arg("workspace_keep_bytes") = -1, py::arg("history_records") = -1, py::arg("times_kernels") = false)
       .def("load", &loadPlan, py::arg("data"))
       .def("history",
            [](const Engine &engine) {

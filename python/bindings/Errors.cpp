@@ -5,12 +5,18 @@ namespace py = pybind11;
 static py::object exceptionOf(const lt_error &error) {
   py::module_ errors = py::module_::import("logitile.errors");
   switch (error.code) {
-  case LT_TYPE_ERROR: return errors.attr("CallTypeError")(error.text);
-  case LT_VALUE_ERROR: return errors.attr("CallValueError")(error.text);
-  case LT_INDEX_ERROR: return errors.attr("CallIndexError")(error.text);
-  case LT_TARGET_ERROR: return errors.attr("TargetError")(error.text);
-  case LT_COMPILE_ERROR: return errors.attr("CompileError")(error.text, error.stage, *error.reproducer ? py::object(py::str(error.reproducer)) : py::none());
-  default: return errors.attr("LogitileError")(std::string("internal error: ") + error.text);
+  case LT_TYPE_ERROR:
+    return errors.attr("CallTypeError")(error.text);
+  case LT_VALUE_ERROR:
+    return errors.attr("CallValueError")(error.text);
+  case LT_INDEX_ERROR:
+    return errors.attr("CallIndexError")(error.text);
+  case LT_TARGET_ERROR:
+    return errors.attr("TargetError")(error.text);
+  case LT_COMPILE_ERROR:
+    return errors.attr("CompileError")(error.text, error.stage, *error.reproducer ? py::object(py::str(error.reproducer)) : py::none());
+  default:
+    return errors.attr("LogitileError")(std::string("internal error: ") + error.text);
   }
 }
 

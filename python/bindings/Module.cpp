@@ -4,9 +4,10 @@ namespace py = pybind11;
 
 PYBIND11_MODULE(_native, module) {
   if (lt_abi_version() != LT_ABI_VERSION)
-    throw py::import_error("the core library has interface " + std::to_string(lt_abi_version()) + ", this module was built for " + std::to_string(LT_ABI_VERSION) +
-                           "; build both again");
-  constexpr const char *kTypes[] = {"float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"};
+    throw py::import_error("the core library has interface " + std::to_string(lt_abi_version()) + ", this module was built for " +
+                           std::to_string(LT_ABI_VERSION) + "; build both again");
+  constexpr const char *kTypes[] = {"float16", "bfloat16", "float32", "float64", "int8",   "int16", "int32",
+                                    "int64",   "uint8",    "uint16",  "uint32",  "uint64", "bool"};
   static_assert(std::size(kTypes) == LT_BOOL + 1);
   py::dict types;
   for (size_t i = 0; i < std::size(kTypes); ++i)

@@ -70,14 +70,15 @@ struct CallArrays {
   }
 };
 
-CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, int64_t ignoreIndex, bool zeroIfAllIgnored, int threads) {
+CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, int64_t ignoreIndex, bool zeroIfAllIgnored,
+                        int threads) {
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     throw py::value_error("reduction is '" + reduction + "'; it must be 'none', 'sum' or 'mean'");
   return {reduction == "none" ? LT_NONE : reduction == "sum" ? LT_SUM : LT_MEAN, ignore, ignoreIndex, zeroIfAllIgnored, threads};
 }
 
-std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients, py::handle upstreams,
-                             py::handle divisor) {
+std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients,
+                             py::handle upstreams, py::handle divisor) {
   CallArrays arrays(inputs, outputs, gradients, upstreams);
   arrays.setOptions(options, divisor);
   lt_saved *saved = nullptr;
@@ -126,8 +127,8 @@ void logitile::python::bindPlan(py::module_ &module) {
             return json.parsed();
           },
           py::arg("tokens"), py::arg("threads"))
-      .def("forward", &forward, py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("gradients") = py::tuple(), py::arg("upstreams") = py::tuple(),
-           py::arg("divisor") = py::none());
+      .def("forward", &forward, py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("gradients") = py::tuple(),
+           py::arg("upstreams") = py::tuple(), py::arg("divisor") = py::none());
   py::class_<Saved>(module, "Saved")
       .def_property_readonly("nbytes", [](const Saved &saved) { return lt_saved_bytes(saved.handle.get()); })
       .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("upstreams") = py::tuple());

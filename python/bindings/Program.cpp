@@ -26,9 +26,10 @@ static std::vector<lt_named_type> listOf(const NamedTypes &types) {
   return list;
 }
 
-static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs, const NamedTypes &dense,
-                           const std::vector<std::string> &gradients, const NamedTypes &gradientTypes, const std::string &mode, int64_t workspace, int64_t chunks,
-                           bool accumulate, const std::string &target, int threads) {
+static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs,
+                           const NamedTypes &dense, const std::vector<std::string> &gradients, const NamedTypes &gradientTypes,
+                           const std::string &mode, int64_t workspace, int64_t chunks, bool accumulate, const std::string &target,
+                           int threads) {
   std::vector<lt_pair> pairList;
   for (const auto &[name, hidden, type] : pairs)
     pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type)});
@@ -83,9 +84,10 @@ static py::object stageOf(const Program &program, int64_t tokens, const std::str
 
 void logitile::python::bindProgram(py::module_ &module) {
   py::class_<Program>(module, "Program")
-      .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(), py::arg("pairs"),
-           py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(), py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward",
-           py::arg("workspace") = 0, py::arg("chunks") = 0, py::arg("accumulate") = false, py::arg("target"), py::arg("threads"))
+      .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(),
+           py::arg("pairs"), py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(),
+           py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward", py::arg("workspace") = 0, py::arg("chunks") = 0,
+           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"))
       .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
       .def("plan", &planOf, py::arg("tokens"))
       .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");

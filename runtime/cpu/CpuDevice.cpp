@@ -12,7 +12,8 @@ public:
 
   void launch(const Launch &launch) override {
     CpuKernel kernel = kernels[launch.kernel];
-    pool.run(launch.tasks, launch.threads, [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
+    pool.run(launch.tasks, launch.threads,
+             [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
   }
 
 private:

@@ -23,7 +23,8 @@ Result<int> logitile::chooseThreads(int wanted) {
     int count = 0;
     auto [end, error] = std::from_chars(text, text + std::strlen(text), count);
     if (error != std::errc() || *end || count < 1 || count > kMost)
-      return Status(ErrorCode::Value, "LOGITILE_NUM_THREADS is '" + std::string(text) + "'; it must be a number from 1 to " + std::to_string(kMost));
+      return Status(ErrorCode::Value,
+                    "LOGITILE_NUM_THREADS is '" + std::string(text) + "'; it must be a number from 1 to " + std::to_string(kMost));
     return count;
   }
   if (wanted > 0)
@@ -55,8 +56,7 @@ struct Job {
 
 /// Long enough to bridge two launches of one call, short enough not to take a core from the caller's other threads.
 constexpr std::chrono::microseconds kSpinTime{20};
-template <typename Condition>
-void spinUntil(Condition condition) {
+template <typename Condition> void spinUntil(Condition condition) {
   auto end = std::chrono::steady_clock::now() + kSpinTime;
   while (!condition() && std::chrono::steady_clock::now() < end) {
   }

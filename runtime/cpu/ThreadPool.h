@@ -18,9 +18,10 @@ public:
 
   /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this one is number 0, and
   /// returns when all are done. While another thread's tasks run, or from within a task, this thread does all of them.
-  template <typename Run>
-  void run(int64_t tasks, int threads, Run &&task) {
-    runTasks(tasks, threads, [](void *context, int64_t number, int thread) { (*static_cast<std::remove_reference_t<Run> *>(context))(number, thread); }, &task);
+  template <typename Run> void run(int64_t tasks, int threads, Run &&task) {
+    runTasks(
+        tasks, threads,
+        [](void *context, int64_t number, int thread) { (*static_cast<std::remove_reference_t<Run> *>(context))(number, thread); }, &task);
   }
 
 private:

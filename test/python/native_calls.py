@@ -1,4 +1,4 @@
-"""Compiles losses of the language for the CPU and runs them through the native module alone, with NumPy arrays."""
+"""Compiles losses of the language for the CPU and runs them through the native module alone, on NumPy arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class NativeCall:
         request: workspace, chunks, threads, accumulate, target.
     """
 
-    def __init__(self, engine, loss, given, gradients=(), mode="forward", options=None, constants=None, **request):
+    def __init__(
+        self, engine, loss, given, gradients=(), mode="forward", options=None, constants=None, **request
+    ):
         self.options = {"reduction": "mean", **(options or {})}
         self.head = lt.jit(loss, **self.options, **(constants or {}))
         self.given = given
@@ -42,7 +44,11 @@ class NativeCall:
         wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in self.gradients}
         of = [o.name for o in self.spec.outputs if o.type == "f32" and o.name != "weight"] if wrt else None
         order = [given.name for given in self.spec.inputs if given.name in wrt] or None
-        dense = [(i.name, FLOAT32 if i.type == "f32" else _native.TYPES["bool"]) for i in self.spec.inputs if i.axis == "dense"]
+        dense = [
+            (i.name, FLOAT32 if i.type == "f32" else _native.TYPES["bool"])
+            for i in self.spec.inputs
+            if i.axis == "dense"
+        ]
         budget = {} if "chunks" in request else {"workspace": 1 << 26}
         defaults = {"target": _native.host_target(), "threads": self.threads, **budget}
         return {
@@ -54,7 +60,10 @@ class NativeCall:
     def run(self, upstreams=None, divisor=None, buffers=None):
         """Outputs and gradients by name; 'buffers' are arrays that gradients go into."""
         options = self.head.options
-        ignores = any(i.name == options.ignoring_input and (i.axis, i.type) == ("token", "i32") for i in self.spec.inputs)
+        ignores = any(
+            i.name == options.ignoring_input and (i.axis, i.type) == ("token", "i32")
+            for i in self.spec.inputs
+        )
         native = _native.CallOptions(
             reduction=options.reduces if "loss" in self.spec.output_names else "none",
             ignore=options.ignoring_input if ignores and options.ignore_index is not None else None,
@@ -65,12 +74,16 @@ class NativeCall:
         for output in self.spec.outputs:
             reduced = output.name == "loss" and options.reduces != "none"
             outputs[output.name] = np.zeros(() if reduced else self.leading, OUTPUTS[output.type])
-        gradients = {name: np.full(self.inputs[name].shape, np.nan, np.float32) for name in self.gradients} | (buffers or {})
+        gradients = {
+            name: np.full(self.inputs[name].shape, np.nan, np.float32) for name in self.gradients
+        } | (buffers or {})
         inputs, upstreams = list(self.inputs.items()), list((upstreams or {}).items())
         made = list(gradients.items())
         plan = self.program.plan(self.tokens)
         early = made if self.mode == "early" else ()
-        saved = plan.forward(native, inputs, list(outputs.items()), early, upstreams if early else (), divisor=divisor)
+        saved = plan.forward(
+            native, inputs, list(outputs.items()), early, upstreams if early else (), divisor=divisor
+        )
         if saved is not None:
             saved.adjoint(inputs, made, upstreams)
         return outputs, gradients
@@ -78,9 +91,13 @@ class NativeCall:
     def reference(self, grad_output=None, **extra):
         """What `run` should give, in float64."""
         several = len(self.pairs) > 1
-        names = {name: name if several or "." not in name else name.partition(".")[2] for name in self.gradients}
+        names = {
+            name: name if several or "." not in name else name.partition(".")[2] for name in self.gradients
+        }
         if not names:
             result = self.head.reference(**self.given, **extra)
             return result, {}
-        result, gradients = self.head.reference_grad(wrt=tuple(names.values()), grad_output=grad_output, **self.given, **extra)
+        result, gradients = self.head.reference_grad(
+            wrt=tuple(names.values()), grad_output=grad_output, **self.given, **extra
+        )
         return result, {name: gradients[known] for name, known in names.items()}

@@ -31,7 +31,9 @@ def load(engine, name):
 
 
 def options(**changes):
-    return _native.CallOptions(**{"reduction": "mean", "ignore": "target", "ignore_index": -100, "threads": 2} | changes)
+    return _native.CallOptions(
+        **{"reduction": "mean", "ignore": "target", "ignore_index": -100, "threads": 2} | changes
+    )
 
 
 def data(leading, seed=0):
@@ -50,7 +52,10 @@ def data(leading, seed=0):
 
 
 def gradients_like(inputs):
-    return {name: np.full_like(inputs[name], np.nan) for name in ("z.hidden", "z.weight", "mask", "bias", "alpha", "beta")}
+    return {
+        name: np.full_like(inputs[name], np.nan)
+        for name in ("z.hidden", "z.weight", "mask", "bias", "alpha", "beta")
+    }
 
 
 def reference(inputs, upstream=1.0):
@@ -105,7 +110,11 @@ def test_split_gradients_from_pointers_of_torch(engine):
     assert saved.nbytes > 0
     gradients = {name: torch.full(array.shape, torch.nan) for name, array in gradients_like(inputs).items()}
     for _ in range(2):
-        saved.adjoint(arrays, [described(name, tensor) for name, tensor in gradients.items()], [("loss", np.float32(-3))])
+        saved.adjoint(
+            arrays,
+            [described(name, tensor) for name, tensor in gradients.items()],
+            [("loss", np.float32(-3))],
+        )
     wanted, wanted_gradients = reference(inputs, upstream=-3.0)
     assert loss.item() == pytest.approx(wanted, rel=1e-5)
     check({name: tensor.numpy() for name, tensor in gradients.items()}, wanted_gradients)
@@ -113,18 +122,31 @@ def test_split_gradients_from_pointers_of_torch(engine):
 
 def test_outputs_of_every_type(engine):
     plan, inputs = load(engine, "forward"), data((11,))
-    outputs = {"loss": np.zeros(11, np.float32), "weight": np.zeros(11, np.float32), "next": np.zeros(11, np.int64), "even": np.ones(11, bool)}
+    outputs = {
+        "loss": np.zeros(11, np.float32),
+        "weight": np.zeros(11, np.float32),
+        "next": np.zeros(11, np.int64),
+        "even": np.ones(11, bool),
+    }
     plan.forward(options(reduction="none"), list(inputs.items()), list(outputs.items()))
     live = inputs["target"] != -100
     assert (outputs["next"] == np.where(live, inputs["target"] + 7, -1)).all()
     assert (outputs["even"] == (live & (inputs["target"] % 2 == 0))).all()
-    assert (outputs["weight"] == np.where(live, inputs["class_weight"][np.where(live, inputs["target"], 0)], 0)).all()
+    assert (
+        outputs["weight"] == np.where(live, inputs["class_weight"][np.where(live, inputs["target"], 0)], 0)
+    ).all()
 
 
 @pytest.mark.parametrize("divisor", [8, 8.0, np.float32(8), np.asarray(8)])
 def test_divisors(engine, divisor):
     plan, inputs, loss = load(engine, "early"), data((10,)), np.zeros((), np.float32)
-    plan.forward(options(), list(inputs.items()), [("loss", loss)], list(gradients_like(inputs).items()), divisor=divisor)
+    plan.forward(
+        options(),
+        list(inputs.items()),
+        [("loss", loss)],
+        list(gradients_like(inputs).items()),
+        divisor=divisor,
+    )
     live = (inputs["target"] != -100).sum()
     assert float(loss) == pytest.approx(reference(inputs)[0] * live / 8, rel=1e-5)
 
@@ -163,15 +185,21 @@ def test_index_errors_name_input_position_and_value(engine):
     inputs["target"][4] = 50300
     with pytest.raises(errors.CallIndexError) as caught:
         run(engine, inputs)
-    assert str(caught.value) == "'target'[4] is 50300, outside the vocabulary of 23 entries: it must be 0 to 22"
+    assert (
+        str(caught.value) == "'target'[4] is 50300, outside the vocabulary of 23 entries: it must be 0 to 22"
+    )
     assert isinstance(caught.value, IndexError)
 
 
 def test_type_and_value_errors(engine):
     inputs = data((9,))
-    with pytest.raises(errors.CallTypeError, match=r"input 'z.hidden' is float64\[9, 6\]; it must be float32"):
+    with pytest.raises(
+        errors.CallTypeError, match=r"input 'z.hidden' is float64\[9, 6\]; it must be float32"
+    ):
         run(engine, inputs | {"z.hidden": inputs["z.hidden"].astype(np.float64)})
-    with pytest.raises(errors.CallValueError, match=r"input 'z.weight' has shape \[22, 6\]; it must be \[23, 6\]"):
+    with pytest.raises(
+        errors.CallValueError, match=r"input 'z.weight' has shape \[22, 6\]; it must be \[23, 6\]"
+    ):
         run(engine, inputs | {"z.weight": inputs["z.weight"][:22]})
     with pytest.raises(errors.CallValueError, match="input 'labels', which tells ignored tokens, is missing"):
         run(engine, inputs, ignore="labels")
@@ -202,7 +230,13 @@ def test_damaged_plans_are_refused(engine):
 
 
 def test_programs_say_what_is_wrong(engine):
-    good = {"spec": "", "pairs": [("z", 8, _native.TYPES["float32"])], "workspace": 1, "target": "cpu:portable", "threads": 1}
+    good = {
+        "spec": "",
+        "pairs": [("z", 8, _native.TYPES["float32"])],
+        "workspace": 1,
+        "target": "cpu:portable",
+        "threads": 1,
+    }
     assert len(_native.Program(engine, **good).key) == 64
     with pytest.raises(errors.TargetError, match="there is no target 'cpu:z80'"):
         _native.Program(engine, **good | {"target": "cpu:z80"})
@@ -213,7 +247,12 @@ def test_programs_say_what_is_wrong(engine):
 
 
 def test_keys_do_not_depend_on_locations(engine):
-    good = {"pairs": [("z", 8, _native.TYPES["float32"])], "workspace": 1, "target": "cpu:portable", "threads": 1}
+    good = {
+        "pairs": [("z", 8, _native.TYPES["float32"])],
+        "workspace": 1,
+        "target": "cpu:portable",
+        "threads": 1,
+    }
     key = _native.Program(engine, spec="a", **good).key
     assert _native.Program(engine, spec="a", located_spec="a loc", **good).key == key
     assert _native.Program(engine, spec="b", **good).key != key
@@ -295,7 +334,13 @@ def test_a_process_ends_cleanly_after_calls():
         "plan.forward(_native.CallOptions(reduction='sum', threads=2), i, [('loss', s.copy())], g)\n"
     )
     path = os.pathsep.join([str(BUILD / "python"), os.environ.get("PYTHONPATH", "")])
-    result = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=path), capture_output=True, text=True, timeout=60)
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env=dict(os.environ, PYTHONPATH=path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -305,7 +350,9 @@ def test_the_core_exports_and_needs_little():
     needed = subprocess.run([readelf, "-d", core], capture_output=True, text=True, check=True).stdout
     libraries = {line.split("[")[1].split("]")[0] for line in needed.splitlines() if "NEEDED" in line}
     assert libraries <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
-    symbols = subprocess.run([readelf, "-W", "--dyn-syms", core], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        [readelf, "-W", "--dyn-syms", core], capture_output=True, text=True, check=True
+    ).stdout
     rows = [line.split() for line in symbols.splitlines() if " GLOBAL " in line or " WEAK " in line]
     defined = {row[-1] for row in rows if "UND" not in row}
     assert defined and all(name.startswith("lt_") for name in defined)
@@ -313,8 +360,22 @@ def test_the_core_exports_and_needs_little():
 
 def test_a_warm_call_costs_little(engine):
     plan, inputs, loss = load(engine, "forward"), data((1,)), np.zeros((), np.float32)
-    arrays = [(name, array.ctypes.data, _native.TYPES[str(array.dtype)], array.shape, tuple(s // array.itemsize for s in array.strides)) for name, array in inputs.items()]
-    outputs = [("loss", loss), ("weight", np.zeros(1, np.float32)), ("next", np.zeros(1, np.int64)), ("even", np.zeros(1, bool))]
+    arrays = [
+        (
+            name,
+            array.ctypes.data,
+            _native.TYPES[str(array.dtype)],
+            array.shape,
+            tuple(s // array.itemsize for s in array.strides),
+        )
+        for name, array in inputs.items()
+    ]
+    outputs = [
+        ("loss", loss),
+        ("weight", np.zeros(1, np.float32)),
+        ("next", np.zeros(1, np.int64)),
+        ("even", np.zeros(1, bool)),
+    ]
     given = options(threads=1)
     best = float("inf")
     for _ in range(20):

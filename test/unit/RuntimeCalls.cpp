@@ -11,7 +11,8 @@ using namespace logitile::test;
 
 // ---- arrays -----------------------------------------------------------------------------------------------------------------
 
-TestArray::TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order, int64_t gap, std::vector<int> flipped)
+TestArray::TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order, int64_t gap,
+                     std::vector<int> flipped)
     : name(std::move(name)), type(type), shape(std::move(shape)) {
   int rank = static_cast<int>(this->shape.size());
   if (order.empty()) {
@@ -30,7 +31,9 @@ TestArray::TestArray(std::string name, ArrayType type, std::vector<int64_t> shap
   }
   memory = std::make_shared<std::vector<char>>(stride * elementBytes(type), 0x5a);
 }
-Array TestArray::array() const { return {name, memory->data() + origin, type, static_cast<int>(shape.size()), shape.data(), strides.data()}; }
+Array TestArray::array() const {
+  return {name, memory->data() + origin, type, static_cast<int>(shape.size()), shape.data(), strides.data()};
+}
 int64_t TestArray::elements() const { return array().elements(); }
 char *TestArray::at(int64_t index) const {
   int64_t offset = 0;
@@ -65,13 +68,15 @@ static std::vector<int64_t> with(std::vector<int64_t> shape, int64_t last) {
 }
 
 TestCall::TestCall(std::vector<int64_t> leading, unsigned seed)
-    : leading(leading), tokens(std::accumulate(leading.begin(), leading.end(), int64_t(1), std::multiplies())), hidden("z.hidden", ArrayType::F32, with(leading, kHidden)),
-      weight("z.weight", ArrayType::F32, {kVocab, kHidden}), target("target", ArrayType::I64, leading), alpha("alpha", ArrayType::F32, leading),
-      beta("beta", ArrayType::F64, {}), bias("bias", ArrayType::F32, {kVocab}), mask("mask", ArrayType::F32, with(leading, kVocab)),
-      classWeight("class_weight", ArrayType::F32, {kVocab}), lossWeight("weight", ArrayType::F32, leading), next("next", ArrayType::I64, leading),
-      even("even", ArrayType::Bool, leading), dHidden("z.hidden", ArrayType::F32, with(leading, kHidden)), dWeight("z.weight", ArrayType::F32, {kVocab, kHidden}),
-      dMask("mask", ArrayType::F32, with(leading, kVocab)), dBias("bias", ArrayType::F32, {kVocab}), dAlpha("alpha", ArrayType::F32, leading),
-      dBeta("beta", ArrayType::F32, {}) {
+    : leading(leading), tokens(std::accumulate(leading.begin(), leading.end(), int64_t(1), std::multiplies())),
+      hidden("z.hidden", ArrayType::F32, with(leading, kHidden)), weight("z.weight", ArrayType::F32, {kVocab, kHidden}),
+      target("target", ArrayType::I64, leading), alpha("alpha", ArrayType::F32, leading), beta("beta", ArrayType::F64, {}),
+      bias("bias", ArrayType::F32, {kVocab}), mask("mask", ArrayType::F32, with(leading, kVocab)),
+      classWeight("class_weight", ArrayType::F32, {kVocab}), lossWeight("weight", ArrayType::F32, leading),
+      next("next", ArrayType::I64, leading), even("even", ArrayType::Bool, leading),
+      dHidden("z.hidden", ArrayType::F32, with(leading, kHidden)), dWeight("z.weight", ArrayType::F32, {kVocab, kHidden}),
+      dMask("mask", ArrayType::F32, with(leading, kVocab)), dBias("bias", ArrayType::F32, {kVocab}),
+      dAlpha("alpha", ArrayType::F32, leading), dBeta("beta", ArrayType::F32, {}) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> normal;
   for (TestArray *array : {&hidden, &weight, &alpha, &beta, &bias, &mask})
@@ -145,7 +150,8 @@ struct Reference {
   }
   int64_t target(int64_t token) const { return static_cast<int64_t>(call.target.get(token)); }
 
-  Reference(const TestCall &call, const PlanOptions &plan) : call(call), counts(call.tokens), loss(call.tokens), scale(call.tokens), nll(call.tokens) {
+  Reference(const TestCall &call, const PlanOptions &plan)
+      : call(call), counts(call.tokens), loss(call.tokens), scale(call.tokens), nll(call.tokens) {
     double weights = 0;
     for (int64_t t = 0; t < call.tokens; ++t) {
       counts[t] = !call.options.ignoreIndex || target(t) != *call.options.ignoreIndex;

@@ -13,7 +13,8 @@ public:
   TestArray() = default;
   /// 'order' lists the axes from the slowest to the fastest in memory (empty: as they are); 'gap' elements lie unused between
   /// neighbours of the fastest axis; axes in 'flipped' run backwards.
-  TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order = {}, int64_t gap = 0, std::vector<int> flipped = {});
+  TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order = {}, int64_t gap = 0,
+            std::vector<int> flipped = {});
 
   Array array() const;
   int64_t elements() const;
@@ -37,9 +38,9 @@ struct TestCall {
 
   std::vector<int64_t> leading;
   int64_t tokens;
-  TestArray hidden, weight, target, alpha, beta, bias, mask, classWeight;                // inputs
-  TestArray loss, lossWeight, next, even;                                                // outputs
-  TestArray dHidden, dWeight, dMask, dBias, dAlpha, dBeta;                               // gradients
+  TestArray hidden, weight, target, alpha, beta, bias, mask, classWeight; // inputs
+  TestArray loss, lossWeight, next, even;                                 // outputs
+  TestArray dHidden, dWeight, dMask, dBias, dAlpha, dBeta;                // gradients
   std::optional<TestArray> upstream, divisor;
   CallArguments options; // without arrays: reduction and the like
   CallReport report;

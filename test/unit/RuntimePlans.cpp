@@ -57,8 +57,11 @@ private:
   }
   void addInputs() {
     using Kind = InputPlan::Kind;
-    plan.inputs = {{Kind::Token, "target", 0, ElementType::I32, true}, {Kind::Token, "alpha", 0, ElementType::F32, false}, {Kind::Scalar, "beta", 0, ElementType::F32, false},
-                   {Kind::Vocab, "bias", 0, ElementType::F32, false},  {Kind::Dense, "mask", 0, ElementType::F32, false}};
+    plan.inputs = {{Kind::Token, "target", 0, ElementType::I32, true},
+                   {Kind::Token, "alpha", 0, ElementType::F32, false},
+                   {Kind::Scalar, "beta", 0, ElementType::F32, false},
+                   {Kind::Vocab, "bias", 0, ElementType::F32, false},
+                   {Kind::Dense, "mask", 0, ElementType::F32, false}};
     if (options.hasWeight)
       plan.inputs.push_back({Kind::Vocab, "class_weight", 0, ElementType::F32, false});
   }
@@ -106,7 +109,8 @@ private:
   // ---- kernels and steps
   enum class Grid { Tokens, TokensAndSlabs, Slabs, One };
   /// A launch, and its kernel where it is new.
-  StepPlan launch(Phase phase, const std::string &name, Grid grid, const std::vector<std::string> &arguments, int64_t slabFirst = -1, int64_t slabBehind = -1) {
+  StepPlan launch(Phase phase, const std::string &name, Grid grid, const std::vector<std::string> &arguments, int64_t slabFirst = -1,
+                  int64_t slabBehind = -1) {
     StepPlan step;
     step.slabFirst = slabFirst;
     step.slabBehind = slabBehind;
@@ -171,12 +175,14 @@ private:
       plan.prologue.push_back(launch(Phase::Prologue, "compute_index", Grid::Tokens, {"tokens", "target", "known.next", "known.even"}));
     }
     steps.push_back(launch(Phase::Forward, "pack", Grid::Tokens, {"tokens", "map.z.hidden", "z.hidden", "packed.z.rows"}));
-    std::vector<std::string> sweep = with({"tokens", "slab_first", "slab_behind"}, with(logits, {"target", "rows.max", "rows.sum", "rows.pick"}));
+    std::vector<std::string> sweep =
+        with({"tokens", "slab_first", "slab_behind"}, with(logits, {"target", "rows.max", "rows.sum", "rows.pick"}));
     if (options.keptSlabs > 0)
       steps.push_back(launch(Phase::Forward, "sweep_keep", Grid::TokensAndSlabs, with(sweep, {"kept.z"}), 0, options.keptSlabs));
     if (options.keptSlabs < kSlabs)
       steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndSlabs, sweep, options.keptSlabs, kSlabs));
-    steps.push_back(launch(Phase::Forward, "finish", Grid::Tokens, {"tokens", "rows.max", "rows.sum", "rows.pick", "alpha", "beta", "known.loss", "known.lse", "known.nll"}));
+    steps.push_back(launch(Phase::Forward, "finish", Grid::Tokens,
+                           {"tokens", "rows.max", "rows.sum", "rows.pick", "alpha", "beta", "known.loss", "known.lse", "known.nll"}));
     forwardSteps = std::move(steps);
     if (options.gradients != PlanOptions::Gradients::Early)
       plan.forward = chunked(forwardSteps);
@@ -192,7 +198,8 @@ private:
     std::vector<StepPlan> steps;
     if (plan.isSplit)
       steps.push_back(launch(phase, "pack", Grid::Tokens, {"tokens", "map.z.hidden", "z.hidden", "packed.z.rows"}));
-    steps.push_back(launch(phase, "coefficients", Grid::Tokens, {"tokens", "upstream.loss", "alpha", "known.nll", "known.scale", "known.dalpha", "known.dbeta"}));
+    steps.push_back(launch(phase, "coefficients", Grid::Tokens,
+                           {"tokens", "upstream.loss", "alpha", "known.nll", "known.scale", "known.dalpha", "known.dbeta"}));
     if (options.group == 0) {
       steps.push_back(gradient(phase, true, 0, kSlabs));
       steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "map", "grad.z", "z.weight", "gradient.z.hidden"}));
@@ -217,12 +224,15 @@ private:
         continue;
       std::vector<std::string> hidden{"tokens", "slab_first", "slab_behind", "again.slabs", "grad.z", "z.weight", "sum.z.hidden"};
       steps.push_back(loop(StepKind::SlabLoop, options.group, first, behind,
-                           {gradient(phase, kept, -1, -1), launch(phase, first > 0 ? "hidden_more" : "hidden_part", Grid::Tokens, hidden), weight(phase, -1, -1)}));
+                           {gradient(phase, kept, -1, -1), launch(phase, first > 0 ? "hidden_more" : "hidden_part", Grid::Tokens, hidden),
+                            weight(phase, -1, -1)}));
     }
   }
   StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t behind) {
-    std::vector<std::string> arguments{"tokens", "slab_first", "slab_behind", "map", "target", "known.lse", "known.scale", "grad.z", "blocks.bias", "gradient.mask"};
-    return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndSlabs, with(arguments, kept ? std::vector<std::string>{"kept.z"} : logits), first, behind);
+    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "map",         "target",
+                                       "known.lse", "known.scale", "grad.z",      "blocks.bias", "gradient.mask"};
+    return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndSlabs,
+                  with(arguments, kept ? std::vector<std::string>{"kept.z"} : logits), first, behind);
   }
   StepPlan weight(Phase phase, int64_t first, int64_t behind) {
     return launch(phase, options.accumulates ? "weight_more" : "weight", Grid::Slabs,
@@ -230,7 +240,9 @@ private:
   }
   void nameGradients() {
     using Kind = GradientPlan::Kind;
-    auto add = [&](Kind kind, const char *name, const char *buffer) { plan.gradients.push_back({kind, name, ElementType::F32, {plan.findBuffer(buffer)}, false}); };
+    auto add = [&](Kind kind, const char *name, const char *buffer) {
+      plan.gradients.push_back({kind, name, ElementType::F32, {plan.findBuffer(buffer)}, false});
+    };
     add(Kind::Direct, "z.hidden", "gradient.z.hidden");
     add(Kind::Direct, "z.weight", "gradient.z.weight");
     plan.gradients.back().accumulates = options.accumulates;

@@ -9,12 +9,12 @@ constexpr int64_t kVocab = 23, kSlab = 5, kSlabs = 5, kHidden = 6, kPanel = 4;
 /// Which schedule.
 struct PlanOptions {
   enum class Gradients { None, Early, Split } gradients = Gradients::Early;
-  int64_t chunk = 0;        // as in loops over tokens; 0: all tokens at once
-  int64_t keptSlabs = 0;    // whose logits are kept
-  int64_t group = 1;        // slabs whose gradient is made at a time; 0: all, in the place of kept logits (all are kept then)
-  bool hasWeight = false;   // an output 'weight', from the Vocab input 'class_weight'
+  int64_t chunk = 0;         // as in loops over tokens; 0: all tokens at once
+  int64_t keptSlabs = 0;     // whose logits are kept
+  int64_t group = 1;         // slabs whose gradient is made at a time; 0: all, in the place of kept logits (all are kept then)
+  bool hasWeight = false;    // an output 'weight', from the Vocab input 'class_weight'
   bool isWeightLate = false; // ... made after the loss rather than before anything else
-  bool hasIndex = false;    // outputs 'next', a computed index, and 'even', a bool
+  bool hasIndex = false;     // outputs 'next', a computed index, and 'even', a bool
   bool accumulates = false;
 };
 /// The object file with the kernels.

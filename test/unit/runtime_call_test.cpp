@@ -142,8 +142,8 @@ struct TypeCase {
 };
 class CallTypes : public testing::TestWithParam<TypeCase> {};
 INSTANTIATE_TEST_SUITE_P(All, CallTypes,
-                         testing::Values(TypeCase{ArrayType::F16, ArrayType::F16}, TypeCase{ArrayType::BF16, ArrayType::BF16}, TypeCase{ArrayType::F64, ArrayType::F64},
-                                         TypeCase{ArrayType::F32, ArrayType::F32}));
+                         testing::Values(TypeCase{ArrayType::F16, ArrayType::F16}, TypeCase{ArrayType::BF16, ArrayType::BF16},
+                                         TypeCase{ArrayType::F64, ArrayType::F64}, TypeCase{ArrayType::F32, ArrayType::F32}));
 TEST_P(CallTypes, SmallInputsOfEveryFloat) {
   TestCall call({19});
   auto convert = [&](TestArray &array) {
@@ -160,7 +160,8 @@ TEST_P(CallTypes, SmallInputsOfEveryFloat) {
   expectRight(call, {Gradients::Early, 8, 3, 1});
 }
 TEST(CallTypes, TargetsOfEveryInteger) {
-  for (ArrayType type : {ArrayType::I8, ArrayType::I16, ArrayType::I32, ArrayType::I64, ArrayType::U8, ArrayType::U16, ArrayType::U32, ArrayType::U64}) {
+  for (ArrayType type :
+       {ArrayType::I8, ArrayType::I16, ArrayType::I32, ArrayType::I64, ArrayType::U8, ArrayType::U16, ArrayType::U32, ArrayType::U64}) {
     TestCall call({13});
     TestArray target("target", type, {13});
     for (int64_t t = 0; t < 13; ++t)

@@ -4,8 +4,8 @@
 #include "runtime/Engine.h"
 #include "runtime/PlanFile.h"
 #include "test/unit/RuntimeCalls.h"
-#include "gtest/gtest.h"
 #include "llvm/Support/JSON.h"
+#include "gtest/gtest.h"
 #include <cstdlib>
 using namespace logitile;
 using namespace logitile::test;
@@ -58,9 +58,11 @@ protected:
   /// Forward and adjoint of one call.
   void run(const PlanUse &use, int64_t tokens) {
     TestCall call({tokens});
-    std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(), call.beta.array(), call.bias.array(), call.mask.array()};
+    std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(),
+                                 call.beta.array(),   call.bias.array(),   call.mask.array()};
     std::vector<Array> outputs = {call.loss.array()};
-    std::vector<Array> gradients = {call.dHidden.array(), call.dWeight.array(), call.dMask.array(), call.dBias.array(), call.dAlpha.array(), call.dBeta.array()};
+    std::vector<Array> gradients = {call.dHidden.array(), call.dWeight.array(), call.dMask.array(),
+                                    call.dBias.array(),   call.dAlpha.array(),  call.dBeta.array()};
     CallArguments arguments = call.options;
     arguments.inputs = inputs;
     arguments.outputs = outputs;
@@ -146,7 +148,8 @@ TEST(EngineTiming, KernelsAreTimedWhenAsked) {
   Engine engine([&](const CompileRequest &request) { return compiler(request); }, options);
   Result<PlanUse> use = engine.findPlan(*engine.makeProgram(request()), 5);
   TestCall call({5});
-  std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(), call.beta.array(), call.bias.array(), call.mask.array()};
+  std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(),
+                               call.beta.array(),   call.bias.array(),   call.mask.array()};
   std::vector<Array> outputs = {call.loss.array()};
   CallArguments arguments = call.options;
   arguments.inputs = inputs;
@@ -172,7 +175,8 @@ TEST_F(EngineTest, PlansFromBytesRun) {
 TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
   LaunchPlan other = makePlan({Gradients::None});
   other.target = "cuda:sm_90a";
-  EXPECT_EQ(engine.loadPlanBytes(writePlan(other)).status().error().text, "target 'cuda:sm_90a' needs a device that this build does not have; it has the CPU");
+  EXPECT_EQ(engine.loadPlanBytes(writePlan(other)).status().error().text,
+            "target 'cuda:sm_90a' needs a device that this build does not have; it has the CPU");
   setenv("LOGITILE_CPU_TIER", "portable", 1);
   other.target = "cpu:avx512_bf16";
   Result<PlanUse> use = engine.loadPlanBytes(writePlan(other));

@@ -87,13 +87,13 @@ TEST(RowsTest, UnitsDivideEveryOffset) {
 struct Loaded {
   Status status;
   std::vector<std::vector<char>> buffers;
-  template <typename T>
-  std::vector<T> values(size_t entry) const {
+  template <typename T> std::vector<T> values(size_t entry) const {
     auto *data = reinterpret_cast<const T *>(buffers[entry].data());
     return {data, data + 8};
   }
 };
-static Loaded loaded(const InputPlan &input, const TestArray &array, const Tokens &tokens, const IntegerRules &rules = {1000, std::nullopt}) {
+static Loaded loaded(const InputPlan &input, const TestArray &array, const Tokens &tokens,
+                     const IntegerRules &rules = {1000, std::nullopt}) {
   Loaded result;
   size_t count = std::max<int64_t>(input.entries, 1);
   result.buffers.assign(count, std::vector<char>(32, 0x77));
@@ -134,7 +134,8 @@ TEST(InputsTest, EntriesThatAreIgnoreIndexStay) {
 TEST(InputsTest, TooFewEntriesAreRefused) {
   std::vector<int64_t> leading{3};
   InputPlan input{InputPlan::Kind::Token, "t", 4, ElementType::F32, false};
-  EXPECT_EQ(loaded(input, TestArray("t", ArrayType::F32, {3, 2}), allTokens(leading)).status.error().text, "'t' has shape [3, 2]; it must be [3, 4]");
+  EXPECT_EQ(loaded(input, TestArray("t", ArrayType::F32, {3, 2}), allTokens(leading)).status.error().text,
+            "'t' has shape [3, 2]; it must be [3, 4]");
 }
 TEST(InputsTest, BoolsAreZeroOrOne) {
   std::vector<int64_t> leading{4};
@@ -147,7 +148,8 @@ TEST(InputsTest, BoolsAreZeroOrOne) {
 }
 TEST(InputsTest, BoolsAreNotIntegers) {
   std::vector<int64_t> leading{4};
-  Loaded result = loaded({InputPlan::Kind::Token, "b", 0, ElementType::Bool, false}, TestArray("b", ArrayType::U8, {4}), allTokens(leading));
+  Loaded result =
+      loaded({InputPlan::Kind::Token, "b", 0, ElementType::Bool, false}, TestArray("b", ArrayType::U8, {4}), allTokens(leading));
   EXPECT_EQ(result.status.error().text, "'b' is uint8[4]; bools are needed");
 }
 TEST(InputsTest, ScalarsMayBeIntegers) {

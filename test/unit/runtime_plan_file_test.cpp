@@ -1,9 +1,9 @@
 // runtime_plan_file_test.cpp - plans survive the way through bytes, and damaged bytes are refused.
 #include "runtime/PlanFile.h"
 #include "test/unit/RuntimeCalls.h"
-#include "gtest/gtest.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/xxhash.h"
+#include "gtest/gtest.h"
 #include <random>
 using namespace logitile;
 using namespace logitile::test;

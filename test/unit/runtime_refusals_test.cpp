@@ -77,7 +77,8 @@ TEST_F(CallRefusal, ComputedIndex) {
   Status status = call.forward(plan);
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.error().code, ErrorCode::Index);
-  EXPECT_EQ(status.error().text, "the index that is computed for token [2, 3] is 25, outside the vocabulary of 23 entries: it must be 0 to 22");
+  EXPECT_EQ(status.error().text,
+            "the index that is computed for token [2, 3] is 25, outside the vocabulary of 23 entries: it must be 0 to 22");
   call.options.ignore = "target";
   call.options.ignoreIndex = 18; // ignored tokens are exempt
   EXPECT_TRUE(call.forward(plan).isOk());
@@ -173,7 +174,8 @@ TEST_F(CallRefusal, LateDivisorOfAccumulatedGradients) {
   TestCall call({3});
   Status status = call.forward(load(makePlan(late)));
   ASSERT_FALSE(status.isOk());
-  EXPECT_NE(status.error().text.find("the sum of 'weight' that divides them is known only afterwards"), std::string::npos) << status.error().text;
+  EXPECT_NE(status.error().text.find("the sum of 'weight' that divides them is known only afterwards"), std::string::npos)
+      << status.error().text;
   call.divisor = TestArray("divisor", ArrayType::F32, {});
   call.divisor->set(0, 2);
   call.dWeight.fill(0);

@@ -113,8 +113,7 @@ TEST(ThreadPool, TasksKeepDenormals) {
 // ---- forks ------------------------------------------------------------------------------------------------------------------
 
 /// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
-template <typename Body>
-static int inChild(Body body) {
+template <typename Body> static int inChild(Body body) {
   pid_t child = fork();
   if (child == 0) {
     alarm(20);

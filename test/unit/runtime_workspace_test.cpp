@@ -127,7 +127,8 @@ TEST(Workspace, ForksWhileAnotherThreadTakes) {
 TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
   auto device = std::make_shared<CpuDevice>(64 * kMegabyte);
   for (PlanOptions::Gradients gradients : {PlanOptions::Gradients::Early, PlanOptions::Gradients::Split}) {
-    std::shared_ptr<const LoadedPlan> plan = load(makePlan({gradients, 0, gradients == PlanOptions::Gradients::Split ? kSlabs : 0, 1}), device);
+    std::shared_ptr<const LoadedPlan> plan =
+        load(makePlan({gradients, 0, gradients == PlanOptions::Gradients::Split ? kSlabs : 0, 1}), device);
     TestCall call({300});
     std::unique_ptr<Saved> saved;
     ASSERT_TRUE(call.forward(plan, &saved).isOk());
@@ -172,8 +173,7 @@ static double valueOf(uint16_t bits, int exponentBits) {
   double significand = exponent ? 1 + std::ldexp(mantissa, -mantissaBits) : std::ldexp(mantissa, 1 - mantissaBits);
   return sign * std::ldexp(significand, exponent - bias);
 }
-template <typename T>
-static void expectExact(int exponentBits) {
+template <typename T> static void expectExact(int exponentBits) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     T value;
     value.bits = static_cast<uint16_t>(bits);
@@ -186,8 +186,7 @@ static void expectExact(int exponentBits) {
   }
 }
 /// Between two neighbours: to the nearer one, in the middle to the even one.
-template <typename T>
-static void expectNearest(int exponentBits, uint16_t largest) {
+template <typename T> static void expectNearest(int exponentBits, uint16_t largest) {
   for (uint32_t bits = 0; bits < largest; ++bits) {
     T low, high;
     low.bits = static_cast<uint16_t>(bits);

@@ -94,9 +94,11 @@ std::optional<Terms> Planner::decomposeProduct(NodeRef node, unsigned L, bool to
   return joined;
 }
 
+/// A condition along the vocabulary stays inside; one per token is pulled out like any factor, in front of all others: where
+/// it does not hold, they may be infinite.
 std::optional<Terms> Planner::decomposeSelect(NodeRef node, unsigned L, bool top) {
   NodeRef condition = node->operand(0);
-  if (level(condition) > L)
+  if (condition->varying && level(condition) > L)
     return std::nullopt;
   Terms terms;
   for (auto [holds, value] : {std::pair(condition, node->operand(1)), std::pair(g.logicalNot(condition), node->operand(2))}) {
@@ -106,7 +108,10 @@ std::optional<Terms> Planner::decomposeSelect(NodeRef node, unsigned L, bool top
     if (!branch)
       return std::nullopt;
     for (Term &term : *branch) {
-      term.factors.push_back(holds);
+      if (condition->varying)
+        term.factors.push_back(holds);
+      else
+        term.factor = g.select(holds, term.factor, g.constant(0));
       terms.push_back(term);
     }
   }

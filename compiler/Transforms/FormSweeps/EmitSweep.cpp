@@ -142,22 +142,26 @@ private:
     return columnValue;
   }
 
-  /// The weight times the factors, 0 where the weight is or a condition does not hold; then times the centred pivot.
+  /// The product of exponential, factors and centred pivot: 0 where a weight is, and where a condition does not hold.
   Value summand(Entry *entry) {
     Value v = entry->kind == Kind::Exp ? emit.exponential(entry->max, entry->scale) : Value();
-    for (NodeRef factor : entry->factors) {
-      if (factor->type != NodeType::Float)
-        continue;
-      Value x = emit.value(factor);
-      v = !v ? x : entry->kind == Kind::Exp ? emit.weigh(v, x) : emit.mul(v, x);
-    }
+    bool isWeight = entry->kind == Kind::Exp;
+    auto multiply = [&](Value x) { v = !v ? x : isWeight ? emit.weigh(v, x) : emit.mul(v, x); };
+    for (bool weights : {true, false})
+      for (NodeRef factor : entry->factors) {
+        if (factor->type != NodeType::Float || factor->isWeight != weights)
+          continue;
+        multiply(emit.value(factor));
+        isWeight |= weights;
+      }
+    if (entry->pivot)
+      multiply(centred(entry));
+    if (!v)
+      v = emit.f32(1);
     for (NodeRef factor : entry->factors)
       if (factor->type == NodeType::Bool)
-        v = emit.select(emit.value(factor), v ? v : emit.f32(1), emit.f32(0));
-    if (!entry->pivot)
-      return v ? v : emit.f32(1);
-    Value moment = centred(entry);
-    return v ? emit.weigh(v, moment) : moment;
+        v = emit.select(emit.value(factor), v, emit.f32(0));
+    return v;
   }
   Value centred(Entry *entry) {
     Value moment = entry->rest->isConstant(0) ? Value() : emit.value(entry->rest);

@@ -48,6 +48,19 @@ llvm::SmallVector<Group> groupTerms(const Terms &terms) {
 }
 } // namespace
 
+/// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
+/// may be another one than this pivot would get by now.
+Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
+  Centred centred = centre(pivot, plain.level - 1);
+  Entry moment = plain;
+  moment.pivot = pivot;
+  moment.centre = centred.parts;
+  moment.rest = centred.rest;
+  bool moves = llvm::any_of(centred.parts, [&](auto &part) { return part.second->level == plain.level; });
+  moment.weights = weights && moves ? intern(plain, /*sameSweep=*/true) : weights;
+  return intern(moment);
+}
+
 NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   NodeRef total = g.constant(0), columns = g.constant(static_cast<double>(g.vocab));
   for (const Group &group : groupTerms(terms)) {
@@ -80,15 +93,10 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
         continue;
       }
       if (pivot) {
-        Centred centred = centre(pivot, L);
-        Entry moment = plain;
-        moment.pivot = pivot;
-        moment.weights = weights;
-        moment.centre = centred.parts;
-        moment.rest = centred.rest;
-        inner = g.add(inner, g.mul(factor, resultOf(intern(moment))));
+        Entry *moment = placeMoment(plain, weights, pivot);
+        inner = g.add(inner, g.mul(factor, resultOf(moment)));
         NodeRef shifted = g.constant(0);
-        for (auto [coefficient, max] : centred.parts)
+        for (auto [coefficient, max] : moment->centre)
           shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
         factor = g.mul(factor, shifted);
       }

@@ -23,6 +23,8 @@ public:
     needed = planner.reach(perElement);
     for (NodeRef node : perToken)
       addPerToken(node);
+    // What another sweep reads has to be there before the gradient pass.
+    llvm::erase_if(placement.late, [&](auto &late) { return !isMissing(late.first); });
     return distribute();
   }
 
@@ -42,11 +44,12 @@ private:
     for (auto [number, entry] : planner.reach(node))
       needed.try_emplace(number, entry);
   }
+  bool isMissing(NodeRef reduction) {
+    return llvm::any_of(planner.reach(reduction), [&](auto &entry) { return !forward.count(entry.first) && !needed.count(entry.first); });
+  }
   void addPerToken(NodeRef node) {
     for (NodeRef reduction : planner.directReductions(node)) {
-      EntryMap entries = planner.reach(reduction);
-      bool missing = llvm::any_of(entries, [&](auto &entry) { return !forward.count(entry.first) && !needed.count(entry.first); });
-      if (!missing)
+      if (!isMissing(reduction))
         continue;
       if (!reduction->is(NodeOp::Sum)) {
         need(reduction);

@@ -27,19 +27,15 @@ llvm::SmallVector<Entry *> Entry::needs() const {
   return needs;
 }
 
-/// Entries are one where all but the number, the level and what follows from the rest agree, forward or adjoint.
-Entry *Planner::intern(Entry entry) {
+/// Entries are one where all but the number, the level and what follows from the rest agree, forward or adjoint. One of an
+/// earlier sweep serves as well, except as the weights of a moment that is moved in its own sweep.
+Entry *Planner::intern(Entry entry, bool sameSweep) {
   for (const std::unique_ptr<Entry> &known : entries) {
     bool same = known->kind == entry.kind && known->base == entry.base && known->max == entry.max && known->scale == entry.scale &&
                 known->factors == entry.factors && known->pivot == entry.pivot && known->arg == entry.arg &&
                 known->wantsLargest == entry.wantsLargest && known->index == entry.index;
-    if (!same)
-      continue;
-    if (entry.level < known->level) { // asked for earlier than before: its results are known earlier too
-      known->level = entry.level;
-      levels[resultOf(known.get())] = entry.level;
-    }
-    return known.get();
+    if (same && (sameSweep ? known->level == entry.level : known->level <= entry.level))
+      return known.get();
   }
   entry.number = entries.size();
   entries.push_back(std::make_unique<Entry>(std::move(entry)));
@@ -102,7 +98,7 @@ unsigned Planner::place(NodeRef reduction) {
     candidates.insert(level(node));
   for (unsigned L : candidates) // verbatim always succeeds at the largest
     if (reduction->is(NodeOp::LogSumExp) ? placeLogSumExp(reduction, L) : placeSum(reduction, L))
-      return 1 + L;
+      return std::max(1 + L, level(resolutions.at(reduction))); // what was pulled out may be known later than its entries
   llvm_unreachable("a body whose values are all finished decomposes");
 }
 

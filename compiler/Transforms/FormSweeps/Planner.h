@@ -27,7 +27,7 @@ struct Entry {
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
   NodeRef pivot = nullptr;
-  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot; null: the number of columns
+  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot, in its sweep if that moves a centre; null: the number of columns
   llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
   NodeRef rest = nullptr;
   Entry *arg = nullptr;
@@ -94,7 +94,7 @@ private:
   unsigned placePick(NodeRef reduction);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);
-  Entry *intern(Entry entry);
+  Entry *intern(Entry entry, bool sameSweep = false);
 
   // ---- exponents and pivots (Centre.cpp)
   struct Shift {
@@ -128,6 +128,7 @@ private:
   std::pair<NodeRef, NodeRef> splitFinished(NodeRef factor, unsigned L);
   NodeRef product(llvm::ArrayRef<NodeRef> factors);
   NodeRef finish(const Terms &terms, unsigned L, bool isMean);
+  Entry *placeMoment(const Entry &plain, Entry *weights, NodeRef pivot);
 
   llvm::DenseMap<NodeRef, unsigned> levels;
   llvm::DenseMap<NodeRef, NodeRef> resolutions;

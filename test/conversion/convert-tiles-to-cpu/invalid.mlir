@@ -113,33 +113,3 @@ logitile.kernel @overwrites(%n: index from "tokens", %z: !logitile.view<?x8xf32,
     logitile.store %sum to %s at [%zero, %zero] : !logitile.tile<1x8xf32> to !logitile.view<1x8xf32>
   }
 }
-
-// -----
-
-logitile.kernel @merge_reads_logits(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %p: !logitile.view<1x?xf32> from "p") {
-  %zero = arith.constant 0 : index
-  scf.forall (%row) = (0) to (%n) step (64) {
-    %start = logitile.init_rows : !logitile.tile<64x1xf32> {
-      %c = arith.constant 0.0 : f32
-      logitile.yield %c : f32
-    }
-    %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>
-    // expected-error @+1 {{'merge' reads an input that has a vocabulary axis}}
-    %state = logitile.update_rows(%start) with (%tile) at %zero below 8 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x8xf32>) init {
-      %c = arith.constant 0.0 : f32
-      logitile.yield %c : f32
-    } bound {
-    ^bb0(%x: f32):
-      logitile.yield
-    } update {
-    ^bb0(%old: f32, %x: f32):
-      %s = arith.addf %old, %x : f32
-      logitile.yield %s : f32
-    } merge {
-    ^bb0(%a: f32, %b: f32, %x: f32):
-      %s = arith.addf %a, %x : f32
-      logitile.yield %s : f32
-    }
-    logitile.store %state to %p at [%zero, %row] : !logitile.tile<64x1xf32> to !logitile.view<1x?xf32>
-  }
-}
