@@ -9,6 +9,7 @@ from __future__ import annotations
 from .annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .arrays import ShapeDtype
 from .definition import Loss, loss
+from .engine import history, trim
 from .errors import (
     CacheWarning,
     CallError,
@@ -33,7 +34,7 @@ from . import losses  # isort: skip - written in the language, so everything abo
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
     "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Scalar", "ShapeDtype", "SpecError",
-    "TargetError", "Token", "Vocab", "jit", "loss", "losses", *_functions,
+    "TargetError", "Token", "Vocab", "history", "jit", "loss", "losses", "trim", *_functions,
 )  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """The compiled part of logitile: programs are compiled or loaded, and run on arrays.
 
 Arrays of calls are tuples `(name, pointer, type, shape, strides)` with a code of `TYPES` and strides in elements,
-or `(name, buffer)` with an object that exports a buffer (NumPy arrays, except bfloat16). Errors are those of
+or `(name, object)` with a buffer (NumPy arrays, except bfloat16), and for arrays that are only read also with a number or
+a capsule of DLPack. Errors are those of
 logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError; LogitileError itself for a
 failure of the runtime.
 """
@@ -12,7 +13,7 @@ from typing import Any
 TYPES: dict[str, int]
 """Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""
 
-type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, Buffer]
+type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object]
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
