@@ -62,7 +62,9 @@ def target(backend: str, device: str | None) -> str:
 
 
 def history() -> list[dict[str, Any]]:
-    """What ran lately, oldest first: program, key, cache event, phase, tokens, bytes and times in milliseconds."""
+    """What ran lately, oldest first: program, key, cache event, phase, tokens, bytes and times in
+    milliseconds.
+    """
     return engine().history()
 
 

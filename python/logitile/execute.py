@@ -20,7 +20,7 @@ from .gradients import (
 from .memory import empty, given_back, view, zeros
 from .names import listed
 from .options import Options
-from .program import Program, Wanted, gradient_dtype, native_inputs, weight_view
+from .program import Wanted, gradient_dtype, native_inputs, weight_view
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ def values_and_gradients(
     return finished(call, outputs), finished(call, cast_back(call, gradients, grad_dtype))
 
 
-# ---- which gradients, and when ---------------------------------------------------------------------------------
+# ---- which gradients, and when
+# ---------------------------------------------------------------------------------
 
 
 def check_buffers(call: Call, names: tuple[str, ...]) -> None:
@@ -109,8 +110,8 @@ def wanted_in_one_call(
 ) -> Wanted:
     """Gradients are made along with the outputs wherever that is exact.
 
-    The sum of the output `weight`, which divides a mean, is known only behind the last token. Gradients can be
-    divided then, except where they are a sum with something else or could overflow before.
+    The sum of the output `weight`, which divides a mean, is known only behind the last token. Gradients can
+    be divided then, except where they are a sum with something else or could overflow before.
     """
     of = reaching_outputs(spec, call, names, outputs)
     buffered = bool(call.weight_grad_out)
@@ -127,7 +128,8 @@ def differentiable_names(spec: LossSpec) -> tuple[str, ...]:
     return tuple(output.name for output in differentiable_outputs(spec))
 
 
-# ---- results -------------------------------------------------------------------------------------------------
+# ---- results
+# -------------------------------------------------------------------------------------------------
 
 
 def output_shape(spec: LossSpec, options: Options, leading: tuple[int, ...], name: str) -> tuple[int, ...]:

@@ -197,6 +197,6 @@ def check_no_gradient_is_lost(call: Call) -> None:
     lost = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
     if lost:
         raise CallTypeError(
-            f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results carry "
-            "none; give hidden as a tensor, or detach the others"
+            f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results "
+            "carry none; give hidden as a tensor, or detach the others"
         )

@@ -1,4 +1,6 @@
-"""`lt.jit` and Head: a loss bound to its options and constants. What its calls do is in execute.py and torch.py."""
+"""`lt.jit` and Head: a loss bound to its options and constants. What its calls do is in execute.py and
+torch.py.
+"""
 
 from __future__ import annotations
 
@@ -65,15 +67,16 @@ def jit(
 class Head:
     """A loss with its options. Calling it gives the outputs; see `lt.jit` for the options.
 
-    A call takes hidden states [..., D] and weights [V, D] of each lt.Logits parameter by position, or by its name as
+    A call takes hidden states [..., D] and weights [V, D] of each lt.Logits parameter by position, or by its
+    name as
     a tuple, and every other input by name:
 
         head(hidden, weight, target=target)
         head(student=(hidden, weight), teacher=(hidden2, weight2), divisor=None)
 
     Arrays are those of NumPy, PyTorch, JAX, or of anything else with `__dlpack__`. Beside inputs there are
-    `divisor`, a number or array without axes that replaces the denominator of a mean, and `weight_grad_out`, float32
-    buffers that weight gradients are added into.
+    `divisor`, a number or array without axes that replaces the denominator of a mean, and `weight_grad_out`,
+    float32 buffers that weight gradients are added into.
     """
 
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
@@ -87,11 +90,12 @@ class Head:
     def __call__(self, *args: object, **inputs: object) -> Any:
         """The outputs: one array, or a named tuple in the order of lt.Outputs.
 
-        Floats are float32, indices int64, bools bool, in the framework and the leading dimensions of hidden; the loss
-        has no axis unless reduction="none". Under torch they are differentiable.
+        Floats are float32, indices int64, bools bool, in the framework and the leading dimensions of hidden;
+        the loss has no axis unless reduction="none". Under torch they are differentiable.
 
         Raises:
-            CallError: the arguments do not fit, an index lies outside the vocabulary, or the workspace is too small.
+            CallError: the arguments do not fit, an index lies outside the vocabulary, or the workspace is too
+            small.
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
@@ -99,7 +103,9 @@ class Head:
             from . import torch
 
             if torch.is_traced(args, inputs):
-                return torch.traced_call(self, args, inputs)
+                from .torch_operators import traced_call
+
+                return traced_call(self, args, inputs)
             args, inputs = torch.autocast(self, args, inputs)
         call = self.bind(*args, **inputs)
         if call.framework == "torch":
@@ -120,7 +126,8 @@ class Head:
         Args:
             wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs) and inputs.
                 Left out: the arrays that require one, else hidden and weight.
-            grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by output else.
+            grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
+            output else.
                 Left out: 1 for the loss.
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
 

@@ -125,7 +125,7 @@ def _numpy_dtype(name: str) -> Any:
         import ml_dtypes
     except ImportError:
         raise CallTypeError(
-            "results in bfloat16 need the package ml_dtypes, which adds that type to NumPy; install it, or ask "
-            "for grad_dtype='float32'"
+            "results in bfloat16 need the package ml_dtypes, which adds that type to NumPy; install it, or "
+            "ask for grad_dtype='float32'"
         ) from None
     return ml_dtypes.bfloat16

@@ -1,4 +1,6 @@
-"""Programs: what a head asks the compiler for, and calls of what it made. Arrays are native here (memory.view)."""
+"""Programs: what a head asks the compiler for, and calls of what it made. Arrays are native here
+(memory.view).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ class Wanted:
     Args:
         names: as `wrt` has them: "hidden", "student.weight", "bias", ...
         of: the outputs that they are gradients of.
-        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of their own.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
+        their own.
         dtype: of all gradients; None means that of each input.
         accumulate: weight gradients are added into float32 arrays of the caller.
     """
