@@ -20,7 +20,7 @@ from .gradients import (
 from .memory import empty, given_back, view, zeros
 from .names import listed
 from .options import Options
-from .program import Wanted, gradient_dtype, native_inputs, weight_view
+from .program import Program, Wanted, gradient_dtype, native_inputs, weight_view
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -32,10 +32,20 @@ _OUTPUT_DTYPES = {"f32": "float32", "i32": "int64", "i1": "bool"}
 
 def values(head: Head, call: Call) -> dict[str, Any]:
     """The outputs of a call, by name."""
-    program = head.program(call, Wanted())
-    outputs = new_outputs(head, call)
-    program.forward(call, views(outputs), {}, {})
-    return finished(call, outputs)
+    return finished(call, run(head, call, head.program(call, Wanted()), {})[0])
+
+
+def run(
+    head: Head, call: Call, program: Program, upstreams: Mapping[str, NativeArray]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The outputs and gradients of a program, unfinished, by name; `upstreams` reach the outputs."""
+    outputs, gradients = new_outputs(head, call), new_gradients(call, program.wanted)
+    made = gradient_views(call, head.options, gradients)
+    is_early = program.wanted.mode == "early"
+    saved = program.forward(call, views(outputs), made if is_early else {}, upstreams if is_early else {})
+    if saved is not None:
+        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(upstreams.values()))
+    return outputs, gradients
 
 
 def values_and_gradients(
@@ -55,29 +65,16 @@ def values_and_gradients(
     upstreams = {name: view(described(item, f"grad_output of '{name}'"), name) for name, item in
                  upstream_gradients(spec, grad_output).items()}  # fmt: skip
     wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
-    outputs = new_outputs(head, call)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
-        head.program(call, Wanted()).forward(call, views(outputs), {}, {})
         gradients = {name: zeros(array, array.shape, grad_dtype or array.dtype) for name, (_, array) in
                      gradient_names(call).items() if name in names}  # fmt: skip
-        return finished(call, outputs), finished(call, gradients)
-    program = head.program(call, wanted)
-    gradients = new_gradients(call, wanted)
-    made = gradient_views(call, head.options, gradients)
+        return values(head, call), finished(call, gradients)
     reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
-    saved = program.forward(
-        call,
-        views(outputs),
-        made if wanted.mode == "early" else {},
-        reaching if wanted.mode == "early" else {},
-    )
-    if saved is not None:
-        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(reaching.values()))
+    outputs, gradients = run(head, call, head.program(call, wanted), reaching)
     return finished(call, outputs), finished(call, cast_back(call, gradients, grad_dtype))
 
 
-# ---- which gradients, and when
-# ---------------------------------------------------------------------------------
+# ---- which gradients, and when ----------------------------------------------------------------------------
 
 
 def check_buffers(call: Call, names: tuple[str, ...]) -> None:
@@ -128,8 +125,7 @@ def differentiable_names(spec: LossSpec) -> tuple[str, ...]:
     return tuple(output.name for output in differentiable_outputs(spec))
 
 
-# ---- results
-# -------------------------------------------------------------------------------------------------
+# ---- results ----------------------------------------------------------------------------------------------
 
 
 def output_shape(spec: LossSpec, options: Options, leading: tuple[int, ...], name: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Compiles losses of the language for the CPU and runs them through the native module alone, on NumPy arrays."""
+"""Compiles losses of the language for the CPU and runs them through the native module alone, with NumPy."""
 
 from __future__ import annotations
 
