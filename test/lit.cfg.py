@@ -25,6 +25,8 @@ config.substitutions.append(("%generic", "logitile-opt --mlir-print-op-generic")
 config.substitutions.append(
     ("%form_sweeps", "logitile-opt --logitile-differentiate --logitile-form-sweeps --canonicalize --cse "
                      "--mlir-use-nameloc-as-prefix"))
+# The schedule of what is on standard input.
+config.substitutions.append(("%schedule", "logitile-opt --logitile-choose-schedule"))
 # The kernels of the launches, under the SSA names of their skeletons.
 config.substitutions.append(
     ("%specialise", "logitile-opt --logitile-specialise --mlir-use-nameloc-as-prefix"))
