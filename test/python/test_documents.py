@@ -1,4 +1,4 @@
-"""The Python blocks of the documents run, one after the other, and the errors that they show are the real ones.
+"""The Python blocks of the documents run, one after the other; the errors that they show are the real ones.
 
 A block whose fence says `python raises SomeError` must raise that; the `text` block behind it is the message.
 """

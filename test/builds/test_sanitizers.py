@@ -1,17 +1,16 @@
 """Unit tests and a part of the Python tests, with our own code under the address and undefined-behaviour sanitizers.
 
 The build is in build-san, beside the usual one, and is kept. LLVM's archives are not instrumented: what comes from
-them is checked only where it meets our code. Slow, so only with --full.
+them is checked only where it meets our code.
 """
 from __future__ import annotations
 
-import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
 import tree
+from commands import run
 
 BUILD = tree.ROOT / "build-san"
 PYTHON_TESTS = ["test/python/test_native.py"]
@@ -21,21 +20,6 @@ LEFT_OUT = ["test_the_core_exports_and_needs_little", "test_a_warm_call_costs_li
 ADDRESS_OPTIONS = "detect_container_overflow=0:allow_user_poisoning=0"
 
 pytestmark = pytest.mark.full
-
-
-def run(command: list[str], limit: int, **variables: str) -> str:
-    """What a command printed; a failure shows its end.
-
-    Args:
-        command: run in the root of the tree.
-        limit: seconds after which it hangs.
-        variables: environment beside this process's own.
-    """
-    env = dict(os.environ, LOGITILE_TEST_FULL="0", UBSAN_OPTIONS="print_stacktrace=1", **variables)
-    done = subprocess.run(command, cwd=tree.ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", timeout=limit)
-    assert done.returncode == 0, f"{' '.join(command)}: exit status {done.returncode}\n{done.stdout[-8000:]}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +37,7 @@ def test_our_code_is_instrumented():
 
 def test_unit_tests_pass():
     command = [sys.executable, "test/run_tests.py", "--build", str(BUILD), "--only", "unit"]
-    output = run(command, limit=1200, ASAN_OPTIONS=ADDRESS_OPTIONS)
+    output = run(command, limit=1200, ASAN_OPTIONS=ADDRESS_OPTIONS, UBSAN_OPTIONS="print_stacktrace=1")
     assert " 0 failed," in output.splitlines()[-1]
 
 
@@ -63,5 +47,5 @@ def test_python_tests_pass():
     assert pathlib.Path(name).is_absolute(), "the sanitizer's shared library is missing: libclang-rt-22-dev"
     chosen = f"not ({' or '.join(LEFT_OUT)})"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, *PYTHON_TESTS]
-    run(command, limit=1200, LD_PRELOAD=name, LOGITILE_BUILD=str(BUILD),
-        ASAN_OPTIONS=f"{ADDRESS_OPTIONS}:detect_leaks=0")
+    run(command, limit=1200, LD_PRELOAD=name, LOGITILE_BUILD=str(BUILD), LOGITILE_TEST_FULL="0",
+        ASAN_OPTIONS=f"{ADDRESS_OPTIONS}:detect_leaks=0", UBSAN_OPTIONS="print_stacktrace=1")
