@@ -152,7 +152,9 @@ def measure(case: Case, rounds: int, program: pathlib.Path) -> dict[str, object]
     }
 
 
-HEADINGS = ("call", "N, D, V", "ms", "GFLOP/s", "peak", "share of peak", "share by the clock", "workspace", "compile")
+HEADINGS = (
+    "call", "N, D, V", "ms", "GFLOP/s", "peak", "share of peak", "share by the clock", "workspace", "compile",
+)  # fmt: skip
 
 
 def table(results: list[dict[str, object]]) -> str:
