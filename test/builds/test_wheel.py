@@ -31,7 +31,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """The wheel; objects are kept in build-wheel."""
+    """The wheel; objects are kept in build-wheel-..."""
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     run([*pip, "wheel", ".", "--no-build-isolation", "--no-deps", "-w", str(folder)], limit=3000)
