@@ -294,3 +294,7 @@ class Head:
 
     def __repr__(self) -> str:
         return f"<head of '{self.loss.name}'>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copied and pickled without what was compiled."""
+        return Head, (self.loss, self.options, self.constants)
