@@ -1,9 +1,9 @@
-"""Measures whole calls of cross entropy on this CPU as shares of the peak that bench/peak.cpp finds in the same round.
+"""Measures whole calls of cross entropy on this CPU as shares of the peak that bench/peak.cpp finds.
 
-Run it with the built package on PYTHONPATH: `PYTHONPATH=build/python python bench/cpu.py --out bench/results/cpu`.
-Peak and calls alternate, so that a machine whose speed drifts, or that others use, spoils neither alone; medians of the
-ratios of each round are printed and written. Rates count the multiply-adds of the contractions: 6NVD with gradients of
-hidden states and head, 2NVD without.
+Run it with the built package: `PYTHONPATH=build/python python bench/cpu.py --out bench/results/cpu`.
+Peak and calls alternate, so that a machine whose speed drifts, or that others use, spoils neither alone;
+medians of the ratios of each round are printed and written. Rates count the contractions alone:
+6NVD with gradients of hidden states and head, 2NVD without.
 """
 
 from __future__ import annotations
@@ -70,13 +70,19 @@ class Case:
 
     def _program(self, target: np.ndarray) -> _native.Program:
         head = lt.jit(lt.losses.cross_entropy)
-        spec = head.spec(head.bind(*(np.zeros(shape, np.float32) for shape in self.shapes.values()), target=target))
+        pair = [np.zeros(shape, np.float32) for shape in self.shapes.values()]
+        spec = head.spec(head.bind(*pair, target=target))
         of, wrt = (["loss"], ["z"]) if self.gradients else (None, None)
         return _native.Program(
-            self.engine, spec=spec.text(of, wrt, locations=False), target=self.target, mode=self.mode,
-            pairs=[("z", self.hidden, _native.TYPES[TYPES[self.element][0]])], gradients=tuple(self.gradients),
-            threads=self.threads, workspace=self.workspace,
-        )  # fmt: skip
+            self.engine,
+            spec=spec.text(of, wrt, locations=False),
+            pairs=[("z", self.hidden, _native.TYPES[TYPES[self.element][0]])],
+            gradients=tuple(self.gradients),
+            mode=self.mode,
+            workspace=self.workspace,
+            target=self.target,
+            threads=self.threads,
+        )
 
     def _array(self, name: str, array: np.ndarray) -> tuple:
         if array.dtype != ml_dtypes.bfloat16:
@@ -115,7 +121,7 @@ def measure(case: Case, rounds: int, program: pathlib.Path) -> dict[str, object]
     case.call()
     case.call()
     case.engine.clear_history()
-    walls, workeds, peaks, shares, wall_shares = [], [], [], [], []
+    walls, workeds, peaks = [], [], []
     for _ in range(rounds):
         rate = peak(case, program)
         for _ in range(2):
@@ -123,42 +129,54 @@ def measure(case: Case, rounds: int, program: pathlib.Path) -> dict[str, object]
             walls.append(wall)
             workeds.append(worked)
             peaks.append(rate)
-            shares.append(case.flops / worked * 1e-9 / rate)
-            wall_shares.append(case.flops / wall * 1e-9 / rate)
-    kernels: dict[str, list[float]] = {}
+    shares = [case.flops / seconds * 1e-9 / rate for seconds, rate in zip(workeds, peaks, strict=True)]
+    clock_shares = [case.flops / seconds * 1e-9 / rate for seconds, rate in zip(walls, peaks, strict=True)]
     records = case.engine.history()
-    for record in records:
-        for kernel in record["kernels"]:
-            kernels.setdefault(kernel["name"], []).append(kernel["ms"])
-    description = case.plan.describe(case.tokens, case.threads)
-    return {
-        "element": case.element, "tokens": case.tokens, "hidden": case.hidden, "vocab": case.vocab, "mode": case.mode,
-        "threads": case.threads, "target": case.target, "workspace": case.workspace,
-        "workspace_used": records[-1]["measured_bytes"], "chunks": records[-1]["chunks"],
-        "schedule": description.get("schedule"), "compile_ms": 1e3 * case.compile_seconds,
-        "seconds": statistics.median(walls), "worked_seconds": statistics.median(workeds),
-        "peak_gflops": statistics.median(peaks), "share": statistics.median(shares),
-        "share_range": [min(shares), max(shares)], "wall_share": statistics.median(wall_shares),
-        "wall_share_best": max(wall_shares), "kernel_ms": {name: statistics.median(times) for name, times in kernels.items()},
+    kernels: dict[str, list[float]] = {}
+    for kernel in (kernel for record in records for kernel in record["kernels"]):
+        kernels.setdefault(kernel["name"], []).append(kernel["ms"])
+    sizes = ("element", "tokens", "hidden", "vocab", "mode", "threads", "target", "workspace")
+    return {name: getattr(case, name) for name in sizes} | {
+        "workspace_used": records[-1]["measured_bytes"],
+        "chunks": records[-1]["chunks"],
+        "compile_ms": 1e3 * case.compile_seconds,
+        "clock_ms": 1e3 * statistics.median(walls),
+        "worked_ms": 1e3 * statistics.median(workeds),
+        "peak_gflops": statistics.median(peaks),
+        "gflops": case.flops / statistics.median(workeds) * 1e-9,
+        "share": statistics.median(shares),
+        "share_range": [min(shares), max(shares)],
+        "clock_share": statistics.median(clock_shares),
+        "clock_share_best": max(clock_shares),
+        "kernel_clock_ms": {name: statistics.median(times) for name, times in kernels.items()},
         "loss": float(case.loss),
-    }  # fmt: skip
+    }
+
+
+HEADINGS = ("call", "N, D, V", "ms", "GFLOP/s", "peak", "share of peak", "share by the clock", "workspace", "compile")
 
 
 def table(results: list[dict[str, object]]) -> str:
-    """Markdown: calls, then their kernels."""
-    lines = ["| call | N, D, V | ms | GFLOP/s | peak | share of peak [range] | on the clock, best | workspace MiB |", "|---|---|---|---|---|---|---|---|"]
+    """Markdown: calls, then the time of their kernels on the clock."""
+    lines = [f"| {' | '.join(HEADINGS)} |", "|---" * len(HEADINGS) + "|"]
     for r in results:
-        flops = (6 if r["mode"] == "early" else 2) * r["tokens"] * r["hidden"] * r["vocab"]
         low, high = r["share_range"]
-        lines.append(
-            f"| {r['element']} {r['mode']} | {r['tokens']}, {r['hidden']}, {r['vocab']} | {1e3 * r['worked_seconds']:.2f} "
-            f"| {flops / r['worked_seconds'] * 1e-9:.0f} | {r['peak_gflops']:.0f} | {100 * r['share']:.1f} % "
-            f"[{100 * low:.1f}-{100 * high:.1f}] | {100 * r['wall_share']:.1f} %, {100 * r['wall_share_best']:.1f} % "
-            f"| {r['workspace_used'] / 2**20:.0f} |"
+        columns = (
+            f"{r['element']} {r['mode']}",
+            f"{r['tokens']}, {r['hidden']}, {r['vocab']}",
+            f"{r['worked_ms']:.2f}",
+            f"{r['gflops']:.0f}",
+            f"{r['peak_gflops']:.0f}",
+            f"{r['share']:.1%} [{low:.1%}-{high:.1%}]",
+            f"{r['clock_share']:.1%}, best {r['clock_share_best']:.1%}",
+            f"{r['workspace_used'] / 2**20:.0f} MiB",
+            f"{r['compile_ms']:.0f} ms",
         )
+        lines.append(f"| {' | '.join(columns)} |")
     for r in results:
-        lines += ["", f"{r['element']} {r['mode']} {r['tokens']}, {r['hidden']}, {r['vocab']}: {r['chunks']} chunks; ms on the clock: "
-                  + ", ".join(f"{name} {ms:.2f}" for name, ms in r["kernel_ms"].items())]  # fmt: skip
+        kernels = ", ".join(f"{name} {ms:.2f}" for name, ms in r["kernel_clock_ms"].items())
+        call = f"{r['element']} {r['mode']} {r['tokens']}, {r['hidden']}, {r['vocab']}"
+        lines += ["", f"{call}, {r['chunks'] or 1} chunk(s), ms of the clock: {kernels}"]
     return "\n".join(lines) + "\n"
 
 
@@ -176,7 +194,8 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--workspace", type=int, default=1 << 28, help="budget in bytes (256 MiB)")
     parser.add_argument("--target", default=_native.host_target(), help="target (this machine's)")
-    parser.add_argument("--peak", type=pathlib.Path, default=ROOT / "build/bench/logitile-bench-peak", help="built peak.cpp")
+    built = ROOT / "build/bench/logitile-bench-peak"
+    parser.add_argument("--peak", type=pathlib.Path, default=built, help="built peak.cpp")
     parser.add_argument("--out", type=pathlib.Path, help="writes OUT.json and OUT.md")
     arguments = parser.parse_args()
     chosen = sum(CALLS.values(), []) if arguments.calls == "all" else CALLS[arguments.calls]
@@ -190,7 +209,8 @@ def main() -> int:
     print(table(results))
     if arguments.out:
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
-        arguments.out.with_suffix(".json").write_text(json.dumps({"machine": machine(), "calls": results}, indent=1) + "\n")
+        report = json.dumps({"machine": machine(), "calls": results}, indent=1)
+        arguments.out.with_suffix(".json").write_text(report + "\n")
         arguments.out.with_suffix(".md").write_text(table(results))
     return 0
 
