@@ -20,7 +20,7 @@ ElementType logitile::elementTypeOf(Type type) {
     return ElementType::F16;
   if (type.isInteger(32))
     return ElementType::I32;
-  return type.isInteger(8) || type.isInteger(1) ? ElementType::Bool : ElementType::I64;
+  return type.isInteger(1) ? ElementType::Bool : ElementType::I64;
 }
 Scope logitile::scopeOf(BufferScope scope) { return static_cast<Scope>(scope); }
 BufferScope logitile::scopeOf(Scope scope) { return static_cast<BufferScope>(scope); }

@@ -24,7 +24,7 @@ Type toMLIR(MLIRContext *context, ElementType element) {
   case ElementType::BF16: return b.getBF16Type();
   case ElementType::F16: return b.getF16Type();
   case ElementType::I32: return b.getI32Type();
-  default: return b.getIntegerType(8);
+  default: return b.getI1Type(); // a byte each
   }
 }
 DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementType> &elements) {
@@ -245,6 +245,14 @@ StageText logitile::printStage(const CompileRequest &request, Stage to, const st
   return print(compilation, compilation.parse(request), to, kernel);
 }
 StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+  if (from == Stage::Llvm) { // no MLIR any more
+    StageText result;
+    FailureOr<std::string> object = emitObject(text, result.error);
+    result.failed = from;
+    if (succeeded(object))
+      result.text = *object;
+    return result;
+  }
   Compilation compilation;
   return print(compilation, compilation.parse(text, from), to, kernel);
 }

@@ -6,6 +6,7 @@ and whether merge regions are associative, apart from any code generation.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -140,7 +141,7 @@ class Frame:
         self.inputs, self.known, self.tile = inputs, known, None
 
     def run(self, region: Region, arguments=()) -> dict:
-        values = dict(zip(region.arguments, arguments))
+        values = dict(zip(region.arguments, arguments, strict=True))
         for result, name, rest in region.ops:
             values[result] = self._op(name, rest, values)
         return values
@@ -240,7 +241,7 @@ class PlanRun:
 
     def _tiles(self):
         cuts = np.unique(np.concatenate([[0, self.vocab], self.rng.integers(0, self.vocab, 6)]))
-        return list(zip(cuts[:-1], cuts[1:]))
+        return list(itertools.pairwise(cuts))
 
     def _visit(self, tile):
         lo, hi = tile
@@ -283,7 +284,7 @@ class PlanRun:
         self._view(region)
         self.frame.tile = None
         state = self.states[part.sweep] if part.sweep else []
-        for name, value in zip(part.names, self.frame.results(region, state)):
+        for name, value in zip(part.names, self.frame.results(region, state), strict=True):
             self.frame.known[name] = self._full(value)
 
     def _gradient(self, part):

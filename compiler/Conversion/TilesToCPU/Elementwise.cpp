@@ -112,7 +112,7 @@ bool RegionInputs::isWhole() const {
 
 /// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
 static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
-  bool isPaired = tile.inWindow && Emitter::bytesOf(tile.base.element) == 2;
+  bool isPaired = tile.window && Emitter::bytesOf(tile.base.element) == 2;
   return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.lanes) : Value();
 }
 
