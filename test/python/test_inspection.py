@@ -1,9 +1,8 @@
 """head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 from logitile import losses
 
 TOKENS, HIDDEN, VOCAB = 96, 64, 300
