@@ -18,10 +18,9 @@ import subprocess
 import sys
 import time
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
-
-import logitile as lt
 from logitile import _native
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -153,7 +152,7 @@ def measure(case: Case, rounds: int, program: pathlib.Path) -> dict[str, object]
     }
 
 
-HEADINGS = ("call", "N, D, V", "ms", "GFLOP/s", "peak", "share of peak", "share by the clock", "workspace", "compile")
+HEADINGS = "call, N D V, ms, GFLOP/s, peak, share of peak, by the clock, workspace, compile".split(", ")
 
 
 def table(results: list[dict[str, object]]) -> str:
