@@ -84,8 +84,9 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
     gates = torch_side.gates(reference, rng)
     parts = read_plan(logitile_opt(spec.text(of=outputs, wrt=wrt), *PASSES))
     with np.errstate(all="ignore"):
-        # Parts of some 30 columns: summed in one run, 211 roundings miss the gate of some losses with an offset.
-        found = results(start(parts, spec, given, upstream, rng, pieces=7).run(), spec, given, wrt)
+        # Parts of some 30 columns: 211 roundings in a row miss the gate of some losses with an offset.
+        run = start(parts, spec, given, upstream, rng, pieces=7).run()
+        found = results(run, spec, given, wrt)
     # The one loss in which two centred values cancel: see "accuracy" in the guide.
     slack = 1.5 if (name, data) == ("standardised_kl", "offset 300") else 1.0
     for key, value in found.items():
@@ -94,8 +95,9 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
 
 @pytest.mark.parametrize("name", CASES)
 def test_row_states_merge_in_any_order(name, logitile_opt):
-    """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass over all of
-    it: outputs and gradients within rounding, indices and counts exactly. A part of no columns changes no bit.
+    """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass over all
+    of it: outputs and gradients within rounding, indices and counts exactly. A part of no columns changes
+    nothing.
     """
     given, spec = make(name, 3.0, 0.0, seed=3)
     outputs, wrt = differentiable(spec, given)
