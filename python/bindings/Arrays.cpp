@@ -1,5 +1,6 @@
 // Arrays.cpp - reads tuples and buffers.
 #include "python/bindings/Arrays.h"
+#include "python/bindings/DLPack.h"
 #include <cstring>
 namespace py = pybind11;
 using namespace logitile::python;
@@ -49,19 +50,12 @@ void ArrayList::read(py::handle sequence, Access access) {
 }
 
 void ArrayList::readOne(const char *name, py::handle value) {
-  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr())) {
-    number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred())
-      throw py::error_already_set();
-    arrays.push_back({name, &number, LT_FLOAT64, 0, nullptr, nullptr});
-    return finish();
-  }
   if (PyTuple_Check(value.ptr())) {
     py::tuple named = py::make_tuple(name) + py::reinterpret_borrow<py::tuple>(value);
     addPointer(named.ptr());
     arrays.back().name = name;
   } else {
-    addBuffer(name, value.ptr(), Access::Read);
+    addObject(name, value.ptr(), Access::Read);
   }
   finish();
 }
@@ -75,7 +69,33 @@ void ArrayList::add(PyObject *entry, Access access) {
   const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
   if (!name)
     throw py::error_already_set();
-  addBuffer(name, PyTuple_GET_ITEM(entry, 1), access);
+  addObject(name, PyTuple_GET_ITEM(entry, 1), access);
+}
+
+void ArrayList::addObject(const char *name, PyObject *object, Access access) {
+  bool isNumber = PyFloat_CheckExact(object) || PyLong_CheckExact(object); // those of NumPy are buffers
+  if (access == Access::Read && isNumber)
+    return addNumber(name, object);
+  if (access == Access::Read && PyCapsule_CheckExact(object))
+    return addCapsule(name, object);
+  addBuffer(name, object, access);
+}
+
+void ArrayList::addNumber(const char *name, PyObject *object) {
+  scalars.push_back(PyFloat_AsDouble(object));
+  if (scalars.back() == -1 && PyErr_Occurred())
+    throw py::error_already_set();
+  arrays.push_back({name, &scalars.back(), LT_FLOAT64, 0, nullptr, nullptr});
+}
+
+void ArrayList::addCapsule(const char *name, PyObject *capsule) {
+  std::string error;
+  std::optional<DLPackArray> array = readCapsule(capsule, error);
+  if (!array)
+    refuse(PyExc_TypeError, "'" + std::string(name) + "' " + error);
+  arrays.push_back({name, array->data, array->type, static_cast<int>(array->shape.size()), nullptr, nullptr});
+  numbers.insert(numbers.end(), array->shape.begin(), array->shape.end());
+  numbers.insert(numbers.end(), array->strides.begin(), array->strides.end());
 }
 
 void ArrayList::addPointer(PyObject *tuple) {

@@ -2,6 +2,7 @@
 // Every call makes these anew, so nothing here goes through more than the C interface of Python.
 #pragma once
 #include "python/bindings/Bindings.h"
+#include <deque>
 #include <vector>
 
 namespace logitile::python {
@@ -13,8 +14,8 @@ public:
   ArrayList(const ArrayList &) = delete;
   ~ArrayList();
 
-  /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name, object) with an object that
-  /// exports a buffer. Throws Python exceptions.
+  /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name, object) with a number, a capsule of
+  /// DLPack or an object that exports a buffer. Throws Python exceptions.
   void read(pybind11::handle sequence, Access access);
   /// One number, or what stands for an array in 'read' without its name.
   void readOne(const char *name, pybind11::handle value);
@@ -25,6 +26,9 @@ public:
 private:
   void add(PyObject *entry, Access access);
   void addPointer(PyObject *tuple);
+  void addObject(const char *name, PyObject *object, Access access);
+  void addNumber(const char *name, PyObject *object);
+  void addCapsule(const char *name, PyObject *capsule);
   void addBuffer(const char *name, PyObject *object, Access access);
   /// Shapes and strides move while they are collected: pointers to them come last.
   void finish();
@@ -32,6 +36,6 @@ private:
   std::vector<lt_array> arrays;
   std::vector<int64_t> numbers; // for each array: its shape, then its strides
   std::vector<Py_buffer> buffers;
-  double number = 0;
+  std::deque<double> scalars; // arrays point to them
 };
 } // namespace logitile::python

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .arrays import ShapeDtype
 from .definition import Loss, loss
+from .engine import history, trim
 from .errors import (
     CacheWarning,
     CallError,
@@ -27,13 +28,14 @@ from .head import Head, jit
 from .locations import spec_error
 from .names import did_you_mean
 from .outputs import Outputs
+from .plans import Plan, load_plan
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
-    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Scalar", "ShapeDtype", "SpecError",
-    "TargetError", "Token", "Vocab", "jit", "loss", "losses", *_functions,
+    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SpecError",
+    "TargetError", "Token", "Vocab", "history", "jit", "load_plan", "loss", "losses", "trim", *_functions,
 )  # fmt: skip
 
 

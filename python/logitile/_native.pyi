@@ -1,9 +1,10 @@
 """The compiled part of logitile: programs are compiled or loaded, and run on arrays.
 
-Arrays of calls are tuples `(name, pointer, type, shape, strides)` with a code of `TYPES` and strides in elements,
-or `(name, buffer)` with an object that exports a buffer (NumPy arrays, except bfloat16). Errors are those of
-logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError; LogitileError itself for a
-failure of the runtime.
+Arrays of calls are tuples `(name, pointer, type, shape, strides)` with a code of `TYPES` and strides in
+elements, or `(name, object)` with a buffer (NumPy arrays, except bfloat16), and for arrays that are only read
+also with a number or a capsule of DLPack. Errors are those of
+logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError; LogitileError
+itself for a failure of the runtime.
 """
 
 from collections.abc import Buffer, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 TYPES: dict[str, int]
 """Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""
 
-type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, Buffer]
+type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object]
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
@@ -33,8 +34,8 @@ def thread_count(wanted: int = 0) -> int:
     """
 
 def stage_from_text(text: str, source: str, to: str, kernel: str = "") -> str | bytes:
-    """The text of stage `to`, made from text of the earlier stage `source`; of one kernel if that is named. Stage "obj" is
-    bytes.
+    """The text of stage `to`, made from text of the earlier stage `source`; of one kernel if that is named.
+    Stage "obj" is bytes.
 
     Raises:
         CallValueError: there is no such stage.
@@ -70,8 +71,8 @@ class Engine:
         """
 
     def history(self) -> list[dict[str, Any]]:
-        """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load"), phase, tokens, counted,
-        chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
+        """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load"), phase,
+        tokens, counted, chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
         """
 
     def clear_history(self) -> None: ...
@@ -92,7 +93,8 @@ class Program:
         dense: name and type code of every Dense input.
         gradients: "z.hidden", "z.weight", "bias", ...
         gradient_types: type codes of gradients that have another type than their input.
-        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of their own.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
+        their own.
         workspace: budget in bytes, or
         chunks: number of chunks of tokens.
         accumulate: weight gradients are added into float32 arrays.
@@ -134,7 +136,9 @@ class Program:
         """
 
     def stage(self, tokens: int, stage: str, kernel: str = "") -> str | bytes:
-        """The text of a stage for calls with this many tokens; of one kernel if that is named. Stage "obj" is bytes."""
+        """The text of a stage for calls with this many tokens; of one kernel if that is named. Stage "obj" is
+        bytes.
+        """
 
 class CallOptions:
     """What the calls of a head have in common.

@@ -5,6 +5,7 @@ Gradients have names: `hidden` and `weight` (`student.hidden` ... with several p
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 
 from .arrays import Array
@@ -77,6 +78,18 @@ def gradient_names(call: Call) -> dict[str, tuple[str, Array]]:
         names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
         names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
     return {**names, **{name: (name, array) for name, array in call.inputs.items()}}
+
+
+def native_name(call: Call, name: str) -> str:
+    """What the compiler calls a gradient: pairs are always part of the name there."""
+    if name in call.inputs or "." in name:
+        return name
+    return f"{call.pairs[0].name}.{name}"
+
+
+def is_weight(call: Call, name: str) -> bool:
+    """Whether a gradient is that of a projection's weight."""
+    return name not in call.inputs and name.rpartition(".")[2] == "weight"
 
 
 def wanted_gradients(
@@ -169,4 +182,21 @@ def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[st
             f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "
             f"takes no gradient; wrap it in lt.stop_gradient, give a divisor, or leave {listed(lost)} out "
             "of wrt"
+        )
+
+
+def check_no_gradient_is_lost(call: Call) -> None:
+    """Results of other frameworks carry no gradient, so no tensor that requires one may go with them.
+
+    Raises:
+        CallTypeError: one does.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    lost = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
+    if lost:
+        raise CallTypeError(
+            f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results "
+            "carry none; give hidden as a tensor, or detach the others"
         )

@@ -1,15 +1,23 @@
-"""`lt.jit` and Head: a loss bound to its options and constants."""
+"""`lt.jit` and Head: a loss bound to its options and constants. What its calls do is in execute.py and
+torch.py.
+"""
 
 from __future__ import annotations
 
-from collections import namedtuple
+import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from . import execute, inspection
 from .binding import Call, bind
 from .definition import Loss, Specialisation
 from .errors import CallTypeError, CallValueError
+from .explanation import Explanation
+from .gradients import check_no_gradient_is_lost
+from .heads import new_token
 from .options import Options, checked_constants, checked_options
+from .plans import Plan
+from .program import Program, ProgramKey, Wanted, program_key
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -59,13 +67,152 @@ def jit(
 
 
 class Head:
-    """A loss with its options: `bind` checks a call's arguments, `spec` traces once per specialisation."""
+    """A loss with its options. Calling it gives the outputs; see `lt.jit` for the options.
+
+    A call takes hidden states [..., D] and weights [V, D] of each lt.Logits parameter by position, or by its
+    name as
+    a tuple, and every other input by name:
+
+        head(hidden, weight, target=target)
+        head(student=(hidden, weight), teacher=(hidden2, weight2), divisor=None)
+
+    Arrays are those of NumPy, PyTorch, JAX, or of anything else with `__dlpack__`. Beside inputs there are
+    `divisor`, a number or array without axes that replaces the denominator of a mean, and `weight_grad_out`,
+    float32 buffers that weight gradients are added into.
+    """
 
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
         self.loss = loss
         self.options = options
         self.constants = constants
         self._specs: dict[Specialisation, LossSpec] = {}
+        self._programs: dict[ProgramKey, Program] = {}
+        self.token = new_token(self)
+
+    def __call__(self, *args: object, **inputs: object) -> Any:
+        """The outputs: one array, or a named tuple in the order of lt.Outputs.
+
+        Floats are float32, indices int64, bools bool, in the framework and the leading dimensions of hidden;
+        the loss has no axis unless reduction="none". Under torch they are differentiable.
+
+        Raises:
+            CallError: the arguments do not fit, an index lies outside the vocabulary, or the workspace is too
+            small.
+            SpecError: the loss is wrong.
+            TargetError: the arrays are on a device that no code is made for.
+        """
+        if "torch" in sys.modules:
+            from . import torch
+
+            if torch.is_traced(args, inputs):
+                from .torch_operators import traced_call
+
+                return traced_call(self, args, inputs)
+            args, inputs = torch.autocast(self, args, inputs)
+        call = self.bind(*args, **inputs)
+        if call.framework == "torch":
+            return self.result(self.spec(call), torch.outputs(self, call))
+        check_no_gradient_is_lost(call)
+        return self.result(self.spec(call), execute.values(self, call))
+
+    def value_and_grad(
+        self,
+        *args: object,
+        wrt: Iterable[str] | None = None,
+        grad_output: object = None,
+        grad_dtype: object = None,
+        **inputs: object,
+    ) -> tuple[Any, dict[str, Any]]:
+        """The outputs of a call, and gradients by name.
+
+        Args:
+            wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs) and inputs.
+                Left out: the arrays that require one, else hidden and weight.
+            grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
+            output else.
+                Left out: 1 for the loss.
+            grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+
+        Returns: the outputs as from a call, and the gradients, each in the shape of its input.
+
+        Raises:
+            CallError: the arguments do not fit, or a gradient does not exist.
+            SpecError: the loss is wrong.
+        """
+        call = self.bind(*args, **inputs)
+        dtype = execute.checked_dtype(grad_dtype)
+        outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
+        return self.result(self.spec(call), outputs), gradients
+
+    def ir(
+        self,
+        stage: str,
+        *args: object,
+        grad: Iterable[str] | None = None,
+        kernel: str | None = None,
+        **inputs: object,
+    ) -> str | bytes:
+        """The text of a stage of the program of a call, which need not have data.
+
+        Args:
+            stage: "spec", "plan", "tiles", "device", "llvm" or "obj", which is bytes.
+            args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
+            device.
+            grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
+            else
+                hidden and weight.
+            kernel: the name of one kernel; left out, all of them.
+
+        Raises:
+            CallError: the arguments do not fit, or there is no such stage or kernel.
+        """
+        call = self.bind(*args, **inputs)
+        return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
+
+    def explain(
+        self, *args: object, grad: Iterable[str] | None = None, timing: bool = False, **inputs: object
+    ) -> Explanation:
+        """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
+
+        Args:
+            args, grad, inputs: as for `ir`.
+            timing: run the call and measure its kernels, which needs arrays with data.
+
+        Returns: an object with fields; `str()` of it is a table.
+
+        Raises:
+            CallError: the arguments do not fit.
+        """
+        call = self.bind(*args, **inputs)
+        return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
+
+    def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
+        """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
+        from C.
+
+        Args:
+            args, grad, inputs: as for `ir`.
+
+        Raises:
+            CallError: the arguments do not fit, or the workspace is too small.
+        """
+        call = self.bind(*args, **inputs)
+        if call.weight_grad_out:
+            raise CallTypeError("'weight_grad_out' belongs to a call; a plan takes no buffers")
+        if self.options.weight_layout != "vd":
+            raise CallValueError(
+                "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
+            )
+        program = self.program(call, inspection.wanted_of(self, call, grad))
+        return Plan(program.plan(call.tokens), self.options)
+
+    def program(self, call: Call, wanted: Wanted) -> Program:
+        """The program of a call."""
+        key = program_key(self.spec(call), self.options, call, wanted)
+        found = self._programs.get(key)
+        if found is None:
+            found = self._programs[key] = Program(self.spec(call), self.options, call, key)
+        return found
 
     def bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.
@@ -133,9 +280,7 @@ class Head:
         """What a call returns: one array, or a named tuple in the order of lt.Outputs."""
         if spec.bare:
             return outputs["loss"]
-        return namedtuple(f"{spec.name}_outputs", spec.output_names)(
-            *(outputs[name] for name in spec.output_names)
-        )
+        return spec.result_type(*(outputs[name] for name in spec.output_names))
 
     def _check_outputs(self, spec: LossSpec, call: Call) -> None:
         """`reduction` and `divisor` are about the loss."""

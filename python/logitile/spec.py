@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -109,6 +110,11 @@ class LossSpec:
     @cached_property
     def output_names(self) -> tuple[str, ...]:
         return tuple(output.name for output in self.outputs)
+
+    @cached_property
+    def result_type(self) -> type:
+        """The named tuple of the outputs."""
+        return namedtuple(f"{self.name}_outputs", self.output_names)
 
     def input(self, name: str) -> SpecInput:
         """The input of that name."""

@@ -10,6 +10,7 @@ HEAVY = {"numpy", "torch", "jax", "ml_dtypes"}
 # Files that may import them at module level, with the reason; `import logitile` imports none of these files.
 ALLOWED = {
     "python/logitile/torch.py": "the PyTorch integration",
+    "python/logitile/torch_operators.py": "the PyTorch integration",
     "python/logitile/jax.py": "the JAX integration",
     "python/logitile/reference.py": "the float64 reference is NumPy",
     "python/logitile/reference_gradient.py": "the float64 reference is NumPy",

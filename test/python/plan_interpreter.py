@@ -6,6 +6,7 @@ and whether merge regions are associative, apart from any code generation.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -140,7 +141,7 @@ class Frame:
         self.inputs, self.known, self.tile = inputs, known, None
 
     def run(self, region: Region, arguments=()) -> dict:
-        values = dict(zip(region.arguments, arguments))
+        values = dict(zip(region.arguments, arguments, strict=True))
         for result, name, rest in region.ops:
             values[result] = self._op(name, rest, values)
         return values
@@ -243,7 +244,7 @@ class PlanRun:
         pieces = self.pieces or int(self.rng.integers(1, 7))
         inner = self.rng.choice(np.arange(1, self.vocab), pieces - 1, replace=False)
         cuts = np.sort(np.concatenate([[0, self.vocab], inner]))
-        return list(zip(cuts[:-1], cuts[1:]))
+        return list(itertools.pairwise(cuts))
 
     def _visit(self, tile):
         lo, hi = tile
@@ -290,7 +291,7 @@ class PlanRun:
         self._view(region)
         self.frame.tile = None
         state = self.states[part.sweep] if part.sweep else []
-        for name, value in zip(part.names, self.frame.results(region, state)):
+        for name, value in zip(part.names, self.frame.results(region, state), strict=True):
             self.frame.known[name] = self._full(value)
 
     def _gradient(self, part):

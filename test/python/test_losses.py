@@ -1,11 +1,10 @@
 """The library of losses: every option, against torch."""
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
-import logitile as lt
 from inputs import TOKENS, VOCAB, TorchCall, arguments, relative
 
 losses = lt.losses

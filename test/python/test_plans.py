@@ -1,13 +1,12 @@
 """The plan stage alone: its numbers against the gate, its row states under any split of the vocabulary."""
 
+import logitile as lt
 import numpy as np
 import pytest
 from accuracy import Arguments, error
 from cases import CASES
 from inputs import arguments
 from plan_interpreter import PlanRun, read_plan
-
-import logitile as lt
 
 TOKENS, VOCAB, HIDDEN = 256, 211, 32
 PASSES = ("--logitile-differentiate", "--logitile-form-sweeps", "--canonicalize", "--cse")

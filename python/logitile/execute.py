@@ -1,0 +1,228 @@
+"""Calls: results are allocated in the caller's framework and the program of the call writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .arrays import Array, described
+from .binding import Call
+from .errors import CallTypeError, CallValueError
+from .gradients import (
+    differentiable_outputs,
+    gradient_names,
+    is_weight,
+    native_name,
+    reached_inputs,
+    upstream_gradients,
+    wanted_gradients,
+)
+from .memory import empty, given_back, view, zeros
+from .names import listed
+from .options import Options
+from .program import Program, Wanted, gradient_dtype, native_inputs, weight_view
+from .spec import LossSpec
+
+if TYPE_CHECKING:
+    from ._native import Array as NativeArray
+    from .head import Head
+
+_OUTPUT_DTYPES = {"f32": "float32", "i32": "int64", "i1": "bool"}
+
+
+def values(head: Head, call: Call) -> dict[str, Any]:
+    """The outputs of a call, by name."""
+    return finished(call, run(head, call, head.program(call, Wanted()), {})[0])
+
+
+def run(
+    head: Head, call: Call, program: Program, upstreams: Mapping[str, NativeArray]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The outputs and gradients of a program, unfinished, by name; `upstreams` reach the outputs."""
+    outputs, gradients = new_outputs(head, call), new_gradients(call, program.wanted)
+    made = gradient_views(call, head.options, gradients)
+    is_early = program.wanted.mode == "early"
+    saved = program.forward(call, views(outputs), made if is_early else {}, upstreams if is_early else {})
+    if saved is not None:
+        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(upstreams.values()))
+    return outputs, gradients
+
+
+def values_and_gradients(
+    head: Head, call: Call, wrt: Iterable[str] | None, grad_output: object, grad_dtype: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The outputs of a call and its gradients, both by name.
+
+    Args:
+        wrt, grad_output, grad_dtype: see Head.value_and_grad.
+
+    Raises:
+        CallError: see gradients.py and Program.
+    """
+    spec = head.spec(call)
+    names = wanted_gradients(spec, head.options, call, wrt)
+    check_buffers(call, names)
+    upstreams = {name: view(described(item, f"grad_output of '{name}'"), name) for name, item in
+                 upstream_gradients(spec, grad_output).items()}  # fmt: skip
+    wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
+    if not wanted.of:  # nothing reaches the outputs that lead to these inputs
+        gradients = {name: zeros(array, array.shape, grad_dtype or array.dtype) for name, (_, array) in
+                     gradient_names(call).items() if name in names}  # fmt: skip
+        return values(head, call), finished(call, gradients)
+    reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
+    outputs, gradients = run(head, call, head.program(call, wanted), reaching)
+    return finished(call, outputs), finished(call, cast_back(call, gradients, grad_dtype))
+
+
+# ---- which gradients, and when ----------------------------------------------------------------------------
+
+
+def check_buffers(call: Call, names: tuple[str, ...]) -> None:
+    """A buffer for a gradient that is not asked for would stay as it is."""
+    asked = {native_name(call, name).rpartition(".")[0] for name in names if is_weight(call, name)}
+    unused = [pair for pair in call.weight_grad_out if pair not in asked]
+    if unused:
+        raise CallValueError(
+            f"'weight_grad_out' is given for {listed(unused)}, but no gradient of that weight is asked for; "
+            "leave it out, or add the weight to the gradients"
+        )
+
+
+def reaching_outputs(
+    spec: LossSpec, call: Call, names: Iterable[str], outputs: Iterable[str]
+) -> tuple[str, ...]:
+    """Those of the outputs that lead to one of the gradients."""
+    known = gradient_names(call)
+    parameters = {known[name][0] for name in names}
+    return tuple(name for name in outputs if parameters & reached_inputs(spec, [name]))
+
+
+def wanted_in_one_call(
+    spec: LossSpec,
+    options: Options,
+    call: Call,
+    names: tuple[str, ...],
+    outputs: tuple[str, ...],
+    dtype: str | None,
+) -> Wanted:
+    """Gradients are made along with the outputs wherever that is exact.
+
+    The sum of the output `weight`, which divides a mean, is known only behind the last token. Gradients can
+    be divided then, except where they are a sum with something else or could overflow before.
+    """
+    of = reaching_outputs(spec, call, names, outputs)
+    buffered = bool(call.weight_grad_out)
+    late = (
+        "weight" in spec.output_names and options.reduces == "mean" and call.divisor is None and "loss" in of
+    )
+    halves = (dtype or call.pairs[0].hidden.dtype) == "float16"
+    mode = "split" if late and (buffered or halves or len(of) > 1) else "early"
+    return Wanted(names, of, mode, dtype, buffered)
+
+
+def differentiable_names(spec: LossSpec) -> tuple[str, ...]:
+    """The names of the outputs that carry a gradient."""
+    return tuple(output.name for output in differentiable_outputs(spec))
+
+
+# ---- results ----------------------------------------------------------------------------------------------
+
+
+def output_shape(spec: LossSpec, options: Options, leading: tuple[int, ...], name: str) -> tuple[int, ...]:
+    """A reduced loss has no axis; everything else is per token."""
+    return () if name == "loss" and options.reduces != "none" else leading
+
+
+def output_dtype(spec: LossSpec, name: str) -> str:
+    """Floats are float32, integers int64."""
+    return _OUTPUT_DTYPES[spec.output(name).type]
+
+
+def new_outputs(head: Head, call: Call) -> dict[str, Any]:
+    """Unfilled arrays for every output."""
+    spec, like = head.spec(call), call.pairs[0].hidden
+    return {
+        name: empty(like, output_shape(spec, head.options, call.leading, name), output_dtype(spec, name))
+        for name in spec.output_names
+    }
+
+
+def new_gradients(call: Call, wanted: Wanted) -> dict[str, Any]:
+    """Unfilled arrays for gradients, or the caller's buffers."""
+    gradients = {}
+    for name in wanted.names:
+        array = gradient_names(call)[name][1]
+        buffer = (
+            call.weight_grad_out.get(native_name(call, name).rpartition(".")[0])
+            if is_weight(call, name)
+            else None
+        )
+        if buffer is not None:
+            gradients[name] = buffer.source
+            continue
+        make = zeros if wanted.accumulate and is_weight(call, name) else empty  # that gradient is added into
+        gradients[name] = make(array_like(call, array), array.shape, gradient_dtype(call, wanted, name))
+    return gradients
+
+
+def array_like(call: Call, array: Array) -> Array:
+    """What tells the framework of an input's gradient: numbers have that of hidden."""
+    return call.pairs[0].hidden if array.framework == "number" else array
+
+
+def views(arrays: Mapping[str, Any]) -> dict[str, NativeArray]:
+    """Results as the native module writes them."""
+    return {name: view(described(array, name), name) for name, array in arrays.items()}
+
+
+def gradient_views(call: Call, options: Options, gradients: Mapping[str, Any]) -> dict[str, NativeArray]:
+    """Gradients as the native module writes them, by the names that it knows."""
+    result = {}
+    for name, array in gradients.items():
+        native, described_array = native_name(call, name), described(array, name)
+        as_rows = is_weight(call, name)
+        result[name] = (
+            weight_view(described_array, native, options) if as_rows else view(described_array, native)
+        )
+    return result
+
+
+def has_buffer(call: Call, name: str) -> bool:
+    """Whether a gradient goes into a buffer of the caller."""
+    return is_weight(call, name) and native_name(call, name).rpartition(".")[0] in call.weight_grad_out
+
+
+def cast_back(call: Call, gradients: dict[str, Any], dtype: str | None) -> dict[str, Any]:
+    """Where some weights have a buffer, the gradients of others were float32 as well."""
+    return {name: _in_dtype(call, name, array, dtype) for name, array in gradients.items()}
+
+
+def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Results in the framework of the call."""
+    return {name: given_back(call.pairs[0].hidden, array) for name, array in arrays.items()}
+
+
+def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
+    wanted = dtype or gradient_names(call)[name][1].dtype
+    have = described(array, name)
+    if has_buffer(call, name) or have.dtype == wanted:
+        return array
+    result = empty(have, have.shape, wanted)
+    result[...] = array
+    return result
+
+
+def checked_dtype(dtype: object) -> str | None:
+    """The name of `grad_dtype`.
+
+    Raises:
+        CallTypeError: it is another type than that of inputs or float32.
+    """
+    from .arrays import dtype_name
+
+    if dtype is None:
+        return None
+    name = dtype_name(dtype)
+    if name != "float32":
+        raise CallTypeError(f"grad_dtype={dtype!r} must be 'float32', or None for that of each input")
+    return name

@@ -1,0 +1,131 @@
+"""Memory of arrays: how the native module reads them, and how results are made in the caller's framework."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .arrays import Array, described
+from .errors import CallTypeError
+
+if TYPE_CHECKING:
+    from ._native import Array as NativeArray
+
+
+def view(array: Array, name: str) -> NativeArray:
+    """An array as the native module takes it. Its memory is used as it is, for as long as the array lives.
+
+    Args:
+        array: to be read or, where it is one of NumPy or torch, written.
+        name: what the native module calls it.
+
+    Raises:
+        CallTypeError: there is no data, or none that can be reached.
+    """
+    if not array.has_data:
+        raise CallTypeError(f"'{name}' has a shape but no data ({array}); a call needs the numbers")
+    if array.framework == "torch":
+        return _torch_view(array, name)
+    if array.framework == "numpy":
+        return _numpy_view(array, name)
+    if array.framework == "number":
+        return (name, array.source)
+    return (name, _capsule(array.source))
+
+
+def transposed(array: Array) -> Array:
+    """The same memory with the two axes of a matrix exchanged."""
+    source, framework = array.source, array.framework
+    if framework in ("jax", "dlpack"):
+        import numpy
+
+        source = numpy.asarray(source) if framework == "jax" else numpy.from_dlpack(source)
+        framework = "numpy"
+    source = source.T
+    return described(source, "weight") if framework != "shape" else array
+
+
+def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
+    """A new contiguous array in the framework and on the device of another.
+
+    JAX and other frameworks have no arrays that could be written: theirs are made by `given_back`.
+    """
+    if like.framework == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=like.source.device)
+    import numpy
+
+    return numpy.empty(tuple(shape), _numpy_dtype(dtype))
+
+
+def zeros(like: Array, shape: Sequence[int], dtype: str) -> Any:
+    """As `empty`, but all 0."""
+    array = empty(like, shape, dtype)
+    array[...] = 0
+    return array
+
+
+def given_back(like: Array, array: Any) -> Any:
+    """What `empty` made, filled by now, as an array of the framework of `like`."""
+    if like.framework == "jax":
+        return sys.modules["jax"].numpy.asarray(array)
+    if like.framework == "numpy" and array.ndim == 0:
+        return array[()]
+    if like.framework != "dlpack":
+        return array
+    namespace = getattr(like.source, "__array_namespace__", None)
+    return namespace().from_dlpack(array) if namespace is not None else array
+
+
+def _torch_view(array: Array, name: str) -> NativeArray:
+    from . import _native
+
+    tensor = array.source
+    if tensor.is_neg():  # a view whose memory holds the other sign
+        tensor = tensor.resolve_neg()
+        return (name, tensor.data_ptr(), _native.TYPES[array.dtype], array.shape, tuple(tensor.stride()))
+    try:
+        pointer = tensor.data_ptr()
+    except RuntimeError:
+        raise CallTypeError(
+            f"'{name}' is a {type(tensor).__name__} without memory of its own; call the head itself, which "
+            "torch can trace"
+        ) from None
+    return (name, pointer, _native.TYPES[array.dtype], array.shape, array.strides or ())
+
+
+def _numpy_view(array: Array, name: str) -> NativeArray:
+    if array.dtype != "bfloat16":
+        return (name, array.source)
+    from . import _native
+
+    source = array.source if array.shape else array.source.reshape(())
+    if any(step % source.itemsize for step in source.strides):
+        raise CallTypeError(
+            f"'{name}' has strides {source.strides} in bytes, which are no multiples of its elements' "
+            f"{source.itemsize}; make it contiguous"
+        )
+    pointer = source.__array_interface__["data"][0]
+    return (name, pointer, _native.TYPES["bfloat16"], array.shape, array.strides or ())
+
+
+def _capsule(source: Any) -> object:
+    """Some objects know no versions of DLPack."""
+    try:
+        return source.__dlpack__(max_version=(1, 1))
+    except TypeError:
+        return source.__dlpack__()
+
+
+def _numpy_dtype(name: str) -> Any:
+    if name != "bfloat16":
+        return name
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise CallTypeError(
+            "results in bfloat16 need the package ml_dtypes, which adds that type to NumPy; install it, or "
+            "ask for grad_dtype='float32'"
+        ) from None
+    return ml_dtypes.bfloat16

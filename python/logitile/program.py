@@ -1,0 +1,207 @@
+"""Programs: what a head asks the compiler for, and calls of what it made. Arrays are native here
+(memory.view).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from .arrays import Array
+from .binding import Call
+from .definition import Specialisation
+from .engine import engine as process_engine
+from .engine import target, thread_count
+from .gradients import gradient_names, is_weight, native_name
+from .memory import transposed, view
+from .options import Options
+from .spec import LossSpec
+
+if TYPE_CHECKING:
+    from . import _native
+    from ._native import Array as NativeArray
+
+_MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The gradients that a program makes; the default makes none.
+
+    Args:
+        names: as `wrt` has them: "hidden", "student.weight", "bias", ...
+        of: the outputs that they are gradients of.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
+        their own.
+        dtype: of all gradients; None means that of each input.
+        accumulate: weight gradients are added into float32 arrays of the caller.
+    """
+
+    names: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    mode: str = "forward"
+    dtype: str | None = None
+    accumulate: bool = False
+
+
+@dataclass(frozen=True)
+class ProgramKey:
+    """What two calls of a head must have in common to run the same program."""
+
+    specialisation: Specialisation
+    pairs: tuple[tuple[str, int, str], ...]
+    dense: tuple[tuple[str, str], ...]
+    gradients: tuple[tuple[str, str], ...]
+    wanted: Wanted
+    target: str
+    threads: int
+
+
+def program_key(spec: LossSpec, options: Options, call: Call, wanted: Wanted) -> ProgramKey:
+    """The key of the program for a call.
+
+    Raises:
+        CallValueError, TargetError: see engine.target.
+    """
+    pairs = tuple((pair.name, pair.hidden_size, pair.hidden.dtype) for pair in call.pairs)
+    dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
+    known = gradient_names(call)
+    gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
+    device = next((p.hidden.device for p in call.pairs), None)
+    return ProgramKey(
+        call.specialisation, pairs, dense, gradients, wanted, target(options.backend, device), thread_count()
+    )
+
+
+def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
+    """The element type of a gradient."""
+    if wanted.accumulate and is_weight(call, name):
+        return "float32"
+    return wanted.dtype or gradient_names(call)[name][1].dtype
+
+
+class Program:
+    """The program of one key. Nothing is compiled before it is called.
+
+    Args:
+        spec: the traced loss.
+        options: of the head.
+        call: one of the calls with this key.
+        key: of the program.
+        engine: another one than that of the process.
+    """
+
+    def __init__(
+        self,
+        spec: LossSpec,
+        options: Options,
+        call: Call,
+        key: ProgramKey,
+        engine: _native.Engine | None = None,
+    ):
+        from . import _native
+
+        self.spec = spec
+        self.options = options
+        self.wanted = key.wanted
+        self.threads = key.threads
+        self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
+        self._options = _native.CallOptions(**_call_options(spec, options, key.threads))
+
+    @property
+    def key(self) -> str:
+        """64 hexadecimal digits that name the program."""
+        return self._native.key
+
+    def plan(self, tokens: int) -> _native.Plan:
+        """The plan for a number of tokens, compiled if there is none.
+
+        Raises:
+            CallValueError: the workspace is too small.
+            CompileError: the compiler failed.
+        """
+        return self._native.plan(tokens)
+
+    def stage(self, tokens: int, stage: str, kernel: str) -> str | bytes:
+        """The text of a stage."""
+        return self._native.stage(tokens, stage, kernel)
+
+    def forward(
+        self,
+        call: Call,
+        outputs: Mapping[str, NativeArray],
+        gradients: Mapping[str, NativeArray],
+        upstreams: Mapping[str, NativeArray],
+    ) -> _native.Saved | None:
+        """Runs the forward phase; outputs and the gradients of mode "early" are written in place."""
+        divisor = None if call.divisor is None else view(call.divisor, "divisor")
+        return self.plan(call.tokens).forward(
+            self._options,
+            native_inputs(call, self.options),
+            list(outputs.values()),
+            list(gradients.values()),
+            list(upstreams.values()),
+            None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+        )
+
+
+def native_inputs(call: Call, options: Options) -> list[NativeArray]:
+    """Every input of a call; weights as [V, D] whatever their layout is."""
+    inputs = []
+    for pair in call.pairs:
+        inputs.append(view(pair.hidden, f"{pair.name}.hidden"))
+        inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
+    return inputs + [view(array, name) for name, array in call.inputs.items()]
+
+
+def weight_view(array: Array, name: str, options: Options) -> NativeArray:
+    """A weight or its gradient as [V, D]."""
+    return view(array if options.weight_layout == "vd" else transposed(array), name)
+
+
+def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:
+    from . import _native
+
+    types = _native.TYPES
+    parameters = {gradient_names(call)[name][0] for name, _ in key.gradients}
+    wrt = [given.name for given in spec.inputs if given.name in parameters] or None
+    of = [name for name in spec.output_names if name in key.wanted.of] or None
+    chunked = options.chunks is not None
+    budget = {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call)}
+    return {
+        "spec": spec.text(of, wrt, locations=False),
+        "located_spec": spec.text(of, wrt),
+        "pairs": [(name, hidden, types[dtype]) for name, hidden, dtype in key.pairs],
+        "dense": [(name, types[dtype]) for name, dtype in key.dense],
+        "gradients": [native_name(call, name) for name, _ in key.gradients],
+        "gradient_types": [(native_name(call, name), types[dtype]) for name, dtype in key.gradients],
+        "mode": key.wanted.mode,
+        "accumulate": key.wanted.accumulate,
+        "target": key.target,
+        "threads": key.threads,
+        **budget,
+    }
+
+
+def workspace_budget(options: Options, call: Call) -> int:
+    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights."""
+    if options.workspace is not None:
+        return options.workspace
+    halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
+    singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
+    return max(256 * _MIB, halves * 5 // 2, singles)
+
+
+def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+    ignores = options.ignore_index is not None and any(
+        given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs
+    )
+    return {
+        "reduction": options.reduces if "loss" in spec.output_names else "none",
+        "ignore": options.ignoring_input if ignores else None,
+        "ignore_index": options.ignore_index if ignores else 0,
+        "zero_if_all_ignored": options.all_ignored == "zero",
+        "threads": threads,
+    }

@@ -1,0 +1,261 @@
+"""PyTorch: eager calls of heads under autograd, through one autograd.Function straight to the program.
+
+Calls that torch only looks at are in torch_operators.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from . import execute
+from .arrays import Array, described
+from .binding import Call
+from .errors import LogitileError
+from .gradients import differentiable_outputs, gradient_names, reached_inputs, wanted_gradients
+from .memory import view
+from .program import Program, Wanted, native_inputs
+from .spec import LossSpec
+
+if TYPE_CHECKING:
+    from .head import Head
+
+_PLAIN = (
+    Tensor,
+    torch.nn.Parameter,
+    torch.nn.Buffer,
+)  # subclasses may have no memory, or memory of another meaning
+
+
+# ---- eager calls
+# ---------------------------------------------------------------------------------------------
+
+
+def outputs(head: Head, call: Call) -> dict[str, Any]:
+    """The outputs of an eager call, by name; differentiable where an input requires a gradient.
+
+    Raises:
+        CallError: see gradients.wanted_gradients and execute.check_buffers.
+    """
+    spec = head.spec(call)
+    wanted = _wanted(head, spec, call)
+    if not wanted.names:
+        execute.check_buffers(call, ())
+        return execute.values(head, call)
+    arrays = {name: array for name, (_, array) in gradient_names(call).items()}
+    results = Direct.apply(head, call, wanted, *(arrays[name].source for name in wanted.names))
+    return dict(zip(spec.output_names, results, strict=True))
+
+
+def _wanted(head: Head, spec: LossSpec, call: Call) -> Wanted:
+    requiring = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
+    if not requiring or not torch.is_grad_enabled() or not has_gradients(spec):
+        return Wanted()
+    wanted_gradients(spec, head.options, call, requiring)
+    known = gradient_names(call)
+    differentiable = execute.differentiable_names(spec)
+    reached = reached_inputs(spec, differentiable)
+    names = tuple(name for name in requiring if known[name][0] in reached)
+    execute.check_buffers(call, names)
+    of = execute.reaching_outputs(spec, call, names, differentiable)
+    early = is_early(head, spec, names, {name: array.dtype for name, (_, array) in known.items()})
+    mode = "early" if early and not call.weight_grad_out else "split"
+    return Wanted(names, of, mode, None, bool(call.weight_grad_out))
+
+
+def has_gradients(spec: LossSpec) -> bool:
+    """Losses without a gradient are refused; metrics, whose outputs carry none, are values only."""
+    return bool(differentiable_outputs(spec)) or any(
+        o.name == "loss" and o.type == "f32" for o in spec.outputs
+    )
+
+
+def is_early(head: Head, spec: LossSpec, names: Sequence[str], dtypes: Mapping[str, str]) -> bool:
+    """Whether gradients may be made along with the outputs, before it is known what reaches the loss.
+
+    That loss has to be one number and the only output with a gradient: then what reaches it is a factor.
+    Dense gradients are too large to be kept, and in float16 a sum may overflow before it is divided.
+    """
+    dense = {given.name for given in spec.inputs if given.axis == "dense"}
+    return (
+        head.options.reduces != "none"
+        and execute.differentiable_names(spec) == ("loss",)
+        and not dense & set(names)
+        and all(dtypes[name] != "float16" for name in names)
+    )
+
+
+class Direct(torch.autograd.Function):
+    """An eager call. Gradients are made in forward if the program is early, else from what it saved."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, head: Head, call: Call, wanted: Wanted, *differentiable: Tensor
+    ) -> tuple[Tensor, ...]:
+        program = head.program(call, wanted)
+        results = execute.new_outputs(head, call)
+        gradients = execute.new_gradients(call, wanted) if wanted.mode == "early" else {}
+        made = execute.gradient_views(call, head.options, gradients)
+        ctx.state = program.forward(call, execute.views(results), made, {})
+        ctx.program = program
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(array for name, array in results.items() if name not in wanted.of))
+        if wanted.mode == "early":
+            ctx.save_for_backward(
+                *gradients.values(), *differentiable
+            )  # these only to refuse second derivatives
+        else:
+            ctx.call, tensors = _emptied(call)
+            ctx.save_for_backward(*tensors)
+        return tuple(results.values())
+
+    @staticmethod
+    def backward(ctx: Any, *upstreams: Tensor | None) -> tuple[Tensor | None, ...]:
+        wanted = ctx.program.wanted
+        if all(upstream is None for upstream in upstreams):
+            return (None,) * (3 + len(wanted.names))
+        saved = ctx.saved_tensors  # torch's own error where a graph is used twice that was not kept
+        keeps = torch._C._autograd._get_current_graph_task_keep_graph()
+        if wanted.mode == "early":
+            upstream = upstreams[ctx.program.spec.output_names.index("loss")]
+            gradients = _scaled(saved[: len(wanted.names)], upstream, keeps)
+            anchors = [upstream, *saved[len(wanted.names) :]]
+        else:
+            gradients = _adjoint(ctx.program, ctx.state, _filled(ctx.call, saved), upstreams)
+            anchors = [*upstreams, *saved]
+            if not keeps:
+                ctx.state = None
+        return (None, None, None, *final(gradients, anchors))
+
+
+def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[Tensor]:
+    """Gradients made in forward, times what reaches the loss; in place unless they are needed again."""
+    factor = upstream.item()
+    if keeps:
+        return [gradient * factor for gradient in gradients]
+    return [gradient if factor == 1 else gradient.mul_(factor) for gradient in gradients]
+
+
+def _adjoint(
+    program: Program, state: Any, call: Call, upstreams: Sequence[Tensor | None]
+) -> list[Tensor | None]:
+    """Runs the adjoint phase. What goes into a buffer is no gradient for torch."""
+    wanted, spec = program.wanted, program.spec
+    reaching = {
+        name: view(described(upstream, name), name)
+        for name, upstream in zip(spec.output_names, upstreams, strict=True)
+        if upstream is not None and name in wanted.of
+    }
+    gradients = execute.new_gradients(call, wanted)
+    made = execute.gradient_views(call, program.options, gradients)
+    state.adjoint(native_inputs(call, program.options), list(made.values()), list(reaching.values()))
+    gradients = execute.cast_back(call, gradients, None)
+    buffered = {name for name in wanted.names if execute.has_buffer(call, name)}
+    return [None if name in buffered else gradient for name, gradient in gradients.items()]
+
+
+def _emptied(call: Call) -> tuple[Call, list[Tensor]]:
+    """A call without its tensors, which autograd saves instead; `_filled` puts them back."""
+    tensors: list[Tensor] = []
+
+    def emptied(array: Array) -> Array:
+        if array.framework != "torch":
+            return array
+        tensors.append(array.source)
+        return replace(array, source=None)
+
+    return _mapped(call, emptied), tensors
+
+
+def _filled(call: Call, tensors: Sequence[Tensor]) -> Call:
+    rest = iter(tensors)
+    return _mapped(call, lambda array: described(next(rest), "input") if array.source is None else array)
+
+
+def _mapped(call: Call, change: Any) -> Call:
+    """A call with every input array changed, in one order."""
+    pairs = tuple(replace(p, hidden=change(p.hidden), weight=change(p.weight)) for p in call.pairs)
+    return replace(
+        call, pairs=pairs, inputs={name: change(array) for name, array in call.inputs.items()}, divisor=None
+    )
+
+
+# ---- second derivatives
+# ----------------------------------------------------------------------------------------
+
+
+class Final(torch.autograd.Function):
+    """A gradient that cannot be differentiated. torch.autograd.function.once_differentiable would drop terms
+    silently.
+    """
+
+    @staticmethod
+    def forward(gradient: Tensor, *anchors: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *upstreams: Tensor) -> Any:
+        raise LogitileError(
+            "a head has no second derivatives; differentiate once, or write the loss with torch for this step"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, gradient: Tensor, *anchors: Tensor) -> tuple[Tensor, int | None]:
+        return Final.apply(gradient, *anchors), in_dims[0]
+
+
+def final(gradients: Sequence[Tensor | None], anchors: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Gradients that refuse to be differentiated, where torch records how they are made."""
+    anchored = [anchor for anchor in anchors if anchor is not None and anchor.requires_grad]
+    if not torch.is_grad_enabled() or not anchored:
+        return list(gradients)
+    return [gradient if gradient is None else Final.apply(gradient, *anchored) for gradient in gradients]
+
+
+# ---- autocast
+# --------------------------------------------------------------------------------------------------
+
+
+def autocast(
+    head: Head, args: tuple[Any, ...], inputs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Under autocast hidden and weights have its type; everything else stays as it is."""
+    if not torch.is_autocast_enabled("cpu") and not torch.is_autocast_enabled("cuda"):
+        return args, inputs
+    pairs = {pair.name for pair in head.loss.signature.pairs}
+
+    def cast(item: Any) -> Any:
+        if isinstance(item, tuple):
+            return tuple(cast(part) for part in item)
+        is_cast = (
+            isinstance(item, Tensor)
+            and torch.is_autocast_enabled(item.device.type)
+            and item.is_floating_point()
+        )
+        return item.to(torch.get_autocast_dtype(item.device.type)) if is_cast else item
+
+    return tuple(cast(item) for item in args), {k: cast(v) if k in pairs else v for k, v in inputs.items()}
+
+
+# ---- where torch watches
+# ----------------------------------------------------------------------------------------
+
+
+def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
+    """Whether the call has to go through the operators: torch compiles, transforms or dispatches it."""
+    if torch.compiler.is_compiling():
+        return True
+    tensors = [t for item in (*args, *inputs.values()) for t in (item if isinstance(item, tuple) else (item,))
+               if isinstance(t, Tensor)]  # fmt: skip
+    if not tensors:
+        return False
+    watched = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
+    return watched or any(type(tensor) not in _PLAIN for tensor in tensors)
