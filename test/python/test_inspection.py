@@ -107,7 +107,7 @@ def test_the_text_of_an_explanation():
     CHECK: schedule all kept: 300 of 300 logits per token are kept; 1 forward and 0 adjoint sweeps
     CHECK: work 0.0111 Gflop
     CHECK: compiled plan {{.*}} ms, tiles {{.*}} ms, device {{.*}} ms, obj {{.*}} ms, load {{.*}} ms
-    CHECK: workspace {{.*}} KiB of 256.0 MiB
+    CHECK: workspace {{.*}}iB of 256.0 MiB
     CHECK: logits and their gradient
     CHECK: kernel launches Gflop bytes
     CHECK: forward0 1 0.00369
