@@ -3,7 +3,6 @@
 import pathlib
 import subprocess
 import sys
-import time
 
 HEAVY = ("numpy", "torch", "jax", "ml_dtypes", "tqdm", "matplotlib", "asyncio", "difflib", "filecheck")
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"

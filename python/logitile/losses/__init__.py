@@ -21,8 +21,8 @@ from .supervised import (
 )
 
 __all__ = [
-    "accuracy", "cross_entropy", "dpo_reward", "dynamic_fine_tuning", "entropy", "focal", "forward_kl", "grpo",
-    "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1", "ppo_clip", "prediction", "rank",
-    "reverse_kl", "simpo_reward", "skewed_kl", "soft_cross_entropy", "top_k_kl", "top_logprobs", "total_variation",
-    "unlikelihood", "z_loss",
+    "accuracy", "cross_entropy", "dpo_reward", "dynamic_fine_tuning", "entropy", "focal", "forward_kl",
+    "grpo", "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1", "ppo_clip", "prediction",
+    "rank", "reverse_kl", "simpo_reward", "skewed_kl", "soft_cross_entropy", "top_k_kl", "top_logprobs",
+    "total_variation", "unlikelihood", "z_loss",
 ]  # fmt: skip
