@@ -112,7 +112,7 @@ def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
 def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
   let summary = "one output of a loss: a per-token value";
   let description = [{
-    `type` is what the caller sees: f32, i32 or i1.
+    `type` is what the caller sees: f32, i32 or i1. Finishes give an i1 as i32, 0 or 1.
 
     ```mlir
     #logitile.output<"loss" : f32>

@@ -206,7 +206,8 @@ LogicalResult ProgramOp::verifyRegions() {
     auto it = known.find(name);
     if (it == known.end())
       return emitOpError() << "output '" << name << "' is the result of no finish";
-    if (it->second.type != output.getType())
+    bool isKeptBool = output.getType().isInteger(1) && it->second.type.isInteger(32); // per-token values have 32 bits
+    if (it->second.type != output.getType() && !isKeptBool)
       return emitOpError() << "output '" << name << "' is " << output.getType() << ", but its finish gives " << it->second.type;
   }
   for (StringRef index : getChecked().getAsValueRange<StringAttr>())

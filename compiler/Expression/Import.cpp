@@ -106,6 +106,7 @@ NodeRef Importer::importOp(Operation &op) {
   SmallVector<NodeRef> x;
   for (Value operand : op.getOperands())
     x.push_back(lookup(operand));
+  bool areBools = llvm::all_of(x, [](NodeRef operand) { return operand->type == NodeType::Bool; });
   auto binary = [&](auto constructor) { return (graph.*constructor)(x[0], x[1]); };
   auto unary = [&](NodeOp kind) { return graph.unary(kind, x[0]); };
   return llvm::TypeSwitch<Operation *, NodeRef>(&op)
@@ -140,12 +141,13 @@ NodeRef Importer::importOp(Operation &op) {
       .Case<SigmoidOp>([&](auto) { return unary(NodeOp::Sigmoid); })
       .Case<SoftplusOp>([&](auto) { return unary(NodeOp::Softplus); })
       .Case<StopGradientOp>([&](auto) { return unary(NodeOp::StopGradient); })
-      .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) { return unary(NodeOp::ToFloat); })
+      .Case<arith::SIToFPOp>([&](auto) { return x[0]->type == NodeType::Int ? unary(NodeOp::ToFloat) : nullptr; })
+      .Case<arith::UIToFPOp>([&](auto) { return x[0]->type == NodeType::Bool ? unary(NodeOp::ToFloat) : nullptr; })
       .Case<arith::SelectOp>([&](auto) { return graph.select(x[0], x[1], x[2]); })
-      .Case<arith::AndIOp>([&](auto) { return binary(&Graph::logicalAnd); })
-      .Case<arith::OrIOp>([&](auto) { return binary(&Graph::logicalOr); })
+      .Case<arith::AndIOp>([&](auto) { return areBools ? binary(&Graph::logicalAnd) : nullptr; })
+      .Case<arith::OrIOp>([&](auto) { return areBools ? binary(&Graph::logicalOr) : nullptr; })
       .Case<arith::XOrIOp>([&](auto) -> NodeRef {
-        if (x[0]->type != NodeType::Bool)
+        if (!areBools)
           return nullptr;
         return graph.logicalOr(graph.logicalAnd(x[0], graph.logicalNot(x[1])), graph.logicalAnd(graph.logicalNot(x[0]), x[1]));
       })

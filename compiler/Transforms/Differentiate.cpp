@@ -62,13 +62,21 @@ private:
     if (!active.contains(x))
       return;
     if (user->varying && !x->varying)
-      value = g.sum(value, /*verbatim=*/x->is(NodeOp::Mean));
+      value = sumOf(value, /*verbatim=*/x->is(NodeOp::Mean));
     NodeRef &adjoint = adjoints[x];
     adjoint = adjoint ? g.add(adjoint, value) : value;
   }
 
+  bool hasGuard(NodeRef node);
+  using Done = DenseMap<NodeRef, NodeRef>; // expressions share: each is visited once
   template <typename F>
-  NodeRef through(NodeRef adjoint, F f);
+  NodeRef through(NodeRef adjoint, F f, Done &done);
+  template <typename F>
+  NodeRef through(NodeRef adjoint, F f) {
+    Done done;
+    return through(adjoint, f, done);
+  }
+  NodeRef sumOf(NodeRef value, bool verbatim);
   void propagate(NodeRef n, NodeRef adjoint);
   void propagateReduction(NodeRef n, NodeRef A);
   void propagateExtremum(NodeRef n, NodeRef A);
@@ -78,38 +86,49 @@ private:
   llvm::MapVector<NodeRef, Gradient> gradients;
   DenseMap<NodeRef, NodeRef> adjoints;
   DenseSet<NodeRef> active;
+  DenseMap<NodeRef, bool> guarded;
 };
 
-static bool isGuard(NodeRef node) {
-  return node->is(NodeOp::Select) && (node->operand(1)->isConstant(0) || node->operand(2)->isConstant(0));
-}
 static bool isNumberTimes(NodeRef node) { return node->is(NodeOp::Mul) && node->operand(0)->isConstant(); }
-/// Whether a guard is in the sum that a value is.
-static bool hasGuard(NodeRef node) {
-  if (node->is(NodeOp::Neg))
-    return hasGuard(node->operand(0));
-  if (isNumberTimes(node))
-    return hasGuard(node->operand(1));
-  if (node->is(NodeOp::Add) || node->is(NodeOp::Sub))
-    return hasGuard(node->operand(0)) || hasGuard(node->operand(1));
-  return isGuard(node);
+
+/// Whether one of the values that 'node' adds up or chooses from is cut off by a condition.
+bool ReverseMode::hasGuard(NodeRef node) {
+  if (auto known = guarded.find(node); known != guarded.end())
+    return known->second;
+  bool has = false;
+  if (node->is(NodeOp::Neg) || isNumberTimes(node) || node->is(NodeOp::Add) || node->is(NodeOp::Sub))
+    has = llvm::any_of(node->operands, [&](NodeRef x) { return hasGuard(x); });
+  else if (node->is(NodeOp::Select))
+    has = llvm::any_of(ArrayRef(node->operands).drop_front(), [&](NodeRef x) { return x->isConstant(0) || hasGuard(x); });
+  guarded[node] = has;
+  return has;
 }
 
 /// f of the adjoint where it is not cut off: a branch that is not taken stays 0, whatever f multiplies it by. f is linear.
 template <typename F>
-NodeRef ReverseMode::through(NodeRef adjoint, F f) {
+NodeRef ReverseMode::through(NodeRef adjoint, F f, Done &done) {
   if (!hasGuard(adjoint))
-    return f(adjoint);
-  NodeRef zero = g.constant(0);
+    return adjoint->isConstant(0) ? adjoint : f(adjoint);
+  if (NodeRef known = done.lookup(adjoint))
+    return known;
+  auto inside = [&](unsigned i) { return through(adjoint->operand(i), f, done); };
+  NodeRef result = nullptr;
   switch (adjoint->op) {
-  case NodeOp::Neg: return g.neg(through(adjoint->operand(0), f));
-  case NodeOp::Mul: return g.mul(adjoint->operand(0), through(adjoint->operand(1), f));
-  case NodeOp::Add: return g.add(through(adjoint->operand(0), f), through(adjoint->operand(1), f));
-  case NodeOp::Sub: return g.sub(through(adjoint->operand(0), f), through(adjoint->operand(1), f));
-  default: break;
+  case NodeOp::Neg: result = g.neg(inside(0)); break;
+  case NodeOp::Mul: result = g.mul(adjoint->operand(0), inside(1)); break;
+  case NodeOp::Add: result = g.add(inside(0), inside(1)); break;
+  case NodeOp::Sub: result = g.sub(inside(0), inside(1)); break;
+  default: result = g.select(adjoint->operand(0), inside(1), inside(2)); break;
   }
-  NodeRef yes = adjoint->operand(1), no = adjoint->operand(2);
-  return g.select(adjoint->operand(0), yes == zero ? zero : through(yes, f), no == zero ? zero : through(no, f));
+  done[adjoint] = result;
+  return result;
+}
+
+/// The sum over the vocabulary, behind a condition per token: it still guards what is multiplied next.
+NodeRef ReverseMode::sumOf(NodeRef value, bool verbatim) {
+  if (!value->is(NodeOp::Select) || value->operand(0)->varying || !hasGuard(value))
+    return g.sum(value, verbatim);
+  return g.select(value->operand(0), sumOf(value->operand(1), verbatim), sumOf(value->operand(2), verbatim));
 }
 
 void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {

@@ -32,6 +32,17 @@ logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] 
 
 // -----
 
+// Only an i32 stands for a condition.
+// expected-error @+1 {{'logitile.program' op output 'holds' is 'i1', but its finish gives 'f32'}}
+logitile.program @a vocab 5 outputs [#logitile.output<"holds" : i1>] indices [] checked [] {
+  logitile.finish @f forward results ["holds" : f32] {
+    %x = arith.constant 1.0 : f32
+    logitile.yield %x : f32
+  }
+}
+
+// -----
+
 // expected-error @+1 {{'logitile.program' op names output 'x' twice}}
 logitile.program @a vocab 5 outputs [#logitile.output<"x" : i32>, #logitile.output<"x" : i32>] indices [] checked [] {
   logitile.finish @f forward results ["x" : i32] {

@@ -1,0 +1,52 @@
+// A backward pass of its own: what it reads is saved, or made again.
+
+// All logits saved. The gradient is made slab by slab beside them; the hidden gradient is summed over the slabs in f32.
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
+// SAVED: kept 30000 {
+// SAVED-DAG: logitile.buffer "known.twice" saved
+// SAVED-DAG: logitile.buffer "known.loss" call
+// SAVED-DAG: logitile.buffer "kept.z" saved : !logitile.view<?x30000xf32, column_major>
+// SAVED-DAG: logitile.buffer "grad.z" chunk window 1920 : !logitile.view<?x30000xf32, column_major>
+// SAVED-DAG: logitile.buffer "sum.z.hidden" chunk : !logitile.view<?x512xf32>
+// SAVED: logitile.run forward {
+// SAVED: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares keep
+// SAVED: logitile.run adjoint {
+// SAVED-NOT: pack_z_rows
+// SAVED: logitile.loop slabs 1 from 0 to 16 {
+// SAVED-NEXT: logitile.launch "gradient" from @gradient_kept
+// SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden_part<{{.*}}again slabs
+// SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}"gradient.z.weight"}
+// SAVED-NEXT: }
+// SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
+
+// A part of the vocabulary saved, the rest made again behind it. Sums go on from one part to the other.
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PART
+// PART: kept 15360 {
+// PART-DAG: logitile.buffer "kept.z" saved window 15360
+// PART: logitile.run forward {
+// PART: logitile.launch "squares_kept" from @project_sweep<{{.*}}> sweep @squares keep slabs [0, 8]
+// PART-NEXT: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares slabs [8, 16]
+// PART: logitile.run adjoint {
+// PART-NEXT: logitile.launch "pack_z_rows_again" from @pack
+// PART: logitile.loop slabs 1 from 0 to 8 {
+// PART-NEXT: logitile.launch "gradient_kept" from @gradient_kept
+// PART-NEXT: logitile.launch "z_hidden_kept" {{.*}} again slabs
+// PART: logitile.loop slabs 1 from 8 to 16 {
+// PART-NEXT: logitile.launch "gradient" from @gradient_project<TK = 256,
+// PART-NEXT: logitile.launch "z_hidden" {{.*}} again always
+
+// Nothing saved but values per token. With room for it, several slabs of the gradient at a time, in chunks of tokens.
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=AGAIN
+// AGAIN: kept 0 {
+// AGAIN-NOT: "kept.z"
+// AGAIN: logitile.run forward {
+// AGAIN-NEXT: logitile.loop tokens [[CHUNK:[0-9]+]] {
+// AGAIN: logitile.run adjoint {
+// AGAIN-NEXT: logitile.loop tokens [[CHUNK]] {
+// AGAIN: logitile.loop slabs 4 from 0 to 16 {
+// AGAIN-NEXT: logitile.launch "gradient" from @gradient_project
+// AGAIN-NEXT: logitile.launch "z_hidden" {{.*}} again slabs
+// AGAIN-NEXT: logitile.launch "z_weight" {{.*}} again tokens

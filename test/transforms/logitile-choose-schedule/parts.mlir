@@ -1,0 +1,134 @@
+// Everything that a program may have, in the order in which it runs: prologue; sweeps and their finishes; finishes and sweeps
+// that need the upstream gradient; the gradient with its late sweep; finishes of that; sums over the tokens.
+// RUN: %schedule %s | FileCheck %s
+// CHECK: logitile.schedule
+// The logits are kept: later sweeps, as the gradient, read them where they are.
+// CHECK-DAG: logitile.buffer "kept.z" chunk
+// CHECK-DAG: logitile.buffer "known.early" call
+// CHECK-DAG: logitile.buffer "known.down" chunk
+// CHECK-DAG: logitile.buffer "known.gradient.b" call
+// CHECK-DAG: logitile.buffer "q" call : !logitile.view<300xf32>
+// CHECK-DAG: logitile.buffer "s" call : !logitile.view<1xf32>
+// CHECK-DAG: logitile.buffer "d" input : !logitile.view<?x300xbf16>
+// CHECK-DAG: logitile.buffer "map.d" call : !logitile.view<?xi32>
+// CHECK-DAG: logitile.buffer "blocks.q" chunk per 512 : !logitile.view<?x300xf32>
+// CHECK-DAG: logitile.buffer "sum.q" call : !logitile.view<1x300xf32>
+// CHECK-DAG: logitile.buffer "gradient.d" output : !logitile.view<?x300xbf16>
+// CHECK: logitile.run prologue {
+// CHECK-NEXT: logitile.launch "prologue" from @finish
+// CHECK-NEXT: }
+// CHECK-NEXT: logitile.run forward {
+// CHECK-NEXT: logitile.launch "pack_z_rows"
+// CHECK-NEXT: logitile.launch "first" from @project_sweep<{{.*}} sweep @first keep
+// CHECK-NEXT: logitile.launch "after_first" from @finish<{{.*}} sweep @first
+// CHECK-NEXT: logitile.launch "second" from @sweep_kept<{{.*}} sweep @second
+// CHECK-NEXT: logitile.launch "after_second" from @finish<{{.*}} sweep @second
+// CHECK-NEXT: logitile.launch "coefficients" from @finish<TM = 512> finish @coefficients
+// CHECK-NEXT: logitile.launch "third" from @sweep_kept<{{.*}} sweep @third
+// CHECK-NEXT: logitile.launch "after_third" from @finish<{{.*}} sweep @third
+// CHECK-NEXT: logitile.launch "gradient" from @gradient_kept<{{.*}} sweep @late slabs
+// CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden
+// CHECK-NEXT: logitile.launch "after_late" from @finish<{{.*}} sweep @late
+// CHECK-NEXT: logitile.launch "sum_q" from @sum_blocks
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {d = bf16},
+    gradients = ["z.hidden", "b", "q", "d"], gradient_elements = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
+    accumulate = false, target = "cpu:avx2", threads = 1>} {
+  logitile.program @p vocab 300 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+    logitile.finish @prologue prologue results ["early" : f32] {
+      %s = logitile.input scalar "s" : f32
+      logitile.yield %s : f32
+    }
+    logitile.sweep @first forward state ["sum" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%sum: f32):
+      %z = logitile.input logits "z" : f32
+      logitile.yield %z : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      logitile.yield %b : f32
+    }
+    logitile.finish @after_first forward of @first results ["x" : f32] {
+    ^bb0(%sum: f32):
+      %early = logitile.input known "early" : f32
+      %x = arith.addf %sum, %early : f32
+      logitile.yield %x : f32
+    }
+    logitile.sweep @second forward state ["sum" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%sum: f32):
+      %z = logitile.input logits "z" : f32
+      %x = logitile.input known "x" : f32
+      %next = arith.mulf %z, %x : f32
+      logitile.yield %next : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      logitile.yield %b : f32
+    }
+    logitile.finish @after_second forward of @second results ["loss" : f32] {
+    ^bb0(%sum: f32):
+      logitile.yield %sum : f32
+    }
+    logitile.finish @coefficients adjoint results ["down" : f32] {
+      %up = logitile.input upstream "loss" : f32
+      logitile.yield %up : f32
+    }
+    logitile.sweep @third adjoint state ["sum" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%sum: f32):
+      %z = logitile.input logits "z" : f32
+      %down = logitile.input known "down" : f32
+      %next = arith.mulf %z, %down : f32
+      logitile.yield %next : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      logitile.yield %b : f32
+    }
+    logitile.finish @after_third adjoint of @third results ["total" : f32] {
+    ^bb0(%sum: f32):
+      logitile.yield %sum : f32
+    }
+    logitile.sweep @late late state ["sum" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%sum: f32):
+      %q = logitile.input vocab "q" : f32
+      logitile.yield %q : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      logitile.yield %b : f32
+    }
+    logitile.gradient {
+      %z = logitile.input logits "z" : f32
+      %d = logitile.input dense "d" : f32
+      %total = logitile.input known "total" : f32
+      %zt = arith.mulf %z, %total : f32
+      %zd = arith.mulf %z, %d : f32
+      logitile.adjoint logits "z" dense %zt
+      logitile.adjoint vocab "q" dense %zd
+      logitile.adjoint dense "d" dense %z
+    }
+    logitile.finish @after_late late of @late results ["gradient.b" : f32] {
+    ^bb0(%sum: f32):
+      logitile.yield %sum : f32
+    }
+    logitile.gradient {
+      %b = logitile.input known "gradient.b" : f32
+      logitile.adjoint token "b" dense %b
+    }
+  }
+}

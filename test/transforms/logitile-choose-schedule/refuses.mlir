@@ -1,0 +1,55 @@
+// The smallest budget that works is named.
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 10000000, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | not %schedule 2>&1 | FileCheck %s --check-prefix=BUDGET
+// BUDGET: <stdin>:5:3: error: 'logitile.program' op needs a workspace of at least 10931264 bytes for 4096 tokens, but 'workspace' is 10000000
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 10931264, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=ENOUGH
+// ENOUGH: logitile.loop tokens 16 {
+
+// RUN: %refused --logitile-choose-schedule %s
+
+// expected-error @below {{has no 'logitile.request': target and budget are unknown}}
+module {
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx9", threads = 1>} {
+  // expected-error @below {{is asked for target 'cpu:avx9', which does not exist}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
+  // expected-error @below {{no tile table 'templates/cuda.json' for target 'cuda:sm_80'}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = ["t.hidden"],
+    gradient_elements = {}, mode = early, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
+  // expected-error @below {{reads logits 't', which the request has no pair for}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+    logitile.gradient {
+      %t = logitile.input logits "t" : f32
+      logitile.adjoint logits "t" dense %t
+    }
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
+  // expected-error @below {{has a schedule already}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+    logitile.schedule tokens [0, 8) slab 5 kept 0 {
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// 16-bit operands. Without dot products of bf16 they are widened when they are packed.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s
+// CHECK-DAG: logitile.buffer "packed.z.rows" chunk : !logitile.view<?x512xf32, row_panels>
+// CHECK-DAG: logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x30000xf32, column_major>
+// CHECK-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<30000x512xbf16>
+// CHECK: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = bf16, op = f32>
+// CHECK: logitile.launch "z_weight" from @contract_weight<{{.*}} g = f32, op = f32, out = bf16>
+
+// Chunks would round their sum each time: it is kept in f32 and rounded once, behind the last one.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=CHUNKS
+// CHUNKS: logitile.buffer "sum.z.weight" call : !logitile.view<30000x512xf32>
+// CHUNKS: logitile.loop tokens -3 {
+// CHUNKS: logitile.launch "z_weight" {{.*}} out = f32> input "z" views {{{.*}}out = "sum.z.weight"} again tokens
+// CHUNKS-NEXT: }
+// CHUNKS-NEXT: logitile.launch "round_z_weight" from @round_weight<{{.*}}> views {out = "gradient.z.weight", sum = "sum.z.weight"}
+// CHUNKS-NEXT: }
+
+// With dot products packed operands and the gradient are bf16 as well; the gradient cannot take the place of f32 logits.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=DOTS
+// DOTS-DAG: logitile.buffer "packed.z.rows" chunk : !logitile.view<?x512xbf16, row_panels>
+// DOTS-DAG: logitile.buffer "grad.z" chunk {{.*}}: !logitile.view<?x30000xbf16, column_major>
+// DOTS: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 32, in = bf16, op = bf16>

@@ -1,0 +1,68 @@
+// What an exponent is made of.
+// RUN: %form_sweeps %s | FileCheck %s
+
+// A sum of two projections is one base. It is rounded, so what it lost is added behind the maximum.
+// CHECK-LABEL: logitile.program @two_tensors
+// CHECK: state ["max0" : f32, "exp1" : f32]
+// CHECK: } update {
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: %[[LOST:.*]] = arith.select
+// CHECK: %[[X:.*]] = arith.subf %[[SUM]], %max0 : f32
+// CHECK: arith.addf %[[X]], %{{.*}} : f32
+// CHECK-NEXT: math.exp
+logitile.loss @two_tensors vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input logits "t" : f32
+  %x = arith.addf %z, %t : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// The maximum is that of the entries that count; it starts at a finite number, so -inf weighs 0 where all is masked.
+// CHECK-LABEL: logitile.program @masked
+// CHECK: %[[LOWEST:.*]] = arith.constant -3.40282347E+38 : f32
+// CHECK: logitile.yield %[[LOWEST]],
+// CHECK: } bound {
+// CHECK: %[[X:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %[[X]] : f32
+logitile.loss @masked vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %keep = logitile.input vocab "keep" : i1
+  %inf = arith.constant 0xFF800000 : f32
+  %x = arith.select %keep, %z, %inf : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// Under the mask of the same loss an unfinished addend leaves the exponent: -inf absorbs it. One sweep.
+// CHECK-LABEL: logitile.program @masked_probability
+// CHECK: logitile.sweep @forward0
+// CHECK-NOT: logitile.sweep
+logitile.loss @masked_probability vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %q = logitile.input vocab "q" : f32
+  %keep = logitile.input vocab "keep" : i1
+  %inf = arith.constant 0xFF800000 : f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %z, %lse : f32
+  %x = arith.select %keep, %log_p, %inf : f32
+  %p = math.exp %x : f32
+  %term = logitile.weigh %p, %q : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// A branch with an addend of its own cannot leave it: the sum waits for the finished logsumexp.
+// CHECK-LABEL: logitile.program @two_addends
+// CHECK: logitile.sweep @forward0
+// CHECK: logitile.sweep @forward1
+logitile.loss @two_addends vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %keep = logitile.input vocab "keep" : i1
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %z, %lse : f32
+  %x = arith.select %keep, %log_p, %z : f32
+  %p = math.exp %x : f32
+  %loss = logitile.reduce sum %p : f32 -> f32
+  logitile.yield %loss : f32
+}
