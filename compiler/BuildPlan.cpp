@@ -20,7 +20,7 @@ ElementType logitile::elementTypeOf(Type type) {
     return ElementType::F16;
   if (type.isInteger(32))
     return ElementType::I32;
-  return type.isInteger(8) || type.isInteger(1) ? ElementType::Bool : ElementType::I64;
+  return type.isInteger(1) ? ElementType::Bool : ElementType::I64;
 }
 Scope logitile::scopeOf(BufferScope scope) { return static_cast<Scope>(scope); }
 BufferScope logitile::scopeOf(Scope scope) { return static_cast<BufferScope>(scope); }
@@ -263,12 +263,13 @@ private:
           entry.buffers = {plan.findBuffer(buffers::sum(name))};
           continue;
         }
+        if (!adjoint.getDense()) // no gradient arrives there
+          continue;
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)
           entry.buffers.resize(slot + 1, -1);
-        if (adjoint.getDense())
-          entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
+        entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
       }
   }
 

@@ -24,7 +24,7 @@ Type toMLIR(MLIRContext *context, ElementType element) {
   case ElementType::BF16: return b.getBF16Type();
   case ElementType::F16: return b.getF16Type();
   case ElementType::I32: return b.getI32Type();
-  default: return b.getIntegerType(8);
+  default: return b.getI1Type(); // a byte each
   }
 }
 DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementType> &elements) {

@@ -95,14 +95,15 @@ static const Tile *findLeading(ArrayRef<Tile> tiles, ArrayRef<TileType> types, u
       leading = &tile;
   return leading;
 }
-Int RegionInputs::rows() const {
+Int RegionInputs::rows(TileType type) const {
   const Tile *leading = findLeading(tiles, types, 0);
-  return leading ? leading->rows : k.e.integer(1);
+  return leading ? leading->rows : k.e.integer(type.getExtent(0));
 }
-Int RegionInputs::columns() const {
+Int RegionInputs::columns(TileType type) const {
   const Tile *leading = findLeading(tiles, types, 1);
-  return leading ? leading->columns : k.e.integer(1);
+  return leading ? leading->columns : k.e.integer(type.getExtent(1));
 }
+bool RegionInputs::tellsExtent(unsigned axis) const { return findLeading(tiles, types, axis); }
 bool RegionInputs::isWhole() const {
   const Tile *leading = findLeading(tiles, types, 0);
   return leading && leading->isWhole;
@@ -112,7 +113,7 @@ bool RegionInputs::isWhole() const {
 
 /// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
 static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
-  bool isPaired = tile.inWindow && Emitter::bytesOf(tile.base.element) == 2;
+  bool isPaired = tile.window && Emitter::bytesOf(tile.base.element) == 2;
   return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.lanes) : Value();
 }
 
@@ -126,12 +127,16 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
     auto type = cast<TileType>(result.getType());
     if (type.getExtent(0) == 1)
       return op.emitOpError() << "makes " << type << "; results of a map have one row for each token";
-    Int columns = type.getExtent(1) == 1 ? e.integer(1) : inputs.columns();
-    homes.push_back(k.chooseHome(result, inputs.rows(), columns, inputs.isWhole(), /*mayRound=*/true));
+    bool hasOneColumn = type.getExtent(1) == 1;
+    Int rows = inputs.rows(type), columns = hasOneColumn ? e.integer(1) : inputs.columns(type);
+    // What is as large as its type may be larger than the window that it ends in.
+    bool isBounded = inputs.tellsExtent(0) && (hasOneColumn || inputs.tellsExtent(1));
+    homes.push_back(isBounded ? k.chooseHome(result, rows, columns, inputs.isWhole(), /*mayRound=*/true)
+                              : k.allocateTile(type, /*lanesAlongRows=*/true, rows, columns, inputs.isWhole()));
   }
   Region &body = op.getBody();
   ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
-  bool hasLines = llvm::any_of(homes, [](const Tile &home) { return !home.columns.is(1); });
+  const Tile *widest = llvm::find_if(homes, [](const Tile &home) { return !home.columns.is(1); });
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
 
   k.forGroups(homes[0], [&](Int lane) {
@@ -139,7 +144,7 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
     inputs.mapUniform(group, arguments, lane, e.lanes);
     group.emitReady(body);
     SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
-    e.loop(hasLines ? inputs.columns() : e.integer(1), [&](Int line) {
+    e.loop(widest != homes.end() ? widest->columns : e.integer(1), [&](Int line) {
       Widener element = group;
       inputs.mapLine(element, arguments, line, lane, e.lanes);
       element.setColumn(body, column + line);

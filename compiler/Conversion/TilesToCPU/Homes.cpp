@@ -29,11 +29,13 @@ End findEnd(Value value) {
 
 } // namespace
 
-bool KernelContext::readsWindowAfter(Operation *op, Value except) const {
+bool KernelContext::readsWindowAfter(Operation *op, Value except, Value view) const {
   for (Operation *later = op->getNextNode(); later; later = later->getNextNode())
     for (Value operand : later->getOperands()) {
       auto known = tiles.find(operand);
-      if (operand != except && known != tiles.end() && known->second.inWindow)
+      if (operand == except || known == tiles.end() || !known->second.window)
+        continue;
+      if (known->second.isBorrowed || known->second.window == view)
         return true;
     }
   return false;
@@ -60,7 +62,7 @@ std::optional<StoreOp> KernelContext::findWindow(OpResult result, bool mayRound)
   bool isRounded = view.type.getElement() != cast<TileType>(result.getType()).getElement();
   if (isRounded && (!mayRound || isChanged || !result.hasOneUse()))
     return std::nullopt;
-  if (readsWindowAfter(result.getOwner(), result) || loadsWindowBetween(*this, result.getOwner(), store))
+  if (readsWindowAfter(result.getOwner(), result, store.getView()) || loadsWindowBetween(*this, result.getOwner(), store))
     return std::nullopt;
   return store;
 }
@@ -85,7 +87,7 @@ Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWh
     Place window = windowOf(view, scalar(store->getAt()[0]), scalar(store->getAt()[1]));
     Tile tile{window, view.stride1, /*lanesAlongRows=*/true, rows, columns};
     tile.isWhole = isWhole;
-    tile.inWindow = true;
+    tile.window = store->getView();
     return tile;
   }
   if (Value state = findLoopState(result))

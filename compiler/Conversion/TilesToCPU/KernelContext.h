@@ -24,7 +24,7 @@ struct Tile {
   Int rows, columns;       // how much of the tile is in use
   bool isWhole = false;    // all rows are: the tile does not end with the tokens
   bool isBorrowed = false; // lies in memory that a load named: read only
-  bool inWindow = false;   // lies in a column_major view, which another view may share
+  mlir::Value window = {}; // the column_major view that it lies in, which another view may share
   LoadOp source = {};      // set: nothing was loaded; the one store copies from view to view
 
   Int lines() const { return lanesAlongRows ? columns : rows; }
@@ -74,8 +74,9 @@ public:
   Tile takeOver(mlir::OpOperand &operand);
   /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
-  /// Whether an op after 'op' reads a tile in a window, other than 'except'. Windows may share memory.
-  bool readsWindowAfter(mlir::Operation *op, mlir::Value except) const;
+  /// Whether an op after 'op' reads a tile, other than 'except', that a store to 'view' may overwrite. What is loaded may share
+  /// memory with what is stored; two views that are stored to share none.
+  bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::Value view) const;
   /// Where (row, column) of a view lies, for views that are not packed.
   Place windowOf(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column * view.stride1); }
 

@@ -69,7 +69,7 @@ void ScheduleBuilder::declareInputs() {
   declare("map", BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   ProgramOp(problem.program).walk([&](InputOp input) {
     std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
-    Type element = input.getType().isInteger(1) ? Type(IntegerType::get(context, 8)) : input.getType();
+    Type element = input.getType();
     switch (input.getKind()) {
     case InputKind::Token: return declare(name, BufferScope::Call, Both, view({kTokens}, element));
     case InputKind::Upstream: return declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
