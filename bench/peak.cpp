@@ -107,12 +107,12 @@ static double measure(double (*work)(), int threads) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 3) {
-    std::fprintf(stderr, "usage: %s [most threads, default 2] [file for JSON]\n", argv[0]);
+  if (argc > 4) {
+    std::fprintf(stderr, "usage: %s [most threads, default 2] [file for JSON] [the one figure to measure]\n", argv[0]);
     return 1;
   }
   int maxThreads = argc > 1 ? std::atoi(argv[1]) : 2;
-  std::string jsonPath = argc > 2 ? argv[2] : "";
+  std::string jsonPath = argc > 2 ? argv[2] : "", only = argc > 3 ? argv[3] : "";
   struct Figure {
     const char *name, *unit;
     bool isThere;
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
     std::printf("%10d", threads);
   std::printf("\n");
   for (const Figure &figure : figures) {
-    if (!figure.isThere)
+    if (!figure.isThere || (!only.empty() && only != figure.name))
       continue;
     std::printf("%-12s", figure.name);
     json += std::string(json.size() > 1 ? ", \"" : "\"") + figure.name + "\": {";

@@ -5,7 +5,7 @@ if(LOGITILE_WERROR)
 endif()
 if(LOGITILE_SANITIZE)
   # LLVM's own archives are not instrumented; vptr and function checks would report them.
-  add_compile_options(-fsanitize=${LOGITILE_SANITIZE} -fno-sanitize=vptr,function -fno-omit-frame-pointer -g1)
+  add_compile_options(-fsanitize=${LOGITILE_SANITIZE} -fno-sanitize=vptr,function -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${LOGITILE_SANITIZE})
 endif()
 

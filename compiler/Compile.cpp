@@ -245,6 +245,14 @@ StageText logitile::printStage(const CompileRequest &request, Stage to, const st
   return print(compilation, compilation.parse(request), to, kernel);
 }
 StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+  if (from == Stage::Llvm) { // no MLIR any more
+    StageText result;
+    FailureOr<std::string> object = emitObject(text, result.error);
+    result.failed = from;
+    if (succeeded(object))
+      result.text = *object;
+    return result;
+  }
   Compilation compilation;
   return print(compilation, compilation.parse(text, from), to, kernel);
 }

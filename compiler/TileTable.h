@@ -7,10 +7,10 @@
 namespace logitile {
 /// Tile sizes that the templates' parameters are bound to.
 struct TileSizes {
-  int64_t TM = 0;        // tokens of a tile of logits
-  int64_t TN = 0;        // vocabulary entries of a tile of logits
-  int64_t TD = 0;        // hidden entries of a tile of a gradient
-  int64_t TKproject = 0; // blocks of the shared axis: hidden,
+  int64_t TM = 0;        // tokens of a tile, at most
+  int64_t TN = 0;        // vocabulary entries of a tile
+  int64_t TD = 0;        // hidden entries of a tile of a gradient, at most
+  int64_t TKproject = 0; // blocks of the shared axis in units of 4 bytes of it: hidden,
   int64_t TKhidden = 0;  // vocabulary,
   int64_t TKweight = 0;  // tokens
 };

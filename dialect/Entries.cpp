@@ -168,6 +168,13 @@ LogicalResult TemplateOp::verifyRegions() {
 LogicalResult KernelOp::verifyRegions() {
   if (failed(verifyRoles(*this, getRoles())))
     return failure();
+  if (DictionaryAttr aliases = getAliasesAttr())
+    for (NamedAttribute alias : aliases) {
+      if (!isa<StringAttr>(alias.getValue()))
+        return emitOpError() << "alias of '" << alias.getName().getValue() << "' is " << alias.getValue() << "; it must be the name of a buffer";
+      if (!llvm::is_contained(getRoles(), alias.getName()))
+        return emitOpError() << "aliases '" << alias.getName().getValue() << "', which no argument is from";
+    }
   LogicalResult types = forEachType(*this, [&](Operation *op, Type type) -> LogicalResult {
     SmallVector<StringRef> symbols;
     collectSymbols(type, symbols);

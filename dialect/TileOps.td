@@ -44,7 +44,7 @@ def Logitile_KernelOp : Logitile_Entry<"kernel"> {
   let summary = "one launch: a template with everything bound";
   let description = [{
     No symbol and no bundle is left. The word after `from` is the buffer of a view, or the name of a scalar of the
-    launch.
+    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart.
 
     ```mlir
     logitile.kernel @add_one(%count: index from "tokens", %x: !logitile.view<?xf32> from "known.lse") {
@@ -61,7 +61,7 @@ def Logitile_KernelOp : Logitile_Entry<"kernel"> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases);
 }
 
 def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {

@@ -259,7 +259,7 @@ void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind) {
 }
 lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json) {
   return guarded([&]() -> Status {
-    *json = textOf(describePlan(plan->use.loaded->plan, tokens, threads));
+    *json = textOf(describePlan(plan->use, tokens, threads));
     return Status();
   });
 }

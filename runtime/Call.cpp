@@ -265,7 +265,7 @@ void Call::storeOutputs() const {
     if (isReduced(i))
       storeScalar(array, reducedLoss(sumOf(values, output.element, tokens.counted)));
     else
-      scatterOutput(array, tokens, plan.buffers[output.buffer].element, values);
+      scatterOutput(array, tokens, plan.buffers[output.buffer].element, values); // bools are kept in 32 bits
   }
 }
 

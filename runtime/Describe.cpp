@@ -44,6 +44,13 @@ std::string textOf(json::Value value) {
   return text;
 }
 
+json::Object millisecondsOf(const std::vector<StageMilliseconds> &stages) {
+  json::Object object;
+  for (const StageMilliseconds &time : stages)
+    object[llvm::StringRef(stageName(time.stage))] = time.milliseconds;
+  return object;
+}
+
 /// The layouts of both phases for one number of tokens.
 struct Layouts {
   WorkspaceLayout forward, adjoint;
@@ -104,7 +111,8 @@ json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
 }
 } // namespace
 
-std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
+std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
+  const LaunchPlan &plan = use.loaded->plan;
   Layouts layouts(plan, tokens);
   json::Array buffers;
   for (size_t i = 0; i < plan.buffers.size(); ++i)
@@ -114,6 +122,8 @@ std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64
                       {"vocab", plan.vocab},
                       {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
                       {"slab", plan.slab},
+                      {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},
+                      {"adjoint_chunk", chunkOf(plan.adjoint, tokens, plan.tokenTile)},
                       {"kept", plan.kept},
                       {"split", plan.isSplit},
                       {"code_bytes", static_cast<int64_t>(plan.code.size())},
@@ -142,6 +152,8 @@ std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64
                         {"accumulates", gradient.accumulates}};
   });
   object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
+  object["stage_ms"] = millisecondsOf(use.stages);
+  object["load_ms"] = use.loadMilliseconds;
   object["prologue"] = stepsOf(plan, plan.prologue);
   object["forward"] = stepsOf(plan, plan.forward);
   object["adjoint"] = stepsOf(plan, plan.adjoint);
@@ -150,9 +162,6 @@ std::string logitile::describePlan(const LaunchPlan &plan, int64_t tokens, int64
 
 std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {
   return textOf(arrayOf(records, [](const LaunchRecord &record) -> json::Value {
-    json::Object stages;
-    for (const StageMilliseconds &time : record.stages)
-      stages[llvm::StringRef(stageName(time.stage))] = time.milliseconds;
     json::Object object{{"number", static_cast<int64_t>(record.number)},
                         {"key", record.key.hex()},
                         {"program", record.program},
@@ -163,7 +172,7 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
                         {"chunks", record.chunks},
                         {"predicted_bytes", record.predictedBytes},
                         {"measured_bytes", record.measuredBytes},
-                        {"stage_ms", std::move(stages)},
+                        {"stage_ms", millisecondsOf(record.stages)},
                         {"load_ms", record.loadMilliseconds},
                         {"run_ms", record.runMilliseconds}};
     object["kernels"] = arrayOf(record.kernels, [](const LaunchRecord::KernelRecord &kernel) -> json::Value {

@@ -47,15 +47,20 @@ Status logitile::checkArray(const Array &array, const char *what, std::span<cons
   return Status();
 }
 
-void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementType stored, const char *values) {
+void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values) {
   if (tokens.total == 0)
     return;
-  if (array.type == ArrayType::F32)
+  auto *words = reinterpret_cast<const int32_t *>(values);
+  switch (array.type) {
+  case ArrayType::I64:
+    return scatter<int64_t>(array, tokens, -1, [&](int64_t token) { return words[token]; });
+  case ArrayType::Bool:
+    return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) {
+      return (element == ElementType::Bool ? values[token] : words[token]) != 0;
+    });
+  default:
     return scatter<float>(array, tokens, 0, [&](int64_t token) { return reinterpret_cast<const float *>(values)[token]; });
-  auto integer = [&](int64_t token) { return stored == ElementType::Bool ? values[token] : reinterpret_cast<const int32_t *>(values)[token]; };
-  if (array.type == ArrayType::Bool)
-    return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) { return integer(token) != 0; });
-  scatter<int64_t>(array, tokens, -1, integer);
+  }
 }
 
 void logitile::scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor) {

@@ -2,9 +2,9 @@
 """Runs every test suite of the tree and ends with one line: TOTAL: N passed, N failed, N skipped.
 
 Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>` (gtest),
-`lit` (IR), `python` and `e2e` (pytest). Each writes JUnit XML, from which the counts come. A suite that
-crashes, leaves no report or runs no test is a failure. What CMake knows about the suites is in
-build/test/suites.json. Standard library only.
+`lit` (IR), `python`, `e2e` and `builds` (pytest; the last makes other builds of the tree, with --full only).
+Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
+failure. What CMake knows about the suites is in build/test/suites.json. Standard library only.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
 SMALL = ("layering", "style", "tools")  # pytest folders that leave cores free
-LARGE = ("python", "e2e")  # pytest folders whose kernels use all cores
+LARGE = ("python", "e2e", "builds")  # pytest folders whose kernels or compilers use all cores
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,9 +80,9 @@ def find_suites(build: pathlib.Path, jobs: int, full: bool) -> list[Suite]:
 # ---- running one -----------------------------------------------------------------------------------------
 
 
-def environment(full: bool) -> dict[str, str]:
-    """The environment of all suites: slow parts look at LOGITILE_TEST_FULL."""
-    env = dict(os.environ, LOGITILE_TEST_FULL="1" if full else "0")
+def environment(build: pathlib.Path, full: bool) -> dict[str, str]:
+    """The environment of all suites: LOGITILE_TEST_FULL for slow parts, LOGITILE_BUILD for the package."""
+    env = dict(os.environ, LOGITILE_TEST_FULL="1" if full else "0", LOGITILE_BUILD=str(build))
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "python"), env.get("PYTHONPATH")]))
     return env
 
@@ -210,14 +210,15 @@ def choose(suites: list[Suite], only: list[str] | None) -> list[Suite]:
 
 def main() -> int:
     arguments = parse_arguments()
+    build = arguments.build.resolve()
     try:
-        suites = find_suites(arguments.build.resolve(), arguments.jobs, arguments.full)
+        suites = find_suites(build, arguments.jobs, arguments.full)
     except FileNotFoundError as error:
         sys.exit(f"run_tests: {error.filename} is missing; build first (./setup.sh)")
     processes = Processes()
     try:
         chosen = choose(suites, arguments.only)
-        results = run_all(chosen, environment(arguments.full), arguments.jobs, processes)
+        results = run_all(chosen, environment(build, arguments.full), arguments.jobs, processes)
     except KeyboardInterrupt:
         print("\nrun_tests: interrupted", file=sys.stderr)
         return 130

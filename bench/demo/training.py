@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 import time
@@ -59,6 +60,13 @@ def logitile_loss() -> tuple[LossOf, Callable[[], None]]:
     return lambda hidden, weight, target: head(hidden, weight, target=target), lt.trim
 
 
+def loss_and_gradients(loss_of: LossOf, hidden: Tensor, weight: Tensor, target: Tensor) -> Tensor:
+    """The part that the contenders do differently: head, loss and both gradients."""
+    loss = loss_of(hidden, weight, target)
+    loss.backward()
+    return loss
+
+
 def main(contender: str, token_file: str) -> None:
     """Trains for STEPS steps on the batches of `token_file`, int32 [STEPS * BATCH * SEQUENCE + 1]."""
     torch.manual_seed(0)
@@ -73,13 +81,7 @@ def main(contender: str, token_file: str) -> None:
         states = model(batch[:-1].view(BATCH, SEQUENCE))
         hidden = states.detach().requires_grad_()
         target = batch[1:].view(BATCH, SEQUENCE)
-
-        def loss_step() -> Tensor:
-            """The part that the contenders do differently: head, loss and both gradients."""
-            loss = loss_of(hidden, model.head, target)
-            loss.backward()
-            return loss
-
+        loss_step = functools.partial(loss_and_gradients, loss_of, hidden, model.head, target)
         record: dict[str, float] = {"step": step}
         if step in MEASURED:
             release()  # workspace that is kept for later calls counts as well

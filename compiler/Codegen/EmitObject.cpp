@@ -2,11 +2,14 @@
 #include "compiler/Codegen/EmitObject.h"
 #include "compiler/Codegen/EmitLLVM.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include <mutex>
@@ -52,24 +55,44 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.run(module, modules);
 }
 
-FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target) {
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(getTierInfo(target.tier), error);
+static FailureOr<std::string> writeObject(llvm::Module &module, const CpuTierInfo &tier, std::string &error) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(tier, error);
   if (!machine)
-    return device.emitError() << "no code generator for x86-64: " << error;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
-  if (!module)
     return failure();
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  optimise(*module, *machine);
+  module.setTargetTriple(machine->getTargetTriple());
+  module.setDataLayout(machine->createDataLayout());
+  optimise(module, *machine);
 
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emitter;
-  if (machine->addPassesToEmitFile(emitter, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return device.emitError() << "x86-64 code generation cannot write object files";
-  emitter.run(*module);
+  if (machine->addPassesToEmitFile(emitter, stream, nullptr, llvm::CodeGenFileType::ObjectFile)) {
+    error = "it cannot write object files";
+    return failure();
+  }
+  emitter.run(module);
   return std::string(object.data(), object.size());
+}
+
+FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
+  if (!module)
+    return failure();
+  std::string error;
+  FailureOr<std::string> object = writeObject(*module, getTierInfo(target.tier), error);
+  if (failed(object))
+    return device.emitError() << "no code generator for x86-64: " << error;
+  return object;
+}
+
+FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::string &error) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssembly({llvmText, "llvm"}, problem, context);
+  if (module) // every function says which CPU it is for
+    return writeObject(*module, getTierInfo(CpuTier::Portable), error);
+  llvm::raw_string_ostream stream(error);
+  problem.print(nullptr, stream, /*ShowColors=*/false);
+  return failure();
 }

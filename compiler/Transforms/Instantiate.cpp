@@ -10,12 +10,14 @@ public:
   Expander(const LaunchShape &shape, Bindings &bindings) : shape(shape), bindings(bindings), launch(shape.launch) {}
 
   FailureOr<KernelOp> run(TemplateOp source, OpBuilder &builder) {
-    auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr());
+    auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr(), DictionaryAttr());
     Block &body = kernel.getBody().emplaceBlock();
     OpBuilder inside = OpBuilder::atBlockEnd(&body);
     if (failed(bindArguments(source, body, inside)))
       return kernel.erase(), failure();
     kernel.setRolesAttr(inside.getStrArrayAttr(llvm::map_to_vector(roles, [](const std::string &role) { return StringRef(role); })));
+    if (DictionaryAttr aliases = aliasesOf(inside))
+      kernel.setAliasesAttr(aliases);
     if (failed(cloneOps(source.getBody().front(), inside)))
       return kernel.erase(), failure();
     return kernel;
@@ -87,6 +89,14 @@ private:
       if (loop.getAxis() == axis)
         return true;
     return false;
+  }
+  /// Which buffers of the kernel lie over others; null where none does.
+  DictionaryAttr aliasesOf(Builder &builder) {
+    SmallVector<NamedAttribute> aliases;
+    for (auto buffer : ScheduleOp(shape.schedule).getBody().getOps<BufferOp>())
+      if (buffer.getAlias() && llvm::is_contained(roles, buffer.getName()))
+        aliases.push_back(builder.getNamedAttr(buffer.getName(), builder.getStringAttr(*buffer.getAlias())));
+    return aliases.empty() ? DictionaryAttr() : builder.getDictionaryAttr(aliases);
   }
   /// One argument per buffer, however often the template's bundles name it.
   Value addArgument(Block &body, StringRef role, Type type, Location loc) {

@@ -19,8 +19,8 @@ auto stages =
                      clEnumValN(Stage::Plan, "plan", "sweeps, gradient, schedule"),
                      clEnumValN(Stage::Tiles, "tiles", "one kernel per launch"), clEnumValN(Stage::Device, "device", "vector code"),
                      clEnumValN(Stage::Llvm, "llvm", "LLVM IR"), clEnumValN(Stage::Obj, "obj", "an object file"));
-llvm::cl::opt<Stage> from("from", llvm::cl::desc("stage of the input; it must hold a logitile.request"), stages, llvm::cl::init(Stage::Spec),
-                          llvm::cl::cat(category));
+llvm::cl::opt<Stage> from("from", llvm::cl::desc("stage of the input; down to device it must hold a logitile.request"), stages,
+                          llvm::cl::init(Stage::Spec), llvm::cl::cat(category));
 llvm::cl::opt<Stage> to("to", llvm::cl::desc("stage of the output"), stages, llvm::cl::Required, llvm::cl::cat(category));
 } // namespace
 

@@ -28,13 +28,14 @@ from .head import Head, jit
 from .locations import spec_error
 from .names import did_you_mean
 from .outputs import Outputs
+from .plans import Plan, load_plan
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
-    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Scalar", "ShapeDtype", "SpecError",
-    "TargetError", "Token", "Vocab", "history", "jit", "loss", "losses", "trim", *_functions,
+    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SpecError",
+    "TargetError", "Token", "Vocab", "history", "jit", "load_plan", "loss", "losses", "trim", *_functions,
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ exist where torch was imported already.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -86,6 +87,9 @@ def dtype_name(dtype: object) -> str:
     return str(name).rpartition(".")[2]
 
 
+_name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+
+
 def described(item: object, name: str) -> Array:
     """The description of an array, or of a Python number as one without axes.
 
@@ -153,7 +157,7 @@ def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
         tensor,
         "torch",
         tuple(tensor.shape),
-        dtype_name(tensor.dtype),
+        _name_of(tensor.dtype),
         device,
         tuple(tensor.stride()),
         tensor.requires_grad,
@@ -168,7 +172,7 @@ def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
             f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
         )
     strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
-    return Array(item, "numpy", tuple(item.shape), dtype_name(item.dtype), "cpu", strides)
+    return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)
 
 
 def _of_dlpack(item: Any) -> Array:

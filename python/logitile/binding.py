@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 from .annotations import MAX_ENTRIES, Kind
@@ -57,6 +58,16 @@ class Call:
     def tokens(self) -> int:
         """Number of tokens N."""
         return prod(self.leading)
+
+    @cached_property
+    def operands(self) -> dict[str, tuple[str, Array]]:
+        """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
+        several = len(self.pairs) > 1
+        names = {}
+        for pair in self.pairs:
+            names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
+            names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
+        return {**names, **{name: (name, array) for name, array in self.inputs.items()}}
 
     @property
     def framework(self) -> str:

@@ -9,8 +9,6 @@ from .arrays import Array, described
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .gradients import (
-    differentiable_outputs,
-    gradient_names,
     is_weight,
     native_name,
     reached_inputs,
@@ -20,7 +18,7 @@ from .gradients import (
 from .memory import empty, given_back, view, zeros
 from .names import listed
 from .options import Options
-from .program import Wanted, gradient_dtype, native_inputs, weight_view
+from .program import Program, Wanted, gradient_dtype, native_inputs, weight_view
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -32,10 +30,20 @@ _OUTPUT_DTYPES = {"f32": "float32", "i32": "int64", "i1": "bool"}
 
 def values(head: Head, call: Call) -> dict[str, Any]:
     """The outputs of a call, by name."""
-    program = head.program(call, Wanted())
-    outputs = new_outputs(head, call)
-    program.forward(call, views(outputs), {}, {})
-    return finished(call, outputs)
+    return finished(call, run(head, call, head.program(call, Wanted()), {})[0])
+
+
+def run(
+    head: Head, call: Call, program: Program, upstreams: Mapping[str, NativeArray]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The outputs and gradients of a program, unfinished, by name; `upstreams` reach the outputs."""
+    outputs, gradients = new_outputs(head, call), new_gradients(call, program.wanted)
+    made = gradient_views(call, head.options, gradients)
+    is_early = program.wanted.mode == "early"
+    saved = program.forward(call, views(outputs), made if is_early else {}, upstreams if is_early else {})
+    if saved is not None:
+        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(upstreams.values()))
+    return outputs, gradients
 
 
 def values_and_gradients(
@@ -55,29 +63,16 @@ def values_and_gradients(
     upstreams = {name: view(described(item, f"grad_output of '{name}'"), name) for name, item in
                  upstream_gradients(spec, grad_output).items()}  # fmt: skip
     wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
-    outputs = new_outputs(head, call)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
-        head.program(call, Wanted()).forward(call, views(outputs), {}, {})
         gradients = {name: zeros(array, array.shape, grad_dtype or array.dtype) for name, (_, array) in
-                     gradient_names(call).items() if name in names}  # fmt: skip
-        return finished(call, outputs), finished(call, gradients)
-    program = head.program(call, wanted)
-    gradients = new_gradients(call, wanted)
-    made = gradient_views(call, head.options, gradients)
+                     call.operands.items() if name in names}  # fmt: skip
+        return values(head, call), finished(call, gradients)
     reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
-    saved = program.forward(
-        call,
-        views(outputs),
-        made if wanted.mode == "early" else {},
-        reaching if wanted.mode == "early" else {},
-    )
-    if saved is not None:
-        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(reaching.values()))
+    outputs, gradients = run(head, call, head.program(call, wanted), reaching)
     return finished(call, outputs), finished(call, cast_back(call, gradients, grad_dtype))
 
 
-# ---- which gradients, and when
-# ---------------------------------------------------------------------------------
+# ---- which gradients, and when ----------------------------------------------------------------------------
 
 
 def check_buffers(call: Call, names: tuple[str, ...]) -> None:
@@ -95,9 +90,9 @@ def reaching_outputs(
     spec: LossSpec, call: Call, names: Iterable[str], outputs: Iterable[str]
 ) -> tuple[str, ...]:
     """Those of the outputs that lead to one of the gradients."""
-    known = gradient_names(call)
+    known = call.operands
     parameters = {known[name][0] for name in names}
-    return tuple(name for name in outputs if parameters & reached_inputs(spec, [name]))
+    return tuple(name for name in outputs if parameters & reached_inputs(spec, (name,)))
 
 
 def wanted_in_one_call(
@@ -123,13 +118,7 @@ def wanted_in_one_call(
     return Wanted(names, of, mode, dtype, buffered)
 
 
-def differentiable_names(spec: LossSpec) -> tuple[str, ...]:
-    """The names of the outputs that carry a gradient."""
-    return tuple(output.name for output in differentiable_outputs(spec))
-
-
-# ---- results
-# -------------------------------------------------------------------------------------------------
+# ---- results ----------------------------------------------------------------------------------------------
 
 
 def output_shape(spec: LossSpec, options: Options, leading: tuple[int, ...], name: str) -> tuple[int, ...]:
@@ -155,7 +144,7 @@ def new_gradients(call: Call, wanted: Wanted) -> dict[str, Any]:
     """Unfilled arrays for gradients, or the caller's buffers."""
     gradients = {}
     for name in wanted.names:
-        array = gradient_names(call)[name][1]
+        array = call.operands[name][1]
         buffer = (
             call.weight_grad_out.get(native_name(call, name).rpartition(".")[0])
             if is_weight(call, name)
@@ -207,7 +196,7 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
-    wanted = dtype or gradient_names(call)[name][1].dtype
+    wanted = dtype or call.operands[name][1].dtype
     have = described(array, name)
     if has_buffer(call, name) or have.dtype == wanted:
         return array

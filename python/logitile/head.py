@@ -8,13 +8,15 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import execute
+from . import execute, inspection
 from .binding import Call, bind
 from .definition import Loss, Specialisation
 from .errors import CallTypeError, CallValueError
+from .explanation import Explanation
 from .gradients import check_no_gradient_is_lost
 from .heads import new_token
 from .options import Options, checked_constants, checked_options
+from .plans import Plan
 from .program import Program, ProgramKey, Wanted, program_key
 from .spec import LossSpec
 
@@ -142,6 +144,68 @@ class Head:
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
         return self.result(self.spec(call), outputs), gradients
 
+    def ir(
+        self,
+        stage: str,
+        *args: object,
+        grad: Iterable[str] | None = None,
+        kernel: str | None = None,
+        **inputs: object,
+    ) -> str | bytes:
+        """The text of a stage of the program of a call, which need not have data.
+
+        Args:
+            stage: "spec", "plan", "tiles", "device", "llvm" or "obj", which is bytes.
+            args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
+            device.
+            grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
+            else
+                hidden and weight.
+            kernel: the name of one kernel; left out, all of them.
+
+        Raises:
+            CallError: the arguments do not fit, or there is no such stage or kernel.
+        """
+        call = self.bind(*args, **inputs)
+        return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
+
+    def explain(
+        self, *args: object, grad: Iterable[str] | None = None, timing: bool = False, **inputs: object
+    ) -> Explanation:
+        """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
+
+        Args:
+            args, grad, inputs: as for `ir`.
+            timing: run the call and measure its kernels, which needs arrays with data.
+
+        Returns: an object with fields; `str()` of it is a table.
+
+        Raises:
+            CallError: the arguments do not fit.
+        """
+        call = self.bind(*args, **inputs)
+        return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
+
+    def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
+        """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
+        from C.
+
+        Args:
+            args, grad, inputs: as for `ir`.
+
+        Raises:
+            CallError: the arguments do not fit, or the workspace is too small.
+        """
+        call = self.bind(*args, **inputs)
+        if call.weight_grad_out:
+            raise CallTypeError("'weight_grad_out' belongs to a call; a plan takes no buffers")
+        if self.options.weight_layout != "vd":
+            raise CallValueError(
+                "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
+            )
+        program = self.program(call, inspection.wanted_of(self, call, grad))
+        return Plan(program.plan(call.tokens), self.options)
+
     def program(self, call: Call, wanted: Wanted) -> Program:
         """The program of a call."""
         key = program_key(self.spec(call), self.options, call, wanted)
@@ -230,3 +294,7 @@ class Head:
 
     def __repr__(self) -> str:
         return f"<head of '{self.loss.name}'>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copied and pickled without what was compiled."""
+        return Head, (self.loss, self.options, self.constants)

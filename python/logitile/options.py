@@ -79,6 +79,18 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     return options
 
 
+def checked_plan_options(reduction: str, ignore_index: int | None, ignore: str, all_ignored: str) -> Options:
+    """The options of calls of a saved plan.
+
+    Raises:
+        CallValueError: a value is not possible.
+    """
+    _choice("reduction", reduction, REDUCTIONS)
+    _choice("all_ignored", all_ignored, ("nan", "zero"))
+    _check_ignore_index(ignore_index)
+    return Options(reduction=reduction, ignore_index=ignore_index, ignore=ignore, all_ignored=all_ignored)
+
+
 def checked_constants(signature: Signature, given: Mapping[str, object]) -> dict[str, object]:
     """The constants of a loss, NumPy scalars as Python numbers.
 
@@ -109,10 +121,13 @@ def _plain(value: object) -> object:
     return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
 
 
-def _check_ignored(signature: Signature, options: Options) -> None:
-    index = options.ignore_index
+def _check_ignore_index(index: object) -> None:
     if index is not None and (type(index) is not int or not -(2**31) <= index < 2**31):
         raise CallValueError(f"ignore_index={index!r} must be an int that fits in 32 bits, or None")
+
+
+def _check_ignored(signature: Signature, options: Options) -> None:
+    _check_ignore_index(options.ignore_index)
     if options.ignore is None:
         return
     integers = [

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from .arrays import Array
 from .binding import Call
 from .definition import Specialisation
-from .engine import engine, target, thread_count
-from .gradients import gradient_names, is_weight, native_name
+from .engine import engine as process_engine
+from .engine import target, thread_count
+from .gradients import is_weight, native_name
 from .memory import transposed, view
 from .options import Options
 from .spec import LossSpec
@@ -66,7 +67,7 @@ def program_key(spec: LossSpec, options: Options, call: Call, wanted: Wanted) ->
     """
     pairs = tuple((pair.name, pair.hidden_size, pair.hidden.dtype) for pair in call.pairs)
     dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
-    known = gradient_names(call)
+    known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
     device = next((p.hidden.device for p in call.pairs), None)
     return ProgramKey(
@@ -78,7 +79,7 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
     """The element type of a gradient."""
     if wanted.accumulate and is_weight(call, name):
         return "float32"
-    return wanted.dtype or gradient_names(call)[name][1].dtype
+    return wanted.dtype or call.operands[name][1].dtype
 
 
 class Program:
@@ -89,16 +90,24 @@ class Program:
         options: of the head.
         call: one of the calls with this key.
         key: of the program.
+        engine: another one than that of the process.
     """
 
-    def __init__(self, spec: LossSpec, options: Options, call: Call, key: ProgramKey):
+    def __init__(
+        self,
+        spec: LossSpec,
+        options: Options,
+        call: Call,
+        key: ProgramKey,
+        engine: _native.Engine | None = None,
+    ):
         from . import _native
 
         self.spec = spec
         self.options = options
         self.wanted = key.wanted
         self.threads = key.threads
-        self._native = _native.Program(engine(), **_request(spec, options, call, key))
+        self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
         self._options = _native.CallOptions(**_call_options(spec, options, key.threads))
 
     @property
@@ -156,14 +165,11 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     from . import _native
 
     types = _native.TYPES
-    parameters = {gradient_names(call)[name][0] for name, _ in key.gradients}
+    parameters = {call.operands[name][0] for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
-    budget = (
-        {"chunks": options.chunks}
-        if options.chunks
-        else {"workspace": options.workspace or _default_workspace(call)}
-    )
+    chunked = options.chunks is not None
+    budget = {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call)}
     return {
         "spec": spec.text(of, wrt, locations=False),
         "located_spec": spec.text(of, wrt),
@@ -179,8 +185,10 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     }
 
 
-def _default_workspace(call: Call) -> int:
-    """The budget of workspace="auto" on the CPU: 256 MiB, more for large weights."""
+def workspace_budget(options: Options, call: Call) -> int:
+    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights."""
+    if options.workspace is not None:
+        return options.workspace
     halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
     singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
     return max(256 * _MIB, halves * 5 // 2, singles)

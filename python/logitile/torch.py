@@ -16,7 +16,7 @@ from . import execute
 from .arrays import Array, described
 from .binding import Call
 from .errors import LogitileError
-from .gradients import differentiable_outputs, gradient_names, reached_inputs, wanted_gradients
+from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import view
 from .program import Program, Wanted, native_inputs
 from .spec import LossSpec
@@ -46,18 +46,18 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     if not wanted.names:
         execute.check_buffers(call, ())
         return execute.values(head, call)
-    arrays = {name: array for name, (_, array) in gradient_names(call).items()}
+    arrays = {name: array for name, (_, array) in call.operands.items()}
     results = Direct.apply(head, call, wanted, *(arrays[name].source for name in wanted.names))
     return dict(zip(spec.output_names, results, strict=True))
 
 
 def _wanted(head: Head, spec: LossSpec, call: Call) -> Wanted:
-    requiring = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
+    requiring = [name for name, (_, array) in call.operands.items() if array.requires_grad]
     if not requiring or not torch.is_grad_enabled() or not has_gradients(spec):
         return Wanted()
     wanted_gradients(spec, head.options, call, requiring)
-    known = gradient_names(call)
-    differentiable = execute.differentiable_names(spec)
+    known = call.operands
+    differentiable = differentiable_outputs(spec)
     reached = reached_inputs(spec, differentiable)
     names = tuple(name for name in requiring if known[name][0] in reached)
     execute.check_buffers(call, names)
@@ -83,7 +83,7 @@ def is_early(head: Head, spec: LossSpec, names: Sequence[str], dtypes: Mapping[s
     dense = {given.name for given in spec.inputs if given.axis == "dense"}
     return (
         head.options.reduces != "none"
-        and execute.differentiable_names(spec) == ("loss",)
+        and differentiable_outputs(spec) == ("loss",)
         and not dense & set(names)
         and all(dtypes[name] != "float16" for name in names)
     )

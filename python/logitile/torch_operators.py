@@ -19,7 +19,7 @@ from . import execute
 from .arrays import ShapeDtype
 from .binding import Call
 from .errors import CallTypeError, CallValueError, LogitileError
-from .gradients import gradient_names, reached_inputs, wanted_gradients
+from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .heads import head_of_token
 from .spec import LossSpec
 from .torch import autocast, final, has_gradients, is_early
@@ -240,7 +240,7 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     if not wanted or not has_gradients(spec):
         return key, none, none, carries, result_type
     wanted_gradients(spec, head.options, call, wanted)
-    dtypes = {name: array.dtype for name, (_, array) in gradient_names(call).items()}
+    dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
     differentiable = tuple(bool(name and needed) for name, needed in zip(names, required, strict=True))
     early = differentiable if is_early(head, spec, wanted, dtypes) else none
     return key, differentiable, early, carries, result_type
@@ -274,12 +274,10 @@ def _register(head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...]) ->
     content = "\n".join([spec.text(locations=False), repr(head.options), *slots])
     key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
     if key not in _records:
-        carrying = execute.differentiable_names(spec)
+        carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)
-        known = [
-            (name if parameter in reached else "") for name, (parameter, _) in gradient_names(call).items()
-        ]
-        order = [name for name, (_, array) in gradient_names(call).items()]
+        known = [(name if parameter in reached else "") for name, (parameter, _) in call.operands.items()]
+        order = [name for name, (_, array) in call.operands.items()]
         names = tuple(known[order.index(n)] if n in order else "" for n in _operand_names(call, slots))
         shapes = [(n, execute.output_dtype(spec, n), bool(execute.output_shape(spec, head.options, (1,), n)))
                   for n in spec.output_names]  # fmt: skip

@@ -52,3 +52,15 @@ logitile.kernel @a(%hidden: !logitile.view<?x8xf32> from "h", %weight: !logitile
 // expected-error @+1 {{expected string}}
 logitile.kernel @a(%count: index from tokens) {
 }
+
+// -----
+
+// expected-error @+1 {{aliases 'g', which no argument is from}}
+logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") attributes {aliases = {g = "x"}} {
+}
+
+// -----
+
+// expected-error @+1 {{alias of 'x' is 3 : i64; it must be the name of a buffer}}
+logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") attributes {aliases = {x = 3 : i64}} {
+}

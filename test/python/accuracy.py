@@ -69,7 +69,7 @@ class Arguments:
         for name, (h, w) in pairs.items():
             tensors[name] = tuple(torch.tensor(np.ascontiguousarray(x), dtype=dtype) for x in (h, w))
             if name in self.wrt:
-                leaves.update(zip((f"{name}.hidden", f"{name}.weight"), tensors[name]))
+                leaves.update(zip((f"{name}.hidden", f"{name}.weight"), tensors[name], strict=True))
         arguments = {}
         for name, item in inputs.items():
             arguments[name] = torch.tensor(item)

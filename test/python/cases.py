@@ -7,10 +7,9 @@ float64.
 
 from __future__ import annotations
 
+import logitile as lt
 import torch
 import torch.nn.functional as F
-
-import logitile as lt
 
 CASES = {}
 

@@ -12,7 +12,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILT = ROOT / "build" / "python"  # the sources with the native module beside them
+BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", ROOT / "build"))
+BUILT = BUILD / "python"  # the sources with the native module beside them
 PACKAGE = BUILT if (BUILT / "logitile").is_dir() else ROOT / "python"
 for folder in (PACKAGE, pathlib.Path(__file__).resolve().parent):
     if str(folder) not in sys.path:
@@ -21,7 +22,7 @@ for folder in (PACKAGE, pathlib.Path(__file__).resolve().parent):
 
 def find_tool(name):
     """A developer tool: from LOGITILE_TOOLS, else from the build folder; None if there is none."""
-    folders = [os.environ.get("LOGITILE_TOOLS"), ROOT / "build" / "compiler" / "tools"]
+    folders = [os.environ.get("LOGITILE_TOOLS"), BUILD / "compiler" / "tools"]
     return next(
         (path for folder in folders if folder and (path := pathlib.Path(folder) / name).exists()), None
     )

@@ -1,10 +1,9 @@
-"""Compiles losses of the language for the CPU and runs them through the native module alone, on NumPy arrays."""
+"""Compiles losses of the language for the CPU and runs them through the native module alone, in NumPy."""
 
 from __future__ import annotations
 
-import numpy as np
-
 import logitile as lt
+import numpy as np
 from logitile import _native
 
 FLOAT32 = _native.TYPES["float32"]

@@ -14,9 +14,8 @@ import random
 import re
 from dataclasses import dataclass, field
 
-import numpy as np
-
 import logitile as lt
+import numpy as np
 
 ENTRIES = 3  # K of the Token[int, K] and Token[float, K] inputs
 

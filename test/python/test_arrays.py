@@ -1,11 +1,10 @@
 """Descriptions of arrays of every framework, and their way to NumPy."""
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 from logitile.arrays import described, dtype_name, same_device, to_numpy
 
 

@@ -1,11 +1,10 @@
 """Every refusal of a call, with its full text; and what a good call is bound to."""
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 
 N, V, D = 6, 11, 4
 

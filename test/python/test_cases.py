@@ -1,10 +1,9 @@
 """The float64 reference against hand-written torch losses: values and every gradient."""
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 from cases import CASES
 from inputs import TOKENS, TorchCall, arguments, relative
 

@@ -1,8 +1,7 @@
 """lt.testing.filecheck: what passes, and what a failure says."""
 
-import pytest
-
 import logitile as lt
+import pytest
 
 TEXT = "one = f(1)\ntwo = g(one)\nthree = h(two)\n"
 

@@ -1,9 +1,8 @@
 """Reference gradients against central differences of the reference itself, away from kinks."""
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 from cases import CASES
 from inputs import arguments
 from logitile import reference

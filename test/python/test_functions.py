@@ -2,12 +2,11 @@
 
 import math
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
-import logitile as lt
 
 INF, NAN = math.inf, math.nan
 NUMBERS = np.array([-INF, -3.0, -1.0, -0.5, -0.0, 0.0, 0.25, 1.0, 2.5, 40.0, INF, NAN], np.float32)

@@ -3,7 +3,6 @@
 import pathlib
 import subprocess
 import sys
-import time
 
 HEAVY = ("numpy", "torch", "jax", "ml_dtypes", "tqdm", "matplotlib", "asyncio", "difflib", "filecheck")
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
@@ -37,14 +36,10 @@ def test_losses_and_tracing_load_nothing_heavy():
 
 
 def test_import_is_fast():
-    code = "import time; start = time.perf_counter(); import logitile; print(time.perf_counter() - start)"
+    """In time of the processor: other work on the machine does not count."""
+    code = "import time; start = time.process_time(); import logitile; print(time.process_time() - start)"
     run(code)  # compiles the modules
-    deadline = time.monotonic() + 30
-    fastest = 1.0
-    while (
-        fastest > 0.15 and time.monotonic() < deadline
-    ):  # other work on the machine may slow down one attempt
-        fastest = min(fastest, float(run(code)))
+    fastest = min(float(run(code)) for _ in range(3))
     assert fastest < 0.15
 
 

@@ -1,8 +1,7 @@
 """What the tracer records: masks, exponents, optional inputs, entries, constants and losses inside losses."""
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile.definition import Specialisation
 from logitile.testing import filecheck
 

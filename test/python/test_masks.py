@@ -4,11 +4,10 @@ by.
 
 import math
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 from inputs import relative
 
 TOKENS, VOCAB, HIDDEN = 5, 17, 8

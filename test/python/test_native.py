@@ -14,7 +14,6 @@ import time
 
 import numpy as np
 import pytest
-
 from logitile import _native, errors
 
 BUILD = pathlib.Path(_native.__file__).resolve().parents[2]
@@ -71,8 +70,10 @@ def reference(inputs, upstream=1.0):
     scale = live * upstream / live.sum()
     g = (scale * alpha)[..., None] * (np.exp(z - lse[..., None]) - (np.arange(VOCAB) == target[..., None]))
     flat = g.reshape(-1, VOCAB)
-    gradients = {"z.hidden": g @ w, "z.weight": flat.T @ x.reshape(-1, HIDDEN), "mask": g, "bias": flat.sum(0),
-                 "alpha": scale * nll, "beta": scale.sum()}  # fmt: skip
+    gradients = {
+        "z.hidden": g @ w, "z.weight": flat.T @ x.reshape(-1, HIDDEN), "mask": g, "bias": flat.sum(0),
+        "alpha": scale * nll, "beta": scale.sum(),
+    }  # fmt: skip
     return ((alpha * nll + beta) * live).sum() / live.sum(), gradients
 
 
@@ -176,7 +177,8 @@ def test_threads_call_at_once(engine):
 def run(engine, inputs, **changes):
     load(engine, "forward").forward(
         options(reduction="sum", **changes), list(inputs.items()),
-        [("loss", np.zeros((), np.float32)), ("weight", np.zeros(9, np.float32)), ("next", np.zeros(9, np.int64)), ("even", np.zeros(9, bool))],
+        [("loss", np.zeros((), np.float32)), ("weight", np.zeros(9, np.float32)),
+         ("next", np.zeros(9, np.int64)), ("even", np.zeros(9, bool))],
     )  # fmt: skip
 
 
@@ -327,9 +329,11 @@ def test_a_process_ends_cleanly_after_calls():
     code = (
         "import numpy as np, pathlib, sys\nfrom logitile import _native\nengine = _native.Engine()\n"
         f"plan = engine.load(pathlib.Path({str(BUILD)!r}, 'test/plans/early.plan').read_bytes())\n"
-        "a = np.ones((64, 6), np.float32); b = np.ones((23, 6), np.float32); c = np.ones((64, 23), np.float32)\n"
+        "a = np.ones((64, 6), np.float32); b = np.ones((23, 6), np.float32)\n"
+        "c = np.ones((64, 23), np.float32)\n"
         "v = np.ones(23, np.float32); t = np.ones(64, np.float32); s = np.ones((), np.float32)\n"
-        "i = [('z.hidden', a), ('z.weight', b), ('mask', c), ('bias', v), ('alpha', t), ('beta', s), ('target', np.ones(64, int))]\n"
+        "i = [('z.hidden', a), ('z.weight', b), ('mask', c), ('bias', v), ('alpha', t), ('beta', s),\n"
+        "     ('target', np.ones(64, int))]\n"
         "g = [(n, x.copy()) for n, x in i[:-1]]\n"
         "plan.forward(_native.CallOptions(reduction='sum', threads=2), i, [('loss', s.copy())], g)\n"
     )

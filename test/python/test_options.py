@@ -1,9 +1,8 @@
 """Options and constants of lt.jit: what is accepted, and the full text of what is not."""
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 
 
 @lt.loss

@@ -1,10 +1,9 @@
 """Random losses: text that logitile-opt accepts, and a reference that agrees with torch's autograd."""
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 import torch_reference
 from inputs import TorchCall, relative
 from random_specs import random_loss

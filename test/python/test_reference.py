@@ -5,13 +5,12 @@ import math
 import os
 import pathlib
 
+import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-
-import logitile as lt
 from inputs import TorchCall, arguments, relative
 from logitile import reference
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import pathlib
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile.annotations import Kind
 
 FILE = os.path.basename(__file__)

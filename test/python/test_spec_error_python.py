@@ -4,11 +4,10 @@ import math
 import os
 import pathlib
 
+import logitile as lt
 import numpy as np
 import pytest
 import torch
-
-import logitile as lt
 from tracing import refused, traced
 
 FILE = os.path.basename(__file__)

@@ -3,9 +3,8 @@
 import os
 import pathlib
 
-import pytest
-
 import logitile as lt
+import pytest
 from tracing import traced
 
 FILE = os.path.basename(__file__)

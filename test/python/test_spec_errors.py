@@ -4,9 +4,8 @@ import inspect
 import os
 import pathlib
 
-import pytest
-
 import logitile as lt
+import pytest
 from tracing import marked_line, refused, traced
 
 FILE = os.path.basename(__file__)

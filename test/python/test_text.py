@@ -3,10 +3,9 @@
 import re
 import struct
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 from cases import CASES
 from inputs import arguments
 from logitile.definition import Specialisation

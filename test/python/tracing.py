@@ -3,9 +3,8 @@
 import inspect
 import os
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile.definition import Specialisation
 
 VOCAB = 10

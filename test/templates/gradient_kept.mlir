@@ -4,7 +4,7 @@
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
 // CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %q: !logitile.view<?x300xbf16> from "q", %map_q: !logitile.view<?xi32> from "map.q",
 // CHECK-SAME: %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row", %grad_z: !logitile.view<?x300xf32> from "grad.z",
-// CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from "blocks.bias", %gradient_q: !logitile.view<?x300xbf16> from "gradient.q", %rows_late_sum: !logitile.view<3x?xf32> from "rows.late.sum") {
+// CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from "blocks.bias", %gradient_q: !logitile.view<?x300xbf16> from "gradient.q", %rows_late_sum: !logitile.view<3x?xf32> from "rows.late.sum") attributes {aliases = {
 // CHECK: %block = arith.divui %row, %tm : index
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %in = logitile.load %q at [%row, %column] through %map_q : !logitile.view<?x300xbf16>, !logitile.view<?xi32> -> !logitile.tile<64x32xf32>

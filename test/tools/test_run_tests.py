@@ -34,7 +34,7 @@ def writes(*cases: str, status: int = 0) -> str:
 def run_one(folder: pathlib.Path, body: str) -> run_tests.Result:
     report = folder / "report.xml"
     suite = run_tests.Suite("fake", [str(program(folder, body)), f"xml:{report}"], report, alone=True)
-    return run_tests.run_suite(suite, run_tests.environment(full=False), run_tests.Processes())
+    return run_tests.run_suite(suite, run_tests.environment(folder, full=False), run_tests.Processes())
 
 
 def test_cases_are_counted(tmp_path):

@@ -222,11 +222,14 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(plan, 100, 2));
+  PlanUse use{std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5};
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(use, 100, 2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object &object = *json->getAsObject();
   EXPECT_EQ(object.getInteger("workspace_bytes"), workspaceBytes(plan, 100, 2));
   EXPECT_EQ(object.getInteger("vocab"), kVocab);
+  EXPECT_EQ(object.getObject("stage_ms")->getNumber("obj"), 1.5);
+  EXPECT_EQ(object.getNumber("load_ms"), 0.5);
   EXPECT_EQ(object.getArray("kernels")->size(), plan.kernels.size());
   EXPECT_EQ(*(*object.getArray("forward"))[0].getAsObject()->getString("loop"), "tokens");
   int64_t own = 0;

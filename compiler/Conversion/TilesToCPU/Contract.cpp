@@ -37,7 +37,10 @@ public:
         return e.at(right, panel * panelStride());
       };
       Value isLater = isLess(first, from);
-      c.multiply(left, panelOf, count, op.getWhen() ? Value(arith::OrIOp::create(e, isLater, again)) : isLater);
+      SmallVector<NextRows, 2> next;
+      if (!op.getTransposed())
+        next = nextColumns(from + count, smaller(behind - (from + count), depth));
+      c.multiply(left, panelOf, count, op.getWhen() ? Value(arith::OrIOp::create(e, isLater, again)) : isLater, next);
     });
   }
 
@@ -108,6 +111,11 @@ private:
       k.call(pack, {first.pointer, second.pointer, hasNext, e.integer(1), to.pointer, e.integer(2 * e.width), c.tile.rows});
     });
     return *copied;
+  }
+  /// Both operands of the block that starts at vocabulary entry `from`.
+  SmallVector<NextRows, 2> nextColumns(Int from, Int count) {
+    return {{k.windowOf(lhs, row, from), lhs.stride1, count, c.tile.rows * Emitter::bytesOf(lhs.base.element)},
+            {k.windowOf(rhs, from, column), rhs.stride0, count, c.tile.columns * Emitter::bytesOf(rhs.base.element)}};
   }
   /// Vocabulary entries `first`... of lhs, tokens `token`..., as f32.
   void copyLines(Int first, Int lines, Int token, Int tokens) {

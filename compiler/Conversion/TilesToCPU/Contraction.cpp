@@ -10,16 +10,27 @@ LeftBlock Contraction::allocateLeft(int64_t lines, int64_t length, bool kMajor) 
   return {k.allocate(unit(), lines * stride), e.integer(stride), kMajor};
 }
 
-void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again) {
-  e.loop(divideUp(tile.lanes(), e.width), [&](Int panel) {
+void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again, ArrayRef<NextRows> next) {
+  Int panels = divideUp(tile.lanes(), e.width), all = panels * tile.lines();
+  e.loop(panels, [&](Int panel) {
     Place b = right(panel);
+    Int done = panel * tile.lines();
     cut([&](Int line, int64_t lines) {
+      for (const NextRows &rows : next)
+        fetch(rows, done + line, e.integer(lines), all);
       Place a = e.at(left.base, left.kMajor ? line : line * left.stride);
       Place c = k.placeOf(tile, line, panel * e.width);
       k.call(k.helpers.multiply(lines, left.kMajor, pairs),
              {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), again});
     });
   });
+}
+
+/// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small portions, memory keeps up.
+void Contraction::fetch(const NextRows &next, Int done, Int more, Int all) {
+  Int from = done * next.rows / all, behind = (done + more) * next.rows / all;
+  Int stride = next.stride * Emitter::bytesOf(next.first.element);
+  k.call(k.helpers.fetch(), {next.first.pointer, stride, from, behind, next.bytes});
 }
 
 void Contraction::cut(Block block) {

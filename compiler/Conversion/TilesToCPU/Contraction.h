@@ -10,6 +10,13 @@ struct LeftBlock {
   bool kMajor;
 };
 
+/// Memory that the next block will read: 'rows' of 'bytes' each.
+struct NextRows {
+  Place first;
+  Int stride; // from row to row, in elements
+  Int rows, bytes;
+};
+
 class Contraction {
 public:
   /// With `pairs`, operands are bf16 and two steps of the shared axis are one. `sizes`: the numbers of lines that the tile
@@ -22,8 +29,10 @@ public:
   mlir::Type unit() const { return pairs ? e.i32 : e.f32; }
   /// Lines of a block that is copied, in scratch.
   LeftBlock allocateLeft(int64_t lines, int64_t length, bool kMajor);
-  /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right operand.
-  void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value again);
+  /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right operand. Meanwhile
+  /// `next` is brought to the cache of this core.
+  void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value again,
+                llvm::ArrayRef<NextRows> next = {});
 
   KernelContext &k;
   Emitter &e;
@@ -32,6 +41,7 @@ public:
 
 private:
   using Block = llvm::function_ref<void(Int line, int64_t lines)>;
+  void fetch(const NextRows &next, Int done, Int more, Int all);
   void repeat(Int first, Int count, int64_t lines, Block block);
   void cutKnown(int64_t lines, Block block);
   void cutAny(Int lines, Block block);

@@ -97,7 +97,7 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   Tile tile{base, view.stride1, alongRows || view.layout() == Layout::ColumnMajor, *rows, *columns};
   tile.isBorrowed = true;
   if (view.layout() == Layout::ColumnMajor)
-    tile.window = op.getView();
+    tile.window = view.memory;
   k.setTile(op, tile);
   return success();
 }
@@ -107,7 +107,7 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
 /// Lanes behind the last token are written too; where tokens come in pairs they must be zero, for the odd one is used.
 static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile, const View &view, Int rows, Int columns) {
   Emitter &e = k.e;
-  if (k.readsWindowAfter(op, op.getValue(), op.getView()))
+  if (k.readsWindowAfter(op, op.getValue(), view.memory))
     return op.emitOpError() << "may overwrite a tile that a later op reads; store last";
   Tile to{k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1])), view.stride1, true, rows, columns};
   k.forGroups(to, [&](Int lane) {

@@ -36,12 +36,12 @@ public:
   void mapUniform(Widener &widener, mlir::ValueRange arguments, Int lane, int64_t lanes) const;
   /// Maps the others.
   void mapLine(Widener &widener, mlir::ValueRange arguments, Int line, Int lane, int64_t lanes) const;
-  /// Extents of the result: those of the tiles that are not repeated; where all are, the result is as large as 'type' says.
-  Int rows(TileType type) const;
-  Int columns(TileType type) const;
+  /// Whether a tile tells how far the result goes in a dimension.
+  bool tellExtent(unsigned dim) const;
+  /// Extents of the result: those of the tiles that are not repeated.
+  Int rows() const;
+  Int columns() const;
   bool isWhole() const;
-  /// Whether some tile says how far the result goes along an axis.
-  bool tellsExtent(unsigned axis) const;
 
 private:
   mlir::Value load(size_t i, Int line, Int lane, int64_t lanes) const;

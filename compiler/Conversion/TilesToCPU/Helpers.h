@@ -23,6 +23,8 @@ public:
   mlir::func::FuncOp addScaled(mlir::Type from);
   /// (to, step, count): zeros.
   mlir::func::FuncOp clear(mlir::Type to);
+  /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to the L2 cache.
+  mlir::func::FuncOp fetch();
 
 private:
   mlir::func::FuncOp make(const llvm::Twine &name, llvm::ArrayRef<mlir::Type> arguments, llvm::function_ref<void(mlir::ValueRange)> body);

@@ -29,22 +29,21 @@ End findEnd(Value value) {
 
 } // namespace
 
-bool KernelContext::readsWindowAfter(Operation *op, Value except, Value view) const {
+bool KernelContext::readsWindowAfter(Operation *op, Value except, StringAttr memory) const {
   for (Operation *later = op->getNextNode(); later; later = later->getNextNode())
     for (Value operand : later->getOperands()) {
       auto known = tiles.find(operand);
-      if (operand == except || known == tiles.end() || !known->second.window)
-        continue;
-      if (known->second.isBorrowed || known->second.window == view)
+      if (operand != except && known != tiles.end() && known->second.window == memory)
         return true;
     }
   return false;
 }
 
-/// Whether a window is loaded between 'op' and 'store': it must not see what is stored.
+/// Whether a window of the same memory is loaded between 'op' and 'store': it must not see what is stored.
 static bool loadsWindowBetween(KernelContext &k, Operation *op, StoreOp store) {
+  StringAttr memory = k.view(store.getView()).memory;
   for (Operation *between = op->getNextNode(); between != store; between = between->getNextNode())
-    if (auto load = dyn_cast<LoadOp>(between); load && k.view(load.getView()).layout() == Layout::ColumnMajor)
+    if (auto load = dyn_cast<LoadOp>(between); load && k.view(load.getView()).memory == memory)
       return true;
   return false;
 }
@@ -62,7 +61,7 @@ std::optional<StoreOp> KernelContext::findWindow(OpResult result, bool mayRound)
   bool isRounded = view.type.getElement() != cast<TileType>(result.getType()).getElement();
   if (isRounded && (!mayRound || isChanged || !result.hasOneUse()))
     return std::nullopt;
-  if (readsWindowAfter(result.getOwner(), result, store.getView()) || loadsWindowBetween(*this, result.getOwner(), store))
+  if (readsWindowAfter(result.getOwner(), result, view.memory) || loadsWindowBetween(*this, result.getOwner(), store))
     return std::nullopt;
   return store;
 }
@@ -87,12 +86,18 @@ Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWh
     Place window = windowOf(view, scalar(store->getAt()[0]), scalar(store->getAt()[1]));
     Tile tile{window, view.stride1, /*lanesAlongRows=*/true, rows, columns};
     tile.isWhole = isWhole;
-    tile.window = store->getView();
+    tile.window = view.memory;
     return tile;
   }
   if (Value state = findLoopState(result))
     return tile(state);
   return allocateTile(cast<TileType>(result.getType()), /*lanesAlongRows=*/true, rows, columns, isWhole);
+}
+
+FailureOr<Int> KernelContext::storedExtent(OpResult result, unsigned dim) {
+  int64_t extent = cast<TileType>(result.getType()).getExtent(dim);
+  StoreOp store = findEnd(result).store;
+  return store ? countInside(store, view(store.getView()), dim, store.getAt()[dim], extent) : FailureOr<Int>(e.integer(extent));
 }
 
 Tile KernelContext::takeOver(OpOperand &operand) {

@@ -10,6 +10,7 @@ struct View {
   Place base;
   Int stride0, stride1; // in elements
   ViewType type;
+  mlir::StringAttr memory; // views of the same memory may overlap
   Layout layout() const { return type.getLayout(); }
   int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
   /// 16-bit packed buffers hold pairs of the inner axis side by side.
@@ -24,7 +25,7 @@ struct Tile {
   Int rows, columns;       // how much of the tile is in use
   bool isWhole = false;    // all rows are: the tile does not end with the tokens
   bool isBorrowed = false; // lies in memory that a load named: read only
-  mlir::Value window = {}; // the column_major view that it lies in, which another view may share
+  mlir::StringAttr window = {}; // lies in a column_major view of this memory, which another view may share
   LoadOp source = {};      // set: nothing was loaded; the one store copies from view to view
 
   Int lines() const { return lanesAlongRows ? columns : rows; }
@@ -70,13 +71,14 @@ public:
   /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is stored to, the state of
   /// the loop that it is yielded to, or scratch. A window whose elements are rounded serves where the op `mayRound`.
   Tile chooseHome(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
+  /// How far a result goes where no operand tells: as far as the memory that it is stored to, else all of its type.
+  mlir::FailureOr<Int> storedExtent(mlir::OpResult result, unsigned dim);
   /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it later.
   Tile takeOver(mlir::OpOperand &operand);
   /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
-  /// Whether an op after 'op' reads a tile, other than 'except', that a store to 'view' may overwrite. What is loaded may share
-  /// memory with what is stored; two views that are stored to share none.
-  bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::Value view) const;
+  /// Whether an op after 'op' reads a tile in a window of 'memory', other than 'except'.
+  bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
   /// Where (row, column) of a view lies, for views that are not packed.
   Place windowOf(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column * view.stride1); }
 

@@ -23,16 +23,23 @@ public:
       for (int64_t v = 0; v < vectors; ++v)
         places.push_back(e.at(line, e.integer(v * lanes)));
     }
-    SmallVector<Value> sums = e.loop(depth, start(), [&](Int k, ValueRange sums) { return step(k, sums); });
-    for (auto [place, sum] : llvm::zip_equal(places, sums))
-      e.storeBits(sum, place);
+    fetchSums();
+    SmallVector<Value> start(rows * vectors, e.number(sumType, 0));
+    SmallVector<Value> sums = e.loop(depth, start, [&](Int k, ValueRange sums) { return step(k, sums); });
+    auto store = [&](bool adds) {
+      for (auto [place, sum] : llvm::zip_equal(places, sums))
+        e.storeBits(adds ? Value(arith::AddFOp::create(e, e.loadBits(place, lanes), sum)) : sum, place);
+    };
+    e.when(again, [&] { store(/*adds=*/true); }, [&] { store(/*adds=*/false); });
   }
 
 private:
-  Emitter::Values start() {
-    SmallVector<Type> types(rows * vectors, sumType);
-    auto loaded = [&] { return Emitter::Values(llvm::map_range(places, [&](Place place) { return e.loadBits(place, lanes); })); };
-    return e.choose(again, types, loaded, [&] { return Emitter::Values(rows * vectors, e.number(sumType, 0)); });
+  /// C is wanted after the last step, and often far away: on its way while the steps run, it costs nothing.
+  void fetchSums() {
+    constexpr int64_t kLine = 64;
+    int64_t perLine = std::max<int64_t>(1, kLine / (4 * lanes));
+    for (int64_t i = 0; i < rows * vectors; i += perLine)
+      LLVM::Prefetch::create(e, places[i].pointer, /*rw=*/1, /*hint=*/3, /*cache=*/1);
   }
 
   Emitter::Values step(Int k, ValueRange sums) {

@@ -20,6 +20,18 @@ static void copyWeights(const Contraction &c, const View &weight, Int column, In
   });
 }
 
+/// What copyWeights reads after this block: the next one of the same rows, or the first one of the next tile.
+static NextRows nextWeights(KernelContext &k, const View &weight, Int column, int64_t rows, Int first, int64_t depth) {
+  Emitter &e = k.e;
+  int64_t size = weight.extent(1);
+  Value isLast = isLess(e.integer(size - 1), first + depth);
+  Int nextColumn = e.integer(arith::SelectOp::create(e, isLast, Value(column + rows), Value(column)));
+  Int nextFirst = e.integer(arith::SelectOp::create(e, isLast, Value(e.integer(0)), Value(first + depth)));
+  Int behind = smaller(nextColumn + rows, weight.extent(0));
+  return {k.windowOf(weight, nextColumn, nextFirst), weight.stride0, behind - smaller(nextColumn, weight.extent(0)),
+          smaller(e.integer(size) - nextFirst, depth) * Emitter::bytesOf(weight.base.element)};
+}
+
 static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &hidden, const View &weight, int64_t depth) {
   if (hidden.layout() != Layout::RowPanels)
     return op.emitOpError() << "'hidden' is " << hidden.type << "; pack it as row_panels first";
@@ -58,7 +70,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
     Int count = smaller(e.integer(size) - first, depth);
     copyWeights(c, weight, column, first, count, left);
     auto panelOf = [&](Int panel) { return e.at(hidden.base, (row / e.width + panel) * hidden.stride0 + first * e.width); };
-    c.multiply(left, panelOf, count, isLess(e.integer(0), first));
+    c.multiply(left, panelOf, count, isLess(e.integer(0), first), nextWeights(k, weight, column, type.getExtent(1), first, depth));
   });
   k.setTile(op->getResult(0), tile);
   return success();

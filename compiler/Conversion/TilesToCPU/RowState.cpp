@@ -49,15 +49,13 @@ public:
     for (const SparseEntry &entry : sparse)
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
     Tile extent = homes[0];
-    extent.rows = inputs.rows(rowType());
+    extent.rows = inputs.rows();
     k.forGroups(extent, [&](Int lane) { emitGroup(lane); });
     for (auto [result, home] : llvm::zip_equal(op.getResults(), homes))
       k.setTile(result, home);
   }
 
 private:
-  TileType rowType() { return cast<TileType>(op.getRows()[0].getType()); }
-  Int columns() { return inputs.columns(rowType()); }
   Type typeOf(unsigned entry) { return cast<TileType>(op.getRows()[entry].getType()).getElement(); }
   ValueRange inputArguments(Region &region, unsigned state) { return region.getArguments().drop_front(state); }
   Value yielded(Region &region, unsigned entry) { return region.front().getTerminator()->getOperand(entry); }
@@ -79,7 +77,7 @@ private:
   void boundMaxima(Widener &group, Int lane, Emitter::Values &state) {
     group.emitReady(op.getBound());
     Emitter::Values start(state.begin(), state.begin() + maxima);
-    Emitter::Values best = e.loop(columns(), start, [&](Int line, ValueRange best) {
+    Emitter::Values best = e.loop(inputs.columns(), start, [&](Int line, ValueRange best) {
       Widener element = group;
       inputs.mapLine(element, inputArguments(op.getBound(), 0), line, lane, e.lanes);
       element.setColumn(op.getBound(), column + line);
@@ -107,7 +105,7 @@ private:
     }
     group.emitReady(op.getUpdate());
     Emitter::Values start = llvm::map_to_vector(carried, [&](unsigned entry) { return state[entry]; });
-    Emitter::Values last = e.loop(carried.empty() ? e.integer(0) : columns(), start, [&](Int line, ValueRange current) {
+    Emitter::Values last = e.loop(carried.empty() ? e.integer(0) : inputs.columns(), start, [&](Int line, ValueRange current) {
       Widener element = group;
       for (auto [entry, value] : llvm::zip_equal(carried, current))
         element.map(op.getUpdate().getArgument(entry), value);
@@ -121,7 +119,7 @@ private:
 
   /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some has.
   Value findEntry(Widener &group, Int lane, const SparseEntry &entry, Place found, Value start) {
-    Value first = arith::TruncIOp::create(e, e.i32, column), count = arith::TruncIOp::create(e, e.i32, columns());
+    Value first = arith::TruncIOp::create(e, e.i32, column), count = arith::TruncIOp::create(e, e.i32, inputs.columns());
     Value distance = arith::SubIOp::create(e, group.get(entry.index), e.spread(first, e.lanes));
     Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(count, e.lanes));
     auto visit = [&]() -> Emitter::Values {
@@ -129,7 +127,7 @@ private:
       e.store(distance, distances);
       e.loop(e.integer(e.lanes), [&](Int i) {
         Int line = e.extend(e.load(e.at(distances, i)));
-        e.when(isLess(line, columns()), [&] { e.store(entryAt(entry.entry, line, lane + i), e.at(found, i)); });
+        e.when(isLess(line, inputs.columns()), [&] { e.store(entryAt(entry.entry, line, lane + i), e.at(found, i)); });
       });
       return {e.load(found, e.lanes)};
     };

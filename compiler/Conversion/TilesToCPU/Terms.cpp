@@ -64,7 +64,7 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
     return op.emitOpError() << "works on a tile that is " << (tile.source ? "only copied" : "laid out for another op")
                             << "; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
-  Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : smaller(tokens - row, tile.rows);
+  Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
   for (const Term &term : termsOf(k, op.getTerms(), first))
     forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
       Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);

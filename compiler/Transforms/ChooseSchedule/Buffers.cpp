@@ -166,7 +166,11 @@ int64_t ScheduleBuilder::scratchBytes() const {
   const TileSizes &t = problem.tiles;
   int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;
   int64_t sweep = (2 * pairs + 2) * tile + t.TN * (t.TKproject + 16) * 4;
-  int64_t contraction = (t.TM + t.TKhidden + t.TN) * (t.TD + 16) * 4 + t.TKhidden * (t.TM + 32) * 4;
+  int64_t contraction = t.TN * (t.TD + t.TKweight + 32) * 4; // of weights
+  for (const PairProblem &pair : problem.pairs) {
+    HiddenTile hidden = hiddenTile(pair);
+    contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
+  }
   constexpr int64_t kRows = 256 * 1024; // row state and per-token values of a tile
   return std::max(sweep, contraction) + kRows;
 }

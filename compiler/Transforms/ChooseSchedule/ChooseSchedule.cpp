@@ -80,11 +80,13 @@ private:
     // Room for the copies of small inputs of more tokens than now: the program should serve them as well.
     constexpr int64_t kGrowth = 4;
     for (int64_t growth : {kGrowth, int64_t(1)}) {
-      int64_t chunk = largest(problem.panelWidth, std::max<int64_t>(tokens, problem.panelWidth), [&](int64_t chunk) {
-        return bytes(withChunk(choice, chunk), tokens * growth) <= budget;
-      });
-      if (chunk > 0)
-        return finish(withChunk(choice, chunk));
+      auto fits = [&](int64_t chunk) { return bytes(withChunk(choice, chunk), tokens * growth) <= budget; };
+      int64_t chunk = largest(problem.panelWidth, std::max<int64_t>(tokens, problem.panelWidth), fits);
+      if (chunk == 0)
+        continue;
+      // As many chunks as it takes, but all about the same size: each of them reads the head and adds to its gradient.
+      int64_t even = llvm::alignTo(llvm::divideCeil(tokens, llvm::divideCeil(std::max<int64_t>(tokens, 1), chunk)), problem.panelWidth);
+      return finish(withChunk(choice, even > 0 && fits(even) ? even : chunk));
     }
     return std::nullopt;
   }

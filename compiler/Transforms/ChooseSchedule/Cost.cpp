@@ -4,6 +4,15 @@
 using namespace mlir;
 using namespace logitile;
 
+/// How much longer logits of a group of slabs take because there are too few tasks for the threads.
+double ScheduleBuilder::idleFactor(int64_t tokens) const {
+  if (choice.inPlace())
+    return 1;
+  int64_t threads = problem.request.getThreads(), chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
+  int64_t tasks = choice.group * std::max<int64_t>(1, llvm::divideCeil(chunk, problem.tiles.TM));
+  return static_cast<double>(llvm::divideCeil(tasks, threads) * threads) / tasks;
+}
+
 double ScheduleBuilder::seconds(int64_t tokens) const {
   Roofline machine = getRoofline(problem.target, problem.request.getThreads());
   double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
@@ -13,7 +22,7 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
   double flops = 0, bytes = 0;
   for (const PairProblem &pair : problem.pairs) {
     double rate = pair.operand.isF32() ? 1.0 : machine.speedOf16Bit;
-    double projections = sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0);
+    double projections = sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0) * idleFactor(tokens);
     double contractions = (pair.wantsHidden ? 1 : 0) + (pair.wantsWeight ? 1 : 0);
     flops += contraction * pair.hidden * (projections + contractions) / rate;
     // Kept logits are written once and read by every later pass; gradients are written, and read by each contraction.

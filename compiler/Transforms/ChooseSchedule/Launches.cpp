@@ -91,7 +91,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
     bool projects = !kept || makesKept;
     SmallVector<std::pair<StringRef, Attribute>> bindings{{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}};
     if (projects)
-      bindings.push_back({"TK", number(problem.tiles.TKproject)});
+      bindings.push_back({"TK", number(projectDepth())});
     LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), projects ? "project_sweep" : "sweep_kept", bindings);
     op.setSweepAttr(symbolOf(sweep));
     op.setKeep(kept && makesKept);
@@ -164,8 +164,9 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden)
       continue;
+    HiddenTile tile = hiddenTile(pair);
     LaunchOp op = launch(b, "round_" + pair.name + "_hidden", "round_rows",
-                         {{"TM", number(problem.tiles.TM)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+                         {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
                           {"in", type(pair.element)}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
     op.setInput(pair.name);
     setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", buffers::weight(pair.name)},
@@ -177,7 +178,7 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept
   SmallVector<std::pair<StringRef, Attribute>> bindings{
       {"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", type(b.getF32Type())}};
   if (!kept)
-    bindings.push_back({"TK", number(problem.tiles.TKproject)});
+    bindings.push_back({"TK", number(projectDepth())});
   LaunchOp op = launch(b, "gradient" + suffix, kept ? "gradient_kept" : "gradient_project", bindings);
   if (problem.lateSweep)
     op.setSweepAttr(symbolOf(problem.lateSweep));
@@ -189,11 +190,12 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept
 void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Again again) {
   Attribute f32 = type(b.getF32Type());
   for (const PairProblem &pair : problem.pairs) {
-    SmallVector<std::pair<StringRef, Attribute>> common{
-        {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)}, {"g", type(pair.operand)}, {"acc", f32}};
+    SmallVector<std::pair<StringRef, Attribute>> common{{"D", number(pair.hidden)}, {"g", type(pair.operand)}, {"acc", f32}};
     if (pair.wantsHidden) {
       auto bindings = common;
-      bindings.append({{"TM", number(problem.tiles.TM)}, {"TK", number(problem.tiles.TKhidden)}, {"in", type(pair.element)}});
+      HiddenTile tile = hiddenTile(pair);
+      bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
+                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(pair.element)}});
       if (whole)
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
@@ -209,7 +211,8 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
     if (pair.wantsWeight) {
       bool sums = sumsWeight(pair);
       auto bindings = common;
-      bindings.append({{"TN", number(problem.tiles.TN)}, {"TK", number(problem.tiles.TKweight)}, {"op", type(pair.operand)},
+      bindings.append({{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)},
+                       {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
                        {"out", sums ? f32 : type(pair.weightGradient)}});
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
       op.setInput(pair.name);

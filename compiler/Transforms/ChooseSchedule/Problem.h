@@ -78,6 +78,15 @@ private:
   Buffer &last() { return buffers.back(); }
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
+  double idleFactor(int64_t tokens) const;
+
+  // ---- tiles (Tiles.cpp)
+  struct HiddenTile {
+    int64_t tokens, hidden;
+  };
+  HiddenTile hiddenTile(const PairProblem &pair) const;
+  static int64_t depthOf(int64_t steps, mlir::Type operand);
+  int64_t projectDepth() const;
 
   // ---- launches (Launches.cpp)
   void emitForward(mlir::OpBuilder &b);

@@ -98,7 +98,7 @@ logitile.kernel @loads_panels(%n: index from "tokens", %x: !logitile.view<?x32xf
 
 // -----
 
-logitile.kernel @overwrites(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %g: !logitile.view<?x8xf32, column_major> from "g", %s: !logitile.view<1x8xf32> from "s") {
+logitile.kernel @overwrites(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %g: !logitile.view<?x8xf32, column_major> from "g", %s: !logitile.view<1x8xf32> from "s") attributes {aliases = {g = "z"}} {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>

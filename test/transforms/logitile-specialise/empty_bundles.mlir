@@ -10,7 +10,7 @@
 
 // A gradient without single entries, without Vocab and Dense inputs and without late sums only stores itself.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
-// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z") {
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z") attributes {aliases = {grad.z = "kept.z"}} {
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %g = logitile.map(%z) at %column

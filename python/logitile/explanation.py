@@ -1,0 +1,265 @@
+"""What `head.explain` returns: the schedule of a call, what it takes and where its time goes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj")
+_PURPOSES = {
+    "kept": "logits and their gradient",
+    "grad": "logits and their gradient",
+    "rows": "row states",
+    "packed": "packed operands",
+    "sum": "sums over tokens",
+    "blocks": "sums over tokens",
+    "map": "tokens that count",
+}
+_PER_TOKEN = "values per token"
+_SCRATCH = "scratch of threads"
+_ELEMENT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4, "bool": 1}
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """One kernel of a call.
+
+    Args:
+        name: in the IR, for head.ir("tiles", ..., kernel=name).
+        launches: how often a call runs it.
+        flops: of its contractions, 2 for each multiplication with its addition.
+        bytes: of the arrays and buffers that it reads or writes, once each for every launch.
+        milliseconds: measured, if timing was asked for.
+    """
+
+    name: str
+    launches: int
+    flops: int
+    bytes: int
+    milliseconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a head runs calls of one shape. `str()` of it is a table for people.
+
+    Args:
+        name: of the loss.
+        target: such as "cpu:avx512".
+        tokens, vocab, threads: of the call.
+        mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
+        interval: numbers of tokens that the same program serves, [first, behind).
+        schedule: "all kept", "hybrid" or "recompute": whether logits stay between sweeps.
+        kept: vocabulary entries whose logits are kept.
+        chunk_tokens, chunks: how tokens are cut.
+        forward_sweeps, adjoint_sweeps: passes over the vocabulary beside the gradient's.
+        kernels: in the order of their first launch.
+        workspace: bytes by purpose.
+        workspace_bytes: all of them; never more than the budget.
+        budget: bytes; None where the number of chunks is fixed instead.
+        compile_milliseconds: by stage.
+    """
+
+    name: str
+    target: str
+    tokens: int
+    vocab: int
+    threads: int
+    mode: str
+    interval: tuple[int, int]
+    schedule: str
+    kept: int
+    chunk_tokens: int
+    chunks: int
+    forward_sweeps: int
+    adjoint_sweeps: int
+    kernels: tuple[KernelRow, ...]
+    workspace: Mapping[str, int]
+    workspace_bytes: int
+    budget: int | None
+    compile_milliseconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def flops(self) -> int:
+        """Of all contractions."""
+        return sum(kernel.flops for kernel in self.kernels)
+
+    @property
+    def bytes(self) -> int:
+        """Of all kernels; caches make the traffic of memory less."""
+        return sum(kernel.bytes for kernel in self.kernels)
+
+    def __str__(self) -> str:
+        first, behind = self.interval
+        budget = "" if self.budget is None else f" of {_size(self.budget)}"
+        lines = [
+            f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
+            f"  tokens     {self.tokens} in {self.chunks} chunks of up to {self.chunk_tokens}; the same "
+            f"program serves {first} to {behind - 1}",
+            f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
+            f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
+            f"  work       {self.flops / 1e9:.3g} Gflop, {_size(self.bytes)} read or written",
+            f"  compiled   {', '.join(f'{s} {ms:.1f} ms' for s, ms in self.compile_milliseconds.items())}",
+            f"  workspace  {_size(self.workspace_bytes)}{budget}",
+        ]
+        for purpose, count in sorted(self.workspace.items(), key=lambda item: -item[1]):
+            lines.append(f"    {purpose:<28}{_size(count):>12}")
+        lines.append(f"  {'kernel':<30}{'launches':>10}{'Gflop':>10}{'bytes':>12}{self._timed('ms')}")
+        for kernel in self.kernels:
+            work = f"{kernel.flops / 1e9:>10.3g}{_size(kernel.bytes):>12}"
+            time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
+            lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
+        return "\n".join(lines)
+
+    def _timed(self, text: str) -> str:
+        """The last column, which is there if something was measured."""
+        return f"{text:>10}" if any(kernel.milliseconds is not None for kernel in self.kernels) else ""
+
+
+_MODES = {"forward": "none", "early": "along with the outputs", "split": "in a phase of their own"}
+
+
+def explanation(
+    described: Mapping[str, Any], plan_text: str, mode: str, budget: int | None, times: Mapping[str, float]
+) -> Explanation:
+    """An explanation from what the native module tells.
+
+    Args:
+        described: Plan.describe.
+        plan_text: the text of stage "plan".
+        mode: of the program.
+        budget: of the workspace in bytes; None where the number of chunks is fixed.
+        times: measured milliseconds of a call by kernel.
+    """
+    tokens, kept, vocab = described["tokens"], described["kept"], described["vocab"]
+    chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
+    return Explanation(
+        name=described["name"],
+        target=described["target"],
+        tokens=tokens,
+        vocab=vocab,
+        threads=described["threads"],
+        mode=mode,
+        interval=tuple(described["interval"]),
+        schedule="all kept" if kept >= vocab else "hybrid" if kept else "recompute",
+        kept=kept,
+        chunk_tokens=chunk,
+        chunks=-(-tokens // chunk) if chunk else 0,
+        forward_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ forward", plan_text, re.MULTILINE)),
+        adjoint_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ adjoint", plan_text, re.MULTILINE)),
+        kernels=_kernels(described, times),
+        workspace=_workspace(described),
+        workspace_bytes=described["workspace_bytes"],
+        budget=budget,
+        compile_milliseconds=_compile_times(described),
+    )
+
+
+def _compile_times(described: Mapping[str, Any]) -> dict[str, float]:
+    """In the order of the stages; nothing where the plan was compiled before."""
+    times = described["stage_ms"]
+    ordered = {stage: times[stage] for stage in STAGES if stage in times}
+    return {**ordered, "load": described["load_ms"]} if times else {}
+
+
+def _workspace(described: Mapping[str, Any]) -> dict[str, int]:
+    purposes: dict[str, int] = {}
+    for buffer in described["buffers"]:
+        purpose = _PURPOSES.get(buffer["name"].partition(".")[0], _PER_TOKEN)
+        purposes[purpose] = purposes.get(purpose, 0) + buffer["bytes"]
+    rest = described["workspace_bytes"] - sum(purposes.values())
+    return {purpose: count for purpose, count in {**purposes, _SCRATCH: rest}.items() if count > 0}
+
+
+@dataclass(frozen=True)
+class _Launches:
+    """The launches that one step of a plan stands for: `chunks` times `slabs`, each with its share of both
+    axes.
+    """
+
+    kernel: str
+    chunks: int
+    slabs: int
+    share: float  # of the vocabulary, by all of them for one chunk
+
+
+def _launches(described: Mapping[str, Any]) -> list[_Launches]:
+    """All launches of a call."""
+    all_slabs = -(-described["vocab"] // described["slab"]) if described["slab"] else 1
+
+    def visit(steps: Sequence[Mapping[str, Any]], chunk: int, outer: _Launches) -> Iterator[_Launches]:
+        for step in steps:
+            if "launch" in step:
+                share = outer.share
+                if "slabs" in step:
+                    share = (step["slabs"][1] - step["slabs"][0]) / all_slabs
+                yield replace(outer, kernel=step["launch"], share=min(1.0, share))
+            elif step["loop"] == "tokens":
+                chunks = -(-described["tokens"] // chunk) if chunk else 0
+                yield from visit(step["body"], chunk, replace(outer, chunks=chunks))
+            else:
+                first, behind = step.get("range", (0, all_slabs))
+                count = -(-(behind - first) // step["step"])
+                share = (behind - first) / all_slabs
+                yield from visit(step["body"], chunk, replace(outer, slabs=count, share=share))
+
+    found: list[_Launches] = []
+    for phase in ("prologue", "forward", "adjoint"):
+        chunk = described["adjoint_chunk"] if phase == "adjoint" else described["forward_chunk"]
+        found += visit(described[phase], chunk, _Launches("", 1, 1, 1.0))
+    return found
+
+
+def _kernels(described: Mapping[str, Any], times: Mapping[str, float]) -> tuple[KernelRow, ...]:
+    buffers = {buffer["name"]: buffer for buffer in described["buffers"]}
+    kernels = {kernel["name"]: kernel for kernel in described["kernels"]}
+    launches = _launches(described)
+    rows = []
+    for name in dict.fromkeys(launch.kernel for launch in launches):
+        own = [launch for launch in launches if launch.kernel == name]
+        names = kernels[name]["buffers"]
+        rows.append(
+            KernelRow(
+                name,
+                sum(launch.chunks * launch.slabs for launch in own),
+                round(sum(launch.share * _flops(names, described) for launch in own)),
+                round(sum(_bytes(buffers[b], launch, described) for launch in own for b in names)),
+                times.get(name),
+            )
+        )
+    return tuple(rows)
+
+
+def _flops(buffers: Sequence[str], described: Mapping[str, Any]) -> int:
+    """A kernel contracts the vocabulary where it has packed hidden states and weights, or dense gradients of
+    logits and one of the two.
+    """
+    flops = 0
+    for pair in described["pairs"]:
+        name = pair["name"]
+        has_rows, has_grad = f"packed.{name}.rows" in buffers, f"grad.{name}" in buffers
+        has_weight, has_columns = f"{name}.weight" in buffers, f"packed.{name}.columns" in buffers
+        contractions = (has_rows and has_weight) + (has_grad and (has_weight or has_columns) and not has_rows)
+        flops += contractions * 2 * described["tokens"] * described["vocab"] * pair["hidden"]
+    return flops
+
+
+def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str, Any]) -> float:
+    """What launches move of a buffer, whose extents of -1 are tokens."""
+    tokens, vocab = described["tokens"], described["vocab"]
+    extents = (buffer["rows"], buffer["columns"])
+    along_tokens, along_vocab = -1 in extents, vocab in extents
+    elements = 1
+    for extent in extents:
+        elements *= tokens if extent == -1 else extent
+    repeats = (1 if along_tokens else launch.chunks) * (launch.share if along_vocab else launch.slabs)
+    return elements * _ELEMENT_BYTES[buffer["element"]] * repeats
+
+
+def _size(count: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{count / factor:.1f} {unit}"
+    return f"{count} B"

@@ -1,0 +1,87 @@
+"""What `head.ir`, `head.explain` and `head.compile` do: programs of calls that need not run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from . import execute
+from .binding import Call
+from .errors import CallValueError
+from .explanation import STAGES, Explanation, explanation
+from .gradients import differentiable_outputs, wanted_gradients
+from .names import did_you_mean, listed
+from .program import Program, Wanted, program_key, workspace_budget
+
+if TYPE_CHECKING:
+    from .head import Head
+
+
+def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
+    """The gradients of `head.ir` and its like, made as `value_and_grad` makes them.
+
+    Args:
+        grad: names; an empty sequence for none; None for the arrays that require one, else hidden and weight.
+
+    Raises:
+        CallError: a name is unknown, or has no gradient.
+    """
+    spec = head.spec(call)
+    if grad is not None and not tuple(grad):
+        return Wanted()
+    names = wanted_gradients(spec, head.options, call, grad)
+    return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)
+
+
+def stage_text(head: Head, call: Call, stage: str, wanted: Wanted, kernel: str | None) -> str | bytes:
+    """The text of a stage.
+
+    Raises:
+        CallValueError: there is no such stage or kernel.
+    """
+    if stage not in STAGES:
+        raise CallValueError(
+            f"there is no stage '{stage}'{did_you_mean(stage, STAGES)}; stages are {listed(STAGES)}"
+        )
+    program = head.program(call, wanted)
+    if kernel is not None:
+        _check_kernel(program, call, stage, kernel)
+    return program.stage(call.tokens, stage, kernel or "")
+
+
+def _check_kernel(program: Program, call: Call, stage: str, kernel: str) -> None:
+    if stage in ("spec", "plan"):
+        raise CallValueError(f"stage '{stage}' has no kernels; leave 'kernel' out, or ask for a later stage")
+    names = [k["name"] for k in program.plan(call.tokens).describe(call.tokens, program.threads)["kernels"]]
+    if kernel not in names:
+        raise CallValueError(
+            f"there is no kernel '{kernel}'{did_you_mean(kernel, names)}; it has {listed(names)}"
+        )
+
+
+def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanation:
+    """An explanation from a program of its own, so that compiling is always measured."""
+    from . import _native
+
+    engine = _native.Engine(times_kernels=timing)
+    key = program_key(head.spec(call), head.options, call, wanted)
+    program = Program(head.spec(call), head.options, call, key, engine)
+    plan = program.plan(call.tokens)
+    plan_text = program.stage(call.tokens, "plan", "")
+    times = _kernel_times(head, call, program, engine) if timing else {}
+    budget = None if head.options.chunks else workspace_budget(head.options, call)
+    return explanation(plan.describe(call.tokens, key.threads), str(plan_text), wanted.mode, budget, times)
+
+
+def _kernel_times(head: Head, call: Call, program: Program, engine: object) -> dict[str, float]:
+    """Milliseconds by kernel: of the quicker of two calls after a first one, which warms up."""
+    runs = []
+    for _ in range(3):
+        engine.clear_history()
+        execute.run(head, call, program, {})
+        times: dict[str, float] = {}
+        for record in engine.history():
+            for kernel in record["kernels"]:
+                times[kernel["name"]] = times.get(kernel["name"], 0.0) + kernel["ms"]
+        runs.append(times)
+    return min(runs[1:], key=lambda times: sum(times.values()))

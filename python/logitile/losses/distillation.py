@@ -1,0 +1,109 @@
+"""Distillation: how far the student's prediction p is from the teacher's q."""
+
+from __future__ import annotations
+
+from .. import functions as lt
+from ..annotations import K, Logits, Scalar, Token
+from ..definition import loss
+
+
+@loss
+def forward_kl(student: Logits, teacher: Logits, *, temperature: Scalar | Token[float] | None = None):
+    """Distillation by KL(q || p) = sum(q (log q - log p)), q of the teacher and p of the student.
+
+    Args:
+        temperature: the logits of both are divided by it; multiply the loss by its square to keep the
+            scale of gradients.
+
+    Source: Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
+    """
+    log_q, log_p = _both(student, teacher, temperature)
+    return lt.sum(lt.exp(log_q) * (log_q - log_p))
+
+
+@loss
+def reverse_kl(student: Logits, teacher: Logits, *, temperature: Scalar | Token[float] | None = None):
+    """Distillation by KL(p || q) = sum(p (log p - log q)), q of the teacher and p of the student.
+
+    Args:
+        temperature: the logits of both are divided by it.
+
+    Source: MiniLLM, Gu et al. 2024, arXiv:2306.08543.
+    """
+    log_q, log_p = _both(student, teacher, temperature)
+    return lt.sum(lt.exp(log_p) * (log_p - log_q))
+
+
+@loss
+def skewed_kl(
+    student: Logits, teacher: Logits, *, alpha: float = 0.1, temperature: Scalar | Token[float] | None = None
+):
+    """Distillation by KL(q || alpha q + (1 - alpha) p), which stays finite where p is 0.
+
+    Args:
+        alpha: between 0, which is forward_kl, and 1.
+        temperature: the logits of both are divided by it.
+
+    Source: DistiLLM, Ko et al. 2024, arXiv:2402.03898.
+    """
+    log_q, log_p = _both(student, teacher, temperature)
+    q = lt.exp(log_q)
+    return lt.sum(q * (log_q - lt.log(alpha * q + (1 - alpha) * lt.exp(log_p))))
+
+
+@loss
+def jensen_shannon(
+    student: Logits, teacher: Logits, *, beta: float = 0.5, temperature: Scalar | Token[float] | None = None
+):
+    """Distillation by beta KL(q || m) + (1 - beta) KL(p || m) with m = beta q + (1 - beta) p.
+
+    Args:
+        beta: between 0 and 1, both excluded.
+        temperature: the logits of both are divided by it.
+
+    Source: GKD, Agarwal et al. 2024, arXiv:2306.13649.
+    """
+    log_q, log_p = _both(student, teacher, temperature)
+    q, p = lt.exp(log_q), lt.exp(log_p)
+    log_m = lt.log(beta * q + (1 - beta) * p)
+    return beta * lt.sum(q * (log_q - log_m)) + (1 - beta) * lt.sum(p * (log_p - log_m))
+
+
+@loss
+def total_variation(student: Logits, teacher: Logits, *, temperature: Scalar | Token[float] | None = None):
+    """Distillation by half of sum(|p - q|).
+
+    Args:
+        temperature: the logits of both are divided by it.
+
+    Source: f-DISTILL, Wen et al. 2023, arXiv:2307.15190.
+    """
+    log_q, log_p = _both(student, teacher, temperature)
+    return 0.5 * lt.sum(abs(lt.exp(log_p) - lt.exp(log_q)))
+
+
+@loss
+def top_k_kl(z: Logits, index: Token[int, K], logprob: Token[float, K]):
+    """Distillation from the teacher's best entries, sum_k(q[k] (log q[k] - log p[i[k]])).
+
+    Args:
+        index: i, [..., K]; entries with `ignore_index` count nothing.
+        logprob: log q, [..., K], as the teacher gave it. What it leaves out of its distribution counts
+        nothing;
+            normalise it over the K entries for a divergence that is never negative.
+
+    Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
+    """
+    log_p = lt.log_softmax(z)
+    value = 0.0
+    for k in range(len(index)):
+        term = lt.exp(logprob[k]) * (logprob[k] - log_p[index[k]])
+        value = value + lt.where(lt.valid(index[k]), term, 0.0)
+    return value
+
+
+def _both(student, teacher, temperature):
+    """log-probabilities of teacher and student."""
+    if temperature is not None:
+        student, teacher = student / temperature, teacher / temperature
+    return lt.log_softmax(teacher), lt.log_softmax(student)

@@ -1,0 +1,60 @@
+"""Numbers about a prediction that nothing is trained with. None of them has a loss field."""
+
+from __future__ import annotations
+
+from .. import functions as lt
+from ..annotations import Logits, Token
+from ..definition import loss
+from ..outputs import Outputs
+
+
+@loss
+def prediction(z: Logits):
+    """The most likely entry of every token, the lowest of those that are equal.
+
+    Returns: `Outputs(index)`.
+    """
+    return Outputs(index=lt.argmax(z))
+
+
+@loss
+def accuracy(z: Logits, target: Token[int]):
+    """Whether the most likely entry is the target.
+
+    Args:
+        target: y, one per token.
+
+    Returns: `Outputs(correct)`, bools.
+    """
+    return Outputs(correct=lt.argmax(z) == target)
+
+
+@loss
+def rank(z: Logits, target: Token[int]):
+    """The target's place among all entries, 1 for the best, and its reciprocal.
+
+    Args:
+        target: y, one per token. Entries with the same logit stand behind it.
+
+    Returns: `Outputs(rank, reciprocal_rank)`.
+    """
+    place = 1 + lt.count((z > z[target]) & (lt.column() != target))
+    return Outputs(rank=place, reciprocal_rank=1 / lt.to_float(place))
+
+
+@loss
+def top_logprobs(z: Logits, *, k: int = 5):
+    """The k most likely entries of every token and their log-probabilities, the best first.
+
+    Args:
+        k: how many. Every entry takes a sweep over the vocabulary.
+
+    Returns: `Outputs(index0, logprob0, index1, logprob1, ...)`.
+    """
+    lse = lt.logsumexp(z)
+    rest, outputs = z, {}
+    for place in range(k):
+        index = lt.argmax(rest)
+        outputs |= {f"index{place}": index, f"logprob{place}": z[index] - lse}
+        rest = lt.where(lt.column() == index, float("-inf"), rest)
+    return Outputs(**outputs)

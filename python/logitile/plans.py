@@ -1,0 +1,176 @@
+"""Compiled plans as files: made by `head.compile`, saved, loaded and run, here or from C
+(runtime/logitile.h).
+
+A plan holds the program of a loss for an interval of numbers of tokens. How its loss is reduced and which
+tokens are ignored belongs to calls, in Python as in C.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .arrays import Array, described
+from .engine import engine, thread_count
+from .errors import CallTypeError
+from .memory import empty, given_back, view
+from .names import did_you_mean, listed
+from .options import Options, checked_plan_options
+
+if TYPE_CHECKING:
+    from . import _native
+
+_OUTPUT_DTYPES = {"float32": "float32", "int32": "int64", "bool": "bool"}
+
+
+class Plan:
+    """A compiled plan; see `head.compile` and `lt.load_plan`.
+
+    Args:
+        native: of the native module.
+        options: reduction, ignore, ignore_index and all_ignored of its calls.
+    """
+
+    def __init__(self, native: _native.Plan, options: Options):
+        self._native = native
+        self._options = options
+        self._described = native.describe(0, 1)
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Numbers of tokens that it serves: the first, and the one behind the last."""
+        return self._native.interval
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan to a file. It holds machine code: load only files that you would run."""
+        with open(path, "wb") as file:
+            file.write(self._native.save())
+
+    def run(
+        self, *args: object, divisor: object = None, grad_output: object = None, **inputs: object
+    ) -> tuple[Any, dict[str, Any]]:
+        """Runs the plan.
+
+        Args:
+            args, inputs, divisor: as for a call of the head.
+            grad_output: what reaches the loss, or a dictionary by output. Left out: 1 for the loss.
+
+        Returns: the outputs as from a call, and the gradients that the plan makes, by name.
+
+        Raises:
+            CallError: the arguments do not fit the plan.
+        """
+        arrays = self._arrays(args, inputs)
+        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        leading = hidden.shape[:-1]
+        outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
+        gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
+        given = grad_output if isinstance(grad_output, Mapping) else {"loss": grad_output}
+        upstreams = [view(described(item, name), name) for name, item in given.items() if item is not None]
+        factor = None if divisor is None else view(described(divisor, "divisor"), "divisor")
+        read = [view(array, name) for name, array in arrays.items()]
+        made = [view(described(array, name), name) for name, array in gradients.items()]
+        is_split = self._described["split"]
+        saved = self._native.forward(
+            self._call_options(arrays),
+            read,
+            [view(described(array, name), name) for name, array in outputs.items()],
+            [] if is_split else made,
+            [] if is_split else upstreams,
+            None if factor is None else factor[1] if len(factor) == 2 else factor[1:],
+        )
+        if saved is not None:
+            saved.adjoint(read, made, upstreams)
+        return self._result(hidden, outputs), {
+            self._public_name(name): given_back(hidden, array) for name, array in gradients.items()
+        }
+
+    @property
+    def _pairs(self) -> list[str]:
+        return [pair["name"] for pair in self._described["pairs"]]
+
+    def _arrays(self, args: tuple[object, ...], inputs: Mapping[str, object]) -> dict[str, Array]:
+        """The arrays of a call under the names that the plan has for them."""
+        pairs, given = self._pairs, dict(inputs)
+        known = [*pairs, *(i["name"] for i in self._described["inputs"])]
+        if len(args) > 2 * len(pairs) or len(args) % 2:
+            raise CallTypeError(
+                f"the plan takes hidden and weight of {listed(pairs)} by position, {2 * len(pairs)} arrays; "
+                f"got {len(args)}"
+            )
+        given |= {pair: (args[2 * i], args[2 * i + 1]) for i, pair in enumerate(pairs[: len(args) // 2])}
+        for name in given:
+            if name not in known:
+                raise CallTypeError(f"the plan reads no '{name}'{did_you_mean(name, known)}")
+        missing = [name for name in known if given.get(name) is None]
+        if missing:
+            raise CallTypeError(f"the plan reads {listed(missing)}, which the call does not give")
+        arrays = {}
+        for name, item in given.items():
+            if name not in pairs:
+                arrays[name] = described(item, name)
+                continue
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
+            arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
+            arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
+        return arrays
+
+    def _empty_output(self, output: Mapping[str, Any], hidden: Array, leading: tuple[int, ...]) -> Any:
+        is_reduced = output["name"] == "loss" and self._options.reduces != "none"
+        return empty(hidden, () if is_reduced else leading, _OUTPUT_DTYPES[output["element"]])
+
+    def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
+        array = arrays[gradient["name"]]
+        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        like = hidden if array.framework == "number" else array
+        return empty(like, array.shape, gradient["element"] if gradient["kind"] == "direct" else array.dtype)
+
+    def _call_options(self, arrays: Mapping[str, Array]) -> _native.CallOptions:
+        from . import _native
+
+        options = self._options
+        outputs = [output["name"] for output in self._described["outputs"]]
+        ignores = options.ignore_index is not None and options.ignoring_input in arrays
+        return _native.CallOptions(
+            reduction=options.reduces if "loss" in outputs else "none",
+            ignore=options.ignoring_input if ignores else None,
+            ignore_index=options.ignore_index if ignores else 0,
+            zero_if_all_ignored=options.all_ignored == "zero",
+            threads=thread_count(),
+        )
+
+    def _public_name(self, name: str) -> str:
+        pair, _, operand = name.partition(".")
+        return operand if operand and len(self._pairs) == 1 else name
+
+    def _result(self, hidden: Array, outputs: Mapping[str, Any]) -> Any:
+        finished = {name: given_back(hidden, array) for name, array in outputs.items()}
+        if list(finished) == ["loss"]:
+            return finished["loss"]
+        return namedtuple(f"{self._described['name']}_outputs", finished)(**finished)
+
+
+def load_plan(
+    path: str | os.PathLike[str],
+    *,
+    reduction: str = "mean",
+    ignore_index: int | None = -100,
+    ignore: str = "target",
+    all_ignored: str = "nan",
+) -> Plan:
+    """A plan that `save` wrote.
+
+    Args:
+        path: of the file. It holds machine code: load only files that you would run.
+        reduction, ignore_index, ignore, all_ignored: as for lt.jit.
+
+    Raises:
+        CallValueError: the file is damaged, of another version of logitile, or an option is not possible.
+        TargetError: it is for another machine.
+    """
+    options = checked_plan_options(reduction, ignore_index, ignore, all_ignored)
+    with open(path, "rb") as file:
+        return Plan(engine().load(file.read()), options)

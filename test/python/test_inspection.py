@@ -1,0 +1,181 @@
+"""head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
+
+import logitile as lt
+import numpy as np
+import pytest
+from logitile import losses
+
+TOKENS, HIDDEN, VOCAB = 96, 64, 300
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(TOKENS, HIDDEN)).astype(np.float32)
+W = RNG.normal(size=(VOCAB, HIDDEN)).astype(np.float32)
+TARGET = RNG.integers(0, VOCAB, TOKENS)
+TARGET[5] = -100
+
+
+def shapes(tokens=TOKENS, dtype="float32"):
+    S = lt.ShapeDtype
+    return S((tokens, HIDDEN), dtype), S((VOCAB, HIDDEN), dtype)
+
+
+TARGET_SHAPE = lt.ShapeDtype((TOKENS,), "int64")
+
+# ---- ir ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stage", ["spec", "plan", "tiles", "device", "llvm"])
+def test_ir_of_shapes_is_that_of_arrays(stage):
+    head = lt.jit(losses.cross_entropy)
+    text = head.ir(stage, *shapes(), target=TARGET_SHAPE)
+    assert text == head.ir(stage, X, W, target=TARGET)
+    assert {"spec": "logitile.loss", "plan": "logitile.program", "tiles": "logitile.kernel"}.get(
+        stage, "llvm."
+    ) in text
+
+
+def test_ir_names_the_gradients():
+    head = lt.jit(losses.cross_entropy)
+    assert 'wrt ["z"]' in head.ir("spec", *shapes(), target=TARGET_SHAPE)
+    assert "wrt" not in head.ir("spec", *shapes(), target=TARGET_SHAPE, grad=())
+    only_hidden = head.ir("plan", *shapes(), target=TARGET_SHAPE, grad=["hidden"])
+    assert '"gradient.z.hidden"' in only_hidden and '"gradient.z.weight"' not in only_hidden
+
+
+def test_ir_of_one_kernel():
+    head = lt.jit(losses.cross_entropy)
+    text = head.ir("tiles", *shapes(), target=TARGET_SHAPE, kernel="finish1")
+    assert text.count("logitile.kernel @") == 1 and "logitile.kernel @finish1" in text
+
+
+def test_obj_is_bytes_of_an_object_file():
+    code = lt.jit(losses.cross_entropy).ir("obj", *shapes(), target=TARGET_SHAPE, grad=())
+    assert code.startswith(b"\x7fELF")
+
+
+def test_ir_refuses_what_is_not_there():
+    head = lt.jit(losses.cross_entropy)
+    with pytest.raises(lt.CallValueError) as error:
+        head.ir("tile", *shapes(), target=TARGET_SHAPE)
+    assert "there is no stage 'tile'; did you mean 'tiles'?" in str(error.value)
+    with pytest.raises(lt.CallValueError, match="there is no kernel 'finish9'.* 'finish1'"):
+        head.ir("tiles", *shapes(), target=TARGET_SHAPE, kernel="finish9")
+    with pytest.raises(lt.CallValueError, match="stage 'plan' has no kernels"):
+        head.ir("plan", *shapes(), target=TARGET_SHAPE, kernel="finish1")
+    with pytest.raises(lt.CallTypeError, match="wrt names 'bias'"):
+        head.ir("plan", *shapes(), target=TARGET_SHAPE, grad=["bias"])
+
+
+# ---- explain -----------------------------------------------------------------------------------------------
+
+
+def test_explanation_of_a_kept_schedule():
+    told = lt.jit(losses.cross_entropy, workspace="64MiB").explain(*shapes(), target=TARGET_SHAPE)
+    assert (told.name, told.tokens, told.vocab, told.mode) == ("cross_entropy", TOKENS, VOCAB, "early")
+    assert told.schedule == "all kept" and told.kept == VOCAB and told.chunks == 1
+    assert (told.forward_sweeps, told.adjoint_sweeps) == (1, 0)
+    assert told.flops == 3 * 2 * TOKENS * VOCAB * HIDDEN
+    assert told.workspace_bytes == sum(told.workspace.values()) <= told.budget == 64 * 2**20
+    assert told.workspace["logits and their gradient"] >= TOKENS * VOCAB * 4
+    assert list(told.compile_milliseconds) == ["plan", "tiles", "device", "obj", "load"]
+    assert all(kernel.milliseconds is None for kernel in told.kernels)
+
+
+def test_explanation_counts_the_projections_that_recomputing_adds():
+    hidden, weight = lt.ShapeDtype((512, 64), "float32"), lt.ShapeDtype((20000, 64), "float32")
+    target = lt.ShapeDtype((512,), "int32")
+    told = lt.jit(losses.cross_entropy, workspace="6MiB").explain(hidden, weight, target=target)
+    assert told.schedule == "recompute" and told.kept == 0
+    assert told.flops == 4 * 2 * 512 * 20000 * 64
+
+
+def test_explanation_with_chunks_has_no_budget():
+    told = lt.jit(losses.cross_entropy, chunks=3).explain(*shapes(300), target=lt.ShapeDtype((300,), "int64"))
+    assert told.budget is None and told.chunks == 3
+
+
+def test_timing_measures_every_kernel():
+    told = lt.jit(losses.cross_entropy).explain(X, W, target=TARGET, timing=True)
+    assert all(kernel.milliseconds > 0 for kernel in told.kernels)
+    with pytest.raises(lt.CallTypeError, match="has a shape but no data"):
+        lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE, timing=True)
+
+
+def test_the_text_of_an_explanation():
+    checks = """
+    CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
+    CHECK: tokens 96 in 1 chunks of up to 96; the same program serves 0 to
+    CHECK: schedule all kept: 300 of 300 logits per token are kept; 1 forward and 0 adjoint sweeps
+    CHECK: work 0.0111 Gflop
+    CHECK: compiled plan {{.*}} ms, tiles {{.*}} ms, device {{.*}} ms, obj {{.*}} ms, load {{.*}} ms
+    CHECK: workspace {{.*}}iB of 256.0 MiB
+    CHECK: logits and their gradient
+    CHECK: kernel launches Gflop bytes
+    CHECK: forward0 1 0.00369
+    """
+    lt.testing.filecheck(str(lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE)), checks)
+
+
+# ---- plans -------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_plan_gives_the_same_bits(tmp_path):
+    head = lt.jit(losses.cross_entropy, reduction="sum")
+    head.compile(X, W, target=TARGET).save(tmp_path / "ce.plan")
+    plan = lt.load_plan(tmp_path / "ce.plan", reduction="sum")
+    out, gradients = plan.run(X, W, target=TARGET)
+    wanted, wanted_gradients = head.value_and_grad(X, W, target=TARGET)
+    assert out == wanted and list(gradients) == ["hidden", "weight"]
+    for name, gradient in gradients.items():
+        np.testing.assert_array_equal(gradient, wanted_gradients[name])
+
+
+def test_a_plan_of_several_pairs_and_outputs():
+    @lt.loss
+    def both(student: lt.Logits, teacher: lt.Logits, alpha: lt.Scalar):
+        p = lt.softmax(teacher)
+        return lt.Outputs(
+            loss=alpha * lt.sum(p * (lt.log_softmax(teacher) - lt.log_softmax(student))),
+            top=lt.argmax(student),
+        )
+
+    head = lt.jit(both)
+    given = {"student": (X, W), "teacher": (X[:, :8].copy(), W[:, :8].copy()), "alpha": 0.5}
+    plan = head.compile(**given, grad=["student.hidden", "alpha"])
+    out, gradients = plan.run(**given, grad_output=2.0)
+    wanted, wanted_gradients = head.value_and_grad(
+        **given, wrt=["student.hidden", "alpha"], grad_output={"loss": 2.0}
+    )
+    assert out.loss == wanted.loss and out._fields == ("loss", "top")
+    np.testing.assert_array_equal(out.top, wanted.top)
+    for name in ("student.hidden", "alpha"):
+        np.testing.assert_array_equal(gradients[name], wanted_gradients[name])
+
+
+def test_a_plan_serves_an_interval():
+    plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())
+    first, behind = plan.interval
+    assert first <= TOKENS < behind
+    out, gradients = plan.run(X[:7], W, target=TARGET[:7])
+    assert gradients == {} and out == lt.jit(losses.cross_entropy, workspace="6MiB")(
+        X[:7], W, target=TARGET[:7]
+    )
+
+
+def test_plans_refuse_what_does_not_fit(tmp_path):
+    plan = lt.jit(losses.cross_entropy).compile(X, W, target=TARGET, grad=())
+    for arguments, text in [
+        (((X,), {"target": TARGET}), "takes hidden and weight of 'z' by position, 2 arrays; got 1"),
+        (((X, W), {"targets": TARGET}), "the plan reads no 'targets'; did you mean 'target'?"),
+        (((X, W), {}), "the plan reads 'target', which the call does not give"),
+        (((X, W[:9]), {"target": TARGET}), "z.weight"),
+    ]:
+        with pytest.raises(lt.CallError) as error:
+            plan.run(*arguments[0], **arguments[1])
+        assert text in str(error.value)
+    (tmp_path / "bad.plan").write_bytes(b"no plan")
+    with pytest.raises(lt.CallValueError):
+        lt.load_plan(tmp_path / "bad.plan")
+    with pytest.raises(lt.CallValueError, match="reduction='avg'"):
+        lt.load_plan(tmp_path / "bad.plan", reduction="avg")
+    with pytest.raises(lt.CallTypeError, match="'weight_grad_out' belongs to a call"):
+        lt.jit(losses.cross_entropy).compile(X, W, target=TARGET, weight_grad_out=np.zeros_like(W))
