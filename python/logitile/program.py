@@ -34,7 +34,7 @@ class Wanted:
         names: as `wrt` has them: "hidden", "student.weight", "bias", ...
         of: the outputs that they are gradients of.
         mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
-        their own.
+            their own.
         dtype: of all gradients; None means that of each input.
         accumulate: weight gradients are added into float32 arrays of the caller.
     """
