@@ -69,7 +69,7 @@ Status Call::findTokens() {
   if (!found.isOk())
     return found.status();
   tokens = *found;
-  if (arguments.ignoreIndex) {
+  if (arguments.ignoreIndex && !arguments.ignore.empty()) {
     const Array *array = findArray(arguments.inputs, arguments.ignore);
     if (!array)
       return Status(ErrorCode::Value, "input '" + std::string(arguments.ignore) + "', which tells ignored tokens, is missing");

@@ -201,7 +201,7 @@ def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, o
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",
         "ignore": options.ignoring_input if ignores else None,
-        "ignore_index": options.ignore_index if ignores else 0,
+        "ignore_index": options.ignore_index,
         "zero_if_all_ignored": options.all_ignored == "zero",
         "threads": threads,
     }

@@ -121,7 +121,8 @@ static void run(const lt_plan *plan) {
   call.output_count = 1;
   call.reduction = LT_MEAN;
   call.ignore = "target";
-  call.ignore_index = -100;
+  static const int64_t ignored = -100;
+  call.ignore_index = &ignored;
   check(lt_thread_count(2, &call.threads) == LT_OK, "thread count");
 
   lt_saved *saved = NULL;
