@@ -187,13 +187,11 @@ def _default_workspace(call: Call) -> int:
 
 
 def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
-    ignores = options.ignore_index is not None and any(
-        given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs
-    )
+    ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",
         "ignore": options.ignoring_input if ignores else None,
-        "ignore_index": options.ignore_index if ignores else 0,
+        "ignore_index": options.ignore_index,
         "zero_if_all_ignored": options.all_ignored == "zero",
         "threads": threads,
     }
