@@ -146,13 +146,11 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
 
 
 def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
-    if type(tensor).__name__ == "DTensor":
-        raise CallTypeError(
-            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
-        )
+    check_not_distributed(tensor, name)
     if tensor.layout != torch.strided:
         raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
     device = None if tensor.device.type == "meta" else str(tensor.device)
+    tensor = tensor.resolve_neg()  # of a view whose memory holds the other sign
     return Array(
         tensor,
         "torch",
@@ -162,6 +160,18 @@ def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
         tuple(tensor.stride()),
         tensor.requires_grad,
     )
+
+
+def check_not_distributed(tensor: Any, name: str) -> None:
+    """A shard is not the whole.
+
+    Raises:
+        CallTypeError: a tensor is a DTensor.
+    """
+    if type(tensor).__name__ == "DTensor":
+        raise CallTypeError(
+            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
+        )
 
 
 def _of_numpy(item: Any, name: str, numpy: Any) -> Array:

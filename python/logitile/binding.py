@@ -380,6 +380,8 @@ def _buffer(item: object, pair: Pair) -> Array:
             f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
             f"weight of '{pair.name}'"
         )
+    if buffer.source is not item:
+        raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
     if buffer.framework == "numpy" and not buffer.source.flags.writeable:
         raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
     return buffer

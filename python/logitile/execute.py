@@ -29,7 +29,12 @@ _OUTPUT_DTYPES = {"f32": "float32", "i32": "int64", "i1": "bool"}
 
 
 def values(head: Head, call: Call) -> dict[str, Any]:
-    """The outputs of a call, by name."""
+    """The outputs of a call, by name.
+
+    Raises:
+        CallError: see check_buffers and Program.
+    """
+    check_buffers(call, ())
     return finished(call, run(head, call, head.program(call, Wanted()), {})[0])
 
 

@@ -195,9 +195,7 @@ def workspace_budget(options: Options, call: Call) -> int:
 
 
 def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
-    ignores = options.ignore_index is not None and any(
-        given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs
-    )
+    ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",
         "ignore": options.ignoring_input if ignores else None,

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import execute
 from .arrays import Array, described
 from .binding import Call
-from .errors import LogitileError
+from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import view
 from .program import Program, Wanted, native_inputs
@@ -44,7 +45,6 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     spec = head.spec(call)
     wanted = _wanted(head, spec, call)
     if not wanted.names:
-        execute.check_buffers(call, ())
         return execute.values(head, call)
     arrays = {name: array for name, (_, array) in call.operands.items()}
     results = Direct.apply(head, call, wanted, *(arrays[name].source for name in wanted.names))
@@ -257,5 +257,16 @@ def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
                if isinstance(t, Tensor)]  # fmt: skip
     if not tensors:
         return False
+    if forward_ad._current_level >= 0:
+        _check_reverse(tensors)
     watched = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
-    return watched or any(type(tensor) not in _PLAIN for tensor in tensors)
+    return watched or any(type(tensor) not in _PLAIN or tensor.is_meta for tensor in tensors)
+
+
+def _check_reverse(tensors: Sequence[Tensor]) -> None:
+    """Tangents would be lost without a word: operators of torch that have no rule for them give zeros."""
+    if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+        raise CallTypeError(
+            "an input carries a tangent of forward-mode differentiation (torch.func.jvp, jacfwd), for "
+            "which heads have no rule; use reverse mode (torch.func.vjp, jacrev)"
+        )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from . import execute
-from .arrays import ShapeDtype
+from .arrays import ShapeDtype, check_not_distributed
 from .binding import Call
 from .errors import CallTypeError, CallValueError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
@@ -45,6 +45,8 @@ def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> An
     args, inputs = autocast(head, args, inputs)
     slots, tensors = _flattened(args, inputs)
     axes = slot_axes(head.token, slots)
+    for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
+        check_not_distributed(tensor, _spelled(slot, axis))
     leading = tensors[0].shape[:-1]
     given = zip(slots, axes, tensors, strict=True)
     facts = tuple(_facts(slot, axis, tensor, leading) for slot, axis, tensor in given)
@@ -222,8 +224,8 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
         CallError: as for a call.
     """
     head = head_of_token(token)
-    _check_devices(facts)
     slots = tuple(fact[0] for fact in facts)
+    _check_devices(facts, slot_axes(token, slots))
     stand_ins = [
         ShapeDtype((*range(3, 3 + rank), *extents), dtype) for _, rank, extents, dtype, _, _ in facts
     ]
@@ -246,13 +248,19 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     return key, differentiable, early, carries, result_type
 
 
-def _check_devices(facts: tuple[Any, ...]) -> None:
-    devices = {fact[5]: fact[0] for fact in reversed(facts) if fact[5] != "cpu" or fact[1] or fact[2]}
+def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:
+    devices: dict[str, str] = {}
+    for (slot, rank, extents, _, _, device), axis in zip(facts, axes, strict=True):
+        if device != "cpu" or rank or extents:
+            devices.setdefault(device, _spelled(slot, axis))
     if len(devices) > 1:
         (first, slot), (second, other) = list(devices.items())[:2]
-        raise CallValueError(
-            f"input '{slot}' is on {first} but input '{other}' is on {second}; move one of them"
-        )
+        raise CallValueError(f"'{slot}' is on {first} but '{other}' is on {second}; move one of them")
+
+
+def _spelled(slot: str, axis: str) -> str:
+    """How errors call a slot: operands that are given by position have no name."""
+    return axis if slot.isdigit() else slot
 
 
 def _bound(head: Head, slots: tuple[str, ...], items: Sequence[Any]) -> Call:
@@ -380,7 +388,8 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _bare_backward(ctx: Any, upstreams: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
     record = _record(ctx.key)
-    reaching = [u if c else None for u, c in zip(upstreams, record.carries, strict=True)]
+    outputs = upstreams[: len(record.carries)]  # behind them are gradients that were made early
+    reaching = [u if c else None for u, c in zip(outputs, record.carries, strict=True)]
     need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], record.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None
 
