@@ -97,6 +97,7 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   Tile tile{base, view.stride1, alongRows || view.layout() == Layout::ColumnMajor, *rows, *columns};
   tile.isBorrowed = true;
   tile.inWindow = view.layout() == Layout::ColumnMajor;
+  tile.owner = view.owner;
   k.setTile(op, tile);
   return success();
 }
@@ -106,7 +107,7 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
 /// Lanes behind the last token are written too; where tokens come in pairs they must be zero, for the odd one is used.
 static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile, const View &view, Int rows, Int columns) {
   Emitter &e = k.e;
-  if (k.readsWindowAfter(op, op.getValue()))
+  if (k.readsWindowAfter(op, op.getValue(), view))
     return op.emitOpError() << "may overwrite a tile that a later op reads; store last";
   Tile to{k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1])), view.stride1, true, rows, columns};
   k.forGroups(to, [&](Int lane) {

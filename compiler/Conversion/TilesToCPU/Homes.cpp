@@ -29,11 +29,11 @@ End findEnd(Value value) {
 
 } // namespace
 
-bool KernelContext::readsWindowAfter(Operation *op, Value except) const {
+bool KernelContext::readsWindowAfter(Operation *op, Value except, const View &view) const {
   for (Operation *later = op->getNextNode(); later; later = later->getNextNode())
     for (Value operand : later->getOperands()) {
       auto known = tiles.find(operand);
-      if (operand != except && known != tiles.end() && known->second.inWindow)
+      if (operand != except && known != tiles.end() && known->second.inWindow && known->second.owner == view.owner)
         return true;
     }
   return false;
@@ -60,7 +60,7 @@ std::optional<StoreOp> KernelContext::findWindow(OpResult result, bool mayRound)
   bool isRounded = view.type.getElement() != cast<TileType>(result.getType()).getElement();
   if (isRounded && (!mayRound || isChanged || !result.hasOneUse()))
     return std::nullopt;
-  if (readsWindowAfter(result.getOwner(), result) || loadsWindowBetween(*this, result.getOwner(), store))
+  if (readsWindowAfter(result.getOwner(), result, view) || loadsWindowBetween(*this, result.getOwner(), store))
     return std::nullopt;
   return store;
 }
@@ -86,6 +86,7 @@ Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWh
     Tile tile{window, view.stride1, /*lanesAlongRows=*/true, rows, columns};
     tile.isWhole = isWhole;
     tile.inWindow = true;
+    tile.owner = view.owner;
     return tile;
   }
   if (Value state = findLoopState(result))

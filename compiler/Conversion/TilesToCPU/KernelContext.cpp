@@ -14,7 +14,7 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   scratchPointer = function.getArgument(2);
   int64_t next = 0;
   auto word = [&] { return e.integer(e.loadBits(e.at(words, e.integer(next++)), 0)); };
-  for (BlockArgument argument : kernel.getBody().getArguments()) {
+  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
     e.setLoc(argument.getLoc()); // values are printed under its name
     if (argument.getType().isIndex()) {
       scalars[argument] = word();
@@ -34,7 +34,7 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
     bool isVector = type.getDims().size() == 1; // one dimension: always neighbours
     if (isVector || type.getLayout() == Layout::ColumnMajor)
       stride0 = e.integer(1);
-    views.insert({argument, View{{pointer, type.getElement()}, stride0, isVector ? e.integer(0) : stride1, type}});
+    views.insert({argument, View{{pointer, type.getElement()}, stride0, isVector ? e.integer(0) : stride1, type, role.split('.').second}});
   }
   return success();
 }

@@ -10,6 +10,7 @@ struct View {
   Place base;
   Int stride0, stride1; // in elements
   ViewType type;
+  llvm::StringRef owner = {}; // what its memory belongs to: "z" of the roles "kept.z" and "grad.z"
   Layout layout() const { return type.getLayout(); }
   int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
   /// 16-bit packed buffers hold pairs of the inner axis side by side.
@@ -24,7 +25,8 @@ struct Tile {
   Int rows, columns;       // how much of the tile is in use
   bool isWhole = false;    // all rows are: the tile does not end with the tokens
   bool isBorrowed = false; // lies in memory that a load named: read only
-  bool inWindow = false;   // lies in a column_major view, which another view may share
+  bool inWindow = false;   // lies in a column_major view, which another view of the same owner may share
+  llvm::StringRef owner = {}; // of that view
   LoadOp source = {};      // set: nothing was loaded; the one store copies from view to view
 
   Int lines() const { return lanesAlongRows ? columns : rows; }
@@ -76,8 +78,8 @@ public:
   Tile takeOver(mlir::OpOperand &operand);
   /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
-  /// Whether an op after 'op' reads a tile in a window, other than 'except'. Windows may share memory.
-  bool readsWindowAfter(mlir::Operation *op, mlir::Value except) const;
+  /// Whether an op after 'op' reads a tile in a window that may share memory with 'view', other than 'except'.
+  bool readsWindowAfter(mlir::Operation *op, mlir::Value except, const View &view) const;
   /// Where (row, column) of a view lies, for views that are not packed.
   Place windowOf(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column * view.stride1); }
 
