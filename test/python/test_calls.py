@@ -220,10 +220,11 @@ def test_soft_targets_with_gradients(dtype):
     check_call(lt.jit(soft, reduction="none"), hidden, weight, q=q, wrt=["q"], grad_output=np.ones((2, 4)))
 
 
-def test_several_projections():
+@pytest.mark.parametrize("size", [8, D])  # with one size for both, logits of both are kept
+def test_several_projections(size):
     rng = np.random.default_rng(4)
     student = (rng.normal(size=(2, 3, D)).astype("f4"), rng.normal(size=(V, D)).astype("f4"))
-    teacher = (rng.normal(size=(2, 3, 8)).astype("f4"), rng.normal(size=(V, 8)).astype("f4"))
+    teacher = (rng.normal(size=(2, 3, size)).astype("f4"), rng.normal(size=(V, size)).astype("f4"))
     head = lt.jit(lt.losses.forward_kl)
     check_call(head, *student, *teacher, temperature=2.0, wrt=["student.hidden", "teacher.weight"])
     check_call(head, student=student, teacher=teacher)

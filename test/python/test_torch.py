@@ -372,9 +372,6 @@ def test_weight_gradients_go_into_a_buffer_in_backward(dtype):
     )
 
 
-@pytest.mark.xfail(
-    raises=lt.CompileError, strict=True, reason="two projections of one hidden size keep logits"
-)
 def test_the_same_weight_twice():
     hidden, weight, _ = operands()
     other = torch.randn(N, D, requires_grad=True)
