@@ -1,4 +1,4 @@
-"""One contender of the demo: trains the model and prints a JSON line per step, in a process of its own."""
+"""One contender of the demo, in a process of its own: for each line that it reads, a step and a JSON line."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def loss_and_gradients(loss_of: LossOf, hidden: Tensor, weight: Tensor, target: 
 
 
 def main(contender: str, token_file: str) -> None:
-    """Trains for STEPS steps on the batches of `token_file`, int32 [STEPS * BATCH * SEQUENCE + 1]."""
+    """Takes steps on the text of `token_file`, int32 [STEPS * BATCH * SEQUENCE + 1], one per line read."""
     torch.manual_seed(0)
     model = Model()
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
     text = torch.from_numpy(numpy.load(token_file).astype(numpy.int64))
     loss_of, release = {"torch": torch_loss, "logitile": logitile_loss}[contender]()
     size = BATCH * SEQUENCE
-    for step in range(STEPS):
+    for step, _ in enumerate(sys.stdin):
         begin = time.perf_counter()
         batch = text[step * size : (step + 1) * size + 1]
         states = model(batch[:-1].view(BATCH, SEQUENCE))
