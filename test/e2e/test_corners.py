@@ -124,6 +124,14 @@ def test_a_gradient_that_is_the_same_for_all_tokens_but_for_the_upstream():
     call(dotted, ("hidden", "weight", "w"), w=VECTOR).check(slack=2)
 
 
+def test_a_sum_that_gradients_of_logits_and_of_a_scalar_share():
+    @lt.loss
+    def shared(z: lt.Logits, y: lt.Token[int], s: lt.Scalar):
+        return lt.logsumexp(lt.where(lt.column() == y, z - lt.mean(z) - s, z)) - z[y]
+
+    call(shared, ("hidden", "weight", "s"), s=np.float32(0.75)).check(slack=2)
+
+
 def test_values_without_logits():
     @lt.loss
     def bare(z: lt.Logits, y: lt.Token[int], w: lt.Vocab[float]):

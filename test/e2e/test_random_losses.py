@@ -95,7 +95,7 @@ def sample(seed, large=False):
 
 def some_gradients(made, rng):
     """One that the outputs lead to, and others that they may not lead to."""
-    reached = reached_inputs(made.spec, [o.name for o in differentiable_outputs(made.spec)])
+    reached = reached_inputs(made.spec, differentiable_outputs(made.spec))
     first = [name for name in made.wrt if name.partition(".")[0] in reached or name in ("hidden", "weight")]
     chosen = {str(rng.choice(first)), *rng.choice(made.wrt, size=len(made.wrt) // 2).tolist()}
     return tuple(name for name in made.wrt if name in chosen)
