@@ -2,16 +2,15 @@
 
 import os
 
+import logitile as lt
 import numpy as np
 import pytest
 from cases import CASES
 from gate import Sample
+from logitile import _native
 from schedules import KINDS, scheduled
 from test_random_losses import check
 from test_zoo import sample
-
-import logitile as lt
-from logitile import _native
 
 
 def tiers_of_this_machine():
@@ -63,9 +62,15 @@ def test_special_numbers_stay_with_their_token(tier, dtype):
     hidden[3, 1], hidden[17, 0], hidden[40] = np.nan, np.inf, 0
     plain = Sample(made.loss, {**made.given, "z": (hidden, weight)}, made.options, ("hidden",), made.upstream)
     results = plain.run()
-    assert np.isnan(results["loss"][[3, 17]]).all() and np.isnan(results["grad z.hidden"][[3, 17]].astype(np.float32)).all()
+    assert (
+        np.isnan(results["loss"][[3, 17]]).all()
+        and np.isnan(results["grad z.hidden"][[3, 17]].astype(np.float32)).all()
+    )
     rest = np.setdiff1d(np.arange(made.tokens), [3, 17])
-    assert np.isfinite(results["loss"][rest]).all() and np.isfinite(results["grad z.hidden"][rest].astype(np.float32)).all()
+    assert (
+        np.isfinite(results["loss"][rest]).all()
+        and np.isfinite(results["grad z.hidden"][rest].astype(np.float32)).all()
+    )
     np.testing.assert_allclose(results["loss"][40], np.log(made.spec.vocab), rtol=1e-6)
 
 
