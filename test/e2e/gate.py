@@ -1,9 +1,9 @@
-"""Calls of heads against float64, with the gate of the language: a result may be twice as far away as torch's own
-float32 arithmetic, and four units of its precision.
+"""Calls of heads against float64, with the gate of the language: a result may be twice as far away as torch's
+own float32 arithmetic, and four units of its precision.
 
 An error is the norm of a difference against the norm of the reference. Where a reference cancels (a single
-vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be if every token had a
-gradient of 1 for one logit.
+vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be if every token
+had a gradient of 1 for one logit.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 
+import logitile as lt
 import numpy as np
 from accuracy import UNIT, Arguments
-
-import logitile as lt
 
 LEAST = 0.01
 
@@ -51,10 +50,14 @@ class Sample:
     def __str__(self):
         """Everything that a failure needs to be seen again."""
         shapes = {
-            name: [f"{x.dtype}{list(np.shape(x))}" for x in (item if isinstance(item, tuple) else (np.asarray(item),))]
+            name: [
+                f"{x.dtype}{list(np.shape(x))}"
+                for x in (item if isinstance(item, tuple) else (np.asarray(item),))
+            ]
             for name, item in self.given.items()
         }
-        return f"\n{inspect.getsource(self.loss.function)}\n{shapes}\noptions {self.options} wrt {self.wrt} upstream {list(self.upstream)} call {self.call}"
+        source = inspect.getsource(self.loss.function)
+        return f"\n{source}\n{shapes}\noptions {self.options} wrt {self.wrt} call {self.call}"
 
     @property
     def tokens(self):
@@ -160,8 +163,11 @@ class Gates:
         return np.full(self.live.sum(), up * scale, np.float32)
 
     def _measure(self, given, upstream, evaluations):
-        wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in map(self.sample._full, self.sample.wrt)}
-        torch_side = Arguments(self.sample.spec, given, upstream, wrt)
+        wrt = {
+            name.removesuffix(".hidden").removesuffix(".weight")
+            for name in map(self.sample._full, self.sample.wrt)
+        }
+        torch_side = Arguments(self.sample.spec, given, upstream, wrt or set(self.sample.pairs))
         self.exact = torch_side.reference()
         self.errors = dict.fromkeys(self.exact, 0.0)
         rng = np.random.default_rng(0)
@@ -175,7 +181,9 @@ class Gates:
         if not np.array_equal(np.isfinite(a), finite):
             return np.inf
         difference = a[finite].astype(np.float64) - b[finite]
-        return float(np.linalg.norm(difference) / max(np.linalg.norm(b[finite]), self.sizes.get(name, 0), 1e-30))
+        return float(
+            np.linalg.norm(difference) / max(np.linalg.norm(b[finite]), self.sizes.get(name, 0), 1e-30)
+        )
 
     def ratio(self, name, found, wanted):
         """Of one result."""
@@ -186,6 +194,8 @@ class Gates:
             return 0.0 if np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f") else np.inf
         plain = name.removeprefix("grad ")
         gate = 2 * self.errors[plain] + 4 * self.sample.unit
+        with np.errstate(over="ignore"):  # what 16 bits cannot hold is infinite there
+            wanted = np.where(np.isfinite(wanted.astype(found.dtype)), wanted, wanted.astype(found.dtype))
         found, wanted = found.astype(np.float64), wanted.astype(np.float64)
         if name == "loss" and not wanted.ndim:
             return self._reduced(found, wanted) / gate

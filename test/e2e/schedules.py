@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 
-import pytest
-
 import logitile as lt
+import pytest
 from logitile import engine, execute
 
-# Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and gradients
-# in a phase of their own with all, some or none of the logits kept from the first.
+# Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and
+# gradients in a phase of their own with all, some or none of the logits kept from the first.
 KINDS = ("kept", "chunks", "recompute", "split kept", "split hybrid", "split recompute", "statistics")
 
 

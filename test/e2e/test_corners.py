@@ -1,10 +1,12 @@
-"""Small losses, each about one corner of the language, against float64. Free memory of earlier calls is never clean."""
+"""Small losses, each about one corner of the language, against float64.
 
+Free memory of earlier calls is never clean.
+"""
+
+import logitile as lt
 import numpy as np
 import pytest
 from gate import Sample
-
-import logitile as lt
 
 TOKENS, VOCAB, HIDDEN = 37, 150, 12
 
@@ -16,7 +18,9 @@ def dirty_memory(monkeypatch):
     x = np.full((64, HIDDEN), 1e30, np.float32)
     for vocab in (VOCAB, 2 * VOCAB, 8 * VOCAB):
         head = lt.jit(dirty, reduction="sum")
-        head.value_and_grad(x, np.full((vocab, HIDDEN), 1e30, np.float32), w=np.full(vocab, np.nan, np.float32))
+        head.value_and_grad(
+            x, np.full((vocab, HIDDEN), 1e30, np.float32), w=np.full(vocab, np.nan, np.float32)
+        )
 
 
 @lt.loss
@@ -31,7 +35,9 @@ def call(loss, wrt, upstream=None, dtype="float32", **inputs):
     for parameter in loss.signature.inputs:
         if parameter.kinds[0].axis == "logits":
             weight = rng.normal(size=(VOCAB, HIDDEN)) * 3 / HIDDEN**0.5
-            given[parameter.name] = tuple(x.astype(dtype) for x in (rng.normal(size=(TOKENS, HIDDEN)), weight))
+            given[parameter.name] = tuple(
+                x.astype(dtype) for x in (rng.normal(size=(TOKENS, HIDDEN)), weight)
+            )
         elif parameter.name == "y":
             given["y"] = rng.integers(0, VOCAB, TOKENS)
     outputs = upstream or ["loss"]
@@ -59,7 +65,9 @@ def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens():
 def test_conditions_are_outputs():
     @lt.loss
     def found(z: lt.Logits, y: lt.Token[int]):
-        return lt.Outputs(loss=lt.logsumexp(z), large=lt.any(z > 6.0), small=lt.all(z < 7.0), right=lt.argmax(z) == y)
+        return lt.Outputs(
+            loss=lt.logsumexp(z), large=lt.any(z > 6.0), small=lt.all(z < 7.0), right=lt.argmax(z) == y
+        )
 
     made = call(found, ("hidden",))
     results = made.run()
@@ -105,7 +113,9 @@ def test_a_gradient_of_picks_alone(dtype):
     def picked(z: lt.Logits, t: lt.Logits, y: lt.Token[int], u: lt.Vocab[float]):
         return -lt.log(lt.sigmoid(z - 3.0)[y] + 0.01) + lt.square((-t)[lt.argmax(t + u)])
 
-    call(picked, ("z.hidden", "z.weight", "t.hidden", "t.weight", "u"), dtype=dtype, u=0 * VECTOR).check(slack=2)
+    call(picked, ("z.hidden", "z.weight", "t.hidden", "t.weight", "u"), dtype=dtype, u=0 * VECTOR).check(
+        slack=2
+    )
 
 
 def test_a_gradient_that_is_the_same_for_all_entries():
@@ -124,6 +134,14 @@ def test_a_gradient_that_is_the_same_for_all_tokens_but_for_the_upstream():
     call(dotted, ("hidden", "weight", "w"), w=VECTOR).check(slack=2)
 
 
+def test_a_sum_that_gradients_of_logits_and_of_a_scalar_share():
+    @lt.loss
+    def shared(z: lt.Logits, y: lt.Token[int], s: lt.Scalar):
+        return lt.logsumexp(lt.where(lt.column() == y, z - lt.mean(z) - s, z)) - z[y]
+
+    call(shared, ("hidden", "weight", "s"), s=np.float32(0.75)).check(slack=2)
+
+
 def test_values_without_logits():
     @lt.loss
     def bare(z: lt.Logits, y: lt.Token[int], w: lt.Vocab[float]):
@@ -139,6 +157,9 @@ def test_very_small_vocabularies(vocab):
     def small(z: lt.Logits, y: lt.Token[int]):
         return lt.logsumexp(z) - z[y] + lt.square(lt.mean(z)) + lt.to_float(lt.argmax(z))
 
-    x, w = np.random.default_rng(0).normal(size=(TOKENS, HIDDEN)), np.random.default_rng(1).normal(size=(vocab, HIDDEN))
+    x, w = (
+        np.random.default_rng(0).normal(size=(TOKENS, HIDDEN)),
+        np.random.default_rng(1).normal(size=(vocab, HIDDEN)),
+    )
     given = {"z": (x.astype(np.float32), w.astype(np.float32)), "y": np.arange(TOKENS) % vocab}
     Sample(small, given, {}, ("hidden", "weight"), {"loss": 1.0}).check(slack=2)

@@ -5,8 +5,8 @@ import json
 import pytest
 import subprocesses
 
-# Prints by how much the highest resident memory of a call exceeds that before it, after a smaller call of the same
-# program, and how much of that the results are.
+# Prints by how much the highest resident memory of a call exceeds that before it, after a smaller call of the
+# same program, and how much of that the results are.
 PEAK = """
 import json, resource
 import numpy as np
@@ -42,7 +42,8 @@ peak = status("VmHWM")
 made = result[0].nbytes + sum(gradient.nbytes for gradient in result[1].values())
 record = lt.history()[-1]
 assert record["event"] == "hit", record
-print(json.dumps({"grown": peak - before, "results": made, **{k: record[k] for k in ("measured_bytes", "predicted_bytes")}}))
+sizes = {key: record[key] for key in ("measured_bytes", "predicted_bytes")}
+print(json.dumps({"grown": peak - before, "results": made, **sizes}))
 """
 
 

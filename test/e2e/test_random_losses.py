@@ -5,14 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 from gate import Sample
+from logitile.gradients import differentiable_outputs, reached_inputs
 from random_specs import random_loss
 from schedules import check_memory, smallest_workspace
-
-from logitile.gradients import differentiable_outputs, reached_inputs
 
 SEEDS = 220
 MORE_SEEDS = 1200  # of --full, with larger arrays
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
+# Random terms may cancel each other, which no loss in use does, so the gate is a little wider. It is one of
+# norms over hundreds of tokens: with fewer, the roundings of single ones decide.
+ENOUGH, SLACK, SLACK_OF_FEW = 200, 1.5, 4.0
 PRIMES = (2, 3, 31, 61, 127, 257, 509, 1021, 2039, 4999)
 
 
@@ -62,7 +64,10 @@ def names_of_outputs(random):
 
 
 def upstream(names, chosen, rng, given):
-    tokens, half = given["z" if "z" in given else "t"][0].shape[0], given["z" if "z" in given else "t"][0].dtype == np.float16
+    tokens, half = (
+        given["z" if "z" in given else "t"][0].shape[0],
+        given["z" if "z" in given else "t"][0].dtype == np.float16,
+    )
     reaching = {}
     for name in names:
         if name == "weight" or (name == "more" and "loss" in names and rng.random() < 0.3):
@@ -95,7 +100,7 @@ def sample(seed, large=False):
 
 def some_gradients(made, rng):
     """One that the outputs lead to, and others that they may not lead to."""
-    reached = reached_inputs(made.spec, [o.name for o in differentiable_outputs(made.spec)])
+    reached = reached_inputs(made.spec, differentiable_outputs(made.spec))
     first = [name for name in made.wrt if name.partition(".")[0] in reached or name in ("hidden", "weight")]
     chosen = {str(rng.choice(first)), *rng.choice(made.wrt, size=len(made.wrt) // 2).tolist()}
     return tuple(name for name in made.wrt if name in chosen)
@@ -117,8 +122,7 @@ def check(seed, monkeypatch, large=False):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", str(rng.choice([1, 2, 2, 3])))
     chosen = budget(made, rng)
     scheduled = dataclasses.replace(made, options=made.options | chosen)
-    # The gate is one of norms over hundreds of tokens: with fewer, single ones decide.
-    scheduled.check(slack=1.0 if made.counted().sum() >= 200 else 2.0)
+    scheduled.check(slack=SLACK if made.counted().sum() >= ENOUGH else SLACK_OF_FEW)
     check_memory(scheduled)
 
 
@@ -134,16 +138,18 @@ def test_more_and_larger_ones(seed, monkeypatch):
 
 
 def test_the_samples_cover_the_language():
-    """What this file is about is really drawn: types, layouts, reductions, several projections and outputs."""
+    """Types, layouts, reductions, several projections and outputs are really drawn."""
     made = [sample(seed)[0] for seed in range(SEEDS)]
     dtypes = {next(iter(s.pairs.values()))[0].dtype.name for s in made}
     assert dtypes == {"float32", "bfloat16", "float16"}
     assert {s.options.get("reduction") for s in made} == {"mean", "sum", "none", None}
     assert {len(s.pairs) for s in made} == {1, 2}
     kinds = {(given.axis, given.type, given.entries is not None) for s in made for given in s.spec.inputs}
-    assert kinds >= {("token", "i32", True), ("token", "f32", True), ("token", "i1", False), ("vocab", "f32", False),
-                     ("vocab", "i1", False), ("vocab", "i32", False), ("dense", "f32", False), ("dense", "i1", False),
-                     ("scalar", "f32", False)}  # fmt: skip
+    drawn = {f"{axis} {element}{' K' if several else ''}" for axis, element, several in kinds}
+    wanted = (
+        "token i32 K, token f32 K, token i1, vocab f32, vocab i1, vocab i32, dense f32, dense i1, scalar f32"
+    )
+    assert drawn >= set(wanted.split(", "))
     outputs = {(o.name if o.name in ("loss", "weight") else o.type) for s in made for o in s.spec.outputs}
     assert outputs == {"loss", "weight", "f32", "i32", "i1"}
     assert any(not s.counted().any() and s.tokens for s in made) and any(s.tokens == 0 for s in made)

@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 import subprocesses
+from logitile import _native
 from schedules import gradients_apart
 from test_zoo import sample
-
-from logitile import _native
 
 # Loads a plan and a call's arrays, runs both phases and writes the results.
 LOADED = """
@@ -26,7 +25,8 @@ def native(kind, names):
     return [(name, arrays[f"{kind} {name}"]) for name in names]
 
 
-results = {key: np.full_like(arrays[key], 7) for key in arrays.files if key.split()[0] in ("output", "gradient")}
+made = [key for key in arrays.files if key.split()[0] in ("output", "gradient")]
+results = {key: np.full_like(arrays[key], 7) for key in made}
 outputs = [(name, results[f"output {name}"]) for name in call["outputs"]]
 gradients = [(name, results[f"gradient {name}"]) for name in call["gradients"]]
 options = _native.CallOptions(**call["options"])
@@ -47,15 +47,17 @@ def saved(made, folder, split):
     results = made.run()
     outputs = {f"output {name}": value for name, value in results.items() if not name.startswith("grad ")}
     gradients = {f"gradient {name[5:]}": value for name, value in results.items() if name.startswith("grad ")}
-    inputs = {
-        f"input {name}.{operand}": array
-        for name, item in made.pairs.items() for operand, array in zip(("hidden", "weight"), item, strict=True)
-    } | {f"input {name}": np.asarray(item) for name, item in made.given.items() if name not in made.pairs}  # fmt: skip
+    inputs = {}
+    for name, item in made.given.items():
+        if name in made.pairs:
+            inputs |= {f"input {name}.hidden": item[0], f"input {name}.weight": item[1]}
+        else:
+            inputs[f"input {name}"] = np.asarray(item)
     upstreams = {f"upstream {name}": up for name, up in made.upstream.items()}
     np.savez(folder / "arrays.npz", **outputs, **gradients, **inputs, **upstreams)
     (folder / "plan").write_bytes(plan.save())
-    names = {kind: [key.partition(" ")[2] for key in of] for kind, of in
-             (("outputs", outputs), ("gradients", gradients), ("inputs", inputs), ("upstreams", upstreams))}  # fmt: skip
+    groups = {"outputs": outputs, "gradients": gradients, "inputs": inputs, "upstreams": upstreams}
+    names = {kind: [key.partition(" ")[2] for key in group] for kind, group in groups.items()}
     options = {"reduction": "none", "threads": program.threads}
     (folder / "call.json").write_text(json.dumps({**names, "options": options, "split": split}))
     return results

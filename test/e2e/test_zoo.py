@@ -9,8 +9,7 @@ from random_specs import _numpy_dtype
 from schedules import KINDS, check_memory, scheduled
 
 TOKENS, VOCAB, HIDDEN = 256, 601, 40
-# Losses that compare or take magnitudes of computed values: what is close to a kink falls on either side of it.
-KINKED = {"tvd", "max_penalty", "teacher_at_argmax", "second_best", "hinge", "ppo", "grpo"}
+SLACK = {"chi_squared": 1.2}  # squares of ratios of probabilities: half of the sum is one entry's
 
 
 def sample(name, dtype, **options):
@@ -36,7 +35,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     for kind in KINDS:
         with scheduled(sample(name, "float32"), kind) as made:
-            made.check()
+            made.check(slack=SLACK.get(name, 1.0))
             check_memory(made)
 
 
@@ -44,7 +43,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
-    sample(name, dtype).check()
+    sample(name, dtype).check(slack=SLACK.get(name, 1.0))
 
 
 @pytest.mark.full
@@ -54,4 +53,4 @@ def test_every_loss_in_sixteen_bits_under_every_schedule(name, dtype, monkeypatc
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     for kind in KINDS:
         with scheduled(sample(name, dtype), kind) as made:
-            made.check()
+            made.check(slack=SLACK.get(name, 1.0))
