@@ -258,17 +258,18 @@ private:
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
         if (adjoint.getName() != name)
           continue;
-        if (adjoint.getKind() == InputKind::Vocab) {
+        if (int64_t sum = plan.findBuffer(buffers::sum(name)); sum >= 0) {
           entry.kind = GradientPlan::Kind::Vocab;
-          entry.buffers = {plan.findBuffer(buffers::sum(name))};
+          entry.buffers = {sum};
           continue;
         }
+        if (!adjoint.getDense()) // nothing reaches it
+          continue;
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)
           entry.buffers.resize(slot + 1, -1);
-        if (adjoint.getDense())
-          entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
+        entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
       }
   }
 

@@ -170,8 +170,6 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   }
   for (GradientOp gradient : gradients)
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
-      if (!adjoint.getDense() && adjoint.getKind() != InputKind::Logits)
-        continue;
       if (adjoint.getKind() == InputKind::Logits)
         shape.gradients.push_back(adjoint);
       else if (adjoint.getKind() == InputKind::Vocab)

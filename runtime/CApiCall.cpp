@@ -28,10 +28,10 @@ public:
     if (call.threads < 1)
       return Status(ErrorCode::Value, "a call needs at least 1 thread, not " + std::to_string(call.threads));
     arguments.reduction = static_cast<Reduction>(call.reduction);
-    if (call.ignore) {
+    if (call.ignore)
       arguments.ignore = call.ignore;
-      arguments.ignoreIndex = call.ignore_index;
-    }
+    if (call.ignore_index)
+      arguments.ignoreIndex = *call.ignore_index;
     arguments.isZeroWhenAllIgnored = call.zero_if_all_ignored;
     arguments.threads = call.threads;
     arguments.interrupt = {call.interrupt ? &isInterrupted : nullptr, const_cast<lt_call *>(&call)};

@@ -69,7 +69,7 @@ Status Call::findTokens() {
   if (!found.isOk())
     return found.status();
   tokens = *found;
-  if (arguments.ignoreIndex) {
+  if (arguments.ignoreIndex && !arguments.ignore.empty()) {
     const Array *array = findArray(arguments.inputs, arguments.ignore);
     if (!array)
       return Status(ErrorCode::Value, "input '" + std::string(arguments.ignore) + "', which tells ignored tokens, is missing");
@@ -140,7 +140,7 @@ static int64_t lanesOf(int64_t count, int64_t panelWidth) {
 }
 
 Status Call::loadInputs() {
-  IntegerRules rules{plan.vocab, arguments.ignoreIndex};
+  IntegerRules rules{plan.vocab, arguments.ignore, arguments.ignoreIndex};
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const InputPlan &input = plan.inputs[i];
     if (input.kind == InputPlan::Kind::Dense)
@@ -221,7 +221,7 @@ Status Call::loadUpstreams() {
                                           "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
     InputPlan input{InputPlan::Kind::Token, output.name, 0, ElementType::F32, false};
     char *buffer = reinterpret_cast<char *>(out);
-    if (Status status = loadInput(input, *array, tokens, {plan.vocab, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
+    if (Status status = loadInput(input, *array, tokens, {plan.vocab, {}, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
       return status;
   }
   return Status();
@@ -265,7 +265,7 @@ void Call::storeOutputs() const {
     if (isReduced(i))
       storeScalar(array, reducedLoss(sumOf(values, output.element, tokens.counted)));
     else
-      scatterOutput(array, tokens, output.element, values);
+      scatterOutput(array, tokens, plan.buffers[output.buffer].element, values); // bools are kept in 32 bits
   }
 }
 

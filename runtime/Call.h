@@ -20,8 +20,8 @@ struct CallArguments {
   std::span<const Array> upstreams;      // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
   Reduction reduction = Reduction::None; // of the output 'loss'
   const Array *divisor = nullptr;        // of a mean, without axes; null: weights or tokens are counted
-  std::string_view ignore;               // name of the input that tells ignored tokens
-  std::optional<int64_t> ignoreIndex;
+  std::string_view ignore;               // name of the input that tells ignored tokens; empty: none does
+  std::optional<int64_t> ignoreIndex;    // also what entries of other inputs may be beside an index
   bool isZeroWhenAllIgnored = false; // what a mean over no token is: 0 rather than NaN
   int threads = 1;
   Interrupt interrupt;

@@ -41,7 +41,7 @@ Status failure(const CompileResult &result, const Request &request, int64_t toke
   if (result.minimumWorkspace > 0) {
     error.code = ErrorCode::Value;
     error.text = "'workspace' is " + std::to_string(request.workspace) + " bytes, but " + std::to_string(tokens) +
-                 " tokens need at least " + std::to_string(result.minimumWorkspace);
+                 " tokens need at least " + std::to_string(result.minimumWorkspace) + "; raise it";
   } else {
     error.code = ErrorCode::Compile;
     error.text = result.error;

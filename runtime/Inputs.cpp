@@ -115,7 +115,8 @@ Status logitile::loadInput(const InputPlan &input, const Array &array, const Tok
     int64_t offset = hasEntries ? entry * array.stride(-1) * elementBytes(array.type) : 0;
     Source source{array, array.bytes() + offset, TokenLayout(counted.leading, {array.strides, axes}),
                   hasEntries ? static_cast<int64_t>(entry) : -1};
-    Allowed allowed{input.isIndex, rules.vocab, hasEntries ? rules.ignoreIndex : std::nullopt};
+    bool mayBeIgnored = hasEntries || input.name == rules.ignore;
+    Allowed allowed{input.isIndex, rules.vocab, mayBeIgnored ? rules.ignoreIndex : std::nullopt};
     if (Status status = loadEntry(source, counted, input.element, allowed, buffers[entry]); !status.isOk())
       return status;
     std::fill(buffers[entry] + counted.counted * size, buffers[entry] + lanes * size, 0);

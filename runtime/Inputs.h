@@ -7,7 +7,8 @@ namespace logitile {
 /// What the checks of integers depend on.
 struct IntegerRules {
   int64_t vocab = 0;
-  std::optional<int64_t> ignoreIndex; // what entries of token inputs may be beside an index
+  std::string_view ignore;            // the input that tells ignored tokens
+  std::optional<int64_t> ignoreIndex; // what its tokens, and entries of any input, may be beside an index
 };
 
 /// Copies one token, Vocab or Scalar input into 'buffers', one for each entry (null: not read). They hold 'lanes' values of

@@ -50,11 +50,14 @@ Status logitile::checkArray(const Array &array, const char *what, std::span<cons
 void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values) {
   if (tokens.total == 0)
     return;
-  switch (element) {
-  case ElementType::I32:
-    return scatter<int64_t>(array, tokens, -1, [&](int64_t token) { return reinterpret_cast<const int32_t *>(values)[token]; });
-  case ElementType::Bool:
-    return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) { return values[token] != 0; });
+  auto *words = reinterpret_cast<const int32_t *>(values);
+  switch (array.type) {
+  case ArrayType::I64:
+    return scatter<int64_t>(array, tokens, -1, [&](int64_t token) { return words[token]; });
+  case ArrayType::Bool:
+    return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) {
+      return (element == ElementType::Bool ? values[token] : words[token]) != 0;
+    });
   default:
     return scatter<float>(array, tokens, 0, [&](int64_t token) { return reinterpret_cast<const float *>(values)[token]; });
   }

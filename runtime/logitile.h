@@ -206,7 +206,9 @@ typedef struct lt_call {
   lt_reduction reduction;  /* of the output "loss" */
   const lt_array *divisor; /* what a mean divides by, one number; null: the sum of the output "weight", else the tokens that count */
   const char *ignore;      /* the integer input that tells ignored tokens; null: none are */
-  int64_t ignore_index;    /* a token is ignored where all its entries are this */
+  /* A token is ignored where all its entries are this; single entries of other [..., K] inputs may be it as well, though it is
+   * no index. Null: no number is special. */
+  const int64_t *ignore_index;
   int zero_if_all_ignored; /* a mean over no token is 0 rather than NaN */
   int threads;
   lt_interrupt interrupt; /* or null */

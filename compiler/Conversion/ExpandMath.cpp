@@ -52,6 +52,10 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         .Case<math::Log1pOp>([&](auto) { return one(&MathFunctions::log1p); })
         .Case<math::TanhOp>([&](auto) { return one(&MathFunctions::tanh); })
         .Case<math::PowFOp>([&](auto pow) { return f.pow(pow.getLhs(), pow.getRhs()); })
+        .Case<math::ClampFOp>([&](auto clamp) {
+          Value raised = arith::MaximumFOp::create(b, clamp.getValue(), clamp.getMin());
+          return Value(arith::MinimumFOp::create(b, raised, clamp.getMax()));
+        })
         .Case<math::FmaOp>([&](auto fma) { return hasFma ? Value() : f.fma(fma.getA(), fma.getB(), fma.getC()); })
         .Case<math::RoundEvenOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::roundEven); })
         .Case<math::FloorOp>([&](auto) { return hasRounding ? Value() : one(&MathFunctions::floor); })

@@ -11,7 +11,7 @@ namespace {
 struct CallOptions {
   lt_reduction reduction;
   std::optional<std::string> ignore;
-  int64_t ignoreIndex;
+  std::optional<int64_t> ignoreIndex;
   bool zeroIfAllIgnored;
   int threads;
 };
@@ -60,7 +60,7 @@ struct CallArrays {
   void setOptions(const CallOptions &options, py::handle given) {
     call.reduction = options.reduction;
     call.ignore = options.ignore ? options.ignore->c_str() : nullptr;
-    call.ignore_index = options.ignoreIndex;
+    call.ignore_index = options.ignoreIndex ? &*options.ignoreIndex : nullptr;
     call.zero_if_all_ignored = options.zeroIfAllIgnored;
     call.threads = options.threads;
     if (given.is_none())
@@ -70,8 +70,8 @@ struct CallArrays {
   }
 };
 
-CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, int64_t ignoreIndex, bool zeroIfAllIgnored,
-                        int threads) {
+CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, std::optional<int64_t> ignoreIndex,
+                        bool zeroIfAllIgnored, int threads) {
   if (reduction != "none" && reduction != "sum" && reduction != "mean")
     throw py::value_error("reduction is '" + reduction + "'; it must be 'none', 'sum' or 'mean'");
   return {reduction == "none" ? LT_NONE : reduction == "sum" ? LT_SUM : LT_MEAN, ignore, ignoreIndex, zeroIfAllIgnored, threads};
@@ -104,7 +104,7 @@ void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::ha
 
 void logitile::python::bindPlan(py::module_ &module) {
   py::class_<CallOptions>(module, "CallOptions")
-      .def(py::init(&makeOptions), py::kw_only(), py::arg("reduction"), py::arg("ignore") = py::none(), py::arg("ignore_index") = 0,
+      .def(py::init(&makeOptions), py::kw_only(), py::arg("reduction"), py::arg("ignore") = py::none(), py::arg("ignore_index") = py::none(),
            py::arg("zero_if_all_ignored") = false, py::arg("threads"));
   py::class_<Plan>(module, "Plan")
       .def_property_readonly("interval",

@@ -146,7 +146,8 @@ class CallOptions:
     Args:
         reduction: "none", "sum" or "mean" of the output `loss`.
         ignore: the integer input that tells ignored tokens; None: no token is ignored.
-        ignore_index: a token is ignored where all its entries are this.
+        ignore_index: a token is ignored where all its entries are this; single entries of other inputs may be
+        it as well. None: no number is special.
         zero_if_all_ignored: a mean over no token is 0 rather than NaN.
         threads: as for programs.
     """
@@ -156,7 +157,7 @@ class CallOptions:
         *,
         reduction: str,
         ignore: str | None = None,
-        ignore_index: int = 0,
+        ignore_index: int | None = None,
         zero_if_all_ignored: bool = False,
         threads: int,
     ) -> None: ...

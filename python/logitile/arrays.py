@@ -7,6 +7,7 @@ exist where torch was imported already.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -86,6 +87,9 @@ def dtype_name(dtype: object) -> str:
     return str(name).rpartition(".")[2]
 
 
+_name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+
+
 def described(item: object, name: str) -> Array:
     """The description of an array, or of a Python number as one without axes.
 
@@ -142,22 +146,32 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
 
 
 def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
-    if type(tensor).__name__ == "DTensor":
-        raise CallTypeError(
-            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
-        )
+    check_not_distributed(tensor, name)
     if tensor.layout != torch.strided:
         raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
     device = None if tensor.device.type == "meta" else str(tensor.device)
+    tensor = tensor.resolve_neg()  # of a view whose memory holds the other sign
     return Array(
         tensor,
         "torch",
         tuple(tensor.shape),
-        dtype_name(tensor.dtype),
+        _name_of(tensor.dtype),
         device,
         tuple(tensor.stride()),
         tensor.requires_grad,
     )
+
+
+def check_not_distributed(tensor: Any, name: str) -> None:
+    """A shard is not the whole.
+
+    Raises:
+        CallTypeError: a tensor is a DTensor.
+    """
+    if type(tensor).__name__ == "DTensor":
+        raise CallTypeError(
+            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
+        )
 
 
 def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
@@ -168,7 +182,7 @@ def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
             f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
         )
     strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
-    return Array(item, "numpy", tuple(item.shape), dtype_name(item.dtype), "cpu", strides)
+    return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)
 
 
 def _of_dlpack(item: Any) -> Array:

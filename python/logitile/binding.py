@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 from .annotations import MAX_ENTRIES, Kind
@@ -57,6 +58,16 @@ class Call:
     def tokens(self) -> int:
         """Number of tokens N."""
         return prod(self.leading)
+
+    @cached_property
+    def operands(self) -> dict[str, tuple[str, Array]]:
+        """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
+        several = len(self.pairs) > 1
+        names = {}
+        for pair in self.pairs:
+            names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
+            names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
+        return {**names, **{name: (name, array) for name, array in self.inputs.items()}}
 
     @property
     def framework(self) -> str:
@@ -369,6 +380,8 @@ def _buffer(item: object, pair: Pair) -> Array:
             f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
             f"weight of '{pair.name}'"
         )
+    if buffer.source is not item:
+        raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
     if buffer.framework == "numpy" and not buffer.source.flags.writeable:
         raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
     return buffer

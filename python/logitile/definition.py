@@ -74,6 +74,10 @@ class Loss:
     def __repr__(self) -> str:
         return f"<loss '{self.name}' ({self.location})>"
 
+    def __reduce__(self) -> str:
+        """Pickled by its global name, like a function; a copy is the loss itself."""
+        return self.function.__qualname__
+
     def trace(
         self,
         specialisation: Specialisation,

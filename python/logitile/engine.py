@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -45,8 +46,6 @@ def target(backend: str, device: str | None) -> str:
         CallValueError: the arrays are on another device than the backend.
         TargetError: there is no code generation for the backend.
     """
-    from . import _native
-
     kind = (device or "cpu").partition(":")[0]
     if backend == "cpu" and kind != "cpu":
         raise CallValueError(
@@ -58,6 +57,13 @@ def target(backend: str, device: str | None) -> str:
             f"backend='{backend}' asks for {wanted}, but this build makes code for the CPU alone; use "
             "backend='cpu' and arrays in its memory"
         )
+    return _host_target()
+
+
+@functools.cache  # asking a processor what it can do takes as long as a call
+def _host_target() -> str:
+    from . import _native
+
     return _native.host_target()
 
 

@@ -9,8 +9,6 @@ from .arrays import Array, described
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .gradients import (
-    differentiable_outputs,
-    gradient_names,
     is_weight,
     native_name,
     reached_inputs,
@@ -31,7 +29,12 @@ _OUTPUT_DTYPES = {"f32": "float32", "i32": "int64", "i1": "bool"}
 
 
 def values(head: Head, call: Call) -> dict[str, Any]:
-    """The outputs of a call, by name."""
+    """The outputs of a call, by name.
+
+    Raises:
+        CallError: see check_buffers and Program.
+    """
+    check_buffers(call, ())
     return finished(call, run(head, call, head.program(call, Wanted()), {})[0])
 
 
@@ -67,7 +70,7 @@ def values_and_gradients(
     wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
         gradients = {name: zeros(array, array.shape, grad_dtype or array.dtype) for name, (_, array) in
-                     gradient_names(call).items() if name in names}  # fmt: skip
+                     call.operands.items() if name in names}  # fmt: skip
         return values(head, call), finished(call, gradients)
     reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
     outputs, gradients = run(head, call, head.program(call, wanted), reaching)
@@ -92,9 +95,9 @@ def reaching_outputs(
     spec: LossSpec, call: Call, names: Iterable[str], outputs: Iterable[str]
 ) -> tuple[str, ...]:
     """Those of the outputs that lead to one of the gradients."""
-    known = gradient_names(call)
+    known = call.operands
     parameters = {known[name][0] for name in names}
-    return tuple(name for name in outputs if parameters & reached_inputs(spec, [name]))
+    return tuple(name for name in outputs if parameters & reached_inputs(spec, (name,)))
 
 
 def wanted_in_one_call(
@@ -118,11 +121,6 @@ def wanted_in_one_call(
     halves = (dtype or call.pairs[0].hidden.dtype) == "float16"
     mode = "split" if late and (buffered or halves or len(of) > 1) else "early"
     return Wanted(names, of, mode, dtype, buffered)
-
-
-def differentiable_names(spec: LossSpec) -> tuple[str, ...]:
-    """The names of the outputs that carry a gradient."""
-    return tuple(output.name for output in differentiable_outputs(spec))
 
 
 # ---- results ----------------------------------------------------------------------------------------------
@@ -151,7 +149,7 @@ def new_gradients(call: Call, wanted: Wanted) -> dict[str, Any]:
     """Unfilled arrays for gradients, or the caller's buffers."""
     gradients = {}
     for name in wanted.names:
-        array = gradient_names(call)[name][1]
+        array = call.operands[name][1]
         buffer = (
             call.weight_grad_out.get(native_name(call, name).rpartition(".")[0])
             if is_weight(call, name)
@@ -203,7 +201,7 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
-    wanted = dtype or gradient_names(call)[name][1].dtype
+    wanted = dtype or call.operands[name][1].dtype
     have = described(array, name)
     if has_buffer(call, name) or have.dtype == wanted:
         return array

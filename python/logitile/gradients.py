@@ -5,15 +5,15 @@ Gradients have names: `hidden` and `weight` (`student.hidden` ... with several p
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Mapping
 
-from .arrays import Array
-from .binding import Call, operand_name
+from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .names import did_you_mean, listed
 from .options import Options
-from .spec import LossSpec, Op, Output
+from .spec import LossSpec, Op
 
 _BLOCKING = (
     "arith.cmpf",
@@ -56,28 +56,22 @@ def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) ->
     return below & above
 
 
-def reached_inputs(spec: LossSpec, outputs: Iterable[str]) -> frozenset[str]:
+@functools.lru_cache(maxsize=1024)  # every call asks
+def reached_inputs(spec: LossSpec, outputs: tuple[str, ...]) -> frozenset[str]:
     """The inputs to which a gradient of the outputs flows."""
     floats = [given.name for given in spec.inputs if given.type == "f32"]
     active = active_ops(spec, outputs, floats)
     return frozenset(spec.ops[i].attribute.name for i in active if spec.ops[i].name == "logitile.input")
 
 
-def differentiable_outputs(spec: LossSpec) -> tuple[Output, ...]:
-    """Every float output but the weight, as far as a gradient flows to some input at all."""
+@functools.lru_cache(maxsize=1024)
+def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
+    """The names of float outputs but the weight, as far as a gradient flows to some input at all."""
     return tuple(
-        o for o in spec.outputs if o.type == "f32" and o.name != "weight" and reached_inputs(spec, [o.name])
+        o.name
+        for o in spec.outputs
+        if o.type == "f32" and o.name != "weight" and reached_inputs(spec, (o.name,))
     )
-
-
-def gradient_names(call: Call) -> dict[str, tuple[str, Array]]:
-    """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
-    several = len(call.pairs) > 1
-    names = {}
-    for pair in call.pairs:
-        names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
-        names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
-    return {**names, **{name: (name, array) for name, array in call.inputs.items()}}
 
 
 def native_name(call: Call, name: str) -> str:
@@ -104,7 +98,7 @@ def wanted_gradients(
         CallTypeError: a name is unknown.
         CallValueError: an input has no gradient, or none of them can be reached.
     """
-    known = gradient_names(call)
+    known = call.operands
     if wrt is None:
         wrt = [name for name, (_, array) in known.items() if array.requires_grad]
         wrt = wrt or [name for name, (parameter, _) in known.items() if name != parameter]
@@ -122,7 +116,7 @@ def wanted_gradients(
                 f"'{name}' holds {'integers' if given.type == 'i32' else 'bools'}, which have no gradient"
             )
     _check_weight(spec, options, call, wanted)
-    reached = reached_inputs(spec, [output.name for output in differentiable_outputs(spec)])
+    reached = reached_inputs(spec, differentiable_outputs(spec))
     if not any(known[name][0] in reached for name in wanted):
         raise CallValueError(
             f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
@@ -140,7 +134,7 @@ def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]
     Raises:
         CallTypeError, CallValueError: a name is unknown or an output takes no gradient.
     """
-    differentiable = [output.name for output in differentiable_outputs(spec)]
+    differentiable = differentiable_outputs(spec)
     if grad_output is None:
         if "loss" not in differentiable:
             raise CallTypeError(
@@ -175,8 +169,8 @@ def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[st
     """A mean takes the sum of the weights as a constant: no gradient may be lost there."""
     if "weight" not in spec.output_names or options.reduces != "mean" or call.divisor is not None:
         return
-    known = gradient_names(call)
-    lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ["weight"])]
+    known = call.operands
+    lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ("weight",))]
     if lost:
         raise CallValueError(
             f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "
@@ -194,7 +188,7 @@ def check_no_gradient_is_lost(call: Call) -> None:
     torch = sys.modules.get("torch")
     if torch is None or not torch.is_grad_enabled():
         return
-    lost = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
+    lost = [name for name, (_, array) in call.operands.items() if array.requires_grad]
     if lost:
         raise CallTypeError(
             f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results "

@@ -70,8 +70,7 @@ class Head:
     """A loss with its options. Calling it gives the outputs; see `lt.jit` for the options.
 
     A call takes hidden states [..., D] and weights [V, D] of each lt.Logits parameter by position, or by its
-    name as
-    a tuple, and every other input by name:
+    name as a tuple, and every other input by name:
 
         head(hidden, weight, target=target)
         head(student=(hidden, weight), teacher=(hidden2, weight2), divisor=None)
@@ -97,7 +96,7 @@ class Head:
 
         Raises:
             CallError: the arguments do not fit, an index lies outside the vocabulary, or the workspace is too
-            small.
+                small.
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
@@ -129,8 +128,7 @@ class Head:
             wrt: names of gradients: `hidden`, `weight` (`student.hidden`, ... with several pairs) and inputs.
                 Left out: the arrays that require one, else hidden and weight.
             grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
-            output else.
-                Left out: 1 for the loss.
+                output else. Left out: 1 for the loss.
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
 
         Returns: the outputs as from a call, and the gradients, each in the shape of its input.
@@ -157,10 +155,9 @@ class Head:
         Args:
             stage: "spec", "plan", "tiles", "device", "llvm" or "obj", which is bytes.
             args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
-            device.
+                device.
             grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
-            else
-                hidden and weight.
+                else hidden and weight.
             kernel: the name of one kernel; left out, all of them.
 
         Raises:
@@ -294,3 +291,7 @@ class Head:
 
     def __repr__(self) -> str:
         return f"<head of '{self.loss.name}'>"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copied and pickled without what was compiled."""
+        return Head, (self.loss, self.options, self.constants)

@@ -109,7 +109,9 @@ def _check_index(
     if wrong.any():
         flat = int(_first(wrong)[0])
         position = unravelled(flat, call.leading) + (() if entry is None else (entry,))
-        raise index_error(name, position, int(values[flat]), call.vocab, options.ignore_index)
+        may_be_ignored = entry is not None or name == options.ignoring_input
+        ignore_index = options.ignore_index if may_be_ignored else None
+        raise index_error(name, position, int(values[flat]), call.vocab, ignore_index)
 
 
 def unravelled(flat: int, leading: tuple[int, ...]) -> tuple[int, ...]:

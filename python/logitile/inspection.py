@@ -9,7 +9,7 @@ from . import execute
 from .binding import Call
 from .errors import CallValueError
 from .explanation import STAGES, Explanation, explanation
-from .gradients import wanted_gradients
+from .gradients import differentiable_outputs, wanted_gradients
 from .names import did_you_mean, listed
 from .program import Program, Wanted, program_key, workspace_budget
 
@@ -30,9 +30,7 @@ def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
     if grad is not None and not tuple(grad):
         return Wanted()
     names = wanted_gradients(spec, head.options, call, grad)
-    return execute.wanted_in_one_call(
-        spec, head.options, call, names, execute.differentiable_names(spec), None
-    )
+    return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)
 
 
 def stage_text(head: Head, call: Call, stage: str, wanted: Wanted, kernel: str | None) -> str | bytes:

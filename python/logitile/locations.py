@@ -12,7 +12,7 @@ from .errors import SpecError
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # Losses are written in the language, also those that come with logitile: their lines are worth reading.
-_LOSS_LIBRARY = _PACKAGE + "losses.py"
+_LOSS_LIBRARY = os.path.join(_PACKAGE, "losses", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def spec_error(
 
 
 def _is_internal(file: str) -> bool:
-    return file.startswith(_PACKAGE) and file != _LOSS_LIBRARY
+    return file.startswith(_PACKAGE) and not file.startswith(_LOSS_LIBRARY)
 
 
 def _column(code: CodeType, instruction: int) -> int:

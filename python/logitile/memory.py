@@ -81,16 +81,12 @@ def given_back(like: Array, array: Any) -> Any:
 def _torch_view(array: Array, name: str) -> NativeArray:
     from . import _native
 
-    tensor = array.source
-    if tensor.is_neg():  # a view whose memory holds the other sign
-        tensor = tensor.resolve_neg()
-        return (name, tensor.data_ptr(), _native.TYPES[array.dtype], array.shape, tuple(tensor.stride()))
     try:
-        pointer = tensor.data_ptr()
+        pointer = array.source.data_ptr()
     except RuntimeError:
         raise CallTypeError(
-            f"'{name}' is a {type(tensor).__name__} without memory of its own; call the head itself, which "
-            "torch can trace"
+            f"'{name}' is a {type(array.source).__name__} without memory of its own; call the head itself, "
+            "which torch can trace"
         ) from None
     return (name, pointer, _native.TYPES[array.dtype], array.shape, array.strides or ())
 

@@ -14,7 +14,7 @@ from .binding import Call
 from .definition import Specialisation
 from .engine import engine as process_engine
 from .engine import target, thread_count
-from .gradients import gradient_names, is_weight, native_name
+from .gradients import is_weight, native_name
 from .memory import transposed, view
 from .options import Options
 from .spec import LossSpec
@@ -34,7 +34,7 @@ class Wanted:
         names: as `wrt` has them: "hidden", "student.weight", "bias", ...
         of: the outputs that they are gradients of.
         mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
-        their own.
+            their own.
         dtype: of all gradients; None means that of each input.
         accumulate: weight gradients are added into float32 arrays of the caller.
     """
@@ -67,7 +67,7 @@ def program_key(spec: LossSpec, options: Options, call: Call, wanted: Wanted) ->
     """
     pairs = tuple((pair.name, pair.hidden_size, pair.hidden.dtype) for pair in call.pairs)
     dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
-    known = gradient_names(call)
+    known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
     device = next((p.hidden.device for p in call.pairs), None)
     return ProgramKey(
@@ -79,7 +79,7 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
     """The element type of a gradient."""
     if wanted.accumulate and is_weight(call, name):
         return "float32"
-    return wanted.dtype or gradient_names(call)[name][1].dtype
+    return wanted.dtype or call.operands[name][1].dtype
 
 
 class Program:
@@ -165,7 +165,7 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     from . import _native
 
     types = _native.TYPES
-    parameters = {gradient_names(call)[name][0] for name, _ in key.gradients}
+    parameters = {call.operands[name][0] for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
     chunked = options.chunks is not None
@@ -195,13 +195,11 @@ def workspace_budget(options: Options, call: Call) -> int:
 
 
 def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
-    ignores = options.ignore_index is not None and any(
-        given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs
-    )
+    ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",
         "ignore": options.ignoring_input if ignores else None,
-        "ignore_index": options.ignore_index if ignores else 0,
+        "ignore_index": options.ignore_index,
         "zero_if_all_ignored": options.all_ignored == "zero",
         "threads": threads,
     }

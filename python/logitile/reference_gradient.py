@@ -16,7 +16,7 @@ import numpy as np
 from .arrays import described, to_numpy
 from .binding import Call, operand_name
 from .errors import CallValueError
-from .gradients import active_ops, gradient_names, upstream_gradients, wanted_gradients
+from .gradients import active_ops, upstream_gradients, wanted_gradients
 from .names import shape_text
 from .options import Options
 from .reference import (
@@ -93,7 +93,7 @@ def evaluate_gradients(
     upstream = _upstream(spec, options, call, upstream_gradients(spec, grad_output))
     data = load(spec, options, call)
     scale = _loss_scale(spec, options, call, data)
-    known = gradient_names(call)
+    known = call.operands
     active = active_ops(spec, upstream, {known[name][0] for name in wanted})
     sums = _Sums(call, data, wanted)
     wrong = []
@@ -277,7 +277,7 @@ class _Sums:
         if name in self.data.inputs:
             return self.data.inputs[name].shape
         operands = self.data.hidden if name.endswith("hidden") else self.data.weight
-        return operands[gradient_names(self.call)[name][0]].shape
+        return operands[self.call.operands[name][0]].shape
 
     def add(self, chunk: Chunk, leaves: Mapping[int, Adjoint]) -> None:
         """Adds the gradients of one chunk of tokens."""
@@ -309,7 +309,7 @@ class _Sums:
 
     def results(self, options: Options) -> dict[str, np.ndarray]:
         """Every gradient in the shape of its input."""
-        known = gradient_names(self.call)
+        known = self.call.operands
         shaped = {}
         for name, value in self.sums.items():
             transposed = (

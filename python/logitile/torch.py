@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import execute
 from .arrays import Array, described
 from .binding import Call
-from .errors import LogitileError
-from .gradients import differentiable_outputs, gradient_names, reached_inputs, wanted_gradients
+from .errors import CallTypeError, LogitileError
+from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import view
 from .program import Program, Wanted, native_inputs
 from .spec import LossSpec
@@ -44,20 +45,19 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     spec = head.spec(call)
     wanted = _wanted(head, spec, call)
     if not wanted.names:
-        execute.check_buffers(call, ())
         return execute.values(head, call)
-    arrays = {name: array for name, (_, array) in gradient_names(call).items()}
+    arrays = {name: array for name, (_, array) in call.operands.items()}
     results = Direct.apply(head, call, wanted, *(arrays[name].source for name in wanted.names))
     return dict(zip(spec.output_names, results, strict=True))
 
 
 def _wanted(head: Head, spec: LossSpec, call: Call) -> Wanted:
-    requiring = [name for name, (_, array) in gradient_names(call).items() if array.requires_grad]
+    requiring = [name for name, (_, array) in call.operands.items() if array.requires_grad]
     if not requiring or not torch.is_grad_enabled() or not has_gradients(spec):
         return Wanted()
     wanted_gradients(spec, head.options, call, requiring)
-    known = gradient_names(call)
-    differentiable = execute.differentiable_names(spec)
+    known = call.operands
+    differentiable = differentiable_outputs(spec)
     reached = reached_inputs(spec, differentiable)
     names = tuple(name for name in requiring if known[name][0] in reached)
     execute.check_buffers(call, names)
@@ -83,7 +83,7 @@ def is_early(head: Head, spec: LossSpec, names: Sequence[str], dtypes: Mapping[s
     dense = {given.name for given in spec.inputs if given.axis == "dense"}
     return (
         head.options.reduces != "none"
-        and execute.differentiable_names(spec) == ("loss",)
+        and differentiable_outputs(spec) == ("loss",)
         and not dense & set(names)
         and all(dtypes[name] != "float16" for name in names)
     )
@@ -257,5 +257,16 @@ def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
                if isinstance(t, Tensor)]  # fmt: skip
     if not tensors:
         return False
+    if forward_ad._current_level >= 0:
+        _check_reverse(tensors)
     watched = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
-    return watched or any(type(tensor) not in _PLAIN for tensor in tensors)
+    return watched or any(type(tensor) not in _PLAIN or tensor.is_meta for tensor in tensors)
+
+
+def _check_reverse(tensors: Sequence[Tensor]) -> None:
+    """Tangents would be lost without a word: operators of torch that have no rule for them give zeros."""
+    if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+        raise CallTypeError(
+            "an input carries a tangent of forward-mode differentiation (torch.func.jvp, jacfwd), for "
+            "which heads have no rule; use reverse mode (torch.func.vjp, jacrev)"
+        )

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from . import execute
-from .arrays import ShapeDtype
+from .arrays import ShapeDtype, check_not_distributed
 from .binding import Call
 from .errors import CallTypeError, CallValueError, LogitileError
-from .gradients import gradient_names, reached_inputs, wanted_gradients
+from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .heads import head_of_token
 from .spec import LossSpec
 from .torch import autocast, final, has_gradients, is_early
@@ -45,6 +45,8 @@ def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> An
     args, inputs = autocast(head, args, inputs)
     slots, tensors = _flattened(args, inputs)
     axes = slot_axes(head.token, slots)
+    for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
+        check_not_distributed(tensor, _spelled(slot, axis))
     leading = tensors[0].shape[:-1]
     given = zip(slots, axes, tensors, strict=True)
     facts = tuple(_facts(slot, axis, tensor, leading) for slot, axis, tensor in given)
@@ -222,8 +224,8 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
         CallError: as for a call.
     """
     head = head_of_token(token)
-    _check_devices(facts)
     slots = tuple(fact[0] for fact in facts)
+    _check_devices(facts, slot_axes(token, slots))
     stand_ins = [
         ShapeDtype((*range(3, 3 + rank), *extents), dtype) for _, rank, extents, dtype, _, _ in facts
     ]
@@ -240,19 +242,25 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     if not wanted or not has_gradients(spec):
         return key, none, none, carries, result_type
     wanted_gradients(spec, head.options, call, wanted)
-    dtypes = {name: array.dtype for name, (_, array) in gradient_names(call).items()}
+    dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
     differentiable = tuple(bool(name and needed) for name, needed in zip(names, required, strict=True))
     early = differentiable if is_early(head, spec, wanted, dtypes) else none
     return key, differentiable, early, carries, result_type
 
 
-def _check_devices(facts: tuple[Any, ...]) -> None:
-    devices = {fact[5]: fact[0] for fact in reversed(facts) if fact[5] != "cpu" or fact[1] or fact[2]}
+def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:
+    devices: dict[str, str] = {}
+    for (slot, rank, extents, _, _, device), axis in zip(facts, axes, strict=True):
+        if device != "cpu" or rank or extents:
+            devices.setdefault(device, _spelled(slot, axis))
     if len(devices) > 1:
         (first, slot), (second, other) = list(devices.items())[:2]
-        raise CallValueError(
-            f"input '{slot}' is on {first} but input '{other}' is on {second}; move one of them"
-        )
+        raise CallValueError(f"'{slot}' is on {first} but '{other}' is on {second}; move one of them")
+
+
+def _spelled(slot: str, axis: str) -> str:
+    """How errors call a slot: operands that are given by position have no name."""
+    return axis if slot.isdigit() else slot
 
 
 def _bound(head: Head, slots: tuple[str, ...], items: Sequence[Any]) -> Call:
@@ -274,12 +282,10 @@ def _register(head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...]) ->
     content = "\n".join([spec.text(locations=False), repr(head.options), *slots])
     key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
     if key not in _records:
-        carrying = execute.differentiable_names(spec)
+        carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)
-        known = [
-            (name if parameter in reached else "") for name, (parameter, _) in gradient_names(call).items()
-        ]
-        order = [name for name, (_, array) in gradient_names(call).items()]
+        known = [(name if parameter in reached else "") for name, (parameter, _) in call.operands.items()]
+        order = [name for name, (_, array) in call.operands.items()]
         names = tuple(known[order.index(n)] if n in order else "" for n in _operand_names(call, slots))
         shapes = [(n, execute.output_dtype(spec, n), bool(execute.output_shape(spec, head.options, (1,), n)))
                   for n in spec.output_names]  # fmt: skip
@@ -382,7 +388,8 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 def _bare_backward(ctx: Any, upstreams: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
     record = _record(ctx.key)
-    reaching = [u if c else None for u, c in zip(upstreams, record.carries, strict=True)]
+    outputs = upstreams[: len(record.carries)]  # behind them are gradients that were made early
+    reaching = [u if c else None for u, c in zip(outputs, record.carries, strict=True)]
     need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], record.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None
 

@@ -46,11 +46,14 @@ class Arguments:
         """The largest error allowed, by output and gradient."""
         errors = dict.fromkeys(reference, 0.0)
         for _ in range(1 if exact else evaluations):
-            single = self._torch(torch.float32, None if exact else rng)
-            for name, value in single.items():
+            for name, value in self.single(None if exact else rng).items():
                 e = error(value, reference[name])
                 errors[name] = max(errors[name], e if np.isfinite(e) else 5e-5)
         return {name: 2 * e + 4 * UNIT["float32"] for name, e in errors.items()}
+
+    def single(self, rng):
+        """Outputs and gradients in float32, with axes permuted by 'rng' if there is one."""
+        return self._torch(torch.float32, rng)
 
     def _torch(self, dtype, rng):
         pairs, inputs = dict(self.pairs), dict(self.inputs)

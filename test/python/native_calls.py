@@ -66,7 +66,7 @@ class NativeCall:
         native = _native.CallOptions(
             reduction=options.reduces if "loss" in self.spec.output_names else "none",
             ignore=options.ignoring_input if ignores and options.ignore_index is not None else None,
-            ignore_index=options.ignore_index or 0, threads=self.threads,
+            ignore_index=options.ignore_index, threads=self.threads,
             zero_if_all_ignored=options.all_ignored == "zero",
         )  # fmt: skip
         outputs = {}

@@ -211,10 +211,11 @@ class PlanRun:
         inputs: (kind, name) -> array; token [n, 1] or [n, K], vocab [1, V], dense [n, V], scalar,
             upstream [n, 1].
         rng: chooses tiles, slabs and the order of merges.
+        pieces: how many the vocabulary is cut into; 1 to 6 without it.
     """
 
-    def __init__(self, parts, logits, inputs, rng):
-        self.parts, self.logits, self.rng = parts, logits, rng
+    def __init__(self, parts, logits, inputs, rng, pieces=None):
+        self.parts, self.logits, self.rng, self.pieces = parts, logits, rng, pieces
         some = next(iter(logits.values()))
         self.count, self.vocab = some.shape
         self.frame = Frame(inputs, {})
@@ -240,7 +241,9 @@ class PlanRun:
         return np.broadcast_to(value, (self.count, width or 1))
 
     def _tiles(self):
-        cuts = np.unique(np.concatenate([[0, self.vocab], self.rng.integers(0, self.vocab, 6)]))
+        pieces = self.pieces or int(self.rng.integers(1, 7))
+        inner = self.rng.choice(np.arange(1, self.vocab), pieces - 1, replace=False)
+        cuts = np.sort(np.concatenate([[0, self.vocab], inner]))
         return list(itertools.pairwise(cuts))
 
     def _visit(self, tile):
@@ -249,11 +252,15 @@ class PlanRun:
         self.frame.tile = (columns, {name: z[:, lo:hi] for name, z in self.logits.items()})
         return hi - lo
 
+    def nothing(self, part):
+        """The state of no columns at all."""
+        return [self._full(x) for x in self.frame.results(part.regions["init"])]
+
     def _lift(self, part, tile):
         """The state of one tile: maxima first, then every column under fixed maxima."""
         width = self._visit(tile)
         frame, regions = self.frame, part.regions
-        state = [self._full(x) for x in frame.results(regions["init"])]
+        state = self.nothing(part)
         self._view(regions["bound"])
         bounds = frame.results(regions["bound"])
         with np.errstate(invalid="ignore"):

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 import logitile as lt
 import numpy as np
 
-ENTRIES = 3  # K of the Token[int, K] inputs
+ENTRIES = 3  # K of the Token[int, K] and Token[float, K] inputs
 
 ANNOTATIONS = {
     "z": "lt.Logits", "t": "lt.Logits", "y": "lt.Token[int]", "ys": "lt.Token[int, lt.K]",
     "a": "lt.Token[float]", "b": "lt.Token[float]", "s": "lt.Scalar", "u": "lt.Vocab[float]",
     "w": "lt.Vocab[float]", "m": "lt.Vocab[bool]", "d": "lt.Dense[float]", "f": "lt.Token[bool]",
-    "g": "lt.Vocab[int]", "q": "lt.Dense[bool]",
+    "g": "lt.Vocab[int]", "q": "lt.Dense[bool]", "c": "lt.Token[float, lt.K]",
 }  # fmt: skip
 
 
@@ -48,7 +48,7 @@ class RandomLoss:
         pairs = [name for name in self.inputs if name in "zt"]
         several = len(pairs) > 1
         names = [f"{p}.{o}" if several else o for p in pairs for o in ("hidden", "weight")]
-        return tuple(names + [name for name in self.inputs if name in ("a", "b", "s", "u", "w", "d")])
+        return tuple(names + [name for name in self.inputs if name in ("a", "b", "c", "s", "u", "w", "d")])
 
     def arrays(self, tokens: int, vocab: int, hidden: int, dtype: str = "float32", seed: int = 0) -> dict:
         """Arguments of a call by name: pairs as tuples (hidden [N, D], weight [V, D]) of 'dtype'."""
@@ -59,10 +59,14 @@ class RandomLoss:
         return made
 
 
-def random_loss(seed: int) -> RandomLoss:
-    """The loss of that seed; the same on every machine."""
+def random_loss(seed: int, several: bool = False) -> RandomLoss:
+    """The loss of that seed; the same on every machine.
+
+    Args:
+        several: it returns lt.Outputs with a weight, further numbers, indices and conditions, each or not.
+    """
     grammar = _Grammar(random.Random(seed))
-    result = grammar.loss()
+    result = grammar.outputs() if several else grammar.loss()
     lines = _needed([*grammar.lines, f"    return {result}"])
     words = set(re.findall(r"\w+", " ".join(lines)))
     used = tuple(name for name in ANNOTATIONS if name in words)
@@ -138,6 +142,7 @@ _MAKERS = {
     "u": lambda rng, tokens, vocab, hidden, grid: _quarters(rng.normal(size=vocab), grid),
     "w": lambda rng, tokens, vocab, hidden, grid: rng.uniform(0.5, 1.5, vocab).astype(np.float32),
     "m": lambda rng, tokens, vocab, hidden, grid: rng.random(vocab) < 0.8,
+    "c": lambda rng, tokens, vocab, hidden, grid: rng.uniform(0.5, 1.5, (tokens, ENTRIES)).astype(np.float32),
     "d": _distribution,
     "f": lambda rng, tokens, vocab, hidden, grid: rng.random(tokens) < 0.5,
     "g": lambda rng, tokens, vocab, hidden, grid: rng.integers(0, 4, size=vocab).astype(np.int32),
@@ -179,6 +184,19 @@ class _Grammar:
         for _ in range(self.rng.choice([0, 1, 1, 2])):
             terms.append(f"{self.number(0.1, 0.25, 0.5)} * {self.term(2)}")
         return " + ".join(terms)
+
+    def outputs(self) -> str:
+        fields = [f"loss={self.loss()}"] if self.rng.random() < 0.85 else []
+        if fields and self.rng.random() < 0.5:
+            fields.append(self.choose(lambda: "weight=lt.stop_gradient(w[y])", lambda: "weight=lt.stop_gradient(b)"))
+        menu = [lambda: f"more={self.term(2)}", lambda: f"index=lt.argmax({self.exact()})",
+                lambda: f"number=lt.count({self.condition()})", lambda: f"found=lt.any({self.exact()} > 5.0)",
+                lambda: f"held=lt.stop_gradient({self.reduced(2)})"]  # fmt: skip
+        for item in self.rng.sample(menu, self.rng.choice([1, 1, 2, 3])):
+            fields.append(item())
+        if not any(field.startswith(("loss", "more")) for field in fields):
+            fields.append(f"more={self.first_term(2)}")
+        return f"lt.Outputs({', '.join(fields)})"
 
     def first_term(self, depth):
         return self.choose(
@@ -406,4 +424,5 @@ class _Grammar:
             lambda: f"-sum(lt.where(lt.valid(k), {x}[k], 0.0) for k in ys)",
             lambda: f"sum(lt.where(lt.valid(k), -lt.log(1.1 - lt.exp({x}[k])), 0.0) for k in ys)",
             lambda: f"-sum(0.5**i * lt.where(lt.valid(k), {x}[k], 0.0) for i, k in enumerate(ys))",
+            lambda: f"-sum(lt.where(lt.valid(k), e * {x}[k], 0.0) for k, e in zip(ys, c, strict=True))",
         )

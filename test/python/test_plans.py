@@ -34,7 +34,7 @@ def differentiable(spec, given):
     return outputs, wrt
 
 
-def start(parts, spec, given, upstream, rng):
+def start(parts, spec, given, upstream, rng, pieces=None):
     """A run of the plan on these arguments."""
     logits = {n: (x[0] @ x[1].T).astype(np.float32) for n, x in given.items() if isinstance(x, tuple)}
     inputs = {("upstream", name): up[:, None] for name, up in upstream.items()}
@@ -45,7 +45,7 @@ def start(parts, spec, given, upstream, rng):
         if axis == "token" and item.ndim == 1:
             item = item[:, None]
         inputs[axis, name] = item[None, :] if axis == "vocab" else item
-    return PlanRun(parts, logits, inputs, rng)
+    return PlanRun(parts, logits, inputs, rng, pieces)
 
 
 def results(run, spec, given, wrt):
@@ -83,7 +83,9 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
     gates = torch_side.gates(reference, rng)
     parts = read_plan(logitile_opt(spec.text(of=outputs, wrt=wrt), *PASSES))
     with np.errstate(all="ignore"):
-        found = results(start(parts, spec, given, upstream, rng).run(), spec, given, wrt)
+        # Parts of some 30 columns: 211 roundings in a row miss the gate of some losses with an offset.
+        run = start(parts, spec, given, upstream, rng, pieces=7).run()
+        found = results(run, spec, given, wrt)
     # The one loss in which two centred values cancel: see "accuracy" in the guide.
     slack = 1.5 if (name, data) == ("standardised_kl", "offset 300") else 1.0
     for key, value in found.items():
@@ -92,19 +94,26 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
 
 @pytest.mark.parametrize("name", CASES)
 def test_row_states_merge_in_any_order(name, logitile_opt):
-    """Any tiles and bracketing: outputs and saved sums agree within rounding, indices and counts exactly."""
+    """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass over all
+    of it: outputs and gradients within rounding, indices and counts exactly. A part of no columns changes
+    nothing.
+    """
     given, spec = make(name, 3.0, 0.0, seed=3)
     outputs, wrt = differentiable(spec, given)
     upstream = {output: np.ones(TOKENS, np.float32) for output in outputs}
     parts = read_plan(logitile_opt(spec.text(of=outputs, wrt=wrt), *PASSES))
-    runs = []
     with np.errstate(all="ignore"):
+        unsplit = start(parts, spec, given, upstream, np.random.default_rng(0), pieces=1).run()
+        whole = results(unsplit, spec, given, wrt)
+        for sweep, state in unsplit.states.items():
+            part = unsplit.sweeps[sweep]
+            for pair in ((state, unsplit.nothing(part)), (unsplit.nothing(part), state)):
+                for merged, alone in zip(unsplit.merge(part, *pair), state, strict=True):
+                    np.testing.assert_array_equal(merged, alone, err_msg=sweep)
         for seed in range(4):
-            run = start(parts, spec, given, upstream, np.random.default_rng(seed))
-            runs.append(results(run.run(), spec, given, wrt))
-    for other in runs[1:]:
-        for key, value in runs[0].items():
-            if value.dtype.kind in "ib":
-                np.testing.assert_array_equal(other[key], value)
-            else:
-                assert error(other[key], value) < 2e-5, key
+            run = start(parts, spec, given, upstream, np.random.default_rng(seed)).run()
+            for key, value in results(run, spec, given, wrt).items():
+                if value.dtype.kind in "ib":
+                    np.testing.assert_array_equal(value, whole[key])
+                else:
+                    assert error(value, whole[key]) < 2e-5, key

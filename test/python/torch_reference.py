@@ -83,9 +83,8 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
     if op.name == "logitile.input":
         return _input(op.attribute, pairs, inputs)
     if op.name == "arith.constant":
-        return torch.full(
-            (1, 1), op.attribute, dtype={"f32": dtype, "i32": torch.int64, "i1": torch.bool}[op.type]
-        )
+        value = 0.0 if op.type == "f32" and math.isnan(op.attribute) else op.attribute  # as in _picked
+        return torch.full((1, 1), value, dtype={"f32": dtype, "i32": torch.int64, "i1": torch.bool}[op.type])
     if op.name == "logitile.column":
         return torch.arange(spec.vocab)[None, :]
     if op.name in ("arith.cmpf", "arith.cmpi"):
@@ -112,12 +111,14 @@ def _input(key, pairs, inputs):
 
 
 def _picked(spec, value, index):
-    """NaN, -1 or False outside the vocabulary."""
+    """0, -1 or False outside the vocabulary. Losses guard such entries, and torch would multiply a NaN by
+    the 0 that reaches it.
+    """
     rows = max(value.shape[0], index.shape[0])
     value, index = value.expand(rows, -1), index.expand(rows, 1)
     inside = (index >= 0) & (index < spec.vocab)
     picked = value.gather(1, torch.where(inside, index, 0))
-    nothing = math.nan if value.is_floating_point() else -1 if value.dtype != torch.bool else False
+    nothing = 0.0 if value.is_floating_point() else -1 if value.dtype != torch.bool else False
     return torch.where(inside, picked, torch.tensor(nothing, dtype=value.dtype))
 
 

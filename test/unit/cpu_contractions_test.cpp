@@ -143,6 +143,40 @@ TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
       }
 }
 
+/// Both products lie where they are kept, and what reads them afterwards finds both.
+TEST_P(CpuContractions, ProjectKeepsTwoProductsThatAreReadAgain) {
+  int64_t count = width + 1, size = 33, vocab = 29;
+  for (Number in : {Number::F32, Number::BF16}) {
+    Number op = operand(in);
+    Matrix x(in, count, size), w(in, vocab, size), u(in, vocab, size);
+    Matrix z(Number::F32, count, vocab, 1, padded(count)), t(Number::F32, count, vocab, 1, padded(count)), s(Number::F32, 1, vocab);
+    x.fillRandom(random), w.fillRandom(random), u.fillRandom(random);
+    std::vector<float> packed = pack(x, reversedMap(count), op, true);
+    auto kernels = compile("project_two", {{"D", text(size)}, {"OP", nameOf(op)}, {"IN", nameOf(in)}, {"V", text(vocab)},
+                                           {"TM", text(2 * width)}, {"TN", "14"}});
+    ASSERT_TRUE(kernels);
+    kernels->set("tokens", count);
+    kernels->bind("x", packed.data(), panelStride(op, width, size), 0);
+    for (auto [role, matrix] : {std::pair("w", &w), {"u", &u}, {"z", &z}, {"t", &t}, {"s", &s}})
+      kernels->bind(role, matrix->data(), matrix->stride0, matrix->stride1);
+    kernels->run("project");
+    for (int64_t v = 0; v < vocab; ++v) {
+      double sum = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        double a = 0, b = 0;
+        for (int64_t d = 0; d < size; ++d) {
+          a += double(x.at(count - 1 - i, d)) * w.at(v, d);
+          b += double(x.at(count - 1 - i, d)) * u.at(v, d);
+        }
+        ASSERT_NEAR(a, z.at(i, v), 1e-5) << nameOf(in) << " token " << i << " column " << v;
+        ASSERT_NEAR(b, t.at(i, v), 1e-5) << nameOf(in) << " token " << i << " column " << v;
+        sum += a - b;
+      }
+      ASSERT_NEAR(sum, s.at(0, v), 1e-4) << nameOf(in) << " column " << v;
+    }
+  }
+}
+
 TEST_P(CpuContractions, ProjectTakesAnyStridesOfTheHead) {
   int64_t count = width + 2, size = 35, vocab = 31;
   std::vector<std::pair<int64_t, int64_t>> strides{{1, vocab}, {-size, 1}, {size, -1}, {2 * size, 2}, {0, 1}};

@@ -95,6 +95,7 @@ static const Tile *findLeading(ArrayRef<Tile> tiles, ArrayRef<TileType> types, u
       leading = &tile;
   return leading;
 }
+bool RegionInputs::tellExtent(unsigned dim) const { return findLeading(tiles, types, dim); }
 Int RegionInputs::rows() const {
   const Tile *leading = findLeading(tiles, types, 0);
   return leading ? leading->rows : k.e.integer(1);
@@ -126,12 +127,17 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
     auto type = cast<TileType>(result.getType());
     if (type.getExtent(0) == 1)
       return op.emitOpError() << "makes " << type << "; results of a map have one row for each token";
-    Int columns = type.getExtent(1) == 1 ? e.integer(1) : inputs.columns();
-    homes.push_back(k.chooseHome(result, inputs.rows(), columns, inputs.isWhole(), /*mayRound=*/true));
+    FailureOr<Int> rows = inputs.tellExtent(0) ? inputs.rows() : k.storedExtent(result, 0), columns = e.integer(1);
+    if (type.getExtent(1) > 1)
+      columns = inputs.tellExtent(1) ? inputs.columns() : k.storedExtent(result, 1);
+    if (failed(rows) || failed(columns))
+      return failure();
+    homes.push_back(k.chooseHome(result, *rows, *columns, inputs.isWhole(), /*mayRound=*/true));
   }
   Region &body = op.getBody();
   ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
-  bool hasLines = llvm::any_of(homes, [](const Tile &home) { return !home.columns.is(1); });
+  auto longest = llvm::find_if(op.getResultTypes(), [](Type type) { return cast<TileType>(type).getExtent(1) > 1; });
+  Int lines = longest == op.getResultTypes().end() ? e.integer(1) : homes[longest - op.getResultTypes().begin()].columns;
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
 
   k.forGroups(homes[0], [&](Int lane) {
@@ -139,7 +145,7 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
     inputs.mapUniform(group, arguments, lane, e.lanes);
     group.emitReady(body);
     SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
-    e.loop(hasLines ? inputs.columns() : e.integer(1), [&](Int line) {
+    e.loop(lines, [&](Int line) {
       Widener element = group;
       inputs.mapLine(element, arguments, line, lane, e.lanes);
       element.setColumn(body, column + line);

@@ -36,6 +36,8 @@ public:
   void mapUniform(Widener &widener, mlir::ValueRange arguments, Int lane, int64_t lanes) const;
   /// Maps the others.
   void mapLine(Widener &widener, mlir::ValueRange arguments, Int line, Int lane, int64_t lanes) const;
+  /// Whether a tile tells how far the result goes in a dimension.
+  bool tellExtent(unsigned dim) const;
   /// Extents of the result: those of the tiles that are not repeated.
   Int rows() const;
   Int columns() const;

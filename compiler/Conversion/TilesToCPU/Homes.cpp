@@ -94,6 +94,12 @@ Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWh
   return allocateTile(cast<TileType>(result.getType()), /*lanesAlongRows=*/true, rows, columns, isWhole);
 }
 
+FailureOr<Int> KernelContext::storedExtent(OpResult result, unsigned dim) {
+  int64_t extent = cast<TileType>(result.getType()).getExtent(dim);
+  StoreOp store = findEnd(result).store;
+  return store ? countInside(store, view(store.getView()), dim, store.getAt()[dim], extent) : FailureOr<Int>(e.integer(extent));
+}
+
 Tile KernelContext::takeOver(OpOperand &operand) {
   const Tile &tile = this->tile(operand.get());
   if (operand.get().hasOneUse() && !tile.isBorrowed)

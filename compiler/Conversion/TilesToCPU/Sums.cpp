@@ -44,10 +44,12 @@ LogicalResult cpu::convertSumTokens(KernelContext &k, SumTokensOp op) {
   Tile sums =
       k.allocateTile(cast<TileType>(op.getResult().getType()), /*lanesAlongRows=*/false, e.integer(1), tile.columns, /*isWhole=*/false);
   Value zero = e.number(Emitter::widen(e.f32, e.lanes), 0);
+  // A tile that is made of constants has more rows than there are tokens.
+  Int tokens = smaller(k.scalar(op.getCount()) - k.scalar(op.getRow()), tile.rows);
   e.loop(tile.columns, [&](Int line) {
-    Value total = e.loop(divideUp(tile.rows, e.lanes), zero, [&](Int group, ValueRange sum) {
+    Value total = e.loop(divideUp(tokens, e.lanes), zero, [&](Int group, ValueRange sum) {
       Value value = e.load(k.placeOf(tile, line, group * e.lanes), e.lanes);
-      Value kept = arith::SelectOp::create(e, e.lanesBelow(group * e.lanes, tile.rows, e.lanes), value, zero);
+      Value kept = arith::SelectOp::create(e, e.lanesBelow(group * e.lanes, tokens, e.lanes), value, zero);
       return Emitter::Values{arith::AddFOp::create(e, sum[0], kept)};
     })[0];
     e.store(sumLanes(e, total), e.at(sums.base, line));

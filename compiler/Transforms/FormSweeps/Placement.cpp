@@ -23,7 +23,10 @@ public:
     needed = planner.reach(perElement);
     for (NodeRef node : perToken)
       addPerToken(node);
-    // What another sweep reads has to be there before the gradient pass.
+    // What another sweep makes or reads has to be there before the gradient pass.
+    for (auto [reduction, entry] : placement.late)
+      if (forward.count(entry->number) || needed.count(entry->number))
+        planner.resolveVerbatim(reduction);
     llvm::erase_if(placement.late, [&](auto &late) { return !isMissing(late.first); });
     return distribute();
   }

@@ -80,6 +80,8 @@ public:
   NodeRef factored(NodeRef gradient);
   /// The entry that sums the body of 'reduction' as it stands.
   Entry *verbatim(NodeRef reduction);
+  /// From now on 'reduction' stands for that entry.
+  void resolveVerbatim(NodeRef reduction) { resolutions[reduction] = resultOf(verbatim(reduction)); }
   /// Entries that 'roots' need, and what those entries' own bodies need, by number.
   std::map<unsigned, Entry *> reach(llvm::ArrayRef<NodeRef> roots);
   /// Reductions that 'root' uses directly, not through another reduction.

@@ -12,8 +12,8 @@ def forward_kl(student: Logits, teacher: Logits, *, temperature: Scalar | Token[
     """Distillation by KL(q || p) = sum(q (log q - log p)), q of the teacher and p of the student.
 
     Args:
-        temperature: the logits of both are divided by it; multiply the loss by its square to keep the
-            scale of gradients.
+        temperature: the logits of both are divided by it; multiply the loss by its square to keep the scale
+            of gradients.
 
     Source: Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """
@@ -89,8 +89,7 @@ def top_k_kl(z: Logits, index: Token[int, K], logprob: Token[float, K]):
     Args:
         index: i, [..., K]; entries with `ignore_index` count nothing.
         logprob: log q, [..., K], as the teacher gave it. What it leaves out of its distribution counts
-        nothing;
-            normalise it over the K entries for a divergence that is never negative.
+            nothing; normalise it over the K entries for a divergence that is never negative.
 
     Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """

@@ -83,8 +83,7 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
 
     Args:
         target: y, [..., K]: the tokens that follow at depths 1 to K. Entries with `ignore_index` count
-        nothing;
-            tokens of which all entries are that count nowhere.
+            nothing; tokens of which all entries are that count nowhere.
         depth_weight: w, [..., K]; 1 if absent.
 
     Source: multi-token prediction, Gloeckle et al. 2024, arXiv:2404.19737.
@@ -131,8 +130,7 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
 
     Args:
         negative: c, [..., K]; entries with `ignore_index` count nothing. Name it as `ignore` to drop tokens
-        that
-            have none: lt.jit(losses.unlikelihood, ignore="negative").
+            that have none: lt.jit(losses.unlikelihood, ignore="negative").
 
     Source: Welleck et al. 2019, arXiv:1908.04319.
     """

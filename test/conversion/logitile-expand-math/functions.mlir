@@ -17,3 +17,13 @@ func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
   %j = math.exp %y : f32
   return %i, %j : vector<16xf32>, f32
 }
+
+// A NaN stays one, and the upper bound wins.
+// CHECK-LABEL: func.func @clamp(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: vector<16xf32>, %[[LOW:[a-z0-9]+]]: vector<16xf32>, %[[HIGH:[a-z0-9]+]]: vector<16xf32>
+// CHECK: %[[RAISED:.*]] = arith.maximumf %[[X]], %[[LOW]]
+// CHECK: arith.minimumf %[[RAISED]], %[[HIGH]]
+func.func @clamp(%x: vector<16xf32>, %low: vector<16xf32>, %high: vector<16xf32>) -> vector<16xf32> {
+  %y = math.clampf %x to [%low, %high] : vector<16xf32>
+  return %y : vector<16xf32>
+}

@@ -1,0 +1,224 @@
+"""Calls of heads against float64, with the gate of the language: a result may be twice as far away as torch's
+own float32 arithmetic, and four units of its precision.
+
+An error is the norm of a difference against the norm of the reference. Where a reference cancels (a single
+vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be if every token
+had a gradient of 1 for one logit.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+
+import logitile as lt
+import numpy as np
+from accuracy import UNIT, Arguments
+
+LEAST = 0.01
+
+
+@dataclass
+class Sample:
+    """A call of a head, and what it is compared with.
+
+    Args:
+        loss: of the language.
+        given: arguments by name; pairs as (hidden [N, D], weight [V, D]).
+        options: of lt.jit, with constants.
+        wrt: names of gradients.
+        upstream: what reaches outputs, by name: a number for a reduced loss, [N] else.
+        call: further keywords of the call: divisor, grad_dtype.
+    """
+
+    loss: lt.Loss
+    given: dict
+    options: dict
+    wrt: tuple[str, ...]
+    upstream: dict
+    call: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        self.head = lt.jit(self.loss, **self.options)
+        self.pairs = {name: item for name, item in self.given.items() if isinstance(item, tuple)}
+        self.transposes = self.options.get("weight_layout") == "dv"
+        self.passed = dict(self.given)
+        if self.transposes:
+            self.passed |= {name: (h, np.ascontiguousarray(w.T)) for name, (h, w) in self.pairs.items()}
+        self.spec = self.head.spec(self.head.bind(**self.passed))
+
+    def __str__(self):
+        """Everything that a failure needs to be seen again."""
+        shapes = {
+            name: [
+                f"{x.dtype}{list(np.shape(x))}"
+                for x in (item if isinstance(item, tuple) else (np.asarray(item),))
+            ]
+            for name, item in self.given.items()
+        }
+        source = inspect.getsource(self.loss.function)
+        return f"\n{source}\n{shapes}\noptions {self.options} wrt {self.wrt} call {self.call}"
+
+    @property
+    def tokens(self):
+        return next(iter(self.pairs.values()))[0].shape[0]
+
+    @property
+    def unit(self):
+        return UNIT[next(iter(self.pairs.values()))[0].dtype.name]
+
+    # ---- the two sides -------------------------------------------------------------------------------------
+
+    def run(self):
+        """Outputs and gradients of the head, by name: "loss", "grad z.hidden"."""
+        if not self.wrt:
+            return self._named(self.head(**self.passed, **self.call), {})
+        return self._named(*self.head.value_and_grad(**self.arguments(), **self.call))
+
+    def reference(self):
+        """The same in float64."""
+        divisor = {name: item for name, item in self.call.items() if name == "divisor"}
+        if not self.wrt:
+            return self._named(self.head.reference(**self.passed, **divisor), {})
+        return self._named(*self.head.reference_grad(**self.arguments(), **divisor))
+
+    def arguments(self):
+        grad_output = self.upstream["loss"] if self.spec.bare else self.upstream
+        return {**self.passed, "wrt": self.wrt, "grad_output": grad_output}
+
+    def _named(self, outputs, gradients):
+        named = {"loss": outputs} if self.spec.bare else outputs._asdict()
+        for name, gradient in gradients.items():
+            is_transposed = self.transposes and name.rpartition(".")[2] == "weight"
+            named["grad " + self._full(name)] = gradient.T if is_transposed else gradient
+        return {name: np.asarray(value) for name, value in named.items()}
+
+    def _full(self, name):
+        return f"{next(iter(self.pairs))}.{name}" if name in ("hidden", "weight") else name
+
+    def counted(self):
+        """Which tokens are not ignored, [N]."""
+        options = self.head.options
+        if options.ignore_index is None or options.ignoring_input not in self.given:
+            return np.ones(self.tokens, bool)
+        ignored = np.asarray(self.given[options.ignoring_input]) == options.ignore_index
+        return ~(ignored.all(-1) if ignored.ndim > 1 else ignored)
+
+    # ---- errors --------------------------------------------------------------------------------------------
+
+    def ratios(self, evaluations=4):
+        """Error over gate by result; infinite where something that must be exact is not."""
+        found, wanted, live = self.run(), self.reference(), self.counted()
+        gates = Gates(self, wanted, live, evaluations)
+        return {name: gates.ratio(name, found[name], wanted[name]) for name in wanted}
+
+    def check(self, evaluations=4, slack=1.0):
+        """Fails where a result misses the gate; returns the worst ratio. A miss is looked at again with more
+        evaluations of torch: few of them are a lottery.
+        """
+        ratios = self.ratios(evaluations)
+        if max(ratios.values()) > slack:
+            ratios = self.ratios(4 * evaluations)
+        worst = max(ratios, key=ratios.get)
+        assert ratios[worst] <= slack, f"{worst} misses the gate {ratios[worst]:.3g} times{self}"
+        return ratios[worst]
+
+
+class Gates:
+    """What errors of a sample may be.
+
+    Args:
+        wanted: the reference's results.
+        live: tokens that count, [N].
+    """
+
+    def __init__(self, sample, wanted, live, evaluations):
+        self.sample, self.live = sample, live
+        self.axes = {given.name: given.axis for given in sample.spec.inputs}
+        given = {name: self._counted(name, item) for name, item in sample.given.items()}
+        scale = self._loss_scale(wanted)
+        upstream = {name: self._per_token(up, scale) for name, up in sample.upstream.items()}
+        self.sizes = natural_sizes(given, upstream)
+        self.errors, self.exact = {}, {}
+        if live.any():
+            self._measure(given, upstream, evaluations)
+
+    def _counted(self, name, item):
+        if isinstance(item, tuple):
+            return item[0][self.live].astype(np.float32), item[1].astype(np.float32)
+        return np.asarray(item)[self.live] if self.axes.get(name) in ("token", "dense") else np.asarray(item)
+
+    def _loss_scale(self, wanted):
+        """What a token's loss is multiplied with in the reduced one."""
+        if self.sample.head.options.reduces != "mean" or not self.live.any():
+            return 1.0
+        divisor = self.sample.call.get("divisor")
+        if divisor is None:
+            divisor = wanted["weight"].sum() if "weight" in wanted else self.live.sum()
+        return 1 / float(divisor)
+
+    def _per_token(self, up, scale):
+        if np.ndim(up):
+            return np.asarray(up, np.float32)[self.live]
+        return np.full(self.live.sum(), up * scale, np.float32)
+
+    def _measure(self, given, upstream, evaluations):
+        wrt = {
+            name.removesuffix(".hidden").removesuffix(".weight")
+            for name in map(self.sample._full, self.sample.wrt)
+        }
+        torch_side = Arguments(self.sample.spec, given, upstream, wrt or set(self.sample.pairs))
+        self.exact = torch_side.reference()
+        self.errors = dict.fromkeys(self.exact, 0.0)
+        rng = np.random.default_rng(0)
+        for _ in range(evaluations):
+            for name, value in torch_side.single(rng).items():
+                e = self._error(name, value, self.exact[name])
+                self.errors[name] = max(self.errors[name], e if np.isfinite(e) else 5e-5)
+
+    def _error(self, name, a, b):
+        finite = np.isfinite(b)
+        if not np.array_equal(np.isfinite(a), finite):
+            return np.inf
+        difference = a[finite].astype(np.float64) - b[finite]
+        return float(
+            np.linalg.norm(difference) / max(np.linalg.norm(b[finite]), self.sizes.get(name, 0), 1e-30)
+        )
+
+    def ratio(self, name, found, wanted):
+        """Of one result."""
+        if found.shape != wanted.shape:
+            return np.inf
+        is_exact = wanted.dtype.kind in "ib" or not self.live.any()
+        if is_exact:
+            return 0.0 if np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f") else np.inf
+        plain = name.removeprefix("grad ")
+        gate = 2 * self.errors[plain] + 4 * self.sample.unit
+        with np.errstate(over="ignore"):  # what 16 bits cannot hold is infinite there
+            wanted = np.where(np.isfinite(wanted.astype(found.dtype)), wanted, wanted.astype(found.dtype))
+        found, wanted = found.astype(np.float64), wanted.astype(np.float64)
+        if name == "loss" and not wanted.ndim:
+            return self._reduced(found, wanted) / gate
+        if plain == name or plain.endswith(".hidden") or self.axes.get(plain) in ("token", "dense"):
+            if found[~self.live].any():  # ignored tokens: 0
+                return np.inf
+        return self._error(plain, found, wanted) / gate
+
+    def _reduced(self, found, wanted):
+        """Against the sum of magnitudes: what the errors of the tokens may add up to."""
+        scale = self._loss_scale({"weight": self.exact["weight"]} if "weight" in self.exact else {})
+        magnitude = np.linalg.norm(self.exact["loss"]) * self.live.sum() ** 0.5 * scale
+        return float(abs(found - wanted) / max(abs(wanted), magnitude, 1e-30))
+
+
+def natural_sizes(given, upstream):
+    """LEAST of what gradients would be with one logit of gradient 1 for every token, by name."""
+    up = LEAST * np.sqrt(sum(np.square(u, dtype=np.float64).sum() for u in upstream.values()))
+    sizes = {}
+    for name, item in given.items():
+        if isinstance(item, tuple):
+            hidden, weight = (np.linalg.norm(x.astype(np.float64)) / max(len(x), 1) ** 0.5 for x in item)
+            sizes |= {f"{name}.hidden": up * weight, f"{name}.weight": up * hidden}
+        else:
+            sizes[name] = up
+    return sizes

@@ -1,0 +1,165 @@
+"""Small losses, each about one corner of the language, against float64.
+
+Free memory of earlier calls is never clean.
+"""
+
+import logitile as lt
+import numpy as np
+import pytest
+from gate import Sample
+
+TOKENS, VOCAB, HIDDEN = 37, 150, 12
+
+
+@pytest.fixture(autouse=True)
+def dirty_memory(monkeypatch):
+    """A call whose kept logits are not finite leaves them in the workspace that the test's call takes."""
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
+    x = np.full((64, HIDDEN), 1e30, np.float32)
+    for vocab in (VOCAB, 2 * VOCAB, 8 * VOCAB):
+        head = lt.jit(dirty, reduction="sum")
+        head.value_and_grad(
+            x, np.full((vocab, HIDDEN), 1e30, np.float32), w=np.full(vocab, np.nan, np.float32)
+        )
+
+
+@lt.loss
+def dirty(z: lt.Logits, w: lt.Vocab[float]):
+    return lt.logsumexp(z * w) + lt.sum(lt.exp(z - w))
+
+
+def call(loss, wrt, upstream=None, dtype="float32", **inputs):
+    """A sample whose pairs are made for it; per-token upstreams for all of its float outputs."""
+    rng = np.random.default_rng(1)
+    given = {}
+    for parameter in loss.signature.inputs:
+        if parameter.kinds[0].axis == "logits":
+            weight = rng.normal(size=(VOCAB, HIDDEN)) * 3 / HIDDEN**0.5
+            given[parameter.name] = tuple(
+                x.astype(dtype) for x in (rng.normal(size=(TOKENS, HIDDEN)), weight)
+            )
+        elif parameter.name == "y":
+            given["y"] = rng.integers(0, VOCAB, TOKENS)
+    outputs = upstream or ["loss"]
+    up = {name: rng.normal(size=TOKENS).astype(np.float32) for name in outputs}
+    options = {"reduction": "none"} if "loss" in outputs else {}
+    return Sample(loss, given | inputs, options, tuple(wrt), up)
+
+
+VECTOR = np.linspace(0.5, 2, VOCAB, dtype=np.float32)
+
+
+def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens():
+    @lt.loss
+    def kept(z: lt.Logits, ys: lt.Token[int, lt.K]):
+        return lt.logsumexp(z) - sum(lt.where(lt.valid(k), z[k], 0.0) for k in ys)
+
+    entries = np.random.default_rng(0).integers(0, VOCAB, (TOKENS, 3))
+    entries[::4, 1] = -100
+    call(kept, ("hidden", "weight"), ys=entries).check(slack=2)
+    entries[5, 2] = -7
+    with pytest.raises(lt.CallIndexError, match=r"'ys'\[5, 2\] is -7"):
+        call(kept, ("hidden",), ys=entries).run()
+
+
+def test_conditions_are_outputs():
+    @lt.loss
+    def found(z: lt.Logits, y: lt.Token[int]):
+        return lt.Outputs(
+            loss=lt.logsumexp(z), large=lt.any(z > 6.0), small=lt.all(z < 7.0), right=lt.argmax(z) == y
+        )
+
+    made = call(found, ("hidden",))
+    results = made.run()
+    logits = made.given["z"][0] @ made.given["z"][1].T
+    assert results["large"].dtype == bool and 0 < results["large"].sum() < TOKENS
+    np.testing.assert_array_equal(results["large"], (logits > 6).any(1))
+    np.testing.assert_array_equal(results["small"], (logits < 7).all(1))
+    np.testing.assert_array_equal(results["right"], logits.argmax(1) == made.given["y"])
+
+
+def test_logits_are_clamped():
+    @lt.loss
+    def clamped(z: lt.Logits, y: lt.Token[int]):
+        return lt.logsumexp(lt.clamp(z, -2.0, 3.0)) - lt.clamp(z[y], -1.0, 1.0)
+
+    call(clamped, ("hidden", "weight")).check(slack=2)
+
+
+def test_a_vocab_gradient_of_picks_alone():
+    @lt.loss
+    def weighted(z: lt.Logits, y: lt.Token[int], w: lt.Vocab[float]):
+        return w[y] * (lt.logsumexp(z) - z[y])
+
+    call(weighted, ("hidden", "weight", "w"), w=VECTOR).check(slack=2)
+
+
+def test_a_gradient_that_no_upstream_leads_to_is_zero():
+    @lt.loss
+    def apart(z: lt.Logits, s: lt.Scalar, a: lt.Token[float], w: lt.Vocab[float], d: lt.Dense[float]):
+        return lt.Outputs(loss=lt.logsumexp(z), more=lt.sum(w * d * lt.softmax(z * s)) * a)
+
+    inputs = {"s": np.float32(0.5), "a": np.ones(TOKENS, np.float32), "w": VECTOR,
+              "d": np.ones((TOKENS, VOCAB), np.float32)}  # fmt: skip
+    results = call(apart, ("hidden", "s", "a", "w", "d"), **inputs).run()
+    assert results["grad z.hidden"].any()
+    for name in ("s", "a", "w", "d"):
+        assert results[f"grad {name}"].shape == inputs[name].shape and not results[f"grad {name}"].any(), name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_gradient_of_picks_alone(dtype):
+    @lt.loss
+    def picked(z: lt.Logits, t: lt.Logits, y: lt.Token[int], u: lt.Vocab[float]):
+        return -lt.log(lt.sigmoid(z - 3.0)[y] + 0.01) + lt.square((-t)[lt.argmax(t + u)])
+
+    call(picked, ("z.hidden", "z.weight", "t.hidden", "t.weight", "u"), dtype=dtype, u=0 * VECTOR).check(
+        slack=2
+    )
+
+
+def test_a_gradient_that_is_the_same_for_all_entries():
+    @lt.loss
+    def average(z: lt.Logits, a: lt.Token[float]):
+        return a * (lt.mean(z) + 8.0)
+
+    call(average, ("hidden", "weight", "a"), a=np.linspace(-1, 1, TOKENS, dtype=np.float32)).check(slack=2)
+
+
+def test_a_gradient_that_is_the_same_for_all_tokens_but_for_the_upstream():
+    @lt.loss
+    def dotted(z: lt.Logits, w: lt.Vocab[float]):
+        return lt.sum(z * w)
+
+    call(dotted, ("hidden", "weight", "w"), w=VECTOR).check(slack=2)
+
+
+def test_a_sum_that_gradients_of_logits_and_of_a_scalar_share():
+    @lt.loss
+    def shared(z: lt.Logits, y: lt.Token[int], s: lt.Scalar):
+        return lt.logsumexp(lt.where(lt.column() == y, z - lt.mean(z) - s, z)) - z[y]
+
+    call(shared, ("hidden", "weight", "s"), s=np.float32(0.75)).check(slack=2)
+
+
+def test_values_without_logits():
+    @lt.loss
+    def bare(z: lt.Logits, y: lt.Token[int], w: lt.Vocab[float]):
+        below = lt.to_float(lt.count(lt.column() < y))
+        return lt.logsumexp(z) + lt.sum(lt.square(w - lt.mean(w))) * below / 100
+
+    call(bare, ("hidden", "weight", "w"), w=VECTOR).check(slack=2)
+
+
+@pytest.mark.parametrize("vocab", [1, 2])
+def test_very_small_vocabularies(vocab):
+    @lt.loss
+    def small(z: lt.Logits, y: lt.Token[int]):
+        return lt.logsumexp(z) - z[y] + lt.square(lt.mean(z)) + lt.to_float(lt.argmax(z))
+
+    x, w = (
+        np.random.default_rng(0).normal(size=(TOKENS, HIDDEN)),
+        np.random.default_rng(1).normal(size=(vocab, HIDDEN)),
+    )
+    given = {"z": (x.astype(np.float32), w.astype(np.float32)), "y": np.arange(TOKENS) % vocab}
+    Sample(small, given, {}, ("hidden", "weight"), {"loss": 1.0}).check(slack=2)

@@ -1,0 +1,56 @@
+"""Losses in use under every kind of schedule and in every type, against the gate."""
+
+import numpy as np
+import pytest
+from cases import CASES
+from gate import Sample
+from inputs import arguments
+from random_specs import _numpy_dtype
+from schedules import KINDS, check_memory, scheduled
+
+TOKENS, VOCAB, HIDDEN = 256, 601, 40
+SLACK = {"chi_squared": 1.2}  # squares of ratios of probabilities: half of the sum is one entry's
+
+
+def sample(name, dtype, **options):
+    """Every token and every gradient."""
+    loss, _, constants = CASES[name]
+    given = arguments(loss, seed=3, tokens=TOKENS, vocab=VOCAB, hidden=HIDDEN)
+    for key, item in given.items():
+        if isinstance(item, tuple):
+            given[key] = tuple(operand.astype(_numpy_dtype(dtype)) for operand in item)
+    several = sum(isinstance(item, tuple) for item in given.values()) > 1
+    wrt = []
+    for key, item in given.items():
+        if isinstance(item, tuple):
+            wrt += [f"{key}.{o}" if several else o for o in ("hidden", "weight")]
+        elif np.asarray(item).dtype == np.float32:
+            wrt.append(key)
+    upstream = {"loss": np.random.default_rng(5).normal(size=TOKENS).astype(np.float32)}
+    return Sample(loss, given, {"reduction": "none", **constants, **options}, tuple(wrt), upstream)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
+    for kind in KINDS:
+        with scheduled(sample(name, "float32"), kind) as made:
+            made.check(slack=SLACK.get(name, 1.0))
+            check_memory(made)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
+    sample(name, dtype).check(slack=SLACK.get(name, 1.0))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_loss_in_sixteen_bits_under_every_schedule(name, dtype, monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
+    for kind in KINDS:
+        with scheduled(sample(name, dtype), kind) as made:
+            made.check(slack=SLACK.get(name, 1.0))

@@ -1,0 +1,168 @@
+"""The rest of the library of losses: its reference against formulas in torch, and every loss compiled."""
+
+import logitile as lt
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from inputs import ENTRIES, TorchCall, arguments, relative
+
+losses = lt.losses
+
+
+def log_p(z, index):
+    chosen = index if index.ndim == 2 else index[:, None]
+    picked = z.log_softmax(1).gather(1, chosen)
+    return picked if index.ndim == 2 else picked[:, 0]
+
+
+def surrogate(z, target, old, advantage, low=0.25, high=0.25):
+    ratio = (log_p(z, target) - old).exp()
+    return -torch.minimum(ratio * advantage, ratio.clamp(1 - low, 1 + high) * advantage)
+
+
+def grpo(z, target, old_logprob, advantage, reference_logprob=None):
+    value = surrogate(z, target, old_logprob, advantage)
+    if reference_logprob is None:
+        return value
+    distance = reference_logprob - log_p(z, target)
+    return value + 0.0625 * (distance.exp() - distance - 1)
+
+
+def mixture(student, teacher, share):
+    return share * teacher.softmax(1) + (1 - share) * student.softmax(1)
+
+
+def jensen_shannon(student, teacher, beta=0.5):
+    m = mixture(student, teacher, beta).log()
+    q, p = teacher.log_softmax(1), student.log_softmax(1)
+    return beta * (q.exp() * (q - m)).sum(1) + (1 - beta) * (p.exp() * (p - m)).sum(1)
+
+
+def skewed_kl(student, teacher, alpha=0.125):
+    q = teacher.log_softmax(1)
+    return (q.exp() * (q - mixture(student, teacher, alpha).log())).sum(1)
+
+
+def multi_token(z, target, depth_weight=1.0):
+    return -(log_p(z, target) * depth_weight).sum(1)
+
+
+DENSE = {
+    "soft_cross_entropy": lambda z, target: F.cross_entropy(z, target, reduction="none"),
+    "multi_token": multi_token,
+    "focal": lambda z, target: -((1 - log_p(z, target).exp()) ** 2) * log_p(z, target),
+    "poly1": lambda z, target: -log_p(z, target) + (1 - log_p(z, target).exp()),
+    "unlikelihood": lambda z, negative: -torch.log(1 - log_p(z, negative).exp()).sum(1),
+    "dynamic_fine_tuning": lambda z, target: -log_p(z, target).exp().detach() * log_p(z, target),
+    "z_loss": lambda z: z.logsumexp(1) ** 2,
+    "skewed_kl": skewed_kl,
+    "jensen_shannon": jensen_shannon,
+    "total_variation": lambda student, teacher: 0.5 * (student.softmax(1) - teacher.softmax(1)).abs().sum(1),
+    "top_k_kl": lambda z, index, logprob: (logprob.exp() * (logprob - log_p(z, index))).sum(1),
+    "ppo_clip": lambda z, target, old_logprob, advantage: surrogate(z, target, old_logprob, advantage),
+    "grpo": grpo,
+    "logprob": lambda z, target: log_p(z, target),
+    "dpo_reward": lambda z, target, reference_logprob: 0.125 * (log_p(z, target) - reference_logprob),
+    "simpo_reward": lambda z, target, length: 2.0 * log_p(z, target) / length,
+}
+# Powers of two: then float64 formulas compute with the same constants.
+CLIPPED = {"epsilon_low": 0.25, "epsilon_high": 0.25}
+CONSTANTS = {
+    "skewed_kl": {"alpha": 0.125},
+    "ppo_clip": CLIPPED,
+    "grpo": {**CLIPPED, "beta": 0.0625},
+    "dpo_reward": {"beta": 0.125},
+}
+OPTIONAL = {"multi_token": {"depth_weight": (6, ENTRIES)}, "grpo": {"reference_logprob": (6,)}}
+
+
+def output_name(loss):
+    head = lt.jit(loss)
+    return head.spec(head.bind(**arguments(loss))).output_names[0]
+
+
+@pytest.mark.parametrize("name", DENSE)
+@pytest.mark.parametrize("optional", [False, True])
+def test_the_reference_is_the_dense_formula(name, optional):
+    loss = getattr(losses, name)
+    given = arguments(loss)
+    if optional:
+        extra = OPTIONAL.get(name)
+        if extra is None:
+            pytest.skip("has no optional input")
+        rng = np.random.default_rng(2)
+        given |= {key: rng.normal(size=shape).astype(np.float32) for key, shape in extra.items()}
+    call = TorchCall(loss, given)
+    expected = DENSE[name](**call.values())
+    wanted = {key: g for key, g in call.gradients(expected.sum()).items() if g.any()}
+    output = output_name(loss)
+    options = {"reduction": "none"} if output == "loss" else {}
+    up = np.ones(expected.shape)
+    value, gradients = lt.jit(loss, **options, **CONSTANTS.get(name, {})).reference_grad(
+        **given, wrt=list(wanted), grad_output=up if output == "loss" else {output: up}
+    )
+    value = value if output == "loss" else getattr(value, output)
+    assert relative(value, expected.detach()) < 1e-12
+    for key, gradient in wanted.items():
+        assert relative(gradients[key], gradient, floor=1e-9) < 1e-9, key
+
+
+def test_entries_that_are_ignored_count_nothing():
+    for name, index in (("multi_token", "target"), ("unlikelihood", "negative"), ("top_k_kl", "index")):
+        loss = getattr(losses, name)
+        given = arguments(loss)
+        given[index][:, 2] = -100
+        fewer = {
+            key: item[:, [0, 1, 3]] if getattr(item, "ndim", 0) == 2 else item for key, item in given.items()
+        }
+        for reference in (True, False):
+            head = lt.jit(loss, reduction="none", ignore=index)
+            run = head.reference if reference else head
+            np.testing.assert_allclose(run(**given), run(**fewer), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["reference", "__call__"])
+def test_metrics(method):
+    def run(loss, given, **constants):
+        return getattr(lt.jit(loss, **constants), method)(**given)
+
+    given = arguments(losses.rank)
+    z = given["z"][0].astype(float) @ given["z"][1].T.astype(float)
+    order = np.argsort(-z, axis=1)
+    out = run(losses.rank, given)
+    places = np.argmax(order == given["target"][:, None], axis=1) + 1
+    np.testing.assert_array_equal(out.rank, places)
+    np.testing.assert_allclose(out.reciprocal_rank, 1 / places, rtol=1e-6)
+    np.testing.assert_array_equal(run(losses.accuracy, given).correct, order[:, 0] == given["target"])
+    only = {"z": given["z"]}
+    np.testing.assert_array_equal(run(losses.prediction, only).index, order[:, 0])
+    top = run(losses.top_logprobs, only, k=3)
+    log_softmax = z - np.log(np.exp(z).sum(1, keepdims=True))
+    for place in range(3):
+        np.testing.assert_array_equal(getattr(top, f"index{place}"), order[:, place])
+        best = np.take_along_axis(log_softmax, order[:, [place]], 1)[:, 0]
+        np.testing.assert_allclose(getattr(top, f"logprob{place}"), best, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", losses.__all__)
+def test_every_loss_compiles_to_what_the_reference_says(name):
+    loss = getattr(losses, name)
+    given = arguments(loss, tokens=37, vocab=211, hidden=24)
+    head = lt.jit(loss)
+    spec = head.spec(head.bind(**given))
+    carrying = [o.name for o in spec.outputs if o.type == "f32" and o.name != "weight"]
+    if name in ("accuracy", "prediction", "rank"):
+        out, expected = head(**given), head.reference(**given)
+        for mine, theirs in zip(out, expected, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+        return
+    rng = np.random.default_rng(3)
+    reaching = None if "loss" in carrying else {o: rng.normal(size=37).astype(np.float32) for o in carrying}
+    out, gradients = head.value_and_grad(**given, grad_output=reaching)
+    expected, wanted = head.reference_grad(**given, grad_output=reaching)
+    pairs = [(out, expected)] if spec.bare else list(zip(out, expected, strict=True))
+    for mine, theirs in pairs:
+        assert relative(np.asarray(mine, float), theirs) < 2e-6
+    for key, gradient in wanted.items():
+        assert relative(gradients[key], gradient) < 2e-5, key

@@ -1,0 +1,240 @@
+"""Heads inside of torch.compile and torch.export."""
+
+import io
+import os
+import pathlib
+import subprocess
+import sys
+
+import logitile as lt
+import pytest
+import torch
+from calls import check_close
+from torch._dynamo.testing import CompileCounterWithBackend
+
+N, V, D = 7, 37, 16
+HEAD = lt.jit(lt.losses.cross_entropy)
+EACH = lt.jit(lt.losses.cross_entropy, reduction="none")
+POLICY = lt.jit(lt.losses.logprob_entropy)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+def operands(tokens=N, requires_grad=True):
+    generator = torch.Generator().manual_seed(tokens)
+    hidden = torch.randn(tokens, D, generator=generator).requires_grad_(requires_grad)
+    weight = (torch.randn(V, D, generator=generator) / 2).requires_grad_(requires_grad)
+    return hidden, weight, torch.randint(0, V, (tokens,), generator=generator)
+
+
+def compiled(function, backend="aot_eager", **keywords):
+    return torch.compile(function, fullgraph=True, backend=backend, **keywords)
+
+
+def check_same(function, run, *leaves):
+    """Values and gradients of a compiled function are those of the function."""
+    got, wanted = run(), function()
+    check_close(got, wanted)
+    for a, b in zip(torch.autograd.grad(got, leaves), torch.autograd.grad(wanted, leaves), strict=True):
+        assert a.dtype == b.dtype
+        check_close(a, b, str(b.dtype)[6:])
+
+
+def test_training_steps():
+    hidden, weight, target = operands()
+
+    def step(x, w):
+        return 3 * HEAD(torch.tanh(x), w, target=target) + EACH(x, w, target=target).sum()
+
+    run = compiled(step)
+    check_same(lambda: step(hidden, weight), lambda: run(hidden, weight), hidden, weight)
+
+
+def test_inductor():
+    hidden, weight, target = operands()
+    run = compiled(lambda x, w: EACH(x, w, target=target), "inductor")  # nothing that it would compile itself
+    got, wanted = run(hidden, weight), EACH(hidden, weight, target=target)
+    check_close(got, wanted)
+    upstream = torch.linspace(-1, 1, N)
+    got, wanted = (torch.autograd.grad(loss, (hidden, weight), upstream) for loss in (got, wanted))
+    for a, b in zip(got, wanted, strict=True):
+        check_close(a, b)
+
+
+def test_named_outputs():
+    hidden, weight, target = operands()
+
+    def step(x, w):
+        out = POLICY(x, w, target=target)
+        return out, (out.logprob * out.entropy).sum()
+
+    out, total = compiled(step)(hidden, weight)
+    wanted, expected = step(hidden, weight)
+    assert type(out).__name__ == type(wanted).__name__ and out._fields == wanted._fields
+    check_close(out.entropy, wanted.entropy)
+    check_close(torch.autograd.grad(total, weight)[0], torch.autograd.grad(expected, weight)[0])
+
+
+def test_a_new_number_of_tokens_compiles_once():
+    counter = CompileCounterWithBackend("aot_eager")
+    run = torch.compile(lambda x, w, t: HEAD(x, w, target=t), fullgraph=True, backend=counter)
+    for tokens in (5, 6, 7, 11, 16):
+        hidden, weight, target = operands(tokens)
+        check_close(run(hidden, weight, target), HEAD(hidden, weight, target=target))
+    assert counter.frame_count == 2  # the first is for one number, the second for all
+
+
+def test_a_new_head_compiles_once():
+    counter = CompileCounterWithBackend("aot_eager")
+    hidden, weight, target = operands()
+
+    def run(head, x):
+        return head(x, weight, target=target)
+
+    heads = [lt.jit(lt.losses.cross_entropy, label_smoothing=smoothing) for smoothing in (0.0, 0.125, 0.25)]
+    step = torch.compile(run, fullgraph=True, backend=counter)
+    for _ in range(2):
+        for head in heads:
+            check_close(step(head, hidden), head(hidden, weight, target=target))
+    assert counter.frame_count == 3
+
+
+def test_numbers_as_inputs():
+    hidden, weight, target = operands()
+    for temperature in (0.5, torch.tensor(0.5)):
+
+        def step(x, temperature=temperature):
+            return HEAD(x, weight, target=target, temperature=temperature)
+
+        check_same(lambda step=step: step(hidden), lambda step=step: compiled(step)(hidden), hidden)
+    run = compiled(lambda x, s: HEAD(x, weight, target=target, temperature=s, divisor=5))
+    for temperature in (0.5, 0.75, 0.875):
+        check_close(
+            run(hidden, temperature), HEAD(hidden, weight, target=target, temperature=temperature, divisor=5)
+        )
+
+
+def test_pairs_by_name():
+    hidden, weight, _ = operands()
+    teacher = torch.randn(N, 8), torch.randn(V, 8)
+    head = lt.jit(lt.losses.forward_kl)
+    check_same(
+        lambda: head(student=(hidden, weight), teacher=teacher),
+        lambda: compiled(lambda x, w: head(student=(x, w), teacher=teacher))(hidden, weight),
+        hidden,
+        weight,
+    )
+
+
+def test_without_gradients():
+    hidden, weight, target = operands()
+    with torch.no_grad():
+        out = compiled(lambda x: HEAD(x, weight, target=target))(hidden)
+    assert not out.requires_grad
+    check_close(out, HEAD(hidden, weight, target=target))
+
+
+def test_autocast():
+    hidden, weight, target = operands()
+
+    def step(x, w):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return HEAD(x, w, target=target)
+
+    check_same(lambda: step(hidden, weight), lambda: compiled(step)(hidden, weight), hidden, weight)
+    got = torch.autograd.grad(compiled(step)(hidden, weight), hidden)[0]
+    assert got.dtype == torch.float32
+
+
+def test_modules():
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.out = torch.nn.Linear(D, D), torch.nn.Linear(D, V, bias=False)
+            self.head = lt.jit(lt.losses.cross_entropy)
+
+        def forward(self, x, target):
+            return self.head(self.body(x), self.out.weight, target=target)
+
+    model, (hidden, _, target) = Model(), operands()
+    run = compiled(model)
+    check_same(lambda: model(hidden, target), lambda: run(hidden, target), *model.parameters())
+
+
+def test_errors_stay_readable():
+    hidden, weight, target = operands()
+    with pytest.raises(Exception) as caught:
+        compiled(lambda x: HEAD(x, weight, targets=target))(hidden)
+    assert "'cross_entropy' has no input 'targets'; did you mean 'target'?" in str(caught.value)
+    with pytest.raises(Exception) as caught:
+        compiled(lambda x: HEAD(x[:, 1:], weight, target=target))(hidden)
+    assert "hidden size 15 of 'hidden'" in str(caught.value)
+    with pytest.raises(IndexError, match=r"'target'\[2\] is 37, outside the vocabulary of 37 entries"):
+        target[2] = V
+        compiled(lambda x: HEAD(x, weight, target=target))(hidden)
+
+
+# ---- export ------------------------------------------------------------------------------------------------
+
+
+class Exported(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(operands()[1].detach())
+
+    def forward(self, hidden, target):
+        out = POLICY(hidden, self.weight, target=target)
+        return HEAD(hidden, self.weight, target=target), out.entropy
+
+
+LOAD = """
+import sys, torch
+sys.path.insert(0, {path!r})
+import logitile.torch_operators
+program = torch.export.load({file!r}).module()
+try:
+    program(torch.zeros(7, 16), torch.zeros(7, dtype=torch.int64))
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_export(strict):
+    hidden, _, target = operands(requires_grad=False)
+    tokens = torch.export.Dim("tokens", min=2)
+    program = torch.export.export(
+        Exported(), (hidden, target), dynamic_shapes=({0: tokens}, {0: tokens}), strict=strict
+    )
+    stream = io.BytesIO()
+    torch.export.save(program, stream)
+    stream.seek(0)
+    loaded = torch.export.load(stream).module()
+    for count in (3, 12):
+        hidden, _, target = operands(count, requires_grad=False)
+        for got, wanted in zip(loaded(hidden, target), Exported()(hidden, target), strict=True):
+            check_close(got, wanted)
+    if strict:  # such a program is for inference
+        return
+    hidden.requires_grad_()
+    (gradient,) = torch.autograd.grad(loaded(hidden, target)[0], hidden)
+    check_close(gradient, HEAD.value_and_grad(hidden, Exported().weight.detach(), target=target)[1]["hidden"])
+
+
+def test_a_loaded_program_says_that_its_head_is_unknown(tmp_path):
+    hidden, _, target = operands(requires_grad=False)
+    file = str(tmp_path / "program.pt2")
+    torch.export.save(torch.export.export(Exported(), (hidden, target)), file)
+    package = str(pathlib.Path(lt.__file__).resolve().parents[1])
+    path = next(folder for folder in sys.path if os.path.isdir(os.path.join(folder, "logitile"))) or package
+    result = subprocess.run(
+        [sys.executable, "-c", LOAD.format(path=path, file=file)], capture_output=True, text=True, timeout=120
+    )
+    assert "is not known in this process; build it with lt.jit" in result.stdout, (
+        result.stdout + result.stderr
+    )

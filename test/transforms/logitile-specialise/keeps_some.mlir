@@ -1,0 +1,63 @@
+// RUN: %specialise %s | FileCheck %s
+
+// Only a projection that is read again has a buffer: the other one's logits are stored nowhere.
+// CHECK-LABEL: logitile.kernel @sweep(
+// CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden
+// CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows
+// CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
+// CHECK-NEXT: logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]])
+
+// A launch that keeps makes the logits of every projection that is kept, also of one that its sweep does not read.
+// CHECK-LABEL: logitile.kernel @one(
+// CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden
+// CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows
+// CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
+// CHECK-NEXT: logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]])
+// CHECK-LABEL: logitile.program @p
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["sum" : f32] init {
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %zero : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%sum: f32):
+    %teacher = logitile.input logits "teacher" : f32
+    %student = logitile.input logits "student" : f32
+    %difference = arith.subf %teacher, %student : f32
+    %next = arith.addf %sum, %difference : f32
+    logitile.yield %next : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    %both = arith.addf %a, %b : f32
+    logitile.yield %both : f32
+  }
+  logitile.sweep @students forward state ["last" : f32] init {
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %zero : f32
+  } bound {
+    logitile.yield
+  } update {
+  ^bb0(%last: f32):
+    %student = logitile.input logits "student" : f32
+    logitile.yield %student : f32
+  } merge {
+  ^bb0(%a: f32, %b: f32):
+    logitile.yield %b : f32
+  }
+  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "student.hidden" input : !logitile.view<?x24xf32>
+    logitile.buffer "student.weight" input : !logitile.view<300x24xf32>
+    logitile.buffer "teacher.hidden" input : !logitile.view<?x40xf32>
+    logitile.buffer "teacher.weight" input : !logitile.view<300x40xf32>
+    logitile.buffer "packed.teacher.rows" chunk : !logitile.view<?x40xf32, row_panels>
+    logitile.buffer "kept.teacher" chunk : !logitile.view<?x300xf32>
+    logitile.buffer "rows.students.last" chunk : !logitile.view<3x?xf32>
+    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.run forward {
+      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
+      logitile.launch "one" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @students keep
+    }
+  }
+}
