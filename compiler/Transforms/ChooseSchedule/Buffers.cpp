@@ -73,7 +73,7 @@ void ScheduleBuilder::declareInputs() {
     declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.vocab, pair.hidden}, pair.element));
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
-  declare("map", BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   ProgramOp(problem.program).walk([&](InputOp input) {
     std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
     Type element = input.getType();
