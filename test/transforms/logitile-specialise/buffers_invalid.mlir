@@ -45,7 +45,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer "x" call : !logitile.view<?x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs buffer 'map', which the schedule does not define}}
+      // expected-error @+1 {{'logitile.launch' op needs buffer 'tokens.map', which the schedule does not define}}
       logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> views {source = "x", packed = "x"}
     }
   }
