@@ -252,7 +252,7 @@ Status Call::checkComputedIndices() const {
 double Call::reducedLoss(double sum) const {
   if (arguments.reduction == Reduction::Sum)
     return sum;
-  if (tokens.counted == 0)
+  if (tokens.counted == 0 && !arguments.divisor)
     return arguments.isZeroWhenAllIgnored ? 0 : std::numeric_limits<double>::quiet_NaN();
   return sum / divisor;
 }

@@ -103,7 +103,7 @@ def described(item: object, name: str) -> Array:
     if isinstance(item, ShapeDtype):
         return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
     if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return Array(item, "number", (), "float64" if isinstance(item, float) else "int64", None)
+        return _of_number(item, name)
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and isinstance(item, torch.Tensor):
         return _checked(_of_torch(item, name, torch), name)
@@ -145,6 +145,16 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
 # ---- frameworks --------------------------------------------------------------------------------------------
 
 
+def _of_number(item: float, name: str) -> Array:
+    try:
+        value = float(item)
+    except OverflowError:
+        raise CallTypeError(f"'{name}' is {item}, which no float64 holds") from None
+    if isinstance(item, float):
+        return Array(value, "number", (), "float64", None)
+    return Array(int(item), "number", (), "int64", None)
+
+
 def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
     check_not_distributed(tensor, name)
     if tensor.layout != torch.strided:
@@ -175,6 +185,7 @@ def check_not_distributed(tensor: Any, name: str) -> None:
 
 
 def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
+    item = numpy.asanyarray(item)  # scalars have no memory that lasts
     if isinstance(item, numpy.ma.MaskedArray):
         raise CallTypeError(f"'{name}' is a masked array, whose mask would be lost; fill it first (filled())")
     if not item.dtype.isnative:

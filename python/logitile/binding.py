@@ -382,6 +382,14 @@ def _buffer(item: object, pair: Pair) -> Array:
         )
     if buffer.source is not item:
         raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
+    if buffer.framework not in ("numpy", "torch", "shape"):
+        raise CallTypeError("'weight_grad_out' must be an array of NumPy or torch: no other can be written")
+    if any(
+        step == 0 and extent > 1 for step, extent in zip(buffer.strides or (), buffer.shape, strict=False)
+    ):
+        raise CallValueError(
+            f"'weight_grad_out' has strides {buffer.strides}: entries that share memory cannot be added into"
+        )
     if buffer.framework == "numpy" and not buffer.source.flags.writeable:
         raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
     return buffer

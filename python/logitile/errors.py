@@ -56,8 +56,12 @@ class CompileError(LogitileError):
     def __init__(self, message: str, stage: str, reproducer: str | None = None):
         text = f"stage '{stage}' failed: {message}"
         super().__init__(text if reproducer is None else f"{text}; reproducer: {reproducer}")
+        self.message = message
         self.stage = stage
         self.reproducer = reproducer
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.stage, self.reproducer)
 
 
 class CacheWarning(UserWarning):

@@ -18,7 +18,7 @@ from .gradients import (
 from .memory import empty, given_back, view, zeros
 from .names import listed
 from .options import Options
-from .program import Program, Wanted, gradient_dtype, native_inputs, weight_view
+from .program import Program, Wanted, float_dtype, gradient_dtype, native_inputs, weight_view
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def values_and_gradients(
                  upstream_gradients(spec, grad_output).items()}  # fmt: skip
     wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
-        gradients = {name: zeros(array, array.shape, grad_dtype or array.dtype) for name, (_, array) in
+        gradients = {name: zeros(array, array.shape, grad_dtype or float_dtype(array)) for name, (_, array) in
                      call.operands.items() if name in names}  # fmt: skip
         return values(head, call), finished(call, gradients)
     reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
@@ -201,7 +201,7 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
-    wanted = dtype or call.operands[name][1].dtype
+    wanted = dtype or float_dtype(call.operands[name][1])
     have = described(array, name)
     if has_buffer(call, name) or have.dtype == wanted:
         return array

@@ -194,8 +194,6 @@ class Head:
             CallError: the arguments do not fit, or the workspace is too small.
         """
         call = self.bind(*args, **inputs)
-        if call.weight_grad_out:
-            raise CallTypeError("'weight_grad_out' belongs to a call; a plan takes no buffers")
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"

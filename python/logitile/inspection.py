@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import execute
 from .binding import Call
-from .errors import CallValueError
+from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
 from .gradients import differentiable_outputs, wanted_gradients
 from .names import did_you_mean, listed
@@ -26,8 +26,11 @@ def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
     Raises:
         CallError: a name is unknown, or has no gradient.
     """
+    if call.weight_grad_out:
+        raise CallTypeError("'weight_grad_out' belongs to calls that run once; leave it out here")
     spec = head.spec(call)
-    if grad is not None and not tuple(grad):
+    grad = grad if grad is None or isinstance(grad, str) else tuple(grad)
+    if grad is not None and not grad:
         return Wanted()
     names = wanted_gradients(spec, head.options, call, grad)
     return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)

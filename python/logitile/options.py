@@ -66,6 +66,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     if options.chunks is not None:
         if type(options.chunks) is not int or options.chunks < 1:
             raise CallValueError(f"chunks={options.chunks!r} must be a positive int")
+        _bounded("chunks", options.chunks, 2**31 - 1)
         if options.workspace is not None:
             raise CallValueError(
                 "'chunks' and 'workspace' exclude each other: one fixes the number of chunks, the other "
@@ -149,7 +150,7 @@ def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
 
 def _byte_count(workspace: object) -> int:
     if isinstance(workspace, int) and not isinstance(workspace, bool) and workspace > 0:
-        return workspace
+        return _bounded("workspace", workspace, 2**62)
     match = (
         re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", workspace)
         if isinstance(workspace, str)
@@ -159,4 +160,10 @@ def _byte_count(workspace: object) -> int:
         raise CallValueError(
             f"workspace={workspace!r} is no byte budget; give 'auto', a positive int or text such as '512MiB'"
         )
-    return int(float(match[1]) * _UNITS[match[2]])
+    return _bounded("workspace", int(float(match[1]) * _UNITS[match[2]]), 2**62)
+
+
+def _bounded(name: str, value: int, most: int) -> int:
+    if value > most:
+        raise CallValueError(f"{name}={value} is more than any machine has; {most} is the most that is taken")
+    return value

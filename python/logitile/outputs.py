@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+
 from . import labels
 from .entries import Entries
 from .locations import Location, spec_error
@@ -44,9 +46,9 @@ def checked_outputs(trace: Trace, result: object, place: Location) -> tuple[list
     if not fields:
         why = "returns lt.Outputs without a field; name at least one value, such as loss=..."
         raise spec_error(f"'{trace.name}' {why}", place)
-    hidden = [name for name in fields if name.startswith("_")]
+    hidden = [n for n in fields if n.startswith("_") or not n.isidentifier() or keyword.iskeyword(n)]
     if hidden:
-        why = "names of outputs start with a letter"
+        why = "names of outputs are those of Python's variables and start with a letter"
         raise spec_error(f"'{trace.name}' names an output {listed(hidden)}; {why}", place)
     if "weight" in fields and "loss" not in fields:
         why = "'weight' weighs the tokens in the mean of 'loss', so call it something else or add loss=..."

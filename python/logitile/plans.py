@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
-from .engine import engine, thread_count
-from .errors import CallTypeError
+from .engine import engine, target, thread_count
+from .errors import CallTypeError, CallValueError
 from .memory import empty, given_back, view
 from .names import did_you_mean, listed
 from .options import Options, checked_plan_options
+from .program import float_dtype
 
 if TYPE_CHECKING:
     from . import _native
@@ -43,6 +44,21 @@ class Plan:
         """Numbers of tokens that it serves: the first, and the one behind the last."""
         return self._native.interval
 
+    def check_options(self) -> None:
+        """Refuses options that apply to nothing in the plan.
+
+        Raises:
+            CallValueError: `ignore` names an input, other than "target", that the plan has not as integers.
+        """
+        integers = [
+            i["name"] for i in self._described["inputs"] if (i["kind"], i["element"]) == ("token", "int32")
+        ]
+        if self._options.ignoring_input not in (*integers, "target"):
+            raise CallValueError(
+                f"ignore='{self._options.ignoring_input}' names no lt.Token[int] input of the plan; it has "
+                f"{listed(integers) if integers else 'none'}"
+            )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan to a file. It holds machine code: load only files that you would run."""
         with open(path, "wb") as file:
@@ -67,8 +83,7 @@ class Plan:
         leading = hidden.shape[:-1]
         outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
         gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
-        given = grad_output if isinstance(grad_output, Mapping) else {"loss": grad_output}
-        upstreams = [view(described(item, name), name) for name, item in given.items() if item is not None]
+        upstreams = [view(described(item, name), name) for name, item in self._upstreams(grad_output).items()]
         factor = None if divisor is None else view(described(divisor, "divisor"), "divisor")
         read = [view(array, name) for name, array in arrays.items()]
         made = [view(described(array, name), name) for name, array in gradients.items()]
@@ -100,7 +115,11 @@ class Plan:
                 f"the plan takes hidden and weight of {listed(pairs)} by position, {2 * len(pairs)} arrays; "
                 f"got {len(args)}"
             )
-        given |= {pair: (args[2 * i], args[2 * i + 1]) for i, pair in enumerate(pairs[: len(args) // 2])}
+        positional = {p: (args[2 * i], args[2 * i + 1]) for i, p in enumerate(pairs[: len(args) // 2])}
+        doubled = [name for name in positional if name in given]
+        if doubled:
+            raise CallTypeError(f"{listed(doubled)} is given twice: by position and by name")
+        given |= positional
         for name in given:
             if name not in known:
                 raise CallTypeError(f"the plan reads no '{name}'{did_you_mean(name, known)}")
@@ -116,7 +135,23 @@ class Plan:
                 raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
             arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
             arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
+        for array in arrays.values():
+            target("cpu", array.device)  # code of a plan is for the CPU
         return arrays
+
+    def _upstreams(self, grad_output: object) -> dict[str, object]:
+        """What reaches the outputs, by name; nothing stands for 1 at the loss."""
+        carrying = [output["name"] for output in self._described["outputs"] if output["upstream"]]
+        if grad_output is None:
+            if carrying and "loss" not in carrying:
+                raise CallTypeError(f"grad_output must say what reaches {listed(carrying)}: there is no loss")
+            return {}
+        given = grad_output if isinstance(grad_output, Mapping) else {"loss": grad_output}
+        for name in given:
+            if name not in carrying:
+                have = f"gradients of {listed(carrying)}" if carrying else "no gradients"
+                raise CallTypeError(f"grad_output names '{name}', but the plan makes {have}")
+        return {name: item for name, item in given.items() if item is not None}
 
     def _empty_output(self, output: Mapping[str, Any], hidden: Array, leading: tuple[int, ...]) -> Any:
         is_reduced = output["name"] == "loss" and self._options.reduces != "none"
@@ -126,7 +161,8 @@ class Plan:
         array = arrays[gradient["name"]]
         hidden = arrays[f"{self._pairs[0]}.hidden"]
         like = hidden if array.framework == "number" else array
-        return empty(like, array.shape, gradient["element"] if gradient["kind"] == "direct" else array.dtype)
+        is_direct = gradient["kind"] == "direct"
+        return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
 
     def _call_options(self, arrays: Mapping[str, Array]) -> _native.CallOptions:
         from . import _native
@@ -165,7 +201,8 @@ def load_plan(
 
     Args:
         path: of the file. It holds machine code: load only files that you would run.
-        reduction, ignore_index, ignore, all_ignored: as for lt.jit.
+        reduction, ignore_index, ignore, all_ignored: as for lt.jit, and as they were there: lt.valid is
+            compiled for one ignore_index.
 
     Raises:
         CallValueError: the file is damaged, of another version of logitile, or an option is not possible.
@@ -173,4 +210,6 @@ def load_plan(
     """
     options = checked_plan_options(reduction, ignore_index, ignore, all_ignored)
     with open(path, "rb") as file:
-        return Plan(engine().load(file.read()), options)
+        plan = Plan(engine().load(file.read()), options)
+    plan.check_options()
+    return plan

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from .arrays import Array
+from .arrays import FLOATS, Array
 from .binding import Call
 from .definition import Specialisation
 from .engine import engine as process_engine
@@ -79,7 +79,12 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
     """The element type of a gradient."""
     if wanted.accumulate and is_weight(call, name):
         return "float32"
-    return wanted.dtype or call.operands[name][1].dtype
+    return wanted.dtype or float_dtype(call.operands[name][1])
+
+
+def float_dtype(array: Array) -> str:
+    """The element type of an input's gradient: its own, or float32 for a number that was given as an integer."""
+    return array.dtype if array.dtype in FLOATS else "float32"
 
 
 class Program:

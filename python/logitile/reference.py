@@ -247,7 +247,10 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
     outputs = {name: values.reshape(call.leading) for name, values in results.items()}
     if "loss" in results and options.reduces != "none":
         outputs["loss"] = _reduced(
-            results["loss"], denominator(spec, options, call, data, results), options, len(data.live)
+            results["loss"],
+            denominator(spec, options, call, data, results),
+            options,
+            call.divisor is None and len(data.live) == 0,
         )
     return outputs
 
@@ -272,8 +275,8 @@ def denominator(
     return float(results["weight"].sum()) if "weight" in results else float(len(data.live))
 
 
-def _reduced(loss: np.ndarray, divisor: float, options: Options, live: int) -> np.ndarray:
+def _reduced(loss: np.ndarray, divisor: float, options: Options, nothing_counts: bool) -> np.ndarray:
     with np.errstate(all="ignore"):
-        if live == 0 and options.reduces == "mean":
+        if nothing_counts and options.reduces == "mean":
             return np.float64(0.0 if options.all_ignored == "zero" else np.nan)
         return np.float64(loss.sum()) / np.float64(divisor)

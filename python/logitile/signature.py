@@ -31,6 +31,7 @@ _RESERVED = {
     **dict.fromkeys(HEAD_KEYWORDS, "a keyword of a head's calls"),
     "hidden": "the name of a head's first operand",
     "weight": "the name of a head's second operand",
+    "self": "what Python calls the head",
 }
 
 

@@ -114,7 +114,9 @@ class LossSpec:
     @cached_property
     def result_type(self) -> type:
         """The named tuple of the outputs."""
-        return namedtuple(f"{self.name}_outputs", self.output_names)
+        made = namedtuple(f"{self.name}_outputs", self.output_names)
+        made.__reduce__ = lambda result: (_result, (made.__name__, made._fields, tuple(result)))
+        return made
 
     def input(self, name: str) -> SpecInput:
         """The input of that name."""
@@ -136,3 +138,8 @@ class LossSpec:
                 loss gives the same bytes, wherever it was written.
         """
         return spec_text(self, of, wrt, locations)
+
+
+def _result(name: str, fields: tuple[str, ...], values: tuple[object, ...]) -> object:
+    """A result that was pickled: its class lives with a head."""
+    return namedtuple(name, fields)(*values)

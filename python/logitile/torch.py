@@ -25,6 +25,7 @@ from .spec import LossSpec
 if TYPE_CHECKING:
     from .head import Head
 
+_CASTS = (torch.float32, torch.bfloat16, torch.float16)  # float64 is left alone, as by torch
 _PLAIN = (
     Tensor,
     torch.nn.Parameter,
@@ -163,6 +164,8 @@ def _emptied(call: Call) -> tuple[Call, list[Tensor]]:
     tensors: list[Tensor] = []
 
     def emptied(array: Array) -> Array:
+        if array.framework == "numpy":  # nobody would notice if it changed before the backward pass
+            return described(array.source.copy(), "input")
         if array.framework != "torch":
             return array
         tensors.append(array.source)
@@ -233,12 +236,10 @@ def autocast(
     pairs = {pair.name for pair in head.loss.signature.pairs}
 
     def cast(item: Any) -> Any:
-        if isinstance(item, tuple):
+        if isinstance(item, (tuple, list)):
             return tuple(cast(part) for part in item)
         is_cast = (
-            isinstance(item, Tensor)
-            and torch.is_autocast_enabled(item.device.type)
-            and item.is_floating_point()
+            isinstance(item, Tensor) and torch.is_autocast_enabled(item.device.type) and item.dtype in _CASTS
         )
         return item.to(torch.get_autocast_dtype(item.device.type)) if is_cast else item
 
@@ -253,8 +254,10 @@ def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
     """Whether the call has to go through the operators: torch compiles, transforms or dispatches it."""
     if torch.compiler.is_compiling():
         return True
-    tensors = [t for item in (*args, *inputs.values()) for t in (item if isinstance(item, tuple) else (item,))
-               if isinstance(t, Tensor)]  # fmt: skip
+    tensors = []
+    for item in (*args, *inputs.values()):
+        parts = item if isinstance(item, (tuple, list)) else (item,)
+        tensors += [part for part in parts if isinstance(part, Tensor)]
     if not tensors:
         return False
     if forward_ad._current_level >= 0:

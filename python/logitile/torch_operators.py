@@ -66,10 +66,16 @@ def _flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str
             given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
         elif item is not None:
             given.append((name, item))
-    tensors = [
-        item if isinstance(item, Tensor) else torch.tensor(item, dtype=torch.float64) for _, item in given
-    ]
-    return tuple(slot for slot, _ in given), tensors
+    return tuple(slot for slot, _ in given), [_tensor_of(item) for _, item in given]
+
+
+def _tensor_of(item: Any) -> Tensor:
+    """Arrays keep their type; numbers are what Python calculates with."""
+    if isinstance(item, Tensor):
+        return item
+    if isinstance(item, (int, float)):
+        return torch.tensor(item, dtype=torch.float64, device="cpu")
+    return torch.as_tensor(item, device="cpu")
 
 
 def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:

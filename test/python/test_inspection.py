@@ -177,5 +177,5 @@ def test_plans_refuse_what_does_not_fit(tmp_path):
         lt.load_plan(tmp_path / "bad.plan")
     with pytest.raises(lt.CallValueError, match="reduction='avg'"):
         lt.load_plan(tmp_path / "bad.plan", reduction="avg")
-    with pytest.raises(lt.CallTypeError, match="'weight_grad_out' belongs to a call"):
+    with pytest.raises(lt.CallTypeError, match="'weight_grad_out' belongs to calls that run once"):
         lt.jit(losses.cross_entropy).compile(X, W, target=TARGET, weight_grad_out=np.zeros_like(W))

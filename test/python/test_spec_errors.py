@@ -95,7 +95,11 @@ def test_output_name_with_underscore():
     def loss(z: lt.Logits):  # <-
         return lt.Outputs(_x=lt.logsumexp(z))
 
-    refused(loss, "'loss' names an output '_x'; names of outputs start with a letter")
+    refused(
+        loss,
+        "'loss' names an output '_x'; names of outputs are those of Python's variables and start with a "
+        "letter",
+    )
 
 
 def test_entries_as_result():
