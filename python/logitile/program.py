@@ -83,7 +83,7 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
 
 
 def float_dtype(array: Array) -> str:
-    """The element type of an input's gradient: its own, or float32 for a number that was given as an integer."""
+    """The element type of an input's gradient: its own, or float32 for a number given as an integer."""
     return array.dtype if array.dtype in FLOATS else "float32"
 
 
@@ -174,7 +174,9 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
     chunked = options.chunks is not None
-    budget = {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call)}
+    budget = (
+        {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call, key.threads)}
+    )
     return {
         "spec": spec.text(of, wrt, locations=False),
         "located_spec": spec.text(of, wrt),
@@ -190,13 +192,15 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     }
 
 
-def workspace_budget(options: Options, call: Call) -> int:
-    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights."""
+def workspace_budget(options: Options, call: Call, threads: int) -> int:
+    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights and for
+    more than 64 threads.
+    """
     if options.workspace is not None:
         return options.workspace
     halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
     singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
-    return max(256 * _MIB, halves * 5 // 2, singles)
+    return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 
 
 def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:

@@ -171,3 +171,12 @@ def test_names_that_python_cannot_carry(name):
 
     with pytest.raises(lt.SpecError, match="names of outputs are those of Python's variables"):
         lt.jit(loss)(H, W)
+
+
+# ---- many threads ------------------------------------------------------------------------------------------
+
+
+def test_the_default_workspace_is_enough_for_many_threads(monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "384")
+    out = lt.jit(cross_entropy)(H, W, target=Y)
+    np.testing.assert_allclose(out, lt.jit(cross_entropy).reference(H, W, target=Y), rtol=1e-5)
