@@ -89,7 +89,7 @@ private:
       entry.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
         entry.alias = plan.findBuffer(buffer.getAlias()->str());
-      if (entry.name == "map") // the runtime reads it in every call
+      if (entry.name == buffers::kTokenMap) // the runtime reads it in every call
         entry.inForward = entry.inAdjoint = true;
       plan.buffers.push_back(entry);
     }

@@ -62,8 +62,9 @@ static CpuTier detectTier() {
 }
 
 std::optional<Target> Target::host(std::string &error) {
+  static const CpuTier detected = detectTier(); // asking a processor takes as long as a small call
   Target target;
-  target.tier = detectTier();
+  target.tier = detected;
   const char *forced = std::getenv("LOGITILE_CPU_TIER");
   if (!forced || !*forced)
     return target;

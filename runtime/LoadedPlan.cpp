@@ -12,8 +12,8 @@ public:
   Status run() {
     check(plan.vocab > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
     check(!plan.pairs.empty(), "its projections");
-    int64_t map = plan.findBuffer("map");
-    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "buffer 'map'");
+    int64_t map = plan.findBuffer("tokens.map");
+    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "buffer 'tokens.map'");
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const BufferPlan &buffer = plan.buffers[i];
       check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
@@ -101,7 +101,7 @@ PlanTables tablesOf(const LaunchPlan &plan) {
     int64_t alias = plan.buffers[i].alias;
     tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
   }
-  tables.map = plan.findBuffer("map");
+  tables.map = plan.findBuffer("tokens.map");
   tables.isWeightInPrologue = tables.weight >= 0 && writesInPrologue(plan, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;

@@ -56,7 +56,7 @@ private:
   }
   /// The buffer brings the layout; its extents and element type must be those that the template states.
   LogicalResult bindView(BlockArgument argument, StringRef role, ViewType formal, Block &body, Location loc) {
-    std::string name = role == "map" ? "map" : "";
+    std::string name = role == "map" ? buffers::kTokenMap.str() : "";
     if (auto given = dyn_cast_or_null<StringAttr>(launch.viewsOrEmpty().get(role)))
       name = given.str();
     if (name.empty())
@@ -101,7 +101,7 @@ private:
   /// One argument per buffer, however often the template's bundles name it.
   Value addArgument(Block &body, StringRef role, Type type, Location loc) {
     for (auto [argument, known] : llvm::zip_equal(body.getArguments(), roles))
-      if (known == role)
+      if (known == role && argument.getType() == type) // an input may be called like a scalar of the launch
         return argument;
     roles.push_back(role.str());
     return body.addArgument(type, NameLoc::get(StringAttr::get(loc.getContext(), identifier(role)), loc));

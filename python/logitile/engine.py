@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -57,11 +56,6 @@ def target(backend: str, device: str | None) -> str:
             f"backend='{backend}' asks for {wanted}, but this build makes code for the CPU alone; use "
             "backend='cpu' and arrays in its memory"
         )
-    return _host_target()
-
-
-@functools.cache  # asking a processor what it can do takes as long as a call
-def _host_target() -> str:
     from . import _native
 
     return _native.host_target()

@@ -16,6 +16,7 @@ _PURPOSES = {
     "sum": "sums over tokens",
     "blocks": "sums over tokens",
     "map": "tokens that count",
+    "tokens": "tokens that count",
 }
 _PER_TOKEN = "values per token"
 _SCRATCH = "scratch of threads"

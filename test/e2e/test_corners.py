@@ -163,3 +163,81 @@ def test_very_small_vocabularies(vocab):
     )
     given = {"z": (x.astype(np.float32), w.astype(np.float32)), "y": np.arange(TOKENS) % vocab}
     Sample(small, given, {}, ("hidden", "weight"), {"loss": 1.0}).check(slack=2)
+
+
+# ---- numbers that are not finite -----------------------------------------------------------------------------
+
+
+@lt.loss
+def half_lse(z: lt.Logits, b: lt.Vocab[float]):
+    return 0.5 * lt.logsumexp(z + b)
+
+
+@lt.loss
+def third_of_lse(z: lt.Logits, b: lt.Vocab[float]):
+    return lt.logsumexp(z + b) / 3.0
+
+
+@lt.loss
+def squared_lse(z: lt.Logits, b: lt.Vocab[float]):
+    return lt.logsumexp(z + b) ** 2
+
+
+@lt.loss
+def plain_sum(z: lt.Logits, b: lt.Vocab[float]):
+    return lt.sum(z + b)
+
+
+@lt.loss
+def scaled_mean(z: lt.Logits, b: lt.Vocab[float]):
+    return -0.1 * lt.mean(lt.log_softmax(z + b))
+
+
+@pytest.mark.parametrize("loss", [half_lse, third_of_lse, squared_lse, plain_sum, scaled_mean])
+@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhere):
+    """Per-token values are pairs of numbers: what is not finite may be in the low one."""
+    rng = np.random.default_rng(1)
+    hidden, weight = rng.normal(size=(5, 8)).astype(np.float32), rng.normal(size=(11, 8)).astype(np.float32)
+    bias = np.where(everywhere | (np.arange(11) == 3), special, 0).astype(np.float32)
+    head = lt.jit(loss, reduction="none")
+    np.testing.assert_allclose(
+        head(hidden, weight, b=bias), head.reference(hidden, weight, b=bias), rtol=1e-5
+    )
+
+
+# ---- names ---------------------------------------------------------------------------------------------------
+
+
+@lt.loss
+def gradient(z: lt.Logits, map: lt.Token[int], tokens: lt.Token[float], slab_first: lt.Vocab[float]):
+    return (lt.logsumexp(z + slab_first) - z[map]) * tokens
+
+
+@lt.loss
+def forward0(z: lt.Logits, map: lt.Token[float], again: lt.Scalar):
+    return lt.logsumexp(z) * map * again
+
+
+@pytest.mark.parametrize("loss", [gradient, forward0])
+def test_names_of_users_do_not_meet_those_of_kernels(loss):
+    rng = np.random.default_rng(1)
+    given = {
+        "z": (rng.normal(size=(70, 8)).astype(np.float32), rng.normal(size=(30, 8)).astype(np.float32)),
+        "map": rng.integers(0, 30, 70) if loss is gradient else rng.normal(size=70).astype(np.float32),
+        "tokens": rng.normal(size=70).astype(np.float32),
+        "slab_first": rng.normal(size=30).astype(np.float32),
+        "again": np.float32(0.5),
+    }
+    given = {name: item for name, item in given.items() if loss.signature.input(name)}
+    head = lt.jit(loss)
+    wrt = [name for name in given if name not in ("z", "map" if loss is gradient else "")] + [
+        "hidden",
+        "weight",
+    ]
+    out, gradients = head.value_and_grad(**given, wrt=wrt)
+    expected, wanted = head.reference_grad(**given, wrt=wrt)
+    np.testing.assert_allclose(out, expected, rtol=1e-5)
+    for name, array in wanted.items():
+        np.testing.assert_allclose(gradients[name], array, rtol=1e-4, atol=1e-6, err_msg=name)

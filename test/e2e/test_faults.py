@@ -242,7 +242,7 @@ def test_calls_do_not_leak():
 HEADS_LEAK = (
     CALLS
     + """
-import gc
+import ctypes, gc
 
 
 def resident():
@@ -254,6 +254,7 @@ def heads(first, count):
         lt.jit(lt.losses.cross_entropy).value_and_grad(x[:3], w[:vocab], target=target[:3] % vocab)
     lt.trim()
     gc.collect()
+    ctypes.CDLL("libc.so.6").malloc_trim(0)  # pages that are free, but kept by the allocator, are no leak
 
 
 heads(100, 60)
@@ -266,5 +267,5 @@ print(resident() - before)
 
 @pytest.mark.full
 def test_heads_do_not_leak():
-    """Allocators keep some pages of what was freed; what a program needs would be some ten times this."""
-    assert int(subprocesses.run(HEADS_LEAK, LOGITILE_NUM_THREADS="2", timeout=600)) < 200 * (64 << 10)
+    """200 programs have some hundred kilobytes each."""
+    assert int(subprocesses.run(HEADS_LEAK, LOGITILE_NUM_THREADS="2", timeout=600)) < 4 << 20

@@ -188,7 +188,7 @@ class _Grammar:
     def outputs(self) -> str:
         fields = [f"loss={self.loss()}"] if self.rng.random() < 0.85 else []
         if fields and self.rng.random() < 0.5:
-            fields.append(self.choose(lambda: "weight=lt.stop_gradient(w[y])", lambda: "weight=lt.stop_gradient(b)"))
+            fields.append(f"weight=lt.stop_gradient({self.rng.choice(['w[y]', 'b'])})")
         menu = [lambda: f"more={self.term(2)}", lambda: f"index=lt.argmax({self.exact()})",
                 lambda: f"number=lt.count({self.condition()})", lambda: f"found=lt.any({self.exact()} > 5.0)",
                 lambda: f"held=lt.stop_gradient({self.reduced(2)})"]  # fmt: skip

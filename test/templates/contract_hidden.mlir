@@ -1,13 +1,13 @@
 // RUN: %specialise %s | FileCheck %s
 
 // dX = G W, whole; the single entries that were taken out of a rounded G come in unrounded, and rows go through the map.
-// CHECK-LABEL: logitile.kernel @hidden(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %grad_z: !logitile.view<?x300xbf16> from "grad.z",
+// CHECK-LABEL: logitile.kernel @hidden(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map", %grad_z: !logitile.view<?x300xbf16> from "grad.z",
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from "z.weight", %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row",
 // CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from "gradient.z.hidden") {
 // CHECK: scf.forall (%row, %column) = (0, 0) to (%tokens, %d) step (%tm, %td) {
 // CHECK-NEXT: %sum = logitile.contract %grad_z, %z_weight at [%row, %column] over [%zero to %v] by 16 : !logitile.view<?x300xbf16>, !logitile.view<300x24xbf16> -> !logitile.tile<64x8xf32>
 // CHECK-NEXT: %exact = logitile.contract_terms %sum, [%target, %known_row], %z_weight at [%row, %column] below %tokens : !logitile.tile<64x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<300x24xbf16>
-// CHECK-NEXT: logitile.store %exact to %gradient_z_hidden at [%row, %column] through %map : !logitile.tile<64x8xf32> to !logitile.view<?x24xbf16>, !logitile.view<?xi32>
+// CHECK-NEXT: logitile.store %exact to %gradient_z_hidden at [%row, %column] through %tokens_map : !logitile.tile<64x8xf32> to !logitile.view<?x24xbf16>, !logitile.view<?xi32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f adjoint results ["row" : f32] {
     %up = logitile.input upstream "loss" : f32
@@ -20,7 +20,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xbf16>
     logitile.buffer "target" call : !logitile.view<?xi32>
     logitile.buffer "known.row" chunk : !logitile.view<?xf32>

@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Kept logits become gradients in place; sums for a Vocab input and the gradient of a Dense input are made beside.
-// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map",
 // CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %q: !logitile.view<?x300xbf16> from "q", %map_q: !logitile.view<?xi32> from "map.q",
 // CHECK-SAME: %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row", %grad_z: !logitile.view<?x300xf32> from "grad.z",
 // CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from "blocks.bias", %gradient_q: !logitile.view<?x300xbf16> from "gradient.q", %rows_late_sum: !logitile.view<3x?xf32> from "rows.late.sum") attributes {aliases = {
@@ -16,7 +16,7 @@
 // CHECK-NEXT: logitile.yield %[[DIFFERENCE]], %[[DIFFERENCE]], %[[NEGATIVE]] : f32, f32, f32
 // CHECK: %exact = logitile.terms add %g#0, [%target, %known_row] at [%row, %column] below %tokens : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
 // CHECK-NEXT: logitile.store %exact to %grad_z at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x300xf32>
-// CHECK-NEXT: logitile.store %g#2 to %gradient_q at [%row, %column] through %map : !logitile.tile<64x32xf32> to !logitile.view<?x300xbf16>, !logitile.view<?xi32>
+// CHECK-NEXT: logitile.store %g#2 to %gradient_q at [%row, %column] through %tokens_map : !logitile.tile<64x32xf32> to !logitile.view<?x300xbf16>, !logitile.view<?xi32>
 // CHECK-NEXT: %sums = logitile.sum_tokens %g#1 at %row below %tokens : !logitile.tile<64x32xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: logitile.store %sums to %blocks_bias at [%block, %column] : !logitile.tile<1x32xf32> to !logitile.view<?x300xf32>
 // CHECK: logitile.store %state to %rows_late_sum at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
@@ -55,7 +55,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint dense "q" dense %negative
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "map.q" call : !logitile.view<?xi32>
     logitile.buffer "q" input : !logitile.view<?x300xbf16>

@@ -2,7 +2,7 @@
 
 // Logits are made again; a gradient that is rounded gives up its single entries to memory.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %slab_first: index from "slab_first", %slab_behind: index from "slab_behind",
-// CHECK-SAME: %map: !logitile.view<?xi32> from "map", %z_hidden: !logitile.view<?x24xbf16> from "z.hidden",
+// CHECK-SAME: %tokens_map: !logitile.view<?xi32> from "tokens.map", %z_hidden: !logitile.view<?x24xbf16> from "z.hidden",
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from "z.weight", %target: !logitile.view<?xi32> from "target",
 // CHECK-SAME: %known_row: !logitile.view<?xf32> from "known.row", %grad_z: !logitile.view<?x300xbf16> from "grad.z") {
 // CHECK: scf.forall (%row, %slab) = (%zero, %slab_first) to (%tokens, %slab_behind) step (%tm, 1) {
@@ -26,7 +26,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %p rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.hidden" input : !logitile.view<?x24xbf16>
     logitile.buffer "z.weight" input : !logitile.view<300x24xbf16>
     logitile.buffer "target" call : !logitile.view<?xi32>

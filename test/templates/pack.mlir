@@ -1,16 +1,16 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Rows are gathered through the map, converted, and laid out as the packed buffer says.
-// CHECK-LABEL: logitile.kernel @pack_z(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map",
+// CHECK-LABEL: logitile.kernel @pack_z(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map",
 // CHECK-SAME: %z_hidden: !logitile.view<?x24xbf16> from "z.hidden", %packed_z_rows: !logitile.view<?x24xf32, row_panels> from "packed.z.rows") {
 // CHECK-NEXT: %zero = arith.constant 0 : index
 // CHECK-NEXT: %tm = arith.constant 32 : index
 // CHECK-NEXT: scf.forall (%row) = (0) to (%tokens) step (%tm) {
-// CHECK-NEXT: %tile = logitile.load %z_hidden at [%row, %zero] through %map : !logitile.view<?x24xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x24xf32>
+// CHECK-NEXT: %tile = logitile.load %z_hidden at [%row, %zero] through %tokens_map : !logitile.view<?x24xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x24xf32>
 // CHECK-NEXT: logitile.store %tile to %packed_z_rows at [%row, %zero] : !logitile.tile<32x24xf32> to !logitile.view<?x24xf32, row_panels>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.hidden" input : !logitile.view<?x24xbf16>
     logitile.buffer "packed.z.rows" chunk : !logitile.view<?x24xf32, row_panels>
     logitile.run forward {

@@ -69,7 +69,7 @@ private:
     buffer("z.hidden", BufferScope::Input, -1, kHidden);
     buffer("z.weight", BufferScope::Input, kVocab, kHidden);
     buffer("mask", BufferScope::Input, -1, kVocab);
-    buffer("map", BufferScope::Call, -1, 1, ElementType::I32).inForward = true;
+    buffer("tokens.map", BufferScope::Call, -1, 1, ElementType::I32).inForward = true;
     plan.buffers.back().inAdjoint = true;
     for (const char *name : {"map.z.hidden", "map.mask", "target"})
       buffer(name, BufferScope::Call, -1, 1, ElementType::I32);
@@ -202,11 +202,11 @@ private:
                            {"tokens", "upstream.loss", "alpha", "known.nll", "known.scale", "known.dalpha", "known.dbeta"}));
     if (options.group == 0) {
       steps.push_back(gradient(phase, true, 0, kSlabs));
-      steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "map", "grad.z", "z.weight", "gradient.z.hidden"}));
+      steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "tokens.map", "grad.z", "z.weight", "gradient.z.hidden"}));
       steps.push_back(weight(phase, 0, kSlabs));
     } else {
       addGroups(phase, steps);
-      steps.push_back(launch(phase, "round_hidden", Grid::Tokens, {"tokens", "map", "sum.z.hidden", "gradient.z.hidden"}));
+      steps.push_back(launch(phase, "round_hidden", Grid::Tokens, {"tokens", "tokens.map", "sum.z.hidden", "gradient.z.hidden"}));
     }
     steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "again.tokens", "blocks.bias", "sum.bias"}));
     if (plan.isSplit) {
@@ -229,7 +229,7 @@ private:
     }
   }
   StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t behind) {
-    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "map",         "target",
+    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "tokens.map",         "target",
                                        "known.lse", "known.scale", "grad.z",      "blocks.bias", "gradient.mask"};
     return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndSlabs,
                   with(arguments, kept ? std::vector<std::string>{"kept.z"} : logits), first, behind);

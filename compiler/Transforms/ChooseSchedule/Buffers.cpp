@@ -25,6 +25,13 @@ void ScheduleBuilder::declare(StringRef name, BufferScope scope, Use use, ViewTy
 /// Whether the adjoint phase has to make logits again.
 bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptSlabs < problem.slabs; }
 
+/// Whether gradients take the place of the kept logits. 16-bit ones lie at half the distance, so those of a later tile of
+/// tokens would be written over logits that the task of an earlier tile may still read.
+bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
+  bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM;
+  return choice.inPlace() && pair.isReadAgain && (pair.operand.isF32() || isOneTile);
+}
+
 /// 16-bit gradients of many chunks are summed in f32 first.
 bool ScheduleBuilder::sumsWeight(const PairProblem &pair) const {
   return pair.wantsWeight && hasManyChunks() && !pair.weightGradient.isF32();
@@ -66,7 +73,7 @@ void ScheduleBuilder::declareInputs() {
     declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.vocab, pair.hidden}, pair.element));
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
-  declare("map", BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   ProgramOp(problem.program).walk([&](InputOp input) {
     std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
     Type element = input.getType();
@@ -131,7 +138,7 @@ void ScheduleBuilder::declareGradients() {
     if (!pair.wantsHidden && !pair.wantsWeight)
       continue;
     declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.vocab}, pair.operand, Layout::ColumnMajor));
-    if (choice.inPlace() && pair.isReadAgain)
+    if (liesOverLogits(pair))
       last().alias = buffers::kept(pair.name);
     else if (!choice.inPlace() && choice.group < problem.slabs)
       last().window = choice.group * problem.slab;

@@ -8,7 +8,10 @@ Attribute ScheduleBuilder::number(int64_t value) const { return dimension(Progra
 
 LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef source, ArrayRef<std::pair<StringRef, Attribute>> bindings) {
   SmallVector<NamedAttribute> named = llvm::map_to_vector(bindings, [&](auto binding) { return b.getNamedAttr(binding.first, binding.second); });
-  auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(kernel), FlatSymbolRefAttr::get(b.getContext(), source),
+  // A loss may be called like one of its kernels, and both are symbols of the module.
+  bool isTaken = kernel.str() == ProgramOp(problem.program).getSymName();
+  std::string name = isTaken ? (kernel + "_kernel").str() : kernel.str();
+  auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(name), FlatSymbolRefAttr::get(b.getContext(), source),
                              b.getDictionaryAttr(named), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), DictionaryAttr(),
                              DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
   return op;

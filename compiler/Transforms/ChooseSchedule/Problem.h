@@ -105,6 +105,7 @@ private:
   bool sumsWeight(const PairProblem &pair) const;
   bool sumsHidden(const PairProblem &pair) const { return pair.wantsHidden && !choice.inPlace(); }
   bool projectsInAdjoint() const;
+  bool liesOverLogits(const PairProblem &pair) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
 
   const Problem &problem;

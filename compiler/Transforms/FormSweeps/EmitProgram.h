@@ -112,6 +112,7 @@ private:
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
   Pair addPairs(NodeRef node, bool keepsRounding);
+  Pair factorOf(NodeRef node);
   Pair multiplyPairs(NodeRef node);
   Pair dividePairs(NodeRef node);
   Pair exactPair(NodeRef node);

@@ -250,8 +250,17 @@ RegionEmitter::Pair RegionEmitter::addPairs(NodeRef node, bool keepsRounding) {
   return {high, low};
 }
 
+/// A value that is not finite is in the high part alone: products with it are what they would be without pairs.
+RegionEmitter::Pair RegionEmitter::factorOf(NodeRef node) {
+  Pair pair = pairOf(node);
+  if (!pair.low || node->varying)
+    return pair;
+  Value isFinite = math::IsFiniteOp::create(builder, where(), pair.low);
+  return {select(isFinite, pair.high, pair.sum(*this)), select(isFinite, pair.low, f32(0))};
+}
+
 RegionEmitter::Pair RegionEmitter::multiplyPairs(NodeRef node) {
-  Pair a = pairOf(node->operand(0)), b = pairOf(node->operand(1));
+  Pair a = factorOf(node->operand(0)), b = factorOf(node->operand(1));
   Value high = node->is(NodeOp::Weigh) ? weigh(a.high, b.high) : mul(a.high, b.high);
   Value low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
   auto addLow = [&](Value part, Value factor) {
@@ -266,7 +275,7 @@ RegionEmitter::Pair RegionEmitter::multiplyPairs(NodeRef node) {
 }
 
 RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
-  Pair a = pairOf(node->operand(0));
+  Pair a = factorOf(node->operand(0));
   Value divisor = pairOf(node->operand(1)).sum(*this);
   Value high = arith::DivFOp::create(builder, where(), a.high, divisor);
   Value rest = fma(arith::NegFOp::create(builder, where(), high), divisor, a.high);

@@ -7,7 +7,7 @@
 // CHECK: state ["max0" : f32, "exp1" : f32, "sum2" : f32]
 // CHECK: logitile.finish @finish1
 // CHECK: %[[HOLDS:.*]] = arith.cmpf ogt
-// CHECK: %[[SLOPE:.*]] = arith.divf %max0, %{{.*}} : f32
+// CHECK: %[[SLOPE:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[FACTOR:.*]] = arith.select %[[HOLDS]], %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: logitile.weigh %sum2, %[[FACTOR]] : f32
 // CHECK-NOT: logitile.sweep

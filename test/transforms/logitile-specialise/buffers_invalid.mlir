@@ -45,7 +45,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer "x" call : !logitile.view<?x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs buffer 'map', which the schedule does not define}}
+      // expected-error @+1 {{'logitile.launch' op needs buffer 'tokens.map', which the schedule does not define}}
       logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> views {source = "x", packed = "x"}
     }
   }
@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %x : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "t" call : !logitile.view<?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op needs buffer 'known.x', which the schedule does not define}}
@@ -78,7 +78,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %x : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "known.x" call : !logitile.view<?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op needs buffer 't[1]', which the schedule does not define}}
@@ -95,7 +95,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
     logitile.buffer "grad.z" chunk : !logitile.view<?x300xf32>
     logitile.run forward {

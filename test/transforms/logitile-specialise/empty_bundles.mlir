@@ -9,7 +9,7 @@
 // CHECK-NEXT: }
 
 // A gradient without single entries, without Vocab and Dense inputs and without late sums only stores itself.
-// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %map: !logitile.view<?xi32> from "map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z") attributes {aliases = {grad.z = "kept.z"}} {
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
@@ -30,7 +30,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
     logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>

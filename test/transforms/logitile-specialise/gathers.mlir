@@ -46,7 +46,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
     logitile.adjoint logits "z" dense %1
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "weight" call : !logitile.view<300xf32>
     logitile.buffer "map.q" call : !logitile.view<?xi32>

@@ -46,7 +46,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %b : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "student.hidden" input : !logitile.view<?x24xf32>
     logitile.buffer "student.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "teacher.hidden" input : !logitile.view<?x40xf32>

@@ -7,7 +7,7 @@
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.hidden" input : !logitile.view<?x24xbf16>
     logitile.buffer "packed.z.rows" chunk : !logitile.view<?x24xf32, row_panels>
     logitile.run forward {

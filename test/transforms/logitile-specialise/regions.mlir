@@ -53,7 +53,7 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.yield %m, %sb : f32, f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 301 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<301x24xf32>
     logitile.buffer "bias" call : !logitile.view<301xf32>
     logitile.buffer "kept.z" chunk : !logitile.view<?x301xf32>

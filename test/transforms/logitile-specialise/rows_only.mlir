@@ -21,7 +21,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked [] {
     logitile.adjoint logits "z" rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map" call : !logitile.view<?xi32>
+    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
     logitile.buffer "target" call : !logitile.view<?xi32>
     logitile.buffer "known.row" chunk : !logitile.view<?xf32>
