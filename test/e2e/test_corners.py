@@ -165,7 +165,7 @@ def test_very_small_vocabularies(vocab):
     Sample(small, given, {}, ("hidden", "weight"), {"loss": 1.0}).check(slack=2)
 
 
-# ---- numbers that are not finite -----------------------------------------------------------------------------
+# ---- numbers that are not finite ---------------------------------------------------------------------------
 
 
 @lt.loss
@@ -207,7 +207,7 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     )
 
 
-# ---- names ---------------------------------------------------------------------------------------------------
+# ---- names -------------------------------------------------------------------------------------------------
 
 
 @lt.loss
