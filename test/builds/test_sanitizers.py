@@ -13,7 +13,10 @@ import tree
 from commands import run
 
 BUILD = tree.ROOT / "build-san"
-PYTHON_TESTS = ["test/python/test_native.py"]
+PYTHON_TESTS = [
+    "test/python/test_native.py", "test/python/test_calls.py", "test/python/test_call_errors.py",
+    "test/e2e/test_corners.py",
+]  # fmt: skip
 # What a build without optimisation and with other libraries cannot pass: limits of time, names in the core.
 LEFT_OUT = ["test_the_core_exports_and_needs_little", "test_a_warm_call_costs_little"]
 # Containers and allocators of LLVM do not tell the sanitizer what they do with their memory.
@@ -41,11 +44,12 @@ def test_unit_tests_pass():
     assert " 0 failed," in output.splitlines()[-1]
 
 
-def test_python_tests_pass():
+@pytest.mark.parametrize("file", PYTHON_TESTS)
+def test_python_tests_pass(file: str):
     """Python itself is not instrumented: the sanitizer is loaded before it, and its own leaks do not count."""
     name = run(["clang-22", "-print-file-name=libclang_rt.asan-x86_64.so"], limit=60).strip()
     assert pathlib.Path(name).is_absolute(), "the sanitizer's shared library is missing: libclang-rt-22-dev"
     chosen = f"not ({' or '.join(LEFT_OUT)})"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, *PYTHON_TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, file]
     run(command, limit=1200, LD_PRELOAD=name, LOGITILE_BUILD=str(BUILD), LOGITILE_TEST_FULL="0",
         ASAN_OPTIONS=f"{ADDRESS_OPTIONS}:detect_leaks=0", UBSAN_OPTIONS="print_stacktrace=1")

@@ -9,6 +9,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 HERE = pathlib.Path(__file__).resolve().parent
-for folder in (HERE.parents[1] / "build" / "python", HERE.parent / "python", HERE):
+BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build"))
+for folder in (BUILD / "python", HERE.parent / "python", HERE):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
