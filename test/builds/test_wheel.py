@@ -42,8 +42,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 def test_it_holds_the_sources_and_two_libraries(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = tree.ROOT / "python"
-    files = [*package.glob("logitile/**/*.py"), *package.glob("logitile/**/*.pyi")]
-    sources = {file.relative_to(package).as_posix() for file in files}
+    sources = {file.relative_to(package).as_posix() for file in tree.files(package, under="logitile")}
     libraries = {name for name in names if ".so" in name}
     assert {name for name in names if ".dist-info/" not in name} - libraries == sources
     assert {name.split(".")[0] for name in libraries} == {"logitile/_native", "logitile/liblogitile_core"}
