@@ -10,7 +10,7 @@ from gate import Sample
 from logitile import _native
 from schedules import KINDS, scheduled
 from test_random_losses import check
-from test_zoo import sample
+from test_zoo import SLACK, sample
 
 
 def tiers_of_this_machine():
@@ -76,16 +76,16 @@ def test_special_numbers_stay_with_their_token(tier, dtype):
 
 @pytest.mark.full
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
-@pytest.mark.parametrize("name", CASES)
-def test_all_losses_under_every_schedule_on_every_tier(tier, name):
-    for dtype in ("float32", "bfloat16", "float16"):
-        for kind in KINDS:
-            with scheduled(sample(name, dtype), kind) as made:
-                made.check()
+@pytest.mark.parametrize("index, name", enumerate(CASES))
+def test_all_losses_on_every_tier(tier, index, name):
+    """Types and schedules take turns: test_zoo.py has all of them on the best tier."""
+    for kind in {KINDS[index % len(KINDS)], KINDS[(index + 3) % len(KINDS)]}:
+        with scheduled(sample(name, ("float32", "bfloat16", "float16")[index % 3]), kind) as made:
+            made.check(slack=SLACK.get(name, 1.0))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
-@pytest.mark.parametrize("seed", range(1500, 1600))
+@pytest.mark.parametrize("seed", range(1500, 1520))
 def test_more_random_losses_on_every_tier(tier, seed, monkeypatch):
     check(seed, monkeypatch)
