@@ -122,7 +122,11 @@ def test_a_missing_build_is_refused(tmp_path):
 def test_an_interrupt_ends_everything(tmp_path):
     body = f"pathlib.Path({str(tmp_path)!r}, 'pid').write_text(str(os.getpid()))\ntime.sleep(60)"
     pipe = subprocess.PIPE
-    runner = subprocess.Popen(command(tmp_path, body), stdout=pipe, stderr=pipe, text=True)
+    # A shell's background job ignores interrupts, and so would what it starts.
+    listen = [sys.executable, "-c", "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n"
+              "os.execv(sys.argv[1], sys.argv[1:])"]  # fmt: skip
+    line = listen + command(tmp_path, body)
+    runner = subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True)
     pid = tmp_path / "pid"
     while not (pid.exists() and pid.read_text()):
         time.sleep(0.02)
