@@ -1,7 +1,7 @@
 // Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other operand. The tile lies
 // row by row with the hidden axis in the lanes.
 #include "compiler/Conversion/TilesToCPU/Contraction.h"
-#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;

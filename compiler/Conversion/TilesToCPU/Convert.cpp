@@ -2,16 +2,11 @@
 // 16-bit floats are spelled out in integer operations where the CPU has none for them: LLVM would call a library.
 #include "compiler/Conversion/TilesToCPU/Emitter.h"
 using namespace mlir;
-using namespace logitile;
-using namespace logitile::cpu;
 
+namespace logitile::cpu {
 static int64_t lanesOf(Value value) {
   auto vector = dyn_cast<VectorType>(value.getType());
   return vector ? vector.getNumElements() : 0;
-}
-
-bool Emitter::isSupported(Type element) {
-  return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) || element.isInteger(1);
 }
 
 static Type bitsType(Emitter &e, Type element) {
@@ -122,3 +117,4 @@ Value Emitter::valueToF16(Value value) {
   Value sign = l.right(l.mask(bits, 0x80000000), 16);
   return arith::TruncIOp::create(*this, halves, l.merge(chosen, sign));
 }
+} // namespace logitile::cpu

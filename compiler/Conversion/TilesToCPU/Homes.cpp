@@ -55,7 +55,7 @@ std::optional<StoreOp> KernelContext::findWindow(OpResult result, bool mayRound)
   const View &view = this->view(store.getView());
   if (view.layout() != Layout::ColumnMajor)
     return std::nullopt;
-  if (!llvm::all_of(store.getAt(), [&](Value index) { return scalars.contains(index); })) // computed later
+  if (!llvm::all_of(store.getAt(), [&](Value index) { return isScalar(index); })) // computed later
     return std::nullopt;
   // Rounding is for the store: whoever else reads the tile wants it exact.
   bool isRounded = view.type.getElement() != cast<TileType>(result.getType()).getElement();

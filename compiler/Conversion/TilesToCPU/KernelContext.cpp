@@ -1,7 +1,6 @@
-// KernelContext.cpp - arguments, tasks, loops and index arithmetic of one kernel. What happens to tiles is in the files of
-// the op families.
+// KernelContext.cpp - arguments, scratch and loops of one kernel. What happens to tiles is in the files of the op families.
 #include "compiler/Conversion/TilesToCPU/KernelContext.h"
-#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "compiler/Conversion/IndexFacts.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
 using namespace logitile;
@@ -16,13 +15,8 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   auto word = [&] { return e.integer(e.loadBits(e.at(words, e.integer(next++)), 0)); };
   for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
     e.setLoc(argument.getLoc()); // values are printed under its name
-    if (argument.getType().isIndex()) {
-      scalars[argument] = word();
-      continue;
-    }
-    if (argument.getType().isInteger(1)) {
-      Value isSet = arith::CmpIOp::create(e, arith::CmpIPredicate::ne, word(), e.integer(0));
-      scalars[argument] = isSet;
+    if (!isa<ViewType>(argument.getType())) {
+      bindScalar(argument, word());
       continue;
     }
     auto type = cast<ViewType>(argument.getType());
@@ -49,10 +43,10 @@ FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsig
   if (int64_t divisor = knownDivisor(first); divisor % e.width != 0)
     return op->emitOpError() << "has tiles of tokens that start at multiples of " << divisor << "; this target needs multiples of "
                              << e.width;
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>()))
-    if (role == "tokens")
-      return smaller(scalar(argument) - scalar(first), count);
-  return op->emitOpError() << "has a tile that ends with the tokens of the launch, but the kernel has no argument from \"tokens\"";
+  FailureOr<Int> end = tokens(op);
+  if (failed(end))
+    return failure();
+  return smaller(*end - scalar(first), count);
 }
 
 // ---- scratch --------------------------------------------------------------------------------------------------------
@@ -80,29 +74,6 @@ void KernelContext::copyTile(const Tile &from, const Tile &to) {
 }
 
 // ---- control --------------------------------------------------------------------------------------------------------
-
-Int KernelContext::bound(OpFoldResult bound) {
-  if (std::optional<int64_t> constant = getConstantIntValue(bound))
-    return e.integer(*constant);
-  return scalar(cast<Value>(bound));
-}
-
-/// The task's number counts through the axes, the last one fastest.
-LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
-  Int task = e.integer(e.getBlock()->getParent()->getArgument(1));
-  SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
-  for (int64_t axis = variables.size() - 1; axis >= 0; --axis) {
-    Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
-    Int step = bound(forall.getMixedStep()[axis]), index = task;
-    if (axis > 0) {
-      Int count = divideUp(upper - lower, step);
-      index = task % count;
-      task = task / count;
-    }
-    setScalar(variables[axis], lower + index * step);
-  }
-  return convertBlock(*forall.getBody());
-}
 
 Tile KernelContext::adoptStart(OpOperand &start) {
   const Tile &tile = this->tile(start.get());
@@ -136,31 +107,10 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
   return converted;
 }
 
-LogicalResult KernelContext::convertIndexOp(Operation &op) {
-  auto two = [&](auto fold) {
-    setScalar(op.getResult(0), fold(scalar(op.getOperand(0)), scalar(op.getOperand(1))));
-    return success();
-  };
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<arith::ConstantOp>([&](arith::ConstantOp constant) {
-        auto value = cast<IntegerAttr>(constant.getValue());
-        setScalar(constant, constant.getType().isInteger(1) ? e.truth(!value.getValue().isZero()) : Value(e.integer(value.getInt())));
-        return success();
-      })
-      .Case<arith::AddIOp>([&](auto) { return two([](Int a, Int b) { return a + b; }); })
-      .Case<arith::SubIOp>([&](auto) { return two([](Int a, Int b) { return a - b; }); })
-      .Case<arith::MulIOp>([&](auto) { return two([](Int a, Int b) { return a * b; }); })
-      .Case<arith::DivUIOp>([&](auto) { return two([](Int a, Int b) { return a / b; }); })
-      .Case<arith::RemUIOp>([&](auto) { return two([](Int a, Int b) { return a % b; }); })
-      .Case<arith::CeilDivUIOp>([&](auto) { return two([](Int a, Int b) { return divideUp(a, b); }); })
-      .Case<arith::MinUIOp>([&](auto) { return two([](Int a, Int b) { return smaller(a, b); }); })
-      .Default([&](Operation *other) { return other->emitOpError() << "is not part of a kernel that this target knows"; });
-}
-
 LogicalResult KernelContext::convertOp(Operation &op) {
   e.setLoc(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall); })
+      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall, e.integer(e.getBlock()->getParent()->getArgument(1))); })
       .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
       .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })
@@ -176,11 +126,4 @@ LogicalResult KernelContext::convertOp(Operation &op) {
       .Case<UpdateRowsOp>([&](auto update) { return convertUpdateRows(*this, update); })
       .Case<MapOp>([&](auto map) { return convertMap(*this, map); })
       .Default([&](Operation *) { return convertIndexOp(op); });
-}
-
-LogicalResult KernelContext::convertBlock(Block &block) {
-  for (Operation &op : block)
-    if (failed(convertOp(op)))
-      return failure();
-  return success();
 }

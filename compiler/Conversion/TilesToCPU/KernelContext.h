@@ -1,8 +1,8 @@
 // KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each family of ops has a file
 // of its own that works on this context.
 #pragma once
+#include "compiler/Conversion/KernelControl.h"
 #include "compiler/Conversion/TilesToCPU/Helpers.h"
-#include "dialect/Logitile.h"
 
 namespace logitile::cpu {
 /// Memory that a launch gives to the kernel.
@@ -32,22 +32,17 @@ struct Tile {
   Int lanes() const { return lanesAlongRows ? rows : columns; }
 };
 
-class KernelContext {
+class KernelContext : public KernelControl {
 public:
-  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : e(emitter), helpers(helpers), kernel(kernel) {}
+  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : KernelControl(kernel, emitter), e(emitter), helpers(helpers) {}
 
   Emitter &e;
   Helpers &helpers;
-  KernelOp kernel;
 
   /// Reads the arguments; what the kernel's body uses must be among them.
   mlir::LogicalResult bindArguments(mlir::func::FuncOp function);
-  mlir::LogicalResult convertBlock(mlir::Block &block);
 
   // ---- values -----------------------------------------------------------------------------------------------------
-  Int scalar(mlir::Value value) { return Int(e, scalars.at(value)); }
-  mlir::Value condition(mlir::Value value) { return scalars.at(value); }
-  void setScalar(mlir::Value value, mlir::Value to) { scalars[value] = to; }
   const View &view(mlir::Value value) { return views.at(value); }
   const Tile &tile(mlir::Value value) { return tiles.at(value); }
   void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
@@ -83,15 +78,11 @@ public:
   Place windowOf(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column * view.stride1); }
 
 private:
-  mlir::LogicalResult convertOp(mlir::Operation &op);
-  mlir::LogicalResult convertForall(mlir::scf::ForallOp forall);
+  mlir::LogicalResult convertOp(mlir::Operation &op) override;
   mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
-  mlir::LogicalResult convertIndexOp(mlir::Operation &op);
-  Int bound(mlir::OpFoldResult bound);
   Tile adoptStart(mlir::OpOperand &start);
   std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
 
-  llvm::DenseMap<mlir::Value, mlir::Value> scalars; // i64 for an index, i1 for a condition
   llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseSet<mlir::Operation *> storedInPlace;

@@ -1,6 +1,6 @@
 // Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes.
 #include "compiler/Conversion/TilesToCPU/Contraction.h"
-#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;

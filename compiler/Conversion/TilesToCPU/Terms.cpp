@@ -1,5 +1,5 @@
 // Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
-#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Conversion/TilesToCPU/KernelContext.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,5 +1,5 @@
 // IndexFacts.cpp - divisors of index values, followed through loops and arithmetic.
-#include "compiler/Conversion/TilesToCPU/IndexFacts.h"
+#include "compiler/Conversion/IndexFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -29,11 +29,11 @@ std::optional<Bounds> boundsOf(Value value) {
 int64_t divisorOf(OpFoldResult value) {
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return std::abs(*constant);
-  return cpu::knownDivisor(cast<Value>(value));
+  return logitile::knownDivisor(cast<Value>(value));
 }
 } // namespace
 
-int64_t cpu::knownDivisor(Value value) {
+int64_t logitile::knownDivisor(Value value) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return std::abs(constant.getSExtValue());
@@ -55,11 +55,11 @@ static bool endsAtTile(OpFoldResult upper, int64_t tile, int64_t extent) {
     return *constant % tile == 0 || *constant >= extent;
   auto clipped = cast<Value>(upper).getDefiningOp<arith::MinUIOp>();
   if (!clipped)
-    return cpu::knownDivisor(cast<Value>(upper)) % tile == 0;
+    return logitile::knownDivisor(cast<Value>(upper)) % tile == 0;
   return endsAtTile(clipped.getLhs(), tile, extent) && endsAtTile(clipped.getRhs(), tile, extent);
 }
 
-FailureOr<SmallVector<int64_t, 2>> cpu::tileSizes(Operation *op, StringRef axis, Value start, int64_t tile, int64_t extent) {
+FailureOr<SmallVector<int64_t, 2>> logitile::tileSizes(Operation *op, StringRef axis, Value start, int64_t tile, int64_t extent) {
   if (int64_t divisor = knownDivisor(start); divisor % tile != 0)
     return op->emitOpError() << "has tiles of " << tile << " along the " << axis << " axis that start at multiples of " << divisor
                              << "; make slabs a multiple of the tile";

@@ -1,0 +1,67 @@
+// KernelControl.cpp - scalars of a launch, tasks and index arithmetic.
+#include "compiler/Conversion/KernelControl.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+using namespace logitile;
+
+void KernelControl::bindScalar(BlockArgument argument, Int word) {
+  if (argument.getType().isIndex())
+    return setScalar(argument, word);
+  setScalar(argument, arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, word, builder.integer(0)));
+}
+
+FailureOr<Int> KernelControl::tokens(Operation *op) {
+  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>()))
+    if (role == "tokens")
+      return scalar(argument);
+  return op->emitOpError() << "has a tile that ends with the tokens of the launch, but the kernel has no argument from \"tokens\"";
+}
+
+Int KernelControl::bound(OpFoldResult bound) const {
+  if (std::optional<int64_t> constant = getConstantIntValue(bound))
+    return builder.integer(*constant);
+  return scalar(cast<Value>(bound));
+}
+
+LogicalResult KernelControl::convertForall(scf::ForallOp forall, Int task) {
+  SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
+  for (int64_t axis = variables.size() - 1; axis >= 0; --axis) {
+    Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
+    Int step = bound(forall.getMixedStep()[axis]), index = task;
+    if (axis > 0) {
+      Int count = divideUp(upper - lower, step);
+      index = task % count;
+      task = task / count;
+    }
+    setScalar(variables[axis], lower + index * step);
+  }
+  return convertBlock(*forall.getBody());
+}
+
+LogicalResult KernelControl::convertIndexOp(Operation &op) {
+  auto two = [&](auto fold) {
+    setScalar(op.getResult(0), fold(scalar(op.getOperand(0)), scalar(op.getOperand(1))));
+    return success();
+  };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<arith::ConstantOp>([&](arith::ConstantOp constant) {
+        auto value = cast<IntegerAttr>(constant.getValue());
+        setScalar(constant, constant.getType().isInteger(1) ? builder.truth(!value.getValue().isZero()) : Value(builder.integer(value.getInt())));
+        return success();
+      })
+      .Case<arith::AddIOp>([&](auto) { return two([](Int a, Int b) { return a + b; }); })
+      .Case<arith::SubIOp>([&](auto) { return two([](Int a, Int b) { return a - b; }); })
+      .Case<arith::MulIOp>([&](auto) { return two([](Int a, Int b) { return a * b; }); })
+      .Case<arith::DivUIOp>([&](auto) { return two([](Int a, Int b) { return a / b; }); })
+      .Case<arith::RemUIOp>([&](auto) { return two([](Int a, Int b) { return a % b; }); })
+      .Case<arith::CeilDivUIOp>([&](auto) { return two([](Int a, Int b) { return divideUp(a, b); }); })
+      .Case<arith::MinUIOp>([&](auto) { return two([](Int a, Int b) { return smaller(a, b); }); })
+      .Default([&](Operation *other) { return other->emitOpError() << "is not part of a kernel that this target knows"; });
+}
+
+LogicalResult KernelControl::convertBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(convertOp(op)))
+      return failure();
+  return success();
+}

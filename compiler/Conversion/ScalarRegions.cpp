@@ -1,0 +1,50 @@
+// ScalarRegions.cpp - clones scalar ops for lanes, on demand.
+#include "compiler/Conversion/ScalarRegions.h"
+#include "compiler/Conversion/ExpandMath.h"
+#include "dialect/Logitile.h"
+using namespace mlir;
+using namespace logitile;
+
+void Widener::setColumn(Region &region, Int column) {
+  Value number;
+  for (auto op : region.getOps<ColumnOp>()) {
+    if (!number)
+      number = e.spread(e.narrow(column), lanes);
+    map(op.getResult(), number);
+  }
+}
+
+Value Widener::get(Value scalar) {
+  if (Value known = mapping.lookupOrNull(scalar))
+    return known;
+  Operation *op = scalar.getDefiningOp();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto vector = dyn_cast<VectorType>(CodeBuilder::widen(scalar.getType(), lanes));
+    Value wide = e.constant(vector ? TypedAttr(DenseElementsAttr::get(vector, Attribute(constant.getValue()))) : constant.getValue());
+    map(scalar, wide);
+    return wide;
+  }
+  SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
+  e.setLoc(op->getLoc());
+  Value wide = expandLogitileOp(e, op, operands);
+  if (!wide) {
+    OperationState state(op->getLoc(), op->getName(), operands, CodeBuilder::widen(scalar.getType(), lanes), op->getAttrs());
+    wide = e.create(state)->getResult(0);
+  }
+  map(scalar, wide);
+  return wide;
+}
+
+void Widener::emitReady(Region &region) {
+  for (Operation &op : region.front().without_terminator()) {
+    bool isReady = !isa<ColumnOp, arith::ConstantOp>(op) && llvm::all_of(op.getOperands(), [&](Value operand) {
+      return mapping.contains(operand) || operand.getDefiningOp<arith::ConstantOp>();
+    });
+    if (isReady)
+      get(op.getResult(0));
+  }
+}
+
+CodeBuilder::Values Widener::getYielded(Region &region) {
+  return llvm::map_to_vector(region.front().getTerminator()->getOperands(), [&](Value value) { return get(value); });
+}
