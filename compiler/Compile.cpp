@@ -4,11 +4,13 @@
 #include "compiler/BuildPlan.h"
 #include "compiler/Codegen/EmitLLVM.h"
 #include "compiler/Codegen/EmitObject.h"
+#include "compiler/Codegen/EmitPTX.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Registry.h"
 #include "compiler/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -76,7 +78,9 @@ public:
     struct {
       Stage stage;
       void (*build)(PassManager &);
-    } const steps[] = {{Stage::Plan, buildPlanStage}, {Stage::Tiles, buildTilesStage}, {Stage::Device, buildCPUDeviceStage}};
+    } const steps[] = {{Stage::Plan, buildPlanStage},
+                       {Stage::Tiles, buildTilesStage},
+                       {Stage::Device, isForGpu() ? buildCUDADeviceStage : buildCPUDeviceStage}};
     for (auto [stage, build] : steps) {
       if (stage <= at || stage > to)
         continue;
@@ -93,11 +97,17 @@ public:
     std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
     if (!target)
       module->emitError() << "has no '" << kRequestAttrName << "' with a target that exists";
-    else if (target->kind != DeviceKind::Cpu)
-      module->emitError() << "asks for code for '" << target->canonicalName() << "'; this build generates code for CPUs";
+    else if (target->kind == DeviceKind::Emulator)
+      module->emitError() << "asks for code for '" << target->canonicalName() << "'; this build generates code for cpu and cuda";
     else
       return target;
     return std::nullopt;
+  }
+
+  bool isForGpu() {
+    RequestAttr request = getRequest(*module);
+    std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
+    return target && target->kind == DeviceKind::Cuda;
   }
 
   /// Text with the names that skeletons and losses give their values.
@@ -111,7 +121,7 @@ public:
       return text;
     }
     for (Operation &op : module->getBody()->getOperations())
-      if (isa<KernelOp, func::FuncOp>(op) && SymbolTable::getSymbolName(&op).getValue() == kernel) {
+      if (isa<KernelOp, func::FuncOp, LLVM::LLVMFuncOp>(op) && SymbolTable::getSymbolName(&op).getValue() == kernel) {
         op.print(os, flags);
         return text;
       }
@@ -167,12 +177,24 @@ private:
   }
 };
 
-/// Scratch sizes are known once tiles have become functions.
-void readScratch(ModuleOp module, LaunchPlan &plan) {
-  for (KernelPlan &kernel : plan.kernels)
-    if (auto function = module.lookupSymbol<func::FuncOp>(kernel.name))
-      if (auto bytes = function->getAttrOfType<IntegerAttr>("logitile.scratch_bytes"))
-        kernel.scratchBytes = bytes.getInt();
+/// Scratch sizes and blocks are known once tiles have become functions.
+void readKernels(ModuleOp module, LaunchPlan &plan) {
+  for (KernelPlan &kernel : plan.kernels) {
+    Operation *function = module.lookupSymbol(kernel.name);
+    auto read = [&](StringRef name, int64_t &to) {
+      if (auto value = function ? function->getAttrOfType<IntegerAttr>(name) : IntegerAttr())
+        to = value.getInt();
+    };
+    read("logitile.scratch_bytes", kernel.scratchBytes);
+    read("logitile.threads", kernel.threads);
+    read("logitile.shared_bytes", kernel.sharedBytes);
+  }
+}
+
+/// Machine code for a CPU, PTX for a GPU.
+Stage codeStage(const Target &target) { return target.kind == DeviceKind::Cpu ? Stage::Obj : Stage::Ptx; }
+FailureOr<std::string> emitCode(ModuleOp device, const Target &target) {
+  return target.kind == DeviceKind::Cpu ? emitObject(device, target) : emitPTX(device, target);
 }
 
 StageText print(Compilation &compilation, bool parsed, Stage to, const std::string &kernel) {
@@ -198,14 +220,14 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
     result.text = emitLLVMText(*compilation.module, *target);
     return result.text->empty() ? fail() : result;
   }
-  if (to != Stage::Obj) {
+  if (to != codeStage(*target)) {
     compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->canonicalName() << "'";
     return fail();
   }
-  FailureOr<std::string> object = emitObject(*compilation.module, *target);
-  if (failed(object))
+  FailureOr<std::string> code = emitCode(*compilation.module, *target);
+  if (failed(code))
     return fail();
-  result.text = *object;
+  result.text = *code;
   return result;
 }
 } // namespace
@@ -214,20 +236,20 @@ CompileResult logitile::compileRequest(const CompileRequest &request) {
   CompileResult result;
   Compilation compilation;
   std::optional<Target> target;
-  std::string object;
+  std::string code;
   bool done = compilation.parse(request) && (target = compilation.target()) && compilation.lower(Stage::Device);
   if (done) {
-    readScratch(*compilation.module, compilation.plan);
-    done = compilation.time(Stage::Obj, [&] {
-      FailureOr<std::string> emitted = emitObject(*compilation.module, *target);
+    readKernels(*compilation.module, compilation.plan);
+    done = compilation.time(codeStage(*target), [&] {
+      FailureOr<std::string> emitted = emitCode(*compilation.module, *target);
       if (succeeded(emitted))
-        object = std::move(*emitted);
+        code = std::move(*emitted);
       return succeeded(emitted);
     });
   }
   result.times = compilation.times;
   if (done) {
-    compilation.plan.code = std::move(object);
+    compilation.plan.code = std::move(code);
     result.plan = std::move(compilation.plan);
     return result;
   }

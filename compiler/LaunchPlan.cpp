@@ -44,6 +44,8 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   BufferGeometry geometry;
   switch (buffer.layout) {
   case BufferLayout::Strided:
+    if (panelWidth == 1 && columns > 1) // GPUs copy 16 bytes at a time, from multiples of 16
+      columns = roundUp(columns, 16 / size);
     geometry = {columns, 1, std::max<int64_t>(rows, 1) * columns * size};
     break;
   case BufferLayout::ColumnMajor:

@@ -79,12 +79,15 @@ struct ArgumentPlan {
 };
 
 /// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
-/// a scalar; tasks count through the grid with the last axis fastest.
+/// a scalar; tasks count through the grid with the last axis fastest. GPU kernels take the same words as parameters; block b
+/// is task b.
 struct KernelPlan {
   std::string name;
   std::vector<GridAxis> grid;
   std::vector<ArgumentPlan> arguments;
   int64_t scratchBytes = 0; // for each thread
+  int64_t threads = 0;      // GPUs: of a block
+  int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
 };
 
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };

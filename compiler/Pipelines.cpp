@@ -22,3 +22,8 @@ void logitile::buildCPUDeviceStage(PassManager &pm) {
   pm.addPass(createConvertTilesToCPUPass());
   pm.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
 }
+
+void logitile::buildCUDADeviceStage(PassManager &pm) {
+  pm.addPass(createConvertTilesToCUDAPass());
+  pm.addPass(createExpandMathPass());
+}

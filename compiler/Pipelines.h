@@ -9,4 +9,6 @@ void buildPlanStage(mlir::PassManager &pm);
 void buildTilesStage(mlir::PassManager &pm);
 /// tiles -> device, for CPUs: functions on vectors and pointers.
 void buildCPUDeviceStage(mlir::PassManager &pm);
+/// tiles -> device, for NVIDIA GPUs: the code of threads.
+void buildCUDADeviceStage(mlir::PassManager &pm);
 } // namespace logitile

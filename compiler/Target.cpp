@@ -15,6 +15,14 @@ static constexpr CpuTierInfo kTiers[] = {
 
 const CpuTierInfo &logitile::getTierInfo(CpuTier tier) { return kTiers[static_cast<int>(tier)]; }
 
+// CUDA programming guide, technical specifications by compute capability: shared memory of a block.
+static constexpr GpuInfo kGpus[] = {{86, 99 * 1024}, {89, 99 * 1024}, {120, 99 * 1024}, {80, 163 * 1024}, {90, 227 * 1024}, {100, 227 * 1024}};
+
+const GpuInfo &logitile::getGpuInfo(const Target &target) {
+  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return info.sm == target.sm; });
+  return found == std::end(kGpus) ? kGpus[0] : *found;
+}
+
 static std::optional<CpuTier> parseTier(llvm::StringRef name) {
   for (const CpuTierInfo &info : kTiers)
     if (name == llvm::StringRef(info.name))

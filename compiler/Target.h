@@ -27,6 +27,15 @@ struct CpuTierInfo {
 };
 const CpuTierInfo &getTierInfo(CpuTier tier);
 
+struct Target;
+/// Facts of a GPU that kernels depend on.
+struct GpuInfo {
+  int sm;
+  int64_t sharedBytes; // of a block, at most
+};
+/// Those of 'target'; of the smallest GPU where it is not known.
+const GpuInfo &getGpuInfo(const Target &target);
+
 struct Target {
   DeviceKind kind = DeviceKind::Cpu;
   CpuTier tier = CpuTier::Portable; // CPUs

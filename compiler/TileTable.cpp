@@ -13,7 +13,16 @@ constexpr Table kTables[] = {
 };
 } // namespace
 
-std::optional<TileSizes> logitile::findTileSizes(const Target &target, std::string &error) {
+/// The sizes for the largest number of tiles at a time that is not above 'values': more tiles have to be smaller.
+static const llvm::json::Object *findSizes(const llvm::json::Array &list, int64_t values) {
+  const llvm::json::Object *found = nullptr;
+  for (const llvm::json::Value &entry : list)
+    if (const llvm::json::Object *sizes = entry.getAsObject(); sizes && (!found || sizes->getInteger("values").value_or(1) <= values))
+      found = sizes;
+  return found;
+}
+
+std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t values, std::string &error) {
   bool isCpu = target.kind == DeviceKind::Cpu;
   std::string file = isCpu ? "templates/cpu.json" : "templates/cuda.json";
   std::string row = isCpu ? std::string(getTierInfo(target.tier).name) : "sm_" + std::to_string(target.sm) + target.suffix;
@@ -27,7 +36,9 @@ std::optional<TileSizes> logitile::findTileSizes(const Target &target, std::stri
     error = "tile table '" + file + "': " + llvm::toString(json.takeError());
     return std::nullopt;
   }
-  const llvm::json::Object *sizes = json->getAsObject() ? json->getAsObject()->getObject(row) : nullptr;
+  const llvm::json::Object *rows = json->getAsObject();
+  const llvm::json::Array *list = rows ? rows->getArray(row) : nullptr;
+  const llvm::json::Object *sizes = list ? findSizes(*list, values) : nullptr;
   if (!sizes) {
     error = "tile table '" + file + "' has no row '" + row + "'";
     return std::nullopt;

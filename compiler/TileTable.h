@@ -14,6 +14,7 @@ struct TileSizes {
   int64_t TKhidden = 0;  // vocabulary,
   int64_t TKweight = 0;  // tokens
 };
-/// The table's sizes for 'target'; null, with the reason in 'error', where the table has none or is not well formed.
-std::optional<TileSizes> findTileSizes(const Target &target, std::string &error);
+/// The table's sizes for 'target' in kernels that hold 'values' tiles of TM x TN at a time; null, with the reason in
+/// 'error', where the table has none or is not well formed.
+std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, std::string &error);
 } // namespace logitile

@@ -115,6 +115,8 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
     f.field(argument.scalar, ScalarKind::AgainSlabs);
   });
   f.field(kernel.scratchBytes);
+  f.field(kernel.threads);
+  f.field(kernel.sharedBytes);
 }
 template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0) {
   constexpr int kDeepest = 8; // loops in loops; a file must not exhaust the stack

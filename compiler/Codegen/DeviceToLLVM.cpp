@@ -1,4 +1,5 @@
-// DeviceToLLVM.cpp - functions on vectors and pointers become functions of the llvm dialect, in one conversion.
+// DeviceToLLVM.cpp - device code becomes functions of the llvm dialect, in one conversion. Ops of nvvm stay: they are LLVM
+// intrinsics.
 #include "compiler/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -8,6 +9,7 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 using namespace mlir;
 
 namespace logitile {
@@ -29,6 +31,7 @@ struct ConvertDeviceToLLVMPass : impl::ConvertDeviceToLLVMPassBase<ConvertDevice
     populateFuncToLLVMConversionPatterns(types, patterns);
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
+    target.addLegalDialect<NVVM::NVVMDialect>();
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
   }

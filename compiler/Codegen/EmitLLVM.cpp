@@ -4,6 +4,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -13,7 +14,8 @@ using namespace logitile;
 
 void logitile::addDeviceToLLVMPasses(OpPassManager &passes, const Target &target) {
   ExpandMathPassOptions options;
-  options.tier = tierOption(target.tier);
+  if (target.kind == DeviceKind::Cpu)
+    options.tier = tierOption(target.tier);
   passes.addPass(createExpandMathPass(options));
   passes.addPass(createConvertDeviceToLLVMPass());
 }
@@ -27,18 +29,21 @@ std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const T
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
   device.getContext()->appendDialectRegistry(registry);
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(device, context, device.getSymName().value_or("logitile"));
   if (!module)
     return nullptr;
-  const CpuTierInfo &tier = getTierInfo(target.tier);
   for (llvm::Function &function : *module) {
     if (function.isDeclaration())
       continue;
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (target.kind != DeviceKind::Cpu)
+      continue;
+    const CpuTierInfo &tier = getTierInfo(target.tier);
     function.addFnAttr("target-cpu", llvm::StringRef(tier.llvmCpu));
     function.addFnAttr("target-features", llvm::StringRef(tier.features));
     function.addFnAttr("prefer-vector-width", std::to_string(tier.lanes * 32));
-    function.addFnAttr(llvm::Attribute::NoUnwind);
   }
   return module;
 }

@@ -14,7 +14,7 @@ class OpPassManager;
 }
 
 namespace logitile {
-/// The passes from CPU functions of the device stage to the llvm dialect.
+/// The passes from the device stage to the llvm dialect.
 void addDeviceToLLVMPasses(mlir::OpPassManager &passes, const Target &target);
 
 /// Lowers 'device' in place, then translates it. Every function is compiled for 'target'. Null with a diagnostic where

@@ -1,7 +1,6 @@
 // ExpandMath.cpp - replaces elementary functions by arithmetic. The formulas are MathFunctions.cpp.
 #include "compiler/Conversion/ExpandMath.h"
 #include "compiler/Conversion/Lanes.h"
-#include "compiler/Conversion/MathFunctions.h"
 #include "compiler/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
@@ -36,12 +35,12 @@ namespace {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
-  /// What 'op' becomes; null where the CPU has an instruction for it.
-  FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, CpuTier cpu) {
+  /// What 'op' becomes; null where the target has an instruction for it.
+  FailureOr<Value> expand(Operation *op, ImplicitLocOpBuilder &b, const MathInstructions &target) {
     if (Value expanded = expandLogitileOp(b, op, op->getOperands()))
       return expanded;
-    bool hasRounding = cpu != CpuTier::Portable, hasFma = getTierInfo(cpu).hasFma;
-    MathFunctions f(b, op->getResult(0).getType(), cpu);
+    bool hasRounding = target.hasRounding, hasFma = target.hasFma;
+    MathFunctions f(b, op->getResult(0).getType(), target);
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
         .Case<math::ExpOp>([&](auto) { return one(&MathFunctions::exp); })
@@ -68,7 +67,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   }
 
   void runOnOperation() override {
-    FailureOr<CpuTier> chosen = chooseTier(getOperation(), tier);
+    FailureOr<MathInstructions> chosen = chooseMath(getOperation(), tier);
     if (failed(chosen))
       return signalPassFailure();
     SmallVector<Operation *> ops;

@@ -10,6 +10,28 @@ void KernelControl::bindScalar(BlockArgument argument, Int word) {
   setScalar(argument, arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, word, builder.integer(0)));
 }
 
+LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, function_ref<Int()> nextWord) {
+  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
+    builder.setLoc(argument.getLoc()); // values are printed under its name
+    auto type = dyn_cast<ViewType>(argument.getType());
+    if (!type) {
+      bindScalar(argument, nextWord());
+      continue;
+    }
+    if (!CodeBuilder::isSupported(type.getElement()))
+      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type
+                                  << "; kernels take elements of f32, bf16, f16, i32 or i1";
+    Value pointer = nextPointer();
+    Int stride0 = nextWord(), stride1 = nextWord();
+    bool isVector = type.getDims().size() == 1; // one dimension: always neighbours
+    if (isVector || type.getLayout() == Layout::ColumnMajor)
+      stride0 = builder.integer(1);
+    auto alias = kernel.getAliases() ? kernel.getAliases()->getAs<StringAttr>(role) : StringAttr();
+    views.insert({argument, View{{pointer, type.getElement()}, stride0, isVector ? builder.integer(0) : stride1, type, alias ? alias : role}});
+  }
+  return success();
+}
+
 FailureOr<Int> KernelControl::tokens(Operation *op) {
   for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>()))
     if (role == "tokens")

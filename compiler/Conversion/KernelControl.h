@@ -5,6 +5,19 @@
 #include "dialect/Logitile.h"
 
 namespace logitile {
+/// Memory that a launch gives to a kernel.
+struct View {
+  Place base;
+  Int stride0, stride1; // in elements
+  ViewType type;
+  mlir::StringAttr memory; // views of the same memory may overlap
+  Layout layout() const { return type.getLayout(); }
+  int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
+  bool isVector() const { return type.getDims().size() == 1; }
+  /// A row state in memory: [slab][token], tokens are neighbours.
+  bool isRowState() const { return layout() == Layout::Strided && !isVector() && mlir::ShapedType::isDynamic(extent(1)); }
+};
+
 class KernelControl {
 public:
   KernelControl(KernelOp kernel, CodeBuilder &builder) : kernel(kernel), builder(builder) {}
@@ -19,21 +32,27 @@ public:
   mlir::Value condition(mlir::Value value) const { return scalars.at(value); }
   void setScalar(mlir::Value value, mlir::Value to) { scalars[value] = to; }
   bool isScalar(mlir::Value value) const { return scalars.contains(value); }
+  const View &view(mlir::Value value) const { return views.at(value); }
+  /// Where (row, column) of a view lies, for views that are not packed.
+  Place windowOf(const View &view, Int row, Int column) { return builder.at(view.base, row * view.stride0 + column * view.stride1); }
   /// A bound or step of a loop.
   Int bound(mlir::OpFoldResult bound) const;
   /// Fails with an error at 'op' where the kernel has no argument for the number of tokens.
   mlir::FailureOr<Int> tokens(mlir::Operation *op);
 
 protected:
-  /// The next word of a launch as the scalar 'argument'.
-  void bindScalar(mlir::BlockArgument argument, Int word);
+  /// Reads the arguments in order: a pointer and two strides for a view, a word for a scalar.
+  mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord);
   /// Binds the variables of 'forall' for task number 'task', which counts through the axes, the last one fastest.
   mlir::LogicalResult convertForall(mlir::scf::ForallOp forall, Int task);
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;
 
 private:
+  void bindScalar(mlir::BlockArgument argument, Int word);
+
   CodeBuilder &builder;
+  llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; // i64 for an index, i1 for a condition
 };
 } // namespace logitile

@@ -16,3 +16,14 @@ FailureOr<CpuTier> logitile::chooseTier(ModuleOp module, TierOption option) {
     return module.emitOpError() << "is for target '" << name << "'; expected cpu:portable, cpu:avx2, cpu:avx512 or cpu:avx512_bf16";
   return target->tier;
 }
+
+FailureOr<MathInstructions> logitile::chooseMath(ModuleOp module, TierOption option) {
+  RequestAttr request = option == TierOption::Request ? getRequest(module) : RequestAttr();
+  std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
+  if (target && target->kind != DeviceKind::Cpu)
+    return MathInstructions();
+  FailureOr<CpuTier> tier = chooseTier(module, option);
+  if (failed(tier))
+    return failure();
+  return MathInstructions{getTierInfo(*tier).hasFma, *tier != CpuTier::Portable, *tier >= CpuTier::Avx512};
+}

@@ -12,8 +12,8 @@ class Contract {
 public:
   Contract(KernelContext &k, ContractOp op, const Tile &tile, ArrayRef<int64_t> sizes, int64_t depth)
       : k(k), e(k.e), op(op), lhs(k.view(op.getLhs())), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())),
-        column(k.scalar(op.getColumn())), depth(depth), isWidened(!rhs.isPaired() && lhs.isPaired()), c(k, isPaired(k, op), tile, sizes) {
-    isWidened = lhs.isPaired() && !c.pairs;
+        column(k.scalar(op.getColumn())), depth(depth), isWidened(!isOfPairs(rhs) && isOfPairs(lhs)), c(k, isPaired(k, op), tile, sizes) {
+    isWidened = isOfPairs(lhs) && !c.pairs;
   }
 
   /// Operands multiply as pairs of bf16 where both are and the CPU can.
@@ -166,7 +166,7 @@ LogicalResult checkOperands(KernelContext &k, ContractOp op, int64_t depth) {
   if (rhs.layout() != wanted)
     return op.emitOpError() << "'rhs' is " << rhs.type << "; expected layout " << stringifyLayout(wanted);
   bool isPaired = Contract::isPaired(k, op);
-  if (op.getTransposed() && rhs.isPaired() && !isPaired)
+  if (op.getTransposed() && isOfPairs(rhs) && !isPaired)
     return op.emitOpError() << "'rhs' is packed as " << rhs.type.getElement() << " but 'lhs' is " << lhs.type.getElement() << ", which "
                             << StringRef(k.e.tier.name) << " cannot multiply; pack 'rhs' as f32";
   if (isPaired && depth % 2 != 0)

@@ -4,10 +4,6 @@ using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-/// A row state in memory: [slab][token], tokens are neighbours.
-static bool isRowView(const View &view) {
-  return view.layout() == Layout::Strided && view.type.getDims().size() == 2 && ShapedType::isDynamic(view.extent(1));
-}
 static bool isPacked(const View &view) { return view.layout() == Layout::RowPanels || view.layout() == Layout::ColumnPanels; }
 
 /// The row of a view that row 'row' stands for.
@@ -66,21 +62,21 @@ static Tile loadTransposed(KernelContext &k, LoadOp load, const View &view, Int 
 LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
-  bool isVector = op.getAt().size() == 1, alongRows = isRowView(view) || type.getExtent(1) == 1;
+  bool isVector = op.getAt().size() == 1, alongRows = view.isRowState() || type.getExtent(1) == 1;
   if (isPacked(view))
     return op.emitOpError() << "reads from " << view.type << "; packed buffers are operands of contractions only";
-  if (op.getMap() && (view.layout() != Layout::Strided || isVector || isRowView(view)))
+  if (op.getMap() && (view.layout() != Layout::Strided || isVector || view.isRowState()))
     return op.emitOpError() << "reads " << view.type << " through a map; only strided views of 2 dimensions have one";
-  unsigned rowDim = isRowView(view) ? 1 : 0, columnDim = isVector ? 0 : 1;
+  unsigned rowDim = view.isRowState() ? 1 : 0, columnDim = isVector ? 0 : 1;
   FailureOr<Int> rows = k.e.integer(1), columns = k.e.integer(1);
   if (!isVector || alongRows)
     rows = k.countInside(op, view, rowDim, op.getAt()[rowDim], type.getExtent(0));
-  if (!isRowView(view) && !(isVector && alongRows))
+  if (!view.isRowState() && !(isVector && alongRows))
     columns = k.countInside(op, view, columnDim, op.getAt()[columnDim], type.getExtent(1));
   if (failed(rows) || failed(columns))
     return failure();
 
-  bool isStrided = !isVector && !isRowView(view) && view.layout() == Layout::Strided;
+  bool isStrided = !isVector && !view.isRowState() && view.layout() == Layout::Strided;
   if (isStrided && isCopied(k, op)) {
     Tile tile{view.base, view.stride0, /*lanesAlongRows=*/false, *rows, *columns};
     tile.source = op;
@@ -111,7 +107,7 @@ static LogicalResult storeColumns(KernelContext &k, StoreOp op, const Tile &tile
     return op.emitOpError() << "may overwrite a tile that a later op reads; store last";
   Tile to{k.windowOf(view, k.scalar(op.getAt()[0]), k.scalar(op.getAt()[1])), view.stride1, true, rows, columns};
   k.forGroups(to, [&](Int lane) {
-    Value inside = view.isPaired() ? e.lanesBelow(lane, rows, e.lanes) : Value();
+    Value inside = isOfPairs(view) ? e.lanesBelow(lane, rows, e.lanes) : Value();
     e.loop(columns, [&](Int line) {
       Value value = e.load(k.placeOf(tile, line, lane), e.lanes);
       if (inside)
@@ -153,7 +149,7 @@ LogicalResult cpu::convertStore(KernelContext &k, StoreOp op) {
     return op.emitOpError() << "packs a tile that is computed; only rows of a strided view are packed";
 
   bool isVector = op.getAt().size() == 1;
-  if (isVector || isRowView(view)) { // one line of neighbours
+  if (isVector || view.isRowState()) { // one line of neighbours
     unsigned dim = isVector ? 0 : 1;
     FailureOr<Int> count = k.countInside(op, view, dim, op.getAt()[dim], type.getExtent(tile.lanesAlongRows ? 0 : 1));
     if (failed(count))

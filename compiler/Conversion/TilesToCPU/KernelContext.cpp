@@ -12,26 +12,9 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   Place words{function.getArgument(0), e.i64};
   scratchPointer = function.getArgument(2);
   int64_t next = 0;
-  auto word = [&] { return e.integer(e.loadBits(e.at(words, e.integer(next++)), 0)); };
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
-    e.setLoc(argument.getLoc()); // values are printed under its name
-    if (!isa<ViewType>(argument.getType())) {
-      bindScalar(argument, word());
-      continue;
-    }
-    auto type = cast<ViewType>(argument.getType());
-    if (!Emitter::isSupported(type.getElement()))
-      return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type
-                                  << "; CPU kernels take elements of f32, bf16, f16, i32 or i1";
-    Value pointer = LLVM::LoadOp::create(e, e.pointerType, e.at(words, e.integer(next++)).pointer, 8);
-    Int stride0 = word(), stride1 = word();
-    bool isVector = type.getDims().size() == 1; // one dimension: always neighbours
-    if (isVector || type.getLayout() == Layout::ColumnMajor)
-      stride0 = e.integer(1);
-    auto alias = kernel.getAliases() ? kernel.getAliases()->getAs<StringAttr>(role) : StringAttr();
-    views.insert({argument, View{{pointer, type.getElement()}, stride0, isVector ? e.integer(0) : stride1, type, alias ? alias : role}});
-  }
-  return success();
+  auto place = [&] { return e.at(words, e.integer(next++)); };
+  return KernelControl::bindArguments([&] { return LLVM::LoadOp::create(e, e.pointerType, place().pointer, 8); },
+                                      [&] { return e.integer(e.loadBits(place(), 0)); });
 }
 
 FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsigned dim, Value first, int64_t count) {

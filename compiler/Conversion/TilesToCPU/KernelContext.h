@@ -5,17 +5,8 @@
 #include "compiler/Conversion/TilesToCPU/Helpers.h"
 
 namespace logitile::cpu {
-/// Memory that a launch gives to the kernel.
-struct View {
-  Place base;
-  Int stride0, stride1; // in elements
-  ViewType type;
-  mlir::StringAttr memory; // views of the same memory may overlap
-  Layout layout() const { return type.getLayout(); }
-  int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
-  /// 16-bit packed buffers hold pairs of the inner axis side by side.
-  bool isPaired() const { return type.getElement().getIntOrFloatBitWidth() == 16; }
-};
+/// 16-bit packed buffers hold pairs of the inner axis side by side.
+inline bool isOfPairs(const View &view) { return view.type.getElement().getIntOrFloatBitWidth() == 16; }
 
 /// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows (tokens) or the columns.
 struct Tile {
@@ -43,7 +34,6 @@ public:
   mlir::LogicalResult bindArguments(mlir::func::FuncOp function);
 
   // ---- values -----------------------------------------------------------------------------------------------------
-  const View &view(mlir::Value value) { return views.at(value); }
   const Tile &tile(mlir::Value value) { return tiles.at(value); }
   void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
   /// How many of 'count' entries from 'first' on lie inside dimension 'dim' of 'view'. A dimension of '?' ends with the
@@ -74,8 +64,6 @@ public:
   bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
   /// Whether an op after 'op' reads a tile in a window of 'memory', other than 'except'.
   bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
-  /// Where (row, column) of a view lies, for views that are not packed.
-  Place windowOf(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column * view.stride1); }
 
 private:
   mlir::LogicalResult convertOp(mlir::Operation &op) override;
@@ -83,7 +71,6 @@ private:
   Tile adoptStart(mlir::OpOperand &start);
   std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
 
-  llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseSet<mlir::Operation *> storedInPlace;
   mlir::Value scratchPointer;

@@ -27,7 +27,7 @@ constexpr int64_t kBlock = 64;
 void packLane(KernelContext &k, const View &packed, Place panel, Int lane, Place row, Int step, Int first, Int count) {
   Emitter &e = k.e;
   func::FuncOp copy = k.helpers.copy(row.element, packed.base.element);
-  int64_t together = packed.isPaired() ? 2 : 1;
+  int64_t together = isOfPairs(packed) ? 2 : 1;
   for (int64_t i = 0; i < together; ++i) {
     Place from = e.at(row, (first + i) * step);
     Place to = e.at(panel, first * e.width + lane * together + i);
@@ -37,7 +37,7 @@ void packLane(KernelContext &k, const View &packed, Place panel, Int lane, Place
 
 void packRowPanels(KernelContext &k, const View &packed, SourceRows source, Int rows) {
   Emitter &e = k.e;
-  int64_t depth = packed.extent(1), together = packed.isPaired() ? 2 : 1, padded = llvm::alignTo(depth, together);
+  int64_t depth = packed.extent(1), together = isOfPairs(packed) ? 2 : 1, padded = llvm::alignTo(depth, together);
   func::FuncOp clear = k.helpers.clear(packed.base.element);
   e.loop(divideUp(rows, e.width), [&](Int number) {
     Place panel = e.at(packed.base, (source.first / e.width + number) * packed.stride0);
@@ -64,7 +64,7 @@ void packColumnPanels(KernelContext &k, const View &packed, SourceRows source, I
   Emitter &e = k.e;
   Type from = source.view.base.element, to = packed.base.element;
   Int columns = e.integer(packed.extent(1)), step = source.view.stride1;
-  if (!packed.isPaired()) {
+  if (!isOfPairs(packed)) {
     func::FuncOp pack = k.helpers.packRow(from, to);
     e.loop(rows, [&](Int row) {
       Place sink = e.at(packed.base, (source.first + row) * e.width);

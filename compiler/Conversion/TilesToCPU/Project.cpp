@@ -43,7 +43,7 @@ static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &h
                             << " cannot multiply; pack it as f32";
   if (element.isBF16() && !weight.type.getElement().isBF16())
     return op.emitOpError() << "'hidden' is packed as bf16 but 'weight' is " << weight.type.getElement() << "; pack 'hidden' as f32";
-  if (hidden.isPaired() && depth % 2 != 0 && depth < weight.extent(1))
+  if (isOfPairs(hidden) && depth % 2 != 0 && depth < weight.extent(1))
     return op.emitOpError() << "goes 'by' " << depth << " along pairs of the hidden axis; use an even number";
   return success();
 }
@@ -62,7 +62,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
     return failure();
 
   Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
-  Contraction c(k, hidden.isPaired(), tile, *sizes);
+  Contraction c(k, isOfPairs(hidden), tile, *sizes);
   depth = std::min(depth, size);
   LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());

@@ -80,7 +80,7 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
 static void addPacked(KernelContext &k, const View &packed, Int column, Int token, Place line, Int lanes, Value coefficient) {
   Emitter &e = k.e;
   func::FuncOp add = k.helpers.addScaled(packed.base.element);
-  int64_t together = packed.isPaired() ? 2 : 1;
+  int64_t together = isOfPairs(packed) ? 2 : 1;
   e.loop(divideUp(lanes, e.width), [&](Int panel) {
     Int inPanel = token / together * (e.width * together) + token % together;
     Place from = e.at(packed.base, (column / e.width + panel) * packed.stride1 + inPanel);

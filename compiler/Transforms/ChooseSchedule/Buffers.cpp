@@ -25,10 +25,20 @@ void ScheduleBuilder::declare(StringRef name, BufferScope scope, Use use, ViewTy
 /// Whether the adjoint phase has to make logits again.
 bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptSlabs < problem.slabs; }
 
+/// Whether the adjoint phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
+bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
+  return projectsInAdjoint() || (problem.isSplit() && pair.wantsWeight && !problem.packsPanels());
+}
+
+/// The hidden states that weight gradients read.
+std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
+  return problem.packsPanels() ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
+}
+
 /// Whether gradients take the place of the kept logits. 16-bit ones lie at half the distance, so those of a later tile of
 /// tokens would be written over logits that the task of an earlier tile may still read.
 bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
-  bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM;
+  bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.packsPanels();
   return choice.inPlace() && pair.isReadAgain && (pair.operand.isF32() || isOneTile);
 }
 
@@ -45,12 +55,12 @@ void ScheduleBuilder::declareBuffers() {
   for (SweepOp sweep : problem.forwardSweeps)
     declareRows(sweep, Forward);
   for (const PairProblem &pair : problem.pairs) {
-    declare(buffers::packedRows(pair.name), BufferScope::Chunk, projectsInAdjoint() ? Both : Forward,
-            view({kTokens, pair.hidden}, pair.operand, Layout::RowPanels));
+    declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
+            view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
       bool saved = problem.isSplit();
       declare(buffers::kept(pair.name), saved ? BufferScope::Saved : BufferScope::Chunk, Both,
-              view({kTokens, problem.vocab}, f32, Layout::ColumnMajor));
+              view({kTokens, problem.vocab}, f32, logitLayout()));
       if (choice.keptSlabs < problem.slabs)
         last().window = choice.keptSlabs * problem.slab;
     }
@@ -137,7 +147,7 @@ void ScheduleBuilder::declareGradients() {
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden && !pair.wantsWeight)
       continue;
-    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.vocab}, pair.operand, Layout::ColumnMajor));
+    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.vocab}, pair.operand, logitLayout()));
     if (liesOverLogits(pair))
       last().alias = buffers::kept(pair.name);
     else if (!choice.inPlace() && choice.group < problem.slabs)
@@ -147,7 +157,8 @@ void ScheduleBuilder::declareGradients() {
     if (sumsHidden(pair))
       declare(buffers::sum(buffers::hidden(pair.name)), BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
     if (pair.wantsWeight) {
-      declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
+      if (problem.packsPanels())
+        declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
       declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.vocab, pair.hidden}, pair.weightGradient));
     }
     if (sumsWeight(pair))
@@ -170,6 +181,8 @@ void ScheduleBuilder::declareGradients() {
 /// An upper bound of what a kernel needs beside its buffers, for each thread: tiles of logits and gradients, blocks of
 /// operands. The conversion must stay below it.
 int64_t ScheduleBuilder::scratchBytes() const {
+  if (problem.target.kind != DeviceKind::Cpu) // it is the GPU's own memory
+    return 0;
   const TileSizes &t = problem.tiles;
   int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;
   int64_t sweep = (2 * pairs + 2) * tile + t.TN * (t.TKproject + 16) * 4;

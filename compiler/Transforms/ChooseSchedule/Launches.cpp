@@ -115,8 +115,8 @@ void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
 // ---- adjoint ------------------------------------------------------------------------------------------------------------
 
 void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
-  if (projectsInAdjoint())
-    for (const PairProblem &pair : problem.pairs)
+  for (const PairProblem &pair : problem.pairs)
+    if (packsRowsAgain(pair))
       emitPack(b, pair, /*rows=*/true, "_again");
   emitFinishes(b, SweepOp(), Phase::Adjoint);
   for (SweepOp sweep : problem.adjointSweeps) {
@@ -124,7 +124,7 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
     emitFinishes(b, sweep, Phase::Adjoint);
   }
   for (const PairProblem &pair : problem.pairs)
-    if (pair.wantsWeight)
+    if (pair.wantsWeight && problem.packsPanels())
       emitPack(b, pair, /*rows=*/false, "");
   emitGradient(b);
   if (problem.lateSweep)
@@ -220,7 +220,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
       op.setInput(pair.name);
       std::string out = sums ? buffers::sum(buffers::weight(pair.name)) : buffers::gradient(buffers::weight(pair.name));
-      setViews(op, {{"grad", buffers::grad(pair.name)}, {"hidden", buffers::packedColumns(pair.name)}, {"out", out}});
+      setViews(op, {{"grad", buffers::grad(pair.name)}, {"hidden", hiddenOfWeight(pair)}, {"out", out}});
       bool accumulates = problem.request.getAccumulate();
       op.setAgain(accumulates ? Again::Always : hasManyChunks() ? Again::Tokens : Again::Never);
     }

@@ -1,5 +1,6 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
+#include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -45,6 +46,16 @@ static Type gradientType(RequestAttr request, const Twine &name, Type input) {
   return given ? given.getValue() : input;
 }
 
+/// Tiles of logits and of Dense inputs that a kernel may hold at a time.
+static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
+  llvm::StringSet<> dense;
+  program.walk([&](InputOp input) {
+    if (input.getKind() == InputKind::Dense)
+      dense.insert(input.getName());
+  });
+  return std::max<int64_t>(request.getPairs().size() + dense.size(), 1);
+}
+
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
   problem.program = program;
@@ -54,11 +65,11 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
     return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
   problem.target = *target;
   std::string error;
-  std::optional<TileSizes> tiles = findTileSizes(*target, error);
+  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  bool isCpu = target->kind == DeviceKind::Cpu;
+  bool isCpu = problem.packsPanels();
   const CpuTierInfo &tier = getTierInfo(target->tier);
   problem.panelWidth = isCpu ? tier.panelWidth() : 1;
 

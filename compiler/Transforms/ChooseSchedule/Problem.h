@@ -31,6 +31,8 @@ struct Problem {
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;
   GradientOp gradient;                    // per element; null where there is none
+  /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
+  bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Finishes of a sweep, or of a phase without one, in order.
@@ -105,6 +107,10 @@ private:
   bool sumsWeight(const PairProblem &pair) const;
   bool sumsHidden(const PairProblem &pair) const { return pair.wantsHidden && !choice.inPlace(); }
   bool projectsInAdjoint() const;
+  bool packsRowsAgain(const PairProblem &pair) const;
+  std::string hiddenOfWeight(const PairProblem &pair) const;
+  /// The layout of memory with an entry for each token and vocabulary entry.
+  Layout logitLayout() const { return problem.packsPanels() ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const PairProblem &pair) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
 

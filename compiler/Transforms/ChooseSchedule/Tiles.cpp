@@ -7,6 +7,8 @@ using namespace logitile;
 /// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other axis, so they are as
 /// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
 ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair) const {
+  if (problem.target.kind != DeviceKind::Cpu) // tensor cores cut tiles of these sizes only
+    return {problem.tiles.TM, problem.tiles.TD};
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)
     tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));

@@ -1,0 +1,12 @@
+// EmitPTX.h - a module of the device stage as PTX text for one GPU.
+#pragma once
+#include "compiler/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/LogicalResult.h"
+#include <string>
+
+namespace logitile {
+/// The text with one entry for each kernel. Lowers 'device' in place. Fails with a diagnostic, also where the text asks for
+/// functions of a library: no driver has them.
+mlir::FailureOr<std::string> emitPTX(mlir::ModuleOp device, const Target &target);
+} // namespace logitile

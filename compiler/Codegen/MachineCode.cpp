@@ -1,0 +1,77 @@
+// MachineCode.cpp - creates code generators and runs LLVM's passes.
+#include "compiler/Codegen/MachineCode.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include <mutex>
+using namespace logitile;
+
+/// Two by name: "all targets" would link twenty back ends.
+static void initialiseTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &target, std::string &error) {
+  initialiseTargets();
+  bool isCpu = target.kind == DeviceKind::Cpu;
+  llvm::Triple triple(isCpu ? "x86_64-unknown-linux-gnu" : "nvptx64-nvidia-cuda");
+  const llvm::Target *generator = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!generator)
+    return nullptr;
+  std::string cpu = isCpu ? std::string(getTierInfo(target.tier).llvmCpu) : "sm_" + std::to_string(target.sm) + target.suffix;
+  std::string features = isCpu ? std::string(getTierInfo(target.tier).features) : ""; // GPUs: the first PTX version that has the chip
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // sums of rounding errors count on every single rounding
+  return std::unique_ptr<llvm::TargetMachine>(generator->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_,
+                                                                             llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+/// The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no longer fit the registers.
+static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  bool isGpu = module.getTargetTriple().isNVPTX(); // places that threads read again and again are computed before loops
+  llvm::cantFail(builder.parsePassPipeline(passes, isGpu ? "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+                                                           "loop-mssa(licm),early-cse<memssa>)"
+                                                         : "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"));
+  passes.run(module, modules);
+}
+
+llvm::FailureOr<std::string> logitile::writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file,
+                                                 std::string &error) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  optimise(module, machine);
+  llvm::SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager emitter;
+  if (machine.addPassesToEmitFile(emitter, stream, nullptr, file)) {
+    error = "it cannot write this kind of file";
+    return llvm::failure();
+  }
+  emitter.run(module);
+  return std::string(code.data(), code.size());
+}

@@ -1,0 +1,21 @@
+// MachineCode.h - LLVM's code generators: what both kinds of target share. What they are asked for is in the files Emit*.
+#pragma once
+#include "compiler/Target.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/CodeGen.h"
+#include "llvm/Support/LogicalResult.h"
+#include <memory>
+#include <string>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+} // namespace llvm
+
+namespace logitile {
+/// The code generator for 'target'; null, with the reason in 'error', where this build has none.
+std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::string &error);
+
+/// Optimises 'module' for 'machine' and writes its code. Fails with 'error'.
+llvm::FailureOr<std::string> writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file, std::string &error);
+} // namespace logitile

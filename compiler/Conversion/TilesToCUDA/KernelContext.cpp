@@ -1,0 +1,115 @@
+// KernelContext.cpp - arguments, tiles, limits and loops of one kernel. What happens to tiles is in the files of the op
+// families.
+#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/IndexFacts.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function) {
+  unsigned next = 0;
+  return KernelControl::bindArguments([&] { return function.getArgument(next++); }, [&] { return e.integer(function.getArgument(next++)); });
+}
+
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSlot) {
+  if (tile.read)
+    return tile.read(threads.row(rowSlot), threads.column(columnSlot));
+  int64_t row = tile.type.getExtent(0) == 1 ? 0 : rowSlot, column = tile.type.getExtent(1) == 1 ? 0 : columnSlot;
+  return tile.values[row * columnSlots(tile.type) + column];
+}
+
+Tile KernelContext::makeTile(TileType type, function_ref<Value(int64_t, int64_t)> value) {
+  Tile tile{type, {}, {}};
+  for (int64_t row = 0; row < rowSlots(type); ++row)
+    for (int64_t column = 0; column < columnSlots(type); ++column)
+      tile.values.push_back(value(row, column));
+  return tile;
+}
+
+bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
+
+// ---- limits ---------------------------------------------------------------------------------------------------------
+
+FailureOr<Int> KernelContext::end(Operation *op, const View &view, unsigned dim) {
+  int64_t extent = view.extent(dim);
+  return ShapedType::isDynamic(extent) ? tokens(op) : FailureOr<Int>(e.integer(extent));
+}
+
+bool KernelContext::mayClip(const View &view, unsigned dim, Value first, int64_t count) const {
+  if (count == 1)
+    return false;
+  int64_t extent = view.extent(dim);
+  return ShapedType::isDynamic(extent) || extent % count != 0 || knownDivisor(first) % count != 0;
+}
+
+void KernelContext::splitTail(bool mayClip, Int first, int64_t count, Int end, function_ref<void(bool)> body) {
+  if (!mayClip)
+    return body(false);
+  e.when(isLess(end, first + count), [&] { body(true); }, [&] { body(false); });
+}
+
+Int KernelContext::throughMap(Value map, Int row) { return map ? e.extend(e.load(e.at(view(map).base, row))) : row; }
+
+Int KernelContext::allocate(int64_t bytes) {
+  int64_t offset = allocated;
+  allocated = llvm::alignTo(allocated + bytes, 16);
+  return e.integer(offset);
+}
+
+// ---- control --------------------------------------------------------------------------------------------------------
+
+/// Tiles that a loop carries are values: of the thread's elements, or of its line.
+LogicalResult KernelContext::convertFor(scf::ForOp loop) {
+  CodeBuilder::Values start;
+  for (auto [value, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+    if (!isa<TileType>(argument.getType()) || tile(value).read)
+      return loop.emitOpError() << "carries a value of type " << argument.getType() << "; loops of a kernel carry tiles that are computed";
+    llvm::append_range(start, tile(value).values);
+  }
+  auto adopt = [&](ValueRange tiles, ValueRange values) {
+    for (auto [value, first] : llvm::zip_equal(tiles, loop.getInitArgs())) {
+      Tile carried = tile(first);
+      carried.values = llvm::to_vector(values.take_front(carried.values.size()));
+      values = values.drop_front(carried.values.size());
+      setTile(value, carried);
+    }
+  };
+  LogicalResult converted = success();
+  auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), start,
+                        [&](Int index, ValueRange current) {
+                          setScalar(loop.getInductionVar(), index);
+                          adopt(loop.getRegionIterArgs(), current);
+                          converted = convertBlock(*loop.getBody());
+                          CodeBuilder::Values next;
+                          if (succeeded(converted))
+                            for (Value yielded : loop.getYieldedValues())
+                              llvm::append_range(next, tile(yielded).values);
+                          return succeeded(converted) ? next : CodeBuilder::Values(current);
+                        });
+  adopt(loop.getResults(), results);
+  return converted;
+}
+
+LogicalResult KernelContext::convertOp(Operation &op) {
+  e.setLoc(op.getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall, e.block()); })
+      .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
+      .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
+      .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })
+      .Case<StoreOp>([&](auto store) { return convertStore(*this, store); })
+      .Case<GatherOp>([&](auto gather) { return convertGather(*this, gather); })
+      .Case<ProjectOp>([&](auto project) { return convertProject(*this, project); })
+      .Case<ContractOp>([&](auto contract) { return convertContract(*this, contract); })
+      .Case<ContractTermsOp>([&](auto terms) { return convertContractTerms(*this, terms); })
+      .Case<TermsOp>([&](auto terms) { return convertTerms(*this, terms); })
+      .Case<SumRowsOp>([&](auto sum) { return convertSumRows(*this, sum); })
+      .Case<SumTokensOp>([&](auto sum) { return convertSumTokens(*this, sum); })
+      .Case<InitRowsOp>([&](auto init) { return convertInitRows(*this, init); })
+      .Case<UpdateRowsOp>([&](auto update) { return convertUpdateRows(*this, update); })
+      .Case<MapOp>([&](auto map) { return convertMap(*this, map); })
+      .Default([&](Operation *) { return convertIndexOp(op); });
+}
+} // namespace logitile::cuda

@@ -1,0 +1,156 @@
+// Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
+#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+namespace {
+/// One term for each token.
+struct Term {
+  Place columns, coefficients;
+};
+SmallVector<Term> termsOf(KernelContext &k, ValueRange views) {
+  SmallVector<Term> terms;
+  for (size_t i = 0; i + 1 < views.size(); i += 2)
+    terms.push_back({k.view(views[i]).base, k.view(views[i + 1]).base});
+  return terms;
+}
+Value isSame(Emitter &e, Value a, Int b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, e.narrow(b)); }
+Value select(Emitter &e, Value condition, Value a, Value b) { return arith::SelectOp::create(e, condition, a, b); }
+Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b); }
+Value scale(Emitter &e, Value a, Value b) { return arith::MulFOp::create(e, a, b); }
+} // namespace
+
+// ---- terms ----------------------------------------------------------------------------------------------------------
+
+/// The row of one slot: entries that a term names get its coefficient, or move into it.
+static void actOnRow(KernelContext &k, TermsOp op, const Term &term, int64_t rowSlot, MutableArrayRef<Value> values) {
+  Emitter &e = k.e;
+  Int row = k.scalar(op.getRow()) + k.threads.row(rowSlot), tokens = k.scalar(op.getCount());
+  Value isToken = isLess(row, tokens);
+  row = smaller(row, tokens - 1);
+  Value named = e.load(e.at(term.columns, row)), coefficient = e.load(e.at(term.coefficients, row)), taken = coefficient;
+  Value isAny = e.truth(false);
+  for (auto [slot, value] : llvm::enumerate(values)) {
+    Value isHere = isSame(e, named, k.scalar(op.getColumn()) + k.threads.column(slot));
+    isAny = arith::OrIOp::create(e, isAny, isHere);
+    taken = select(e, isHere, add(e, value, coefficient), taken);
+    Value next = op.getAction() == TermAction::Add ? add(e, value, coefficient) : e.number(e.f32, 0);
+    value = select(e, isHere, next, value);
+  }
+  if (op.getAction() == TermAction::Take) // one thread has the entry
+    e.when(e.both(isAny, isToken), [&] { e.store(taken, e.at(term.coefficients, row)); });
+}
+
+/// The coefficients of all tokens that name this thread's column.
+static Value sumOfColumn(KernelContext &k, TermsOp op, const Term &term, Value start) {
+  Emitter &e = k.e;
+  Int column = k.scalar(op.getColumn()) + k.threads.column(0);
+  return e.loop(k.scalar(op.getCount()), start, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
+    Value isHere = isSame(e, e.load(e.at(term.columns, token)), column);
+    return {select(e, isHere, add(e, sum[0], e.load(e.at(term.coefficients, token))), sum[0])};
+  })[0];
+}
+
+LogicalResult convertTerms(KernelContext &k, TermsOp op) {
+  Tile tile = k.tile(op.getTile());
+  bool isSum = op.getAction() == TermAction::Sum;
+  if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
+    return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
+  int64_t columns = k.columnSlots(tile.type);
+  for (const Term &term : termsOf(k, op.getTerms())) {
+    if (isSum)
+      tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
+    else
+      for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
+        actOnRow(k, op, term, slot, MutableArrayRef(tile.values).slice(slot * columns, columns));
+  }
+  k.setTile(op.getResult(), tile);
+  return success();
+}
+
+// ---- contract_terms -------------------------------------------------------------------------------------------------
+
+namespace {
+/// One contract_terms while it is emitted.
+class ContractTerms {
+public:
+  ContractTerms(KernelContext &k, ContractTermsOp op, Int endColumn)
+      : k(k), e(k.e), op(op), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())),
+        mayClip(k.mayClip(rhs, 1, op.getColumn(), op.getTile().getType().getExtent(1))), endColumn(endColumn) {}
+
+  /// G W: each token gets the row of the head that it names.
+  void addNamedRows(const Term &term, CodeBuilder::Values &values) {
+    int64_t columns = k.columnSlots(op.getTile().getType());
+    for (int64_t slot = 0; slot * columns < static_cast<int64_t>(values.size()); ++slot) {
+      MutableArrayRef<Value> mine = MutableArrayRef(values).slice(slot * columns, columns);
+      Int token = smaller(row + k.threads.row(slot), tokens - 1);
+      Int entry = e.extend(e.load(e.at(term.columns, token)));
+      auto visit = [&] {
+        CodeBuilder::Values sums, scaled = scaledRow(e.load(e.at(term.coefficients, token)), entry, columns);
+        for (auto [value, part] : llvm::zip_equal(mine, scaled))
+          sums.push_back(add(e, value, part));
+        return sums;
+      };
+      CodeBuilder::Values sums = e.choose(isLess(entry, rhs.extent(0)), SmallVector<Type>(columns, e.f32), visit,
+                                          [&] { return CodeBuilder::Values(mine.begin(), mine.end()); });
+      llvm::copy(sums, mine.begin());
+    }
+  }
+
+  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending.
+  void addNamingTokens(const Term &term, CodeBuilder::Values &values) {
+    int64_t columns = k.columnSlots(op.getTile().getType()), rows = op.getTile().getType().getExtent(0);
+    values = e.loop(tokens, values, [&](Int token, ValueRange current) {
+      Int distance = e.extend(e.load(e.at(term.columns, token))) - row;
+      auto visit = [&] {
+        CodeBuilder::Values next(current), scaled = scaledRow(e.load(e.at(term.coefficients, token)), token, columns);
+        for (auto [i, value] : llvm::enumerate(next)) {
+          Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, distance, k.threads.row(i / columns));
+          value = select(e, isHere, add(e, value, scaled[i % columns]), value);
+        }
+        return next;
+      };
+      return e.choose(isLess(distance, rows), current.getTypes(), visit, [&] { return CodeBuilder::Values(current); });
+    });
+  }
+
+private:
+  /// coefficient times this thread's columns of a row of the operand.
+  CodeBuilder::Values scaledRow(Value coefficient, Int entry, int64_t columns) {
+    CodeBuilder::Values scaled;
+    for (int64_t slot = 0; slot < columns; ++slot) {
+      Int column = k.scalar(op.getColumn()) + k.threads.column(slot);
+      scaled.push_back(scale(e, coefficient, e.load(k.windowOf(rhs, entry, mayClip ? smaller(column, endColumn - 1) : column))));
+    }
+    return scaled;
+  }
+
+  KernelContext &k;
+  Emitter &e;
+  ContractTermsOp op;
+  const View &rhs;
+  Int row, tokens;
+  bool mayClip;
+  Int endColumn;
+};
+} // namespace
+
+LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
+  Tile tile = k.tile(op.getTile());
+  const View &rhs = k.view(op.getRhs());
+  FailureOr<Int> endColumn = k.end(op, rhs, 1);
+  if (failed(endColumn))
+    return failure();
+  if (rhs.layout() != Layout::Strided || tile.values.empty() || !k.threads.sharing.isFragments)
+    return op.emitOpError() << "adds to " << tile.type << " with " << rhs.type << "; expected a computed tile of two dimensions and a strided view";
+  ContractTerms terms(k, op, *endColumn);
+  for (const Term &term : termsOf(k, op.getTerms())) {
+    if (op.getTransposed())
+      terms.addNamingTokens(term, tile.values);
+    else
+      terms.addNamedRows(term, tile.values);
+  }
+  k.setTile(op.getResult(), tile);
+  return success();
+}
+} // namespace logitile::cuda

@@ -1,0 +1,79 @@
+// TilesToCUDA.cpp - the pass that turns kernels on tiles into code of GPU threads. What an op becomes is in the file of its
+// family.
+#include "compiler/Conversion/TilesToCUDA/MainLoop.h"
+#include "compiler/Passes.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_CONVERTTILESTOCUDAPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+using namespace cuda;
+
+/// A word for a scalar; a pointer and two strides for a view.
+SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
+  SmallVector<Type> types;
+  for (Type type : kernel.getBody().getArgumentTypes()) {
+    types.push_back(isa<ViewType>(type) ? e.globalPointer : e.i64);
+    if (isa<ViewType>(type))
+      types.append(2, e.i64);
+  }
+  return types;
+}
+
+void eraseDeadOps(LLVM::LLVMFuncOp function) {
+  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
+  constexpr int64_t kParameterBytes = 4096; // what a launch can pass
+  FailureOr<Sharing> sharing = Sharing::get(kernel);
+  FailureOr<Pipeline> pipeline = Pipeline::get(kernel, gpu.sharedBytes);
+  if (failed(sharing) || failed(pipeline))
+    return failure();
+  e.setLoc(kernel.getLoc());
+  SmallVector<Type> arguments = argumentsOf(kernel, e);
+  if (static_cast<int64_t>(arguments.size()) * 8 > kParameterBytes)
+    return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kParameterBytes;
+  LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
+  KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages);
+  if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
+    return failure();
+  e.endKernel();
+  eraseDeadOps(function);
+  if (context.sharedBytes() > gpu.sharedBytes)
+    return function.emitOpError() << "needs " << context.sharedBytes() << " bytes of shared memory, more than the " << gpu.sharedBytes
+                                  << " of a block";
+  function->setAttr("logitile.threads", e.getI64IntegerAttr(sharing->threads));
+  function->setAttr("logitile.shared_bytes", e.getI64IntegerAttr(context.sharedBytes()));
+  return success();
+}
+
+struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToCUDAPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    RequestAttr request = getRequest(module);
+    std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
+    if (!target || target->kind != DeviceKind::Cuda) {
+      module.emitOpError() << "has no '" << kRequestAttrName << "' with a target such as cuda:sm_80";
+      return signalPassFailure();
+    }
+    Emitter e(module);
+    for (KernelOp kernel : llvm::to_vector(module.getOps<KernelOp>())) {
+      // The function takes the kernel's name, so the kernel has to give it up first.
+      kernel->remove();
+      LogicalResult converted = convertKernel(kernel, e, getGpuInfo(*target));
+      kernel->destroy();
+      if (failed(converted))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace logitile
