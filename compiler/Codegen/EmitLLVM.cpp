@@ -34,6 +34,8 @@ std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const T
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(device, context, device.getSymName().value_or("logitile"));
   if (!module)
     return nullptr;
+  if (target.kind != DeviceKind::Cpu)
+    module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
   for (llvm::Function &function : *module) {
     if (function.isDeclaration())
       continue;

@@ -17,7 +17,7 @@ LogicalResult RegionInputs::check(Operation *op) const {
 }
 
 void RegionInputs::readColumns() {
-  columns.resize(tiles.size());
+  columns.assign(tiles.size(), {}); // those of another branch are of no use
   for (auto [tile, values] : llvm::zip_equal(tiles, columns))
     if (tile.type.getExtent(0) == 1)
       for (int64_t slot = 0; slot < k.columnSlots(tile.type); ++slot)

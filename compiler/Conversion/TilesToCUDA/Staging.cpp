@@ -3,15 +3,16 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-/// 8 lines of a column have to lie in different banks, of which a line of 128 bytes fills all.
+/// 128 bytes fill all banks: lines that are read at once and whose chunks would lie in the same ones trade them.
 Int StageShape::swapped(Int line, Int chunk) const {
-  int64_t together = std::max<int64_t>(8 / chunks, 1), places = std::min<int64_t>(chunks & -chunks, 8);
-  return chunk ^ (line / together % places);
+  int64_t inBanks = std::max<int64_t>(8 / chunks, 1), places = std::min<int64_t>(chunks & -chunks, 8) / together;
+  return chunk ^ (line / inBanks % places * together);
 }
 
 StageShape Operand::shape(int64_t depth) const {
   int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
-  return isInnerShared ? StageShape{outer, depth / perChunk} : StageShape{depth, outer / perChunk};
+  // Four lanes read a pair of f32 each: two chunks of a line.
+  return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
 }
 
 // ---- to shared memory -----------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ namespace logitile::cuda {
 /// line's number, so that a warp reads a column of chunks without two lanes meeting in a memory bank.
 struct StageShape {
   int64_t lines, chunks; // chunks of a line
+  int64_t together = 1;  // chunks of a line that are read at once
   int64_t lineBytes() const { return chunks * 16; }
   int64_t bytes() const { return lines * lineBytes(); }
   Int swapped(Int line, Int chunk) const;

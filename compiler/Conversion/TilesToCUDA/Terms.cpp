@@ -28,17 +28,18 @@ static void actOnRow(KernelContext &k, TermsOp op, const Term &term, int64_t row
   Int row = k.scalar(op.getRow()) + k.threads.row(rowSlot), tokens = k.scalar(op.getCount());
   Value isToken = isLess(row, tokens);
   row = smaller(row, tokens - 1);
-  Value named = e.load(e.at(term.columns, row)), coefficient = e.load(e.at(term.coefficients, row)), taken = coefficient;
-  Value isAny = e.truth(false);
+  bool adds = op.getAction() == TermAction::Add;
+  Place coefficient = e.at(term.coefficients, row);
+  Value named = e.load(e.at(term.columns, row)), isAny = e.truth(false), zero = e.number(e.f32, 0), taken = zero;
+  Value added = adds ? e.load(coefficient) : Value();
   for (auto [slot, value] : llvm::enumerate(values)) {
     Value isHere = isSame(e, named, k.scalar(op.getColumn()) + k.threads.column(slot));
     isAny = arith::OrIOp::create(e, isAny, isHere);
-    taken = select(e, isHere, add(e, value, coefficient), taken);
-    Value next = op.getAction() == TermAction::Add ? add(e, value, coefficient) : e.number(e.f32, 0);
-    value = select(e, isHere, next, value);
+    taken = select(e, isHere, value, taken);
+    value = select(e, isHere, adds ? add(e, value, added) : zero, value);
   }
-  if (op.getAction() == TermAction::Take) // one thread has the entry
-    e.when(e.both(isAny, isToken), [&] { e.store(taken, e.at(term.coefficients, row)); });
+  if (!adds) // only the thread that has the entry touches the coefficient
+    e.when(e.both(isAny, isToken), [&] { e.store(add(e, taken, e.load(coefficient)), coefficient); });
 }
 
 /// The coefficients of all tokens that name this thread's column.

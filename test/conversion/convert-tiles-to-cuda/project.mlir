@@ -1,0 +1,37 @@
+// RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
+// The pipeline of a product: copies two blocks ahead of it, a barrier before each block, sums carried by the loop. Tokens are
+// clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them.
+
+// CHECK: llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 128 : i64}
+// CHECK-LABEL: llvm.func @project(
+// CHECK-SAME: %[[N:.*]]: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>
+// CHECK-SAME: logitile.shared_bytes = 32768 : i64, logitile.threads = 128 : i64
+// CHECK-SAME: nvvm.kernel
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: nvvm.reqntid = array<i32: 128, 1, 1>
+// CHECK: nvvm.barrier0
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK:   nvvm.cp.async.wait.group 2
+// CHECK-NEXT: nvvm.barrier0
+// CHECK:   nvvm.cp.async.commit.group
+// CHECK:   nvvm.ldmatrix %{{.*}} {{{.*}}num = 4 : i32
+// CHECK-COUNT-16: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK:   scf.yield
+// CHECK: nvvm.cp.async.wait.group 0
+// Rows are compared with the number of tokens, columns with nothing.
+// CHECK: arith.cmpi ult, %{{.*}}, %[[N]] : i64
+// CHECK: llvm.store
+module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
+  logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x64xbf16> from "x", %w: !logitile.view<128x64xbf16> from "w",
+                           %z: !logitile.view<?x128xf32> from "z") {
+    scf.forall (%row, %column) = (0, 0) to (%n, 128) step (64, 64) {
+      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x64xbf16>, !logitile.view<128x64xbf16> -> !logitile.tile<64x64xf32>
+      logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x128xf32>
+    }
+  }
+}
