@@ -73,10 +73,14 @@ void Stager::copyChunk(const Chunk &chunk, Int shared, Int offset) {
 void Stager::copyElements(const Chunk &chunk, Int row, Int column, Int offset) {
   bool inner = operand.isInnerShared;
   Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
+  bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
   e.loop(e.integer(perChunk), [&](Int i) {
-    Value isInside = e.both(isLess(row, rowEnd), isLess(column + i, columnEnd));
+    Value isInside = clipsRows ? isLess(row, rowEnd) : Value();
+    if (clipsColumns)
+      isInside = isInside ? e.both(isInside, isLess(column + i, columnEnd)) : isLess(column + i, columnEnd);
     auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(*operand.view, row, column + i))}; };
-    Value value = e.choose(isInside, e.f32, read, [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; })[0];
+    auto zero = [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; };
+    Value value = isInside ? e.choose(isInside, e.f32, read, zero)[0] : read()[0];
     e.store(value, e.at(e.shared(offset + chunk.target, operand.element()), i));
   });
 }

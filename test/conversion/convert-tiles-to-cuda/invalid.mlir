@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda --split-input-file --verify-diagnostics
 // What kernels may not ask of this target.
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @packed(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %w: !logitile.view<64x32xf32> from "w",
                           %z: !logitile.view<?x64xf32> from "z") {
@@ -15,7 +15,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @depth(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w",
                          %z: !logitile.view<?x64xf32> from "z") {
@@ -29,7 +29,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   // expected-error @+1 {{has tiles of 40 x 64; tensor cores need multiples of 16 on both sides}}
   logitile.kernel @rows(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w",
@@ -43,7 +43,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @large(%n: index from "tokens", %x: !logitile.view<?x1024xf32> from "x", %w: !logitile.view<64x1024xf32> from "w",
                          %z: !logitile.view<?x64xf32> from "z") {

@@ -4,7 +4,7 @@
 
 // CHECK: llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(
-// CHECK-SAME: %[[N:.*]]: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>
+// CHECK-SAME: %[[N:[^:]+]]: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>
 // CHECK-SAME: logitile.shared_bytes = 32768 : i64, logitile.threads = 128 : i64
 // CHECK-SAME: nvvm.kernel
 // CHECK-SAME: nvvm.minctasm = 1 : i32
@@ -25,7 +25,7 @@
 // Rows are compared with the number of tokens, columns with nothing.
 // CHECK: arith.cmpi ult, %{{.*}}, %[[N]] : i64
 // CHECK: llvm.store
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x64xbf16> from "x", %w: !logitile.view<128x64xbf16> from "w",
                            %z: !logitile.view<?x128xf32> from "z") {

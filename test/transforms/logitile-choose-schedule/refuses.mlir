@@ -24,8 +24,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 // -----
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  // expected-error @below {{no tile table 'templates/cuda.json' for target 'cuda:sm_80'}}
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_87", threads = 1>} {
+  // expected-error @below {{tile table 'templates/cuda.json' has no row 'sm_87'}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }
