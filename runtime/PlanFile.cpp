@@ -7,7 +7,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 
 class Writer {
 public:

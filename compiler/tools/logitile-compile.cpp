@@ -17,7 +17,8 @@ llvm::cl::opt<std::string> kernel("kernel", llvm::cl::desc("only this kernel (ti
 auto stages =
     llvm::cl::values(clEnumValN(Stage::Spec, "spec", "the loss of one token"),
                      clEnumValN(Stage::Plan, "plan", "sweeps, gradient, schedule"),
-                     clEnumValN(Stage::Tiles, "tiles", "one kernel per launch"), clEnumValN(Stage::Device, "device", "vector code, or the code of GPU threads"),
+                     clEnumValN(Stage::Tiles, "tiles", "one kernel per launch"),
+                     clEnumValN(Stage::Device, "device", "vector code, or the code of GPU threads"),
                      clEnumValN(Stage::Llvm, "llvm", "LLVM IR"), clEnumValN(Stage::Obj, "obj", "an object file"),
                      clEnumValN(Stage::Ptx, "ptx", "PTX for a GPU"));
 llvm::cl::opt<Stage> from("from", llvm::cl::desc("stage of the input; down to device it must hold a logitile.request"), stages,

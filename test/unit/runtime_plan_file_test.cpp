@@ -30,6 +30,8 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.tokensBehind = 1234567890123;
   plan.kernels[0].grid[0].upper.cap = 77;
   plan.kernels[0].scratchBytes = 4096;
+  plan.kernels[0].threads = 256;
+  plan.kernels[0].sharedBytes = 65536;
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
   Result<LaunchPlan> read = readPlan(writePlan(plan));
@@ -46,6 +48,8 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->kernels.at(0).grid.at(0).upper.cap, 77);
   EXPECT_FALSE(read->kernels.at(0).grid.at(0).upper.isConstant);
   EXPECT_EQ(read->kernels.at(0).scratchBytes, 4096);
+  EXPECT_EQ(read->kernels.at(0).threads, 256);
+  EXPECT_EQ(read->kernels.at(0).sharedBytes, 65536);
   EXPECT_EQ(read->gradients.at(4).buffers, plan.gradients[4].buffers);
   EXPECT_TRUE(read->gradients.at(1).accumulates);
   EXPECT_EQ(read->checkedIndices, plan.checkedIndices);
@@ -123,5 +127,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 9;
-  EXPECT_NE(reason(other).find("they have format 9, not 1"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 9, not 2"), std::string::npos);
 }
