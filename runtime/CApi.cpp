@@ -173,6 +173,10 @@ static Status copyRequest(const lt_request &given, Request &request) {
   request.accumulate = given.accumulate;
   request.target = given.target;
   request.threads = given.threads;
+  if (given.slice && (given.slice->part < LT_SLICE_SWEEP || given.slice->part > LT_SLICE_GRADIENT))
+    return Status(ErrorCode::Value, "there is no part " + std::to_string(given.slice->part) + " of a slice");
+  if (given.slice)
+    request.slice = SlicePlan{static_cast<SlicePlan::Part>(given.slice->part), given.slice->columns, given.slice->sweep};
   return Status();
 }
 

@@ -120,6 +120,8 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
   json::Object object{{"name", plan.name},
                       {"target", plan.target},
                       {"vocab", plan.vocab},
+                      {"columns", plan.columns},
+                      {"sweeps", json::Array{plan.forwardSweeps, plan.adjointSweeps}},
                       {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
                       {"slab", plan.slab},
                       {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},

@@ -31,6 +31,7 @@ CompileRequest toCompile(const Request &request, int64_t tokens) {
   result.accumulate = request.accumulate;
   result.target = request.target;
   result.threads = request.threads;
+  result.slice = request.slice;
   return result;
 }
 static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&

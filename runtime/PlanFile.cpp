@@ -7,7 +7,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 1;
+constexpr uint64_t kVersion = 2;
 
 class Writer {
 public:
@@ -161,7 +161,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
 template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
-  for (auto *number : {&plan.vocab, &plan.tokensFirst, &plan.tokensBehind, &plan.slab, &plan.kept, &plan.tokenTile, &plan.panelWidth})
+  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensBehind, &plan.slab,
+                       &plan.kept, &plan.tokenTile, &plan.panelWidth})
     f.field(*number);
   f.field(plan.isSplit);
   visitInterface(f, plan);

@@ -122,6 +122,21 @@ typedef struct lt_named_type {
   lt_type type;
 } lt_named_type;
 
+typedef enum lt_slice_part {
+  LT_SLICE_SWEEP = 0,   /* one sweep over the slice, from the merged states of the sweeps before it */
+  LT_SLICE_MERGE = 1,   /* joins the states that one sweep left on two slices */
+  LT_SLICE_FINISH = 2,  /* the outputs, from merged states */
+  LT_SLICE_GRADIENT = 3 /* the gradients of the slice, from merged states */
+} lt_slice_part;
+/* A slice of the vocabulary, and what is done there. The first column is the input "slice.offset", an integer without axes.
+ * States are per-token arrays called "forward0.max0" or the like: outputs of a sweep and of a merge, inputs of all else; a merge
+ * has those of its two slices as "first.forward0.max0" and "second.forward0.max0". */
+typedef struct lt_slice {
+  lt_slice_part part;
+  int64_t columns; /* of the slice: weights have as many rows */
+  int64_t sweep;   /* of parts LT_SLICE_SWEEP and LT_SLICE_MERGE: forward ones first, from 0 */
+} lt_slice;
+
 /* What a program is made for. Strings and lists are copied. Two requests that agree in everything but 'located_spec' are the
  * same program. */
 typedef struct lt_request {
@@ -141,6 +156,7 @@ typedef struct lt_request {
   int accumulate;     /* weight gradients are added into float32 arrays of the caller */
   const char *target; /* "cpu:avx2"; lt_host_target */
   int threads;        /* lt_thread_count */
+  const lt_slice *slice; /* null: the whole vocabulary */
 } lt_request;
 
 typedef struct lt_program lt_program;

@@ -100,6 +100,8 @@ class Program:
         accumulate: weight gradients are added into float32 arrays.
         target: as `host_target` names it.
         threads: as `thread_count` gives it.
+        slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary, and
+        the number of the sweep.
 
     Raises:
         CallValueError, CallTypeError: these do not go together.
@@ -122,6 +124,7 @@ class Program:
         accumulate: bool = False,
         target: str,
         threads: int,
+        slice: tuple[str, int, int] | None = None,
     ) -> None: ...
     @property
     def key(self) -> str:

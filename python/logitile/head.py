@@ -23,6 +23,8 @@ from .spec import LossSpec
 if TYPE_CHECKING:
     import numpy
 
+    from .slices import SliceState
+
 
 def jit(
     loss: Loss,
@@ -142,6 +144,88 @@ class Head:
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
         return self.result(self.spec(call), outputs), gradients
 
+    def partial(
+        self,
+        *args: object,
+        column_offset: int,
+        vocab_size: int,
+        state: SliceState | None = None,
+        wrt: Iterable[str] | None = None,
+        grad_output: object = None,
+        **inputs: object,
+    ) -> SliceState:
+        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all slices
+        go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
+
+            where = {"column_offset": 4000, "vocab_size": 32000}  # weight has rows 4000 and following
+            state = head.partial(hidden, weight, target=target, **where)
+
+        Args:
+            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs their
+                entries; all else is the same for every slice. Tensors that require a gradient are taken as data.
+            column_offset: the slice's first column.
+            vocab_size: of all slices together.
+            state: the merged state of the sweep before; left out for the first one.
+            wrt: names of the gradients that `finish_grad` shall make, named for the first sweep; left out: none.
+            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, and adjoint ones at its
+                values too.
+
+        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or an "adjoint" sweep,
+        or None.
+
+        Raises:
+            CallError: the arguments do not fit, or the state is not that of all slices.
+            SpecError: the loss is wrong.
+        """
+        from . import slices
+
+        return slices.partial(self, args, inputs, (column_offset, vocab_size), state, wrt, grad_output)
+
+    def finish(self, state: SliceState) -> Any:
+        """The outputs of a call whose vocabulary is in slices; they are the same on every slice.
+
+        Args:
+            state: of all slices, merged, after the last forward sweep.
+
+        Returns: what the head returns for the whole vocabulary, in the framework of hidden.
+
+        Raises:
+            CallError: slices or sweeps are missing, or the state is of another head.
+        """
+        from . import slices
+
+        return slices.finish(self, state)
+
+    def finish_grad(
+        self,
+        state: SliceState,
+        *args: object,
+        column_offset: int,
+        vocab_size: int,
+        grad_output: object = None,
+        grad_dtype: object = None,
+        **inputs: object,
+    ) -> dict[str, Any]:
+        """The gradients of a slice, by name: those that the first `partial` named.
+
+        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states are
+        this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come from
+        merged states: complete, and the same on every slice.
+
+        Args:
+            state: of all slices, merged, after the last sweep.
+            args, inputs, column_offset, vocab_size: those of this slice, as for `partial`.
+            grad_output: as for `value_and_grad`; left out where an adjoint sweep had it.
+            grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+
+        Raises:
+            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another head.
+        """
+        from . import slices
+
+        where = (column_offset, vocab_size)
+        return slices.finish_grad(self, state, args, inputs, where, grad_output, grad_dtype)
+
     def ir(
         self,
         stage: str,
@@ -217,7 +301,7 @@ class Head:
             CallValueError: shapes, devices or options do not agree.
         """
         call = bind(self.loss.signature, self.options, args, inputs)
-        self._check_outputs(self.spec(call), call)
+        self.check_outputs(self.spec(call), call)
         return call
 
     def spec(self, call: Call) -> LossSpec:
@@ -277,7 +361,7 @@ class Head:
             return outputs["loss"]
         return spec.result_type(*(outputs[name] for name in spec.output_names))
 
-    def _check_outputs(self, spec: LossSpec, call: Call) -> None:
+    def check_outputs(self, spec: LossSpec, call: Call) -> None:
         """`reduction` and `divisor` are about the loss."""
         if "loss" in spec.output_names:
             return

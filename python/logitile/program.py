@@ -113,7 +113,7 @@ class Program:
         self.wanted = key.wanted
         self.threads = key.threads
         self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
-        self._options = _native.CallOptions(**_call_options(spec, options, key.threads))
+        self._options = _native.CallOptions(**call_options(spec, options, key.threads))
 
     @property
     def key(self) -> str:
@@ -203,7 +203,8 @@ def workspace_budget(options: Options, call: Call, threads: int) -> int:
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 
 
-def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+def call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+    """What the native module needs to know of the calls of a head."""
     ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",
