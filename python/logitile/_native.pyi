@@ -100,8 +100,8 @@ class Program:
         accumulate: weight gradients are added into float32 arrays.
         target: as `host_target` names it.
         threads: as `thread_count` gives it.
-        slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary, and
-        the number of the sweep.
+        slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary,
+        and the number of the sweep.
 
     Raises:
         CallValueError, CallTypeError: these do not go together.

@@ -23,7 +23,7 @@ from .spec import LossSpec
 if TYPE_CHECKING:
     import numpy
 
-    from .slices import SliceState
+    from .slice_states import SliceState
 
 
 def jit(
@@ -154,24 +154,25 @@ class Head:
         grad_output: object = None,
         **inputs: object,
     ) -> SliceState:
-        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all slices
-        go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
+        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all
+        slices go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
 
             where = {"column_offset": 4000, "vocab_size": 32000}  # weight has rows 4000 and following
             state = head.partial(hidden, weight, target=target, **where)
 
         Args:
-            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs their
-                entries; all else is the same for every slice. Tensors that require a gradient are taken as data.
+            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs
+                their entries; all else is the same for every slice. Tensors that require a gradient are taken
+                as data.
             column_offset: the slice's first column.
             vocab_size: of all slices together.
             state: the merged state of the sweep before; left out for the first one.
-            wrt: names of the gradients that `finish_grad` shall make, named for the first sweep; left out: none.
-            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, and adjoint ones at its
+            wrt: names of the gradients that `finish_grad` shall make, for the first sweep; left out: none.
+            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, adjoint ones at its
                 values too.
 
-        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or an "adjoint" sweep,
-        or None.
+        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or an "adjoint"
+        sweep, or None.
 
         Raises:
             CallError: the arguments do not fit, or the state is not that of all slices.
@@ -208,9 +209,9 @@ class Head:
     ) -> dict[str, Any]:
         """The gradients of a slice, by name: those that the first `partial` named.
 
-        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states are
-        this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come from
-        merged states: complete, and the same on every slice.
+        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states
+        are this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come
+        from merged states: complete, and the same on every slice.
 
         Args:
             state: of all slices, merged, after the last sweep.
@@ -219,7 +220,8 @@ class Head:
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
 
         Raises:
-            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another head.
+            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
+                head.
         """
         from . import slices
 

@@ -1,18 +1,17 @@
-"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token is merged with
-what the others know.
+"""The vocabulary in slices: each caller has some rows of the weight, and what it knows of a token is merged
+with what the others know.
 
-A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice, `merge` joins what
-it left on several slices. After the last one, `finish` has the outputs and `finish_grad` the gradients.
+A program runs its sweeps over the vocabulary one at a time: `partial` runs one over a slice, `merge` joins
+what it left on several slices. After the last one, `finish` has the outputs and `finish_grad` the gradients.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import hashlib
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import execute
@@ -25,6 +24,7 @@ from .memory import empty, given_back, view
 from .names import listed, shape_text
 from .options import Options
 from .program import Wanted, call_options, gradient_dtype, native_inputs, workspace_budget
+from .slice_states import SliceState, Source, check_complete, check_pair, joined, told
 
 if TYPE_CHECKING:
     from . import _native
@@ -32,136 +32,6 @@ if TYPE_CHECKING:
     from .head import Head
 
 _RESULTS = {"float32": "float32", "int32": "int64", "bool": "bool"}
-Columns = tuple[tuple[int, int], ...]  # [first, behind), ascending, apart
-
-
-@dataclass(frozen=True)
-class Source:
-    """The program that a state is of, whatever slice it runs on.
-
-    Args:
-        name: of the loss.
-        vocab: vocabulary size V of all slices together.
-        text: the loss's spec stage, with the gradients that are wanted.
-        options: of the head.
-        ignore: the input that tells ignored tokens, if there is one.
-        wrt: names of the gradients that are made at the end.
-        parameters: the inputs of the loss that they are gradients of, pairs by their own name.
-        of: the outputs whose gradients they are.
-        axes: of every input that is there: "logits", "token", "vocab", "dense" or "scalar".
-        has_divisor: whether a divisor was given.
-        sweeps: how many there are, forward and adjoint; (0, 0) as long as nothing has run.
-    """
-
-    name: str
-    vocab: int
-    text: str
-    options: Options
-    ignore: str | None
-    wrt: tuple[str, ...]
-    parameters: frozenset[str]
-    of: tuple[str, ...]
-    axes: tuple[tuple[str, str], ...]
-    has_divisor: bool
-    sweeps: tuple[int, int] = (0, 0)
-
-    @property
-    def digest(self) -> str:
-        """16 hexadecimal digits: of everything that all slices must agree in."""
-        options = self.options
-        told = (options.reduces, options.ignore_index, self.ignore, options.all_ignored)
-        return hashlib.sha256(repr((self.text, told, self.wrt, self.has_divisor)).encode()).hexdigest()[:16]
-
-
-@dataclass(frozen=True, eq=False)
-class SliceState:
-    """What slices of the vocabulary know of each token after a sweep. Made by `head.partial` and `lt.merge`.
-
-    It is plain data and can be pickled: numbers per token, in the framework of hidden.
-
-    Args:
-        source: which program it is of.
-        sweep: number of the sweep that left it; forward ones come first.
-        columns: the parts [first, behind) of the vocabulary that it covers, ascending.
-        rows: what the sweep left, by entry: arrays of float32 or int64 in the leading dimensions of hidden.
-        earlier: the same of the sweeps before, of the whole vocabulary.
-        call: the inputs that all slices have in common: those per token, the scalars and the divisor.
-        upstreams: the gradients that reach the outputs, from the first adjoint sweep on.
-    """
-
-    source: Source
-    sweep: int
-    columns: Columns
-    rows: Mapping[str, Any]
-    earlier: Mapping[str, Any]
-    call: Call
-    upstreams: Mapping[str, Array]
-
-    @property
-    def head(self) -> str:
-        """Digest of the loss, its constants, the options of the head and the gradients asked for."""
-        return self.source.digest
-
-    @property
-    def vocab_size(self) -> int:
-        """Vocabulary size V of all slices together."""
-        return self.source.vocab
-
-    @property
-    def next(self) -> str | None:
-        """The kind of the next sweep: "forward", "adjoint", which needs what reaches the outputs, or None."""
-        forward, adjoint = self.source.sweeps
-        if self.sweep + 1 < forward:
-            return "forward"
-        return "adjoint" if self.sweep + 1 < forward + adjoint else None
-
-    @property
-    def complete(self) -> dict[str, Any]:
-        """What all sweeps left so far, by entry."""
-        return {**self.earlier, **self.rows}
-
-    @property
-    def like(self) -> Array:
-        """What tells the framework of results."""
-        return described(next(iter(self.rows.values())), "state")
-
-    def arrays(self) -> dict[str, Any]:
-        """What the last sweep left, by entry: what slices send each other. What sweeps before it left is the same
-        everywhere.
-        """
-        return dict(self.rows)
-
-    def with_arrays(self, arrays: Mapping[str, Any], columns: Columns) -> SliceState:
-        """The state of another slice, from what it sent.
-
-        Args:
-            arrays: its `arrays()`.
-            columns: its `columns`.
-
-        Raises:
-            CallTypeError: the names are not those of this state.
-            CallValueError: a shape is another one.
-        """
-        if set(arrays) != set(self.rows):
-            raise CallTypeError(
-                f"the arrays are {listed(sorted(arrays))}, but a state of this sweep has {listed(self.rows)}; "
-                "give what arrays() returned there"
-            )
-        for name, array in arrays.items():
-            shape = described(array, name).shape
-            if shape != self.call.leading:
-                raise CallValueError(
-                    f"'{name}' has shape {shape_text(shape)}, but the leading dimensions of hidden are "
-                    f"{shape_text(self.call.leading)}; give the arrays of the same tokens"
-                )
-        spans = tuple((int(first), int(behind)) for first, behind in columns)
-        return replace(self, rows={name: arrays[name] for name in self.rows}, columns=spans)
-
-    def __repr__(self) -> str:
-        return (
-            f"<state of '{self.source.name}' after sweep {self.sweep + 1} of {sum(self.source.sweeps)}, "
-            f"columns {_spans(self.columns)} of {self.vocab_size}>"
-        )
 
 
 # ---- one sweep over a slice --------------------------------------------------------------------------------
@@ -184,7 +54,7 @@ def partial(
         return _swept(source, call, offset, 0, {}, {})
     _check_state(head, state)
     source = _same_source(head, call, state)
-    _check_complete(state, "the next sweep")
+    check_complete(state, "the next sweep")
     if wrt is not None and _names(wrt) != source.wrt:
         raise CallValueError(
             f"wrt names {listed(_names(wrt)) or 'nothing'}, but the state was begun with "
@@ -210,7 +80,14 @@ def _swept(
     """The state after a sweep over the slice of a call."""
     part = _part("sweep", source, call, sweep, "early" if upstreams else "forward")
     source = replace(source, sweeps=part.sweeps(call.tokens))
-    outputs = _run(part, source, call, call.pairs[0].hidden, _slice_inputs(call, source.options, offset, earlier), upstreams)
+    outputs = _run(
+        part,
+        source,
+        call,
+        call.pairs[0].hidden,
+        _slice_inputs(call, source.options, offset, earlier),
+        upstreams,
+    )
     rows = {name: array for name, array in outputs.items() if "." in name}  # no output of a loss has a dot
     common = {name: call.inputs[name] for name, axis in source.axes if axis in ("token", "scalar")}
     columns = ((offset, offset + call.vocab),)
@@ -219,7 +96,8 @@ def _swept(
 
 
 def merge(states: Iterable[SliceState]) -> SliceState:
-    """Joins the states that one sweep left on slices of the vocabulary, in any order. What was merged merges again.
+    """Joins the states that one sweep left on slices of the vocabulary, in any order. What was merged merges
+    again.
 
     Args:
         states: of the same head and sweep, for the same tokens; their columns do not overlap.
@@ -237,13 +115,13 @@ def merge(states: Iterable[SliceState]) -> SliceState:
 
 
 def _merged(a: SliceState, b: SliceState) -> SliceState:
-    _check_pair(a, b)
+    check_pair(a, b)
     part = _part("merge", a.source, a.call, a.sweep, "early" if a.upstreams else "forward")
     states = {f"first.{name}": array for name, array in a.rows.items()}
     states |= {f"second.{name}": array for name, array in b.rows.items()}
     inputs = _inputs(a.call, {**a.earlier, **states})
     outputs = _run(part, a.source, a.call, a.like, inputs, a.upstreams)
-    return replace(a, rows={name: outputs[name] for name in a.rows}, columns=_joined(a.columns + b.columns))
+    return replace(a, rows={name: outputs[name] for name in a.rows}, columns=joined(a.columns + b.columns))
 
 
 # ---- the end -----------------------------------------------------------------------------------------------
@@ -253,7 +131,7 @@ def finish(head: Head, state: SliceState) -> Any:
     """See Head.finish."""
     _check_state(head, state)
     source = _same_source(head, state.call, state)
-    _check_complete(state, "finish")
+    check_complete(state, "finish")
     if state.next == "forward":
         raise CallValueError(
             f"{state.sweep + 1} of {source.sweeps[0]} forward sweeps have run; run the others with "
@@ -277,10 +155,11 @@ def finish_grad(
     offset, call = _bound(head, args, inputs, where)
     _check_state(head, state)
     source = _same_source(head, call, state)
-    _check_complete(state, "finish_grad")
+    check_complete(state, "finish_grad")
     if not source.wrt:
         raise CallValueError(
-            "the state was begun without gradients; name them there: head.partial(..., wrt=('hidden', 'weight'))"
+            "the state was begun without gradients; name them there: head.partial(..., wrt=('hidden', "
+            "'weight'))"
         )
     if state.next:
         raise CallValueError(
@@ -339,7 +218,8 @@ def _begun(head: Head, call: Call, wrt: Iterable[str], grad_output: object) -> S
     of = execute.reaching_outputs(spec, call, names, outputs)
     if not of:
         raise CallValueError(
-            f"no gradient flows from {listed(outputs)} to {listed(names)}; name other outputs in grad_output, "
+            f"no gradient flows from {listed(outputs)} to {listed(names)}; name other outputs in "
+            f"grad_output, "
             "or leave wrt out"
         )
     return _source(head, call, names, frozenset(call.operands[name][0] for name in names), of)
@@ -371,16 +251,10 @@ def _same_source(head: Head, call: Call, state: SliceState) -> Source:
     mine = _source(head, call, source.wrt, source.parameters, source.of)
     if mine.digest != source.digest:
         raise CallValueError(
-            f"the state is of {_told(source)}, but this call is of {_told(mine)}; a state goes with the head "
+            f"the state is of {told(source)}, but this call is of {told(mine)}; a state goes with the head "
             "that made it and with the inputs that it was begun with"
         )
     return source
-
-
-def _told(source: Source) -> str:
-    """What errors say where two sources differ."""
-    divisor = "with" if source.has_divisor else "without"
-    return f"'{source.name}' (vocabulary {source.vocab}, {divisor} divisor, digest {source.digest})"
 
 
 def _check_state(head: Head, state: object) -> None:
@@ -389,14 +263,13 @@ def _check_state(head: Head, state: object) -> None:
     known = {parameter.name for parameter in head.loss.signature.inputs}
     if head.loss.name != state.source.name or not known.issuperset(name for name, _ in state.source.axes):
         raise CallValueError(
-            f"the state is of '{state.source.name}', but the head is of '{head.loss.name}'; a state goes with "
+            f"the state is of '{state.source.name}', but the head is of '{head.loss.name}'; a state goes "
+            f"with "
             "the head that made it"
         )
 
 
-def _upstreams(
-    head: Head, call: Call, state: SliceState, grad_output: object
-) -> Mapping[str, Array]:
+def _upstreams(head: Head, call: Call, state: SliceState, grad_output: object) -> Mapping[str, Array]:
     """What reaches the outputs; the first adjoint sweep settles it."""
     source, settled = state.source, state.upstreams
     if settled and grad_output is None:
@@ -409,14 +282,15 @@ def _upstreams(
     of = execute.reaching_outputs(spec, call, source.wrt, given)
     if set(of) != set(source.of):
         raise CallValueError(
-            f"grad_output reaches {listed(of)}, but the state was begun for {listed(source.of)}; name the same "
+            f"grad_output reaches {listed(of)}, but the state was begun for {listed(source.of)}; name the "
+            f"same "
             "outputs in the first call of head.partial"
         )
     for name in settled:
         if not _is_same(settled[name], given[name]):
             raise CallValueError(
-                f"grad_output of '{name}' is {given[name]}, another object than the {settled[name]} of the "
-                "adjoint sweeps; give the same, or leave it out"
+                f"grad_output of '{name}' is {given[name].source}, but the adjoint sweeps had "
+                f"{settled[name].source}; give the same, or leave it out"
             )
     return settled or {name: given[name] for name in of}
 
@@ -424,63 +298,6 @@ def _upstreams(
 def _is_same(a: Array, b: Array) -> bool:
     numbers = a.framework == b.framework == "number"
     return a.source == b.source if numbers else a.source is b.source
-
-
-# ---- checks of states --------------------------------------------------------------------------------------
-
-
-def _check_pair(a: SliceState, b: SliceState) -> None:
-    """Two states that are to be merged."""
-    if a.head != b.head:
-        raise CallValueError(
-            f"states of {_told(a.source)} and {_told(b.source)} do not merge; all slices need the same head, "
-            "gradients and kinds of inputs"
-        )
-    if a.sweep != b.sweep:
-        raise CallValueError(
-            f"states of sweep {a.sweep + 1} and sweep {b.sweep + 1} do not merge; merge those of one sweep, then "
-            "run the next with the result"
-        )
-    if a.call.leading != b.call.leading:
-        raise CallValueError(
-            f"states of tokens {shape_text(a.call.leading)} and {shape_text(b.call.leading)} do not merge; all "
-            "slices see the same tokens"
-        )
-    for first, behind in a.columns:
-        for other, end in b.columns:
-            if first < end and other < behind:
-                raise CallValueError(
-                    f"columns [{first}, {behind}) and [{other}, {end}) overlap; every column belongs to one "
-                    "slice, so check column_offset"
-                )
-
-
-def _check_complete(state: SliceState, what: str) -> None:
-    """All of the vocabulary is there."""
-    missing, behind = [], 0
-    for first, end in (*state.columns, (state.vocab_size, state.vocab_size)):
-        if first > behind:
-            missing.append((behind, first))
-        behind = end
-    if missing:
-        raise CallValueError(
-            f"the state covers columns {_spans(state.columns)} of a vocabulary of {state.vocab_size}, so "
-            f"{_spans(tuple(missing))} is missing; lt.merge the states of all slices before {what}"
-        )
-
-
-def _joined(columns: Columns) -> Columns:
-    spans: list[tuple[int, int]] = []
-    for first, behind in sorted(columns):
-        if spans and spans[-1][1] == first:
-            spans[-1] = (spans[-1][0], behind)
-        else:
-            spans.append((first, behind))
-    return tuple(spans)
-
-
-def _spans(columns: Columns) -> str:
-    return " and ".join(f"[{first}, {behind})" for first, behind in columns)
 
 
 # ---- programs ----------------------------------------------------------------------------------------------
@@ -528,7 +345,9 @@ def _part(
     types, options, threads = _native.TYPES, source.options, thread_count()
     device = call.pairs[0].hidden.device if call.pairs else None
     wanted = wanted or Wanted()
-    gradients = [(native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names]
+    gradients = [
+        (native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names
+    ]
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     request = {
         "spec": source.text,
@@ -584,7 +403,9 @@ def _run(
 
 def _inputs(call: Call, states: Mapping[str, Any]) -> list[NativeArray]:
     """Inputs of a call and states, for the native module."""
-    return native_inputs(call, Options()) + [view(described(array, name), name) for name, array in states.items()]
+    return native_inputs(call, Options()) + [
+        view(described(array, name), name) for name, array in states.items()
+    ]
 
 
 def _slice_inputs(call: Call, options: Options, offset: int, states: Mapping[str, Any]) -> list[NativeArray]:
