@@ -6,6 +6,21 @@
 using namespace mlir;
 using namespace logitile;
 
+/// `[#logitile.pair<...>, ...]`; what only merges states has no pair.
+static ParseResult parsePairs(AsmParser &parser, SmallVector<PairAttr> &pairs) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    FailureOr<PairAttr> pair = FieldParser<PairAttr>::parse(parser);
+    if (succeeded(pair))
+      pairs.push_back(*pair);
+    return ParseResult(pair);
+  });
+}
+static void printPairs(AsmPrinter &printer, ArrayRef<PairAttr> pairs) {
+  printer << '[';
+  llvm::interleaveComma(pairs, printer, [&](PairAttr pair) { printer.printStrippedAttrOrType(pair); });
+  printer << ']';
+}
+
 #include "dialect/LogitileEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/LogitileAttrs.cpp.inc"

@@ -173,7 +173,7 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
                         StringRefParameter<"device kind and features">:$target, "int64_t":$threads,
                         OptionalParameter<"SliceAttr">:$slice);
   let assemblyFormat = [{
-    `<` `pairs` `=` `[` $pairs `]` `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
+    `<` `pairs` `=` custom<Pairs>($pairs) `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
     `gradient_elements` `=` $gradient_elements `,` `mode` `=` $mode `,` `tokens` `=` $tokens `,`
     `workspace` `=` $workspace `,` `chunks` `=` $chunks `,` `accumulate` `=` $accumulate `,` `target` `=` $target `,`
     `threads` `=` $threads (`,` `slice` `=` $slice^)? `>`

@@ -44,7 +44,8 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
                        StrArrayAttr:$checked);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `vocab` $vocab (`columns` $columns^)? (`sweeps` $sweeps^)? `outputs` $outputs `indices` $indices `checked` $checked attr-dict-with-keyword $body
+    $sym_name `vocab` $vocab (`columns` $columns^)? (`sweeps` $sweeps^)? `outputs` $outputs `indices` $indices `checked` $checked
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
