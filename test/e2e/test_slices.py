@@ -13,12 +13,7 @@ from inputs import arguments
 from random_specs import _numpy_dtype
 
 TOKENS, VOCAB, HIDDEN = 256, 83, 24
-CUTS = [
-    (0, VOCAB),
-    (0, 50, VOCAB),
-    (0, 33, 34, VOCAB),
-]  # one, two and three slices; one of them of one column
-SLACK = {"case_chi_squared": 1.2}  # as in test_zoo
+CUTS = [(0, VOCAB), (0, 41, VOCAB), (0, 41, 42, VOCAB)]  # few widths: each of them is compiled
 
 
 # ---- running slices ----------------------------------------------------------------------------------------
@@ -164,7 +159,7 @@ METRICS = ("accuracy", "prediction", "rank")  # no gradient
 LOSSES = {name: (getattr(lt.losses, name), {}) for name in lt.losses.__all__ if name not in METRICS}
 LOSSES |= {loss.name: (loss, {}) for loss in (many_inputs, nested)}
 OTHERS = {name: (loss, constants) for name, (loss, _, constants) in CASES.items()}
-SOME = ("jsd", "alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax", "mtp")
+SOME = ("alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax")
 # The whole is as far away from the reference there, which has its own tests.
 SLACK = {"chi_squared": 1.2, "skewed_kl": 1.1}
 
@@ -181,7 +176,7 @@ def test_other_losses(name):
     sample(*OTHERS[name], "float32").check_all(CUTS[2:], SLACK.get(name, 1.0))
 
 
-@pytest.mark.parametrize("name", ["cross_entropy", "jensen_shannon", "top_k_kl", "many_inputs", "nested"])
+@pytest.mark.parametrize("name", ["jensen_shannon", "top_k_kl", "many_inputs"])
 @pytest.mark.parametrize("dtype", ["bfloat16", pytest.param("float16", marks=pytest.mark.full)])
 def test_sixteen_bits(name, dtype):
     sample(*LOSSES[name], dtype).check_all(CUTS[2:])
