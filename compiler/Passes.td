@@ -31,8 +31,9 @@ def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
     a schedule: sweeps with their row state, finishes with the per-token values, the gradient.
 
     Unfinished uniform factors and addends are pulled out of reductions where that saves a sweep, every exponent gets a
-    running maximum, moments are centred on it, reductions of one depth share a sweep, equal entries are one. Adjoint
-    reductions join forward sweeps, get sweeps of their own, or are summed while the gradient is made.
+    running maximum, moments are centred on it, every sum keeps its rounding errors beside it, reductions of one depth
+    share a sweep, equal entries are one. Adjoint reductions join forward sweeps, get sweeps of their own, or are summed
+    while the gradient is made.
     Refuses: a loss that wants gradients and has none.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];

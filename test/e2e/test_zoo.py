@@ -9,7 +9,6 @@ from random_specs import _numpy_dtype
 from schedules import KINDS, check_memory, scheduled
 
 TOKENS, VOCAB, HIDDEN = 256, 601, 40
-SLACK = {"chi_squared": 1.2}  # squares of ratios of probabilities: half of the sum is one entry's
 
 
 def sample(name, dtype, **options):
@@ -35,7 +34,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     for kind in KINDS:
         with scheduled(sample(name, "float32"), kind) as made:
-            made.check(slack=SLACK.get(name, 1.0))
+            made.check()
             check_memory(made)
 
 
@@ -43,7 +42,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
 @pytest.mark.parametrize("name", CASES)
 def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
-    sample(name, dtype).check(slack=SLACK.get(name, 1.0))
+    sample(name, dtype).check()
 
 
 @pytest.mark.full
@@ -53,4 +52,4 @@ def test_every_loss_in_sixteen_bits_under_every_schedule(name, dtype, monkeypatc
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     for kind in KINDS:
         with scheduled(sample(name, dtype), kind) as made:
-            made.check(slack=SLACK.get(name, 1.0))
+            made.check()

@@ -53,6 +53,7 @@ bool ProgramEmitter::hasLow(NodeRef node) const {
   if (node->type != NodeType::Float)
     return false;
   switch (node->op) {
+  case NodeOp::Entry: return planner.entryOf(node)->isPair();
   case NodeOp::Pair:
   case NodeOp::Add:
   case NodeOp::Sub:
@@ -228,8 +229,13 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entr
     describeState(*entries, builder, stateNames, types, strings);
     for (auto [stateName, type] : llvm::zip_equal(stateNames, types))
       block.addArgument(type, NameLoc::get(builder.getStringAttr(stateName)));
-    for (Entry *entry : *entries)
-      emitter.bind(entry, block.getArgument(slotOf(*entries, entry)));
+    for (Entry *entry : *entries) {
+      unsigned slot = slotOf(*entries, entry);
+      if (entry->isPair())
+        emitter.bind(entry, block.getArgument(slot), block.getArgument(slot + 1));
+      else
+        emitter.bind(entry, block.getArgument(slot));
+    }
   }
   SmallVector<StringRef> resultNames;
   SmallVector<Type> resultTypes;

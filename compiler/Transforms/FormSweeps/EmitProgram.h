@@ -78,10 +78,20 @@ public:
 
   /// Row state that the region has at hand.
   void bind(const Entry *entry, mlir::Value value) { state[entry->number] = value; }
+  void bind(const Entry *entry, mlir::Value high, mlir::Value low);
   void bindNode(NodeRef node, mlir::Value value) { whole[node] = value; }
   /// The value as one number.
   mlir::Value value(NodeRef node);
   mlir::Value value(NodeRef node, Part part);
+  /// A value, and what it loses to rounding; low may be null.
+  struct Pair {
+    mlir::Value high, low;
+    mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
+  };
+  /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
+  Pair exactPair(NodeRef node);
+  /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
+  mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
   /// base - max: one rounding less than a difference of two rounded numbers.
   mlir::Value baseMinus(NodeRef base, mlir::Value max);
   /// The maximum of 'entry': state of this sweep, or known from an earlier one.
@@ -104,10 +114,6 @@ public:
   mlir::Value finiteOrZero(mlir::Value value);
 
 private:
-  struct Pair {
-    mlir::Value high, low; // low may be null
-    mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
-  };
   mlir::Location where() const { return loc ? *loc : mlir::UnknownLoc::get(builder.getContext()); }
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
@@ -115,7 +121,6 @@ private:
   Pair factorOf(NodeRef node);
   Pair multiplyPairs(NodeRef node);
   Pair dividePairs(NodeRef node);
-  Pair exactPair(NodeRef node);
   mlir::Value scaledPlus(NodeRef node, mlir::Value c);
   mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);
   bool lowMatters(NodeRef node);
@@ -130,7 +135,7 @@ private:
   int point;
   bool isFinish;
   std::optional<mlir::Location> loc;
-  llvm::DenseMap<unsigned, mlir::Value> state;
+  llvm::DenseMap<unsigned, mlir::Value> state, stateLows;
   llvm::DenseMap<NodeRef, mlir::Value> whole;
   llvm::DenseMap<NodeRef, Pair> pairs;
   llvm::DenseMap<NodeRef, bool> lows;

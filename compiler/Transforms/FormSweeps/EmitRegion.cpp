@@ -21,10 +21,16 @@ Value RegionEmitter::read(InputKind kind, StringRef name, Type type) {
   return InputOp::create(builder, where(), type, kind, builder.getStringAttr(name), IntegerAttr());
 }
 
-/// What a + b loses when it is rounded to 'sum'.
-Value RegionEmitter::twoSumError(Value a, Value b, Value sum) {
+Value RegionEmitter::roundingOf(Value a, Value b, Value sum) {
   Value partB = sub(sum, a), partA = sub(sum, partB);
-  return finiteOrZero(add(sub(a, partA), sub(b, partB)));
+  return add(sub(a, partA), sub(b, partB));
+}
+Value RegionEmitter::twoSumError(Value a, Value b, Value sum) { return finiteOrZero(roundingOf(a, b, sum)); }
+
+/// The low part of a sum that is not finite says nothing.
+void RegionEmitter::bind(const Entry *entry, Value high, Value low) {
+  state[entry->number] = high;
+  stateLows[entry->number] = finiteOrZero(low);
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
@@ -67,7 +73,7 @@ Value RegionEmitter::compute(NodeRef node) {
       known = arith::CmpIOp::create(builder, where(), arith::CmpIPredicate::ne, known, i32(0));
     return known;
   }
-  if (node->is(NodeOp::Entry))
+  if (node->is(NodeOp::Entry) && !program.hasLow(node))
     return state.at(node->index);
   if (node->is(NodeOp::Pick))
     return gather(node);
@@ -215,6 +221,7 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     return {read(InputKind::Known, program.request(node, Part::High), type), read(InputKind::Known, program.request(node, Part::Low), type)};
   }
   switch (node->op) {
+  case NodeOp::Entry: return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
     Pair large = pairOf(node->operand(0));
     Value small = value(node->operand(1));
@@ -284,7 +291,6 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
   return {high, finiteOrZero(arith::DivFOp::create(builder, where(), rest, divisor))};
 }
 
-/// A sum of two tensors of logits with all its rounding, for exponents.
 RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
   node = program.settle(node);
   if (isScaled(node)) {
@@ -293,10 +299,14 @@ RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
   }
   bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
   if (!isSum || !node->operand(0)->dependsOnLogits || !node->operand(1)->dependsOnLogits)
-    return {value(node), f32(0)};
+    return {value(node), {}};
   Pair a = exactPair(node->operand(0)), b = exactPair(node->operand(1));
+  auto negated = [&](Value x) { return x ? Value(arith::NegFOp::create(builder, where(), x)) : x; };
   if (node->is(NodeOp::Sub))
-    b = {arith::NegFOp::create(builder, where(), b.high), arith::NegFOp::create(builder, where(), b.low)};
-  Value high = add(a.high, b.high);
-  return {high, add(twoSumError(a.high, b.high, high), add(a.low, b.low))};
+    b = {negated(b.high), negated(b.low)};
+  Value high = add(a.high, b.high), low = twoSumError(a.high, b.high, high);
+  for (Value part : {a.low, b.low})
+    if (part)
+      low = add(low, part);
+  return {high, low};
 }

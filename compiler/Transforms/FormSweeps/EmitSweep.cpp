@@ -9,7 +9,7 @@ namespace {
 using Kind = Entry::Kind;
 constexpr int32_t kNoColumn = INT32_MAX; // the index of an arg entry that has seen nothing
 
-/// Where the entries of a sweep keep their state: maxima first, then the others, then the number of columns seen.
+/// Where the entries of a sweep keep their state: maxima first, then the others.
 struct StateLayout {
   explicit StateLayout(ArrayRef<Entry *> entries) {
     for (bool maxima : {true, false})
@@ -17,20 +17,15 @@ struct StateLayout {
         if ((entry->kind == Kind::Max) == maxima) {
           ordered.push_back(entry);
           slots[entry] = size;
-          size += entry->kind == Kind::Arg ? 2 : 1;
+          size += entry->kind == Kind::Arg || entry->isPair() ? 2 : 1;
         }
-    for (Entry *entry : entries)
-      countsColumns |= entry->pivot && !entry->weights;
-    columnsSlot = size;
-    size += countsColumns;
   }
   unsigned slot(const Entry *entry) const { return slots.lookup(entry); }
   bool contains(const Entry *entry) const { return slots.contains(entry); }
 
   SmallVector<Entry *> ordered;
   DenseMap<const Entry *, unsigned> slots;
-  bool countsColumns = false;
-  unsigned columnsSlot = 0, size = 0;
+  unsigned size = 0;
 };
 
 StringRef kindName(Kind kind) {
@@ -70,19 +65,14 @@ public:
 
 void emitInit(SweepRegion &region, ArrayRef<Type> types) {
   RegionEmitter &emit = region.emit;
-  SmallVector<Value> values(region.layout.size);
+  SmallVector<Value> values = llvm::map_to_vector(types, [&](Type type) { return type.isF32() ? emit.f32(0) : emit.i32(0); });
   for (Entry *entry : region.layout.ordered) {
     unsigned slot = region.layout.slot(entry);
     if (entry->kind == Kind::Max) // finite: merging an empty state is then exact
       values[slot] = emit.f32(-FLT_MAX);
-    else if (entry->kind == Kind::Arg) {
+    else if (entry->kind == Kind::Arg)
       values[slot] = emit.i32(kNoColumn);
-      values[slot + 1] = emit.f32(0);
-    } else
-      values[slot] = types[slot].isF32() ? emit.f32(0) : emit.i32(0);
   }
-  if (region.layout.countsColumns)
-    values[region.layout.columnsSlot] = emit.f32(0);
   region.yield(values);
 }
 
@@ -92,6 +82,13 @@ void emitBound(SweepRegion &region, MLIRContext *context) {
     if (entry->kind == Kind::Max)
       candidates.push_back(region.emit.value(entry->base));
   candidates.empty() ? region.yieldEmpty(context) : region.yield(candidates);
+}
+
+/// high + low + term, again as a pair.
+RegionEmitter::Pair addPair(RegionEmitter &emit, Value high, Value low, RegionEmitter::Pair term) {
+  Value sum = emit.add(high, term.high);
+  Value lows = emit.add(low, emit.roundingOf(high, term.high, sum));
+  return {sum, term.low ? emit.add(lows, term.low) : lows};
 }
 
 // ---- update ---------------------------------------------------------------------------------------------------------------
@@ -109,8 +106,6 @@ public:
         updateArg(entry);
     for (Entry *entry : layout.ordered)
       updateSlot(entry);
-    if (layout.countsColumns)
-      next[layout.columnsSlot] = emit.add(state[layout.columnsSlot], emit.f32(1));
     return next;
   }
 
@@ -122,7 +117,13 @@ private:
     case Kind::Max:
     case Kind::Arg: return;
     case Kind::Exp:
-    case Kind::Sum: next[slot] = emit.add(state[slot], summand(entry)); return;
+    case Kind::Sum: {
+      RegionEmitter::Pair term = entry->kind == Kind::Exp ? RegionEmitter::Pair{summand(entry), {}} : summandPair(entry);
+      auto [high, low] = addPair(emit, state[slot], state[slot + 1], term);
+      next[slot] = high;
+      next[slot + 1] = low;
+      return;
+    }
     case Kind::Count: {
       Value one = arith::ExtUIOp::create(b, entry->base->loc, b.getI32Type(), emit.value(entry->base));
       next[slot] = arith::AddIOp::create(b, entry->base->loc, state[slot], one);
@@ -151,20 +152,49 @@ private:
 
   /// The product of exponential, factors and centred pivot: 0 where a weight is, and where a condition does not hold.
   Value summand(Entry *entry) {
-    Value v = entry->kind == Kind::Exp ? emit.exponential(entry->max, entry->scale) : Value();
-    bool isWeight = entry->kind == Kind::Exp;
-    auto multiply = [&](Value x) { v = !v ? x : isWeight ? emit.weigh(v, x) : emit.mul(v, x); };
-    for (bool weights : {true, false})
-      for (NodeRef factor : entry->factors) {
-        if (factor->type != NodeType::Float || factor->isWeight != weights)
-          continue;
-        multiply(emit.value(factor));
-        isWeight |= weights;
-      }
+    Value v = emit.exponential(entry->max, entry->scale);
+    for (NodeRef factor : numbers(entry))
+      v = emit.weigh(v, emit.value(factor));
     if (entry->pivot)
-      multiply(centred(entry));
-    if (!v)
-      v = emit.f32(1);
+      v = emit.weigh(v, centred(entry));
+    return whereAllHold(entry, v);
+  }
+  /// The product of the factors, and what its last step and the last factor lose to rounding.
+  RegionEmitter::Pair summandPair(Entry *entry) {
+    SmallVector<NodeRef> factors = numbers(entry);
+    if (factors.empty())
+      return {whereAllHold(entry, emit.f32(1)), {}};
+    NodeRef last = factors.pop_back_val();
+    auto [v, low] = emit.exactPair(last);
+    if (!factors.empty()) {
+      bool isWeight = false;
+      Value weight;
+      for (NodeRef factor : factors) {
+        Value x = emit.value(factor);
+        weight = !weight ? x : isWeight ? emit.weigh(weight, x) : emit.mul(weight, x);
+        isWeight |= factor->isWeight;
+      }
+      Value product = isWeight ? emit.weigh(weight, v) : emit.mul(weight, v);
+      Value rounding = emit.fma(weight, v, arith::NegFOp::create(emit.ops(), last->loc, product));
+      low = low ? emit.fma(weight, low, rounding) : rounding;
+      if (isWeight) {
+        Value vanishes = arith::CmpFOp::create(emit.ops(), last->loc, arith::CmpFPredicate::OEQ, weight, emit.f32(0));
+        low = emit.select(vanishes, emit.f32(0), low);
+      }
+      v = product;
+    }
+    return {whereAllHold(entry, v), low ? whereAllHold(entry, low) : low};
+  }
+  /// Factors that are numbers: weights first, what is linear in logits last.
+  SmallVector<NodeRef> numbers(Entry *entry) {
+    SmallVector<NodeRef> numbers;
+    auto rank = [](NodeRef factor) { return factor->isWeight ? 0 : factor->isLinearInLogits ? 2 : 1; };
+    for (int wanted : {0, 1, 2})
+      llvm::copy_if(entry->factors, std::back_inserter(numbers),
+                    [&](NodeRef factor) { return factor->type == NodeType::Float && rank(factor) == wanted; });
+    return numbers;
+  }
+  Value whereAllHold(Entry *entry, Value v) {
     for (NodeRef factor : entry->factors)
       if (factor->type == NodeType::Bool)
         v = emit.select(emit.value(factor), v, emit.f32(0));
@@ -219,8 +249,6 @@ public:
       if (entry->kind == Kind::Arg)
         mergeArg(entry);
     }
-    if (layout.countsColumns)
-      merged[layout.columnsSlot] = emit.add(a[layout.columnsSlot], b[layout.columnsSlot]);
     for (Entry *entry : layout.ordered)
       mergeSlot(entry);
     return merged;
@@ -238,7 +266,13 @@ private:
     case Kind::Max:
     case Kind::Arg: return;
     case Kind::Exp:
-    case Kind::Sum: merged[slot] = emit.add(rebased(entry, a), rebased(entry, b)); return;
+    case Kind::Sum: {
+      RegionEmitter::Pair x = rebased(entry, a);
+      auto [high, low] = addPair(emit, x.high, x.low, rebased(entry, b));
+      merged[slot] = high;
+      merged[slot + 1] = low;
+      return;
+    }
     case Kind::Count: merged[slot] = arith::AddIOp::create(emit.ops(), entry->base->loc, a[slot], b[slot]); return;
     case Kind::Carry: merged[slot] = emit.select(taken.at(entry->arg), b[slot], a[slot]); return;
     case Kind::Pick: // the column is in one of the two: the other one holds zero
@@ -249,8 +283,8 @@ private:
   }
 
   /// The sum of one side, moved to the merged maxima: scaled, and its moment shifted by what its pivot moved.
-  Value rebased(Entry *entry, ArrayRef<Value> side) {
-    Value sum = side[layout.slot(entry)];
+  RegionEmitter::Pair rebased(Entry *entry, ArrayRef<Value> side) {
+    Value sum = side[layout.slot(entry)], low = side[layout.slot(entry) + 1];
     if (entry->pivot) {
       Value shift;
       for (auto [coefficient, max] : entry->centre) {
@@ -261,13 +295,14 @@ private:
           moved = emit.mul(emit.value(coefficient), moved);
         shift = shift ? emit.add(shift, moved) : moved;
       }
-      Value weights = entry->weights ? side[layout.slot(entry->weights)] : side[layout.columnsSlot];
       if (shift)
-        sum = emit.add(sum, emit.weigh(weights, shift));
+        sum = emit.add(sum, emit.weigh(side[layout.slot(entry->weights)], shift));
     }
-    if (entry->kind == Kind::Exp && layout.contains(entry->max))
+    if (entry->kind == Kind::Exp && layout.contains(entry->max)) {
       sum = emit.weigh(ratio(entry, side), sum);
-    return sum;
+      low = emit.weigh(ratio(entry, side), low);
+    }
+    return {sum, low};
   }
   Value ratio(Entry *entry, ArrayRef<Value> side) {
     Value &made = ratios[{std::pair(entry->max, entry->scale), side.data()}];
@@ -328,13 +363,14 @@ void logitile::describeState(ArrayRef<Entry *> entries, OpBuilder &builder, Smal
     if (entry->kind == Kind::Arg) {
       add(name(entry, ".index"), i32);
       add(name(entry, ".value"), f32);
+    } else if (entry->isPair()) {
+      add(name(entry, ".high"), f32);
+      add(name(entry, ".low"), f32);
     } else {
       bool isCaught = entry->kind == Kind::Pick || entry->kind == Kind::Carry;
       add(name(entry, ""), entry->kind == Kind::Count || (isCaught && entry->base->type != NodeType::Float) ? i32 : f32);
     }
   }
-  if (layout.countsColumns)
-    add("columns", f32);
 }
 
 void logitile::emitSweepRegions(ProgramEmitter &program, SweepOp sweep, ArrayRef<Entry *> entries, int point) {

@@ -57,7 +57,7 @@ Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
   moment.centre = centred.parts;
   moment.rest = centred.rest;
   bool moves = llvm::any_of(centred.parts, [&](auto &part) { return part.second->level == plain.level; });
-  moment.weights = weights && moves ? intern(plain, /*sameSweep=*/true) : weights;
+  moment.weights = moves ? intern(plain, /*sameSweep=*/true) : weights;
   return intern(moment);
 }
 
@@ -79,14 +79,12 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     bool unweighted = !group.exponent && group.factors.empty();
     Entry *weights = unweighted ? nullptr : intern(plain);
 
-    // The sum is inner + uniform * weights. A pivot is centred when an addend was pulled beside it, or when it is raw and
-    // weighted by the exponential whose maximum it is centred on. A body that is normalised already, and raw logits
-    // under other weights, are summed as they are: centred far from their mean they would cancel.
+    // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima when it is raw, or when
+    // an addend was pulled beside it; a body that is normalised already is not. Plain sums keep their rounding instead.
     bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
-    bool wantsRaw = group.exponent || unweighted;
     NodeRef inner = g.constant(0), uniform = g.constant(0);
     for (auto [factor, pivot] : group.parts) {
-      if (pivot && !pulled && (level(pivot) > 0 || !wantsRaw)) {
+      if (pivot && (!group.exponent || (!pulled && level(pivot) > 0))) {
         Entry whole = plain;
         whole.factors.push_back(pivot);
         inner = g.add(inner, g.mul(factor, resultOf(intern(whole))));
@@ -102,9 +100,8 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
       }
       uniform = g.add(uniform, factor);
     }
-    if (unweighted) { // the mean keeps its large and its small part apart
-      NodeRef mean = g.pair(uniform, g.div(inner, columns));
-      total = g.add(total, isMean ? mean : g.mul(columns, mean));
+    if (unweighted) {
+      total = g.add(total, isMean ? g.add(uniform, g.div(inner, columns)) : g.add(inner, g.mul(columns, uniform)));
       continue;
     }
     if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor

@@ -13,7 +13,7 @@ struct Entry {
   enum class Kind {
     Max,   // running maximum of 'base', NaN ignored
     Exp,   // sum of exp(scale * (max.base - max)) times 'factors', and (pivot - centre) if there is one
-    Sum,   // sum of 'factors', and (pivot - centre) if there is one
+    Sum,   // sum of 'factors'
     Count, // number of entries where 'base' holds
     Arg,   // index of the largest or smallest 'base', and its value
     Carry, // the value of 'base' at the index of 'arg'
@@ -27,13 +27,15 @@ struct Entry {
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
   NodeRef pivot = nullptr;
-  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot, in its sweep if that moves a centre; null: the number of columns
+  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot, in its sweep if that moves a centre
   llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
   NodeRef rest = nullptr;
   Entry *arg = nullptr;
   bool wantsLargest = true;
   NodeRef index = nullptr;
 
+  /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
+  bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
   /// Entries of the same or an earlier sweep that it is relative to.

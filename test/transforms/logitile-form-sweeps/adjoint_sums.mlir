@@ -3,10 +3,12 @@
 
 // A sum that a gradient along the vocabulary needs joins the forward sweep in which it could have been made: no sweep.
 // CHECK-LABEL: logitile.program @saved
-// CHECK: logitile.sweep @forward1 forward state ["sum2" : f32, "sum3" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum2.high" : f32, "sum2.low" : f32, "sum3.high" : f32, "sum3.low" : f32]
 // CHECK: logitile.finish @finish2 forward of @forward1 results ["loss" : f32, "[[SIGNS:v[0-9]+]]" : f32]
-// CHECK-NEXT: ^bb0(%sum2: f32, %sum3: f32):
-// CHECK-NEXT: logitile.yield %sum2, %sum3 : f32, f32
+// CHECK-NEXT: ^bb0(%sum2.high: f32, %sum2.low: f32, %sum3.high: f32, %sum3.low: f32):
+// CHECK: %[[LOSS:.*]] = arith.addf %sum2.high, %{{.*}} : f32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %sum3.high, %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %[[LOSS]], %[[SUM]] : f32, f32
 // CHECK-NOT: logitile.sweep
 // CHECK: logitile.gradient {
 // CHECK: logitile.input known "[[SIGNS]]" : f32
@@ -21,7 +23,7 @@ logitile.loss @saved vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
 
 // An equal sum of the forward pass serves the gradient as it is.
 // CHECK-LABEL: logitile.program @shared
-// CHECK: state ["max0" : f32, "exp1" : f32, "exp2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK-NOT: logitile.sweep
 // CHECK: logitile.gradient {
 // CHECK: logitile.input known "loss" : f32
@@ -37,7 +39,7 @@ logitile.loss @shared vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] 
 
 // Without gradients it is not made at all.
 // CHECK-LABEL: logitile.program @forward_only
-// CHECK: logitile.sweep @forward1 forward state ["sum2" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum2.high" : f32, "sum2.low" : f32]
 // CHECK-NOT: logitile.gradient
 logitile.loss @forward_only vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -50,11 +52,11 @@ logitile.loss @forward_only vocab 100 outputs ["loss"] {
 
 // A sum that only the gradient of a value per token needs is late: made while the gradient is made.
 // CHECK-LABEL: logitile.program @late
-// CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1" : f32]
-// CHECK: logitile.sweep @late late state ["[[SUM:sum[0-9]+]]" : f32]
+// CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
+// CHECK: logitile.sweep @late late state ["[[SUM:sum[0-9]+]].high" : f32, "[[SUM]].low" : f32]
 // CHECK: } update {
 // CHECK: %[[TERM:.*]] = logitile.weigh
-// CHECK-NEXT: arith.addf %[[SUM]], %[[TERM]] : f32
+// CHECK-NEXT: arith.addf %[[SUM]].high, %[[TERM]] : f32
 // CHECK: logitile.gradient {
 // CHECK: logitile.adjoint logits "z" dense
 // CHECK: logitile.finish @{{.*}} late of @late results ["gradient.b" : f32]
@@ -108,10 +110,10 @@ logitile.loss @not_late vocab 100 outputs ["loss", "mean"] gradient of ["loss"] 
 // The adjoint of a mean is summed as it stands, of the very values that it is subtracted from: a sweep of its own.
 // CHECK-LABEL: logitile.program @verbatim
 // CHECK: logitile.sweep @forward0 forward
-// CHECK: logitile.sweep @adjoint0 adjoint state ["[[SUM:sum[0-9]+]]" : f32]
+// CHECK: logitile.sweep @adjoint0 adjoint state ["[[SUM:sum[0-9]+]].high" : f32, "[[SUM]].low" : f32]
 // CHECK: } update {
 // CHECK: %[[E:.*]] = math.exp
-// CHECK-NEXT: arith.addf %[[SUM]], %[[E]] : f32
+// CHECK-NEXT: arith.addf %[[SUM]].high, %[[E]] : f32
 // CHECK-NOT: logitile.sweep
 // CHECK: logitile.gradient {
 logitile.loss @verbatim vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {

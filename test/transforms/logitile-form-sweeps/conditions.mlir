@@ -4,12 +4,12 @@
 // One per token leaves the sum with its factor, and stands in front of it: where it does not hold, lse / a may be infinite,
 // and infinity times an empty sum would be NaN.
 // CHECK-LABEL: logitile.program @per_token
-// CHECK: state ["max0" : f32, "exp1" : f32, "sum2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "sum2.high" : f32, "sum2.low" : f32]
 // CHECK: logitile.finish @finish1
 // CHECK: %[[HOLDS:.*]] = arith.cmpf ogt
 // CHECK: %[[SLOPE:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[FACTOR:.*]] = arith.select %[[HOLDS]], %{{.*}}, %{{.*}} : f32
-// CHECK-NEXT: logitile.weigh %sum2, %[[FACTOR]] : f32
+// CHECK-NEXT: logitile.weigh %{{.*}}, %[[FACTOR]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @per_token vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -31,7 +31,7 @@ logitile.loss @per_token vocab 100 outputs ["loss"] {
 // CHECK: %[[E:.*]] = math.exp
 // CHECK: %[[HERE:.*]] = arith.cmpi slt
 // CHECK: %[[TERM:.*]] = arith.select %[[HERE]], %[[E]], %{{.*}} : f32
-// CHECK-NEXT: arith.addf %exp2, %[[TERM]] : f32
+// CHECK-NEXT: arith.addf %exp2.high, %[[TERM]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @along_the_vocabulary vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -49,7 +49,7 @@ logitile.loss @along_the_vocabulary vocab 100 outputs ["loss"] {
 
 // One that is not finished itself takes a further sweep.
 // CHECK-LABEL: logitile.program @unfinished
-// CHECK: logitile.sweep @forward1 forward state ["sum2" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum2.high" : f32, "sum2.low" : f32]
 logitile.loss @unfinished vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %q = logitile.input vocab "q" : f32

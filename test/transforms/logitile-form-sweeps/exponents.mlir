@@ -3,13 +3,13 @@
 
 // A sum of two projections is one base. It is rounded, so what it lost is added behind the maximum.
 // CHECK-LABEL: logitile.program @two_tensors
-// CHECK: state ["max0" : f32, "exp1" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
 // CHECK: } update {
 // CHECK: %[[SUM:.*]] = arith.addf
 // CHECK: %[[LOST:.*]] = arith.select
 // CHECK: %[[X:.*]] = arith.subf %[[SUM]], %max0 : f32
-// CHECK: arith.addf %[[X]], %{{.*}} : f32
-// CHECK-NEXT: math.exp
+// CHECK-NEXT: %[[WHOLE:.*]] = arith.addf %[[X]], %[[LOST]] : f32
+// CHECK-NEXT: math.exp %[[WHOLE]]
 logitile.loss @two_tensors vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %t = logitile.input logits "t" : f32

@@ -56,7 +56,7 @@ logitile.loss @coefficients vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
 
 // Two projections of a loss share sweeps; each has its own gradient, and one that needs none is left out.
 // CHECK-LABEL: logitile.program @two_projections
-// CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "max2" : f32, "exp1" : f32, "exp3" : f32]
+// CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK-NOT: logitile.sweep
 // CHECK: logitile.gradient {
 // CHECK: logitile.adjoint logits "t" dense

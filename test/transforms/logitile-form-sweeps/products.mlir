@@ -4,7 +4,7 @@
 // No square: sum (z - z[y])^2 is not sum z^2 - 2 z[y] sum z + V z[y]^2.
 // CHECK-LABEL: logitile.program @square
 // CHECK: logitile.sweep @forward0 forward state ["pick0" : f32]
-// CHECK: logitile.sweep @forward1 forward state ["sum1" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum1.high" : f32, "sum1.low" : f32]
 // CHECK: } update {
 // CHECK: %[[D:.*]] = arith.subf
 // CHECK-NEXT: arith.mulf %[[D]], %[[D]] : f32
@@ -20,7 +20,7 @@ logitile.loss @square vocab 100 outputs ["loss"] {
 
 // Not two factors that both have an unfinished addend.
 // CHECK-LABEL: logitile.program @two_sums
-// CHECK: logitile.sweep @forward1 forward state ["sum2" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum2.high" : f32, "sum2.low" : f32]
 logitile.loss @two_sums vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %q = logitile.input vocab "q" : f32
@@ -35,7 +35,7 @@ logitile.loss @two_sums vocab 100 outputs ["loss"] {
 
 // Not one such factor beside logits.
 // CHECK-LABEL: logitile.program @beside_logits
-// CHECK: logitile.sweep @forward1 forward state ["sum3" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum3.high" : f32, "sum3.low" : f32]
 logitile.loss @beside_logits vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %q = logitile.input vocab "q" : f32
@@ -48,8 +48,8 @@ logitile.loss @beside_logits vocab 100 outputs ["loss"] {
 
 // A difference from a mean stays whole, up to the exponent: (z - mean) / deviation is not z / deviation - mean / deviation.
 // CHECK-LABEL: logitile.program @standardised
-// CHECK: logitile.sweep @forward1 forward state ["sum2" : f32]
-// CHECK: logitile.sweep @forward2 forward state ["max3" : f32, "exp4" : f32]
+// CHECK: logitile.sweep @forward1 forward state ["sum1.high" : f32, "sum1.low" : f32]
+// CHECK: logitile.sweep @forward2 forward state ["max2" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[CENTRED:.*]] = arith.addf %[[X]], %{{.*}} : f32

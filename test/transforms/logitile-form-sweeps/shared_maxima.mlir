@@ -3,7 +3,7 @@
 
 // z and z / 4: one maximum, two sums.
 // CHECK-LABEL: logitile.program @two_scales
-// CHECK: state ["max0" : f32, "exp1" : f32, "exp2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK: } bound {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
 // CHECK-NEXT: logitile.yield %[[Z]] : f32
@@ -25,7 +25,7 @@ logitile.loss @two_scales vocab 100 outputs ["loss"] {
 
 // So does a factor per token that is proved positive.
 // CHECK-LABEL: logitile.program @positive_scale
-// CHECK: state ["max0" : f32, "exp1" : f32, "exp2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 logitile.loss @positive_scale vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %s = logitile.input token "s" : f32
@@ -39,7 +39,7 @@ logitile.loss @positive_scale vocab 100 outputs ["loss"] {
 
 // A factor of unknown sign is part of the base. Its product less the maximum is rounded once, wherever it is made.
 // CHECK-LABEL: logitile.program @unknown_sign
-// CHECK: state ["max0" : f32, "max2" : f32, "exp1" : f32, "exp3" : f32]
+// CHECK: state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
 // CHECK: %[[LOW:.*]] = arith.negf %max2 : f32
 // CHECK: %[[X:.*]] = math.fma %{{.*}}, %{{.*}}, %[[LOW]] : f32

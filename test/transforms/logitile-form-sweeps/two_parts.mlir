@@ -4,8 +4,9 @@
 // A later sweep subtracts first the large part, then the small one.
 // CHECK-LABEL: logitile.program @later_sweep
 // CHECK: results ["[[LSE:v[0-9]+]].high" : f32, "[[LSE]].low" : f32]
-// CHECK-NEXT: ^bb0(%max0: f32, %exp1: f32):
-// CHECK-NEXT: %[[LOG:.*]] = math.log %exp1 : f32
+// CHECK-NEXT: ^bb0(%max0: f32, %exp1.high: f32, %exp1.low: f32):
+// CHECK: %[[SUM:.*]] = arith.addf %exp1.high, %{{.*}} : f32
+// CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]] : f32
 // CHECK-NEXT: logitile.yield %max0, %[[LOG]] : f32, f32
 // CHECK: } update {
 // CHECK: %[[HIGH:.*]] = logitile.input known "[[LSE]].high" : f32

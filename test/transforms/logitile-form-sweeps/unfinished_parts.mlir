@@ -3,9 +3,10 @@
 
 // One sweep: the factor multiplies the finished sum.
 // CHECK-LABEL: logitile.program @factor
-// CHECK: state ["max0" : f32, "exp1" : f32, "sum2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "sum2.high" : f32, "sum2.low" : f32]
 // CHECK: logitile.finish @finish1
-// CHECK: arith.mulf %{{.*}}, %sum2 : f32
+// CHECK: %[[SUM:.*]] = arith.select %{{.*}}, %sum2.high, %{{.*}} : f32
+// CHECK: arith.mulf %{{.*}}, %[[SUM]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @factor vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -18,11 +19,11 @@ logitile.loss @factor vocab 100 outputs ["loss"] {
 
 // Nothing is gained: s * q - r is summed as it stands.
 // CHECK-LABEL: logitile.program @finished
-// CHECK: state ["sum0" : f32]
+// CHECK: state ["sum0.high" : f32, "sum0.low" : f32]
 // CHECK: } update {
 // CHECK: %[[X:.*]] = arith.mulf
 // CHECK: %[[D:.*]] = arith.subf %[[X]], %{{.*}} : f32
-// CHECK-NEXT: arith.addf %sum0, %[[D]] : f32
+// CHECK-NEXT: arith.addf %sum0.high, %[[D]] : f32
 logitile.loss @finished vocab 100 outputs ["loss"] {
   %q = logitile.input vocab "q" : f32
   %r = logitile.input vocab "r" : f32
@@ -35,11 +36,11 @@ logitile.loss @finished vocab 100 outputs ["loss"] {
 
 // Addends with one unfinished factor become one value again before they are summed.
 // CHECK-LABEL: logitile.program @regrouped
-// CHECK: state ["max0" : f32, "exp1" : f32, "sum2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "sum2.high" : f32, "sum2.low" : f32]
 // CHECK: } update {
 // CHECK: %[[B:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: %[[D:.*]] = arith.subf %{{.*}}, %[[B]] : f32
-// CHECK-NEXT: arith.addf %sum2, %[[D]] : f32
+// CHECK-NEXT: arith.addf %sum2.high, %[[D]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @regrouped vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -57,7 +58,7 @@ logitile.loss @regrouped vocab 100 outputs ["loss"] {
 
 // Exponentials part: sum p (1 - p) is 1 - sum p^2, so two sums under one maximum.
 // CHECK-LABEL: logitile.program @exponentials
-// CHECK: state ["max0" : f32, "exp1" : f32, "exp2" : f32]
+// CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK-NOT: logitile.sweep
 logitile.loss @exponentials vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
