@@ -1,7 +1,7 @@
 """Small damage to the text of a stage: what a slip of an editor, or of a pass, could leave.
 
-A mutation is a function of a text and a random generator; it returns the damaged text. `mutant` applies one to
-three of them, always the same for the same seed.
+A mutation is a function of a text and a random generator; it returns the damaged text. `mutant` applies one
+to three of them, always the same for the same seed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,26 @@ import random
 import re
 
 TOKEN = re.compile(
-    r'"[^"\n]*"|[%@!#^][\w$.-]+(?:#\d+)?|-?0x[0-9A-Fa-f]+|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+|[A-Za-z_][\w.$]*|->|[^\s\w]'
+    r'"[^"\n]*"|[%@!#^][\w$.-]+(?:#\d+)?|-?0x[0-9A-Fa-f]+|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+|'
+    r"[A-Za-z_][\w.$]*|->|[^\s\w]"
 )
 # Widths of LLVM's vectors stay: it takes any, and minutes for some.
 NUMBER = re.compile(r"(?<![\w%@#!^.$])-?\d+(?![\w.]| x )|(?<=[<x])\d+(?=x)")
 ATTRIBUTE = re.compile(r',?\s*\b[\w.]+ = (?:"[^"\n]*"|<[^<>\n]*>|\[[^\[\]\n]*\]|[^,\s{}()<>\[\]]+)')
-NUMBERS = ("0", "-1", "1", "2", "3", "7", "1000003", "2147483647", "2147483648", "9223372036854775807",
-           "-9223372036854775808", "18446744073709551616")  # fmt: skip
+NUMBERS = (
+    "0",
+    "-1",
+    "1",
+    "2",
+    "3",
+    "7",
+    "1000003",
+    "2147483647",
+    "2147483648",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551616",
+)
 
 
 def mutant(text, seed):
@@ -112,5 +125,18 @@ def cut(text, rng):
     return text[: rng.randrange(len(text))] if text else text
 
 
-MUTATIONS = (delete_token, double_token, swap_tokens, rename_token, rename_token, change_number, change_number,
-             remove_attribute, delete_line, double_line, move_line, shuffle_lines, cut)  # fmt: skip
+MUTATIONS = (
+    delete_token,
+    double_token,
+    swap_tokens,
+    rename_token,
+    rename_token,
+    change_number,
+    change_number,
+    remove_attribute,
+    delete_line,
+    double_line,
+    move_line,
+    shuffle_lines,
+    cut,
+)

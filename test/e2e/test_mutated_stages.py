@@ -21,7 +21,7 @@ def limits():
 
 
 def complaint(text, stage, path):
-    """How the compiler misbehaves over a text; None where it does not. What it fails over stays in the path."""
+    """How the compiler misbehaves over a text, which stays in the path then; None where it does not."""
     path.write_text(text)
     command = [str(TOOL), f"--from={stage}", "--to=obj", str(path), "-o", os.devnull]
     try:
@@ -32,7 +32,9 @@ def complaint(text, stage, path):
     if done.returncode == 0 or (done.returncode == 1 and reasons):
         path.unlink()
         return None
-    return f"exit status {done.returncode}: {' '.join(command)}\n{done.stderr.decode(errors='replace')[:2000]}"
+    return (
+        f"exit status {done.returncode}: {' '.join(command)}\n{done.stderr.decode(errors='replace')[:2000]}"
+    )
 
 
 def check(name, stage, seeds, folder):
