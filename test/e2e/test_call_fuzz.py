@@ -21,6 +21,7 @@ def fuzz(kind, examples, seed, log, timeout=500):
     assert done.returncode == 0, f"{done.returncode}; the last case was {last}\n{done.stderr[-6000:]}"
 
 
+@pytest.mark.contract("4 errors")
 @pytest.mark.parametrize("kind, examples", [("legal", 40), ("wrong", 200)])
 def test_calls_that_nobody_wrote(kind, examples, tmp_path, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")

@@ -1,6 +1,6 @@
 """Losses that no compiler of cross entropies would get right, on data that is not kind, under every schedule.
 
-None of them has code of its own anywhere: whoever finds one of their names in the compiler has found a mistake.
+None of them has code of its own anywhere: who finds one of their names in the compiler has found a mistake.
 """
 
 import dataclasses
@@ -26,8 +26,8 @@ def after_target(z: lt.Logits, target: lt.Token[int]):
 
 CANARIES = (
     "standardised_kl", "bhattacharyya", "power_sum", "margin", "teacher_at_argmax", "next_column",
-    "capped_probability", "vocab_scale", "learned_temperature", "second_best", "masked_entropy", "two_temperatures",
-    "no_target", "forty_picks", "after_target",
+    "capped_probability", "vocab_scale", "learned_temperature", "second_best", "masked_entropy",
+    "two_temperatures", "no_target", "forty_picks", "after_target",
 )  # fmt: skip
 # Arguments whose logits lie on a grid: comparisons and indices must come out as in float64.
 EXACT = ("teacher_at_argmax", "second_best")
@@ -87,6 +87,7 @@ def check_canary(name, data, kind):
         check_memory(made)
 
 
+@pytest.mark.contract("1 ties", "5 canaries", "5 gate")
 @pytest.mark.parametrize("index, name, data", [(i, *pair) for i, pair in enumerate(PAIRS)])
 def test_a_canary_on_data_that_is_not_kind(index, name, data, monkeypatch):
     """Schedules take turns; test_zoo.py has all of them on its data."""
@@ -97,6 +98,7 @@ def test_a_canary_on_data_that_is_not_kind(index, name, data, monkeypatch):
         check_canary(name, data, kind)
 
 
+@pytest.mark.contract("5 canaries")
 @pytest.mark.full
 @pytest.mark.parametrize("name, data", PAIRS)
 def test_a_canary_under_every_schedule(name, data, monkeypatch):
@@ -105,6 +107,7 @@ def test_a_canary_under_every_schedule(name, data, monkeypatch):
         check_canary(name, data, kind)
 
 
+@pytest.mark.contract("5 canaries")
 @pytest.mark.full
 @pytest.mark.parametrize("name", CANARIES)
 def test_a_canary_in_every_budget(name, monkeypatch):
@@ -121,6 +124,7 @@ def test_a_canary_in_every_budget(name, monkeypatch):
 # ---- rows without an entry ---------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("3 masked row")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_of_only_masks_is_nan_and_no_other_is(kind, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")

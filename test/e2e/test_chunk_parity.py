@@ -63,6 +63,7 @@ IGNORED = {"none": slice(0, 0), "of the first chunk": slice(0, 400), "of the las
            "of a chunk between": slice(512, 640)}  # fmt: skip
 
 
+@pytest.mark.contract("2 ignored cost", "2 bits")
 @pytest.mark.parametrize("ignored", IGNORED)
 @pytest.mark.parametrize("loss, dtype", [(plain, "bfloat16"), (weighted, "float32"), (two_sweeps, "float16")])
 def test_the_bits_of_losses_and_of_hidden_gradients_do_not_depend_on_chunks(loss, dtype, ignored):
@@ -78,6 +79,7 @@ def test_the_bits_of_losses_and_of_hidden_gradients_do_not_depend_on_chunks(loss
         assert same_bits(results[1], results[chunks], names), chunks
 
 
+@pytest.mark.contract("2 chunks")
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("tokens", [1, 7, 16, 130])
 def test_there_may_be_more_chunks_than_tokens(tokens, split):
@@ -88,6 +90,7 @@ def test_there_may_be_more_chunks_than_tokens(tokens, split):
     assert same_bits(*results, ["loss", "grad z.hidden"])
 
 
+@pytest.mark.contract("2 mean")
 def test_a_mean_is_none_of_chunk_means():
     """The tokens of one chunk are ignored but one: it must not weigh as much as all of another chunk."""
     made = sample(weighted, "float32", slice(1, 900), chunks=4)
@@ -104,6 +107,7 @@ def test_a_mean_is_none_of_chunk_means():
 # ---- budgets -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 workspace", "2 budgets agree")
 @pytest.mark.parametrize("loss, dtype, split", [
     (plain, "float32", False), (weighted, "float32", True), (two_sweeps, "bfloat16", False),
     (two_sweeps, "bfloat16", True),

@@ -59,6 +59,7 @@ def fails(stage, do):
     assert caught.value.stage == stage, caught.value
 
 
+@pytest.mark.contract("4 errors")
 def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample("plain", "float32")

@@ -1,4 +1,5 @@
 // A sum that is linear in logits is taken about a running maximum: the large part of the logits would round it.
+// contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
 // Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by weight * distance.
