@@ -102,12 +102,13 @@ def legal_cases(draw):
     leading = tuple(draw(st.lists(st.integers(0, 5), max_size=3)))
     vocab, hidden = draw(st.sampled_from([1, 2, 9, 33])), draw(st.sampled_from([1, 8, 17]))
     framework = draw(st.sampled_from(["numpy", "torch", "torch grad"]))
-    operands = draw(st.sampled_from(["float32", "float16"]))
+    operands = draw(st.sampled_from(["float32", "float16", "bfloat16"]))
+    beside = draw(st.sampled_from([framework, "numpy", "torch"]))
     transposed = draw(st.booleans())
 
     def given(shape, dtypes):
         dtype, layout = draw(st.sampled_from(dtypes)), draw(st.sampled_from(LAYOUTS))
-        return Given(tuple(shape), dtype, "usual", layout, framework)
+        return Given(tuple(shape), dtype, "usual", layout, framework if dtype == operands else beside)
 
     def pair(size):
         weight = (size, vocab) if transposed else (vocab, size)
@@ -444,12 +445,18 @@ def _in_framework(given, array):
         return memory
     if kind == "numpy":
         return array
-    tensor = torch.as_tensor(array if all(s >= 0 for s in array.strides) else array.copy())
+    tensor = _tensor(array if all(s >= 0 for s in array.strides) else array.copy())
     if kind == "torch grad" and tensor.is_floating_point():
         return tensor.detach().requires_grad_()
     if kind == "negative" and tensor.is_floating_point():
         return torch._neg_view(-tensor)
     return tensor.to("meta") if kind == "meta" else tensor
+
+
+def _tensor(array):
+    if array.dtype.name == "bfloat16":  # which torch does not know by that name
+        return torch.as_tensor(array.view(np.uint16)).view(torch.bfloat16)
+    return torch.as_tensor(array)
 
 
 class Exported:

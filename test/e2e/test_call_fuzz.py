@@ -39,8 +39,9 @@ def test_many_calls_that_nobody_wrote(kind, examples, seed, tmp_path, monkeypatc
 @pytest.mark.parametrize("damage, trace", [
     ("__import__('os').kill(__import__('os').getpid(), 11)", "^-11; the last case was Case"),
     ("1 / 0", "^1; the last case was Case(.|\n)*ZeroDivisionError"),
+    ("(1.125, lambda: 1.0)", "^1; the last case was Case(.|\\n)*in check_near"),
 ])  # fmt: skip
-def test_a_crash_and_an_unnamed_error_are_found_with_their_case(damage, trace, tmp_path, monkeypatch):
+def test_crashes_unnamed_errors_and_wrong_numbers_are_found(damage, trace, tmp_path, monkeypatch):
     copy = tmp_path / "fuzz.py"
     path = f"import sys\nsys.path.insert(0, {str(FUZZ.parent)!r})\nimport call_fuzz\n"
     copy.write_text(f"{path}call_fuzz.run = lambda case: {damage}\ncall_fuzz.main()\n")
