@@ -6,6 +6,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/MemoryBufferRef.h"
@@ -90,9 +91,12 @@ FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::st
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   std::unique_ptr<llvm::Module> module = llvm::parseAssembly({llvmText, "llvm"}, problem, context);
-  if (module) // every function says which CPU it is for
-    return writeObject(*module, getTierInfo(CpuTier::Portable), error);
   llvm::raw_string_ostream stream(error);
-  problem.print(nullptr, stream, /*ShowColors=*/false);
-  return failure();
+  if (!module) {
+    problem.print(nullptr, stream, /*ShowColors=*/false);
+    return failure();
+  }
+  if (llvm::verifyModule(*module, &stream))
+    return failure();
+  return writeObject(*module, getTierInfo(CpuTier::Portable), error); // every function says which CPU it is for
 }

@@ -9,7 +9,7 @@ from . import execute
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
-from .gradients import differentiable_outputs, wanted_gradients
+from .gradients import differentiable_outputs, named_gradients, wanted_gradients
 from .names import did_you_mean, listed
 from .program import Program, Wanted, program_key, workspace_budget
 
@@ -29,9 +29,10 @@ def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
     if call.weight_grad_out:
         raise CallTypeError("'weight_grad_out' belongs to calls that run once; leave it out here")
     spec = head.spec(call)
-    grad = grad if grad is None or isinstance(grad, str) else tuple(grad)
-    if grad is not None and not grad:
-        return Wanted()
+    if grad is not None:
+        grad = named_gradients("grad", grad)
+        if not grad:
+            return Wanted()
     names = wanted_gradients(spec, head.options, call, grad)
     return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)
 

@@ -37,13 +37,14 @@ def view(array: Array, name: str) -> NativeArray:
 def transposed(array: Array) -> Array:
     """The same memory with the two axes of a matrix exchanged."""
     source, framework = array.source, array.framework
+    if framework == "shape":
+        return array
     if framework in ("jax", "dlpack"):
         import numpy
 
         source = numpy.asarray(source) if framework == "jax" else numpy.from_dlpack(source)
         framework = "numpy"
-    source = source.T
-    return described(source, "weight") if framework != "shape" else array
+    return described(source.T, "weight")
 
 
 def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
@@ -92,16 +93,16 @@ def _torch_view(array: Array, name: str) -> NativeArray:
 
 
 def _numpy_view(array: Array, name: str) -> NativeArray:
-    if array.dtype != "bfloat16":
-        return (name, array.source)
-    from . import _native
-
     source = array.source if array.shape else array.source.reshape(())
     if any(step % source.itemsize for step in source.strides):
         raise CallTypeError(
             f"'{name}' has strides {source.strides} in bytes, which are no multiples of its elements' "
             f"{source.itemsize}; make it contiguous"
         )
+    if array.dtype != "bfloat16":
+        return (name, array.source)
+    from . import _native
+
     pointer = source.__array_interface__["data"][0]
     return (name, pointer, _native.TYPES["bfloat16"], array.shape, array.strides or ())
 

@@ -57,7 +57,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     Raises:
         CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
     """
-    budget = None if workspace == "auto" else _byte_count(workspace)
+    budget = None if isinstance(workspace, str) and workspace == "auto" else _byte_count(workspace)
     options = Options(workspace=budget, **given)  # type: ignore[arg-type]
     _choice("reduction", options.reduction, (*REDUCTIONS, None))
     _choice("all_ignored", options.all_ignored, ("nan", "zero"))
@@ -134,7 +134,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
     integers = [
         p.name for p in signature.inputs if p.kinds[0].axis == "token" and p.kinds[0].element == "int"
     ]
-    if options.ignore not in integers:
+    if not isinstance(options.ignore, str) or options.ignore not in integers:
         have = f"it has {listed(integers)}" if integers else "it has none"
         raise CallValueError(
             f"ignore='{options.ignore}' names no lt.Token[int] input of '{signature.name}'; {have}"
@@ -142,7 +142,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, (str, type(None))) or value not in choices:  # arrays compare to arrays
         words = [choice for choice in choices if isinstance(choice, str)]
         hint = did_you_mean(value, words) if isinstance(value, str) else ""
         raise CallValueError(f"{name}={value!r} is none of {listed(words)}{hint}")

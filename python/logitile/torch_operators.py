@@ -66,16 +66,21 @@ def _flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str
             given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
         elif item is not None:
             given.append((name, item))
-    return tuple(slot for slot, _ in given), [_tensor_of(item) for _, item in given]
+    return tuple(slot for slot, _ in given), [_tensor_of(slot, item) for slot, item in given]
 
 
-def _tensor_of(item: Any) -> Tensor:
+def _tensor_of(slot: str, item: Any) -> Tensor:
     """Arrays keep their type; numbers are what Python calculates with."""
     if isinstance(item, Tensor):
         return item
-    if isinstance(item, (int, float)):
-        return torch.tensor(item, dtype=torch.float64, device="cpu")
-    return torch.as_tensor(item, device="cpu")
+    try:
+        if isinstance(item, (int, float)):
+            return torch.tensor(item, dtype=torch.float64, device="cpu")
+        return torch.as_tensor(item, device="cpu")
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise CallTypeError(
+            f"'{slot}' is no tensor, and torch makes none of it for a graph ({error}); pass a tensor"
+        ) from None
 
 
 def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:

@@ -63,6 +63,7 @@ def saved(made, folder, split):
     return results
 
 
+@pytest.mark.contract("4 plans")
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("name", ["plain", "soft_targets", "vocab_scale", "jsd", "mtp"])
 def test_a_plan_in_another_process_gives_the_same_bits(name, split, tmp_path, monkeypatch):

@@ -54,6 +54,7 @@ def test_names_of_value_and_grad_are_none_of_a_call():
     )
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_grad_dtype():
     hidden, weight, target = operands()
     refused(
@@ -100,6 +101,7 @@ def test_buffers_that_cannot_be_written():
     )
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_upstream_gradients_that_do_not_fit():
     hidden, weight, target = operands()
     for head, upstream, message in (
@@ -119,6 +121,7 @@ def test_upstream_gradients_that_do_not_fit():
         )
 
 
+@pytest.mark.contract("2 backend")
 def test_backends_that_are_not_here():
     hidden, weight, target = operands()
     refused(
@@ -129,6 +132,7 @@ def test_backends_that_are_not_here():
     )
 
 
+@pytest.mark.contract("2 least workspace")
 def test_a_workspace_that_is_too_small():
     hidden, weight, target = operands()
     for call in (lt.jit(plain, workspace=100), lt.jit(plain, workspace=100).value_and_grad):
@@ -145,6 +149,7 @@ def test_a_workspace_that_is_too_small():
 # ---- indices -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 index range")
 @pytest.mark.parametrize("run", [HEAD, HEAD.value_and_grad], ids=["call", "value_and_grad"])
 @pytest.mark.parametrize(
     ("leading", "position"), [((), ()), ((N,), (6,)), ((2, 3), (1, 2)), ((2, 2, 2), (0, 1, 1))]
@@ -164,6 +169,7 @@ def test_indices_outside_the_vocabulary(run, leading, position, value):
     assert issubclass(lt.CallIndexError, IndexError)
 
 
+@pytest.mark.contract("2 index range")
 def test_entries_outside_the_vocabulary():
     hidden, weight, _ = operands()
     index = np.zeros((N, 3), np.int64)
@@ -199,6 +205,7 @@ def test_indices_that_ignore_nothing_have_no_exception():
         refused(lt.CallIndexError, lambda call=call: call(hidden, weight, target=target), message)
 
 
+@pytest.mark.contract("2 computed index")
 def test_computed_indices_outside_the_vocabulary():
     hidden, weight, target = operands((2, 4))
     target[1, 2] = V - 1
@@ -211,6 +218,7 @@ def test_computed_indices_outside_the_vocabulary():
     )
 
 
+@pytest.mark.contract("4 errors")
 def test_nothing_is_left_behind_by_an_error():
     hidden, weight, target = operands()
     wrong = np.full_like(target, V)
@@ -253,6 +261,7 @@ class Spaced(Exchanged):
         return ("made by the namespace", array)
 
 
+@pytest.mark.contract("2 frameworks")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("versioned", [True, False])
 def test_objects_that_know_dlpack_only(dtype, versioned):

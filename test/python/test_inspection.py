@@ -23,6 +23,7 @@ TARGET_SHAPE = lt.ShapeDtype((TOKENS,), "int64")
 # ---- ir ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 ir")
 @pytest.mark.parametrize("stage", ["spec", "plan", "tiles", "device", "llvm"])
 def test_ir_of_shapes_is_that_of_arrays(stage):
     head = lt.jit(losses.cross_entropy)
@@ -33,6 +34,7 @@ def test_ir_of_shapes_is_that_of_arrays(stage):
     ) in text
 
 
+@pytest.mark.contract("4 ir")
 def test_ir_names_the_gradients():
     head = lt.jit(losses.cross_entropy)
     assert 'wrt ["z"]' in head.ir("spec", *shapes(), target=TARGET_SHAPE)
@@ -52,6 +54,7 @@ def test_obj_is_bytes_of_an_object_file():
     assert code.startswith(b"\x7fELF")
 
 
+@pytest.mark.contract("4 ir")
 def test_ir_refuses_what_is_not_there():
     head = lt.jit(losses.cross_entropy)
     with pytest.raises(lt.CallValueError) as error:
@@ -68,6 +71,7 @@ def test_ir_refuses_what_is_not_there():
 # ---- explain -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 explain")
 def test_explanation_of_a_kept_schedule():
     told = lt.jit(losses.cross_entropy, workspace="64MiB").explain(*shapes(), target=TARGET_SHAPE)
     assert (told.name, told.tokens, told.vocab, told.mode) == ("cross_entropy", TOKENS, VOCAB, "early")
@@ -80,6 +84,7 @@ def test_explanation_of_a_kept_schedule():
     assert all(kernel.milliseconds is None for kernel in told.kernels)
 
 
+@pytest.mark.contract("5 adjoint sweeps")
 def test_explanation_counts_the_projections_that_recomputing_adds():
     hidden, weight = lt.ShapeDtype((512, 64), "float32"), lt.ShapeDtype((20000, 64), "float32")
     target = lt.ShapeDtype((512,), "int32")
@@ -93,6 +98,7 @@ def test_explanation_with_chunks_has_no_budget():
     assert told.budget is None and told.chunks == 3
 
 
+@pytest.mark.contract("4 explain")
 def test_timing_measures_every_kernel():
     told = lt.jit(losses.cross_entropy).explain(X, W, target=TARGET, timing=True)
     assert all(kernel.milliseconds > 0 for kernel in told.kernels)
@@ -100,6 +106,7 @@ def test_timing_measures_every_kernel():
         lt.jit(losses.cross_entropy).explain(*shapes(), target=TARGET_SHAPE, timing=True)
 
 
+@pytest.mark.contract("4 explain")
 def test_the_text_of_an_explanation():
     checks = """
     CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
@@ -118,6 +125,7 @@ def test_the_text_of_an_explanation():
 # ---- plans -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 plans")
 def test_a_saved_plan_gives_the_same_bits(tmp_path):
     head = lt.jit(losses.cross_entropy, reduction="sum")
     head.compile(X, W, target=TARGET).save(tmp_path / "ce.plan")
@@ -151,6 +159,7 @@ def test_a_plan_of_several_pairs_and_outputs():
         np.testing.assert_array_equal(gradients[name], wanted_gradients[name])
 
 
+@pytest.mark.contract("2 recompiles")
 def test_a_plan_serves_an_interval():
     plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())
     first, behind = plan.interval

@@ -121,6 +121,7 @@ def test_split_gradients_from_pointers_of_torch(engine):
     check({name: tensor.numpy() for name, tensor in gradients.items()}, wanted_gradients)
 
 
+@pytest.mark.contract("2 output types")
 def test_outputs_of_every_type(engine):
     plan, inputs = load(engine, "forward"), data((11,))
     outputs = {

@@ -42,11 +42,13 @@ def test_workspace(workspace, expected):
     assert lt.jit(plain, workspace=workspace).options.workspace == expected
 
 
+@pytest.mark.contract("2 backend")
 @pytest.mark.parametrize("backend", ["auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90a", "emu:sm_80"])
 def test_backends(backend):
     assert lt.jit(plain, backend=backend).options.backend == backend
 
 
+@pytest.mark.contract("2 pointless options", "2 chunks")
 @pytest.mark.parametrize(("error", "options", "message"), [
     (lt.CallValueError, {"reduction": "avg"}, "reduction='avg' is none of 'mean', 'sum' and 'none'"),
     (lt.CallValueError, {"reduction": "means"}, "reduction='means' is none of 'mean', 'sum' and 'none'; did "

@@ -62,6 +62,7 @@ CALLS = {
 }
 
 
+@pytest.mark.contract("4 operators")
 @pytest.mark.parametrize("kind", CALLS)
 def test_operators_are_what_torch_wants(kind):
     calls = recorded(CALLS[kind])
@@ -86,6 +87,7 @@ def test_the_same_numbers_as_in_plain_calls():
             check_close(a, b)
 
 
+@pytest.mark.contract("4 digest")
 def test_a_head_that_is_unknown_here():
     with pytest.raises(lt.LogitileError) as caught:
         torch.ops.logitile.forward("lt1:0", [torch.zeros(2, 3)], [False])
@@ -98,6 +100,7 @@ def test_a_head_that_is_unknown_here():
 # ---- tensors without numbers -------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 operators")
 def test_fake_tensors():
     with FakeTensorMode() as mode:
         hidden, weight, target = (mode.from_tensor(t) for t in operands(leading=(2, 4)))
@@ -137,6 +140,7 @@ def test_errors_come_before_numbers():
 # ---- torch.func --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 operators")
 def test_func_grad():
     hidden, weight, target = operands(requires_grad=False)
     for head in (HEAD, EACH):
@@ -153,6 +157,7 @@ def test_func_grad():
     assert gradient.shape == hidden.shape and out.shape == ()
 
 
+@pytest.mark.contract("4 operators")
 def test_vmap():
     hidden, weight, target = operands(leading=(3, 5), requires_grad=False)
     weights = torch.stack([weight, 2 * weight, -weight])
