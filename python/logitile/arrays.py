@@ -48,9 +48,9 @@ class ShapeDtype:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
-    """What a call needs to know about one array.
+    """What a call needs to know about one array. It is never changed.
 
     Args:
         source: the object that was given.
@@ -88,6 +88,7 @@ def dtype_name(dtype: object) -> str:
 
 
 _name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+_device_name = functools.lru_cache(maxsize=64)(str)
 
 
 def described(item: object, name: str) -> Array:
@@ -100,15 +101,15 @@ def described(item: object, name: str) -> Array:
     Raises:
         CallTypeError: it is no array, or one that cannot be read.
     """
-    if isinstance(item, ShapeDtype):
-        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
-    if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return _of_number(item, name)
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and isinstance(item, torch.Tensor):
         return _checked(_of_torch(item, name, torch), name)
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return _of_number(item, name)
     if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
         return _checked(_of_numpy(item, name, numpy), name)
+    if isinstance(item, ShapeDtype):
+        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
@@ -159,17 +160,11 @@ def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
     check_not_distributed(tensor, name)
     if tensor.layout != torch.strided:
         raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
-    device = None if tensor.device.type == "meta" else str(tensor.device)
-    tensor = tensor.resolve_neg()  # of a view whose memory holds the other sign
-    return Array(
-        tensor,
-        "torch",
-        tuple(tensor.shape),
-        _name_of(tensor.dtype),
-        device,
-        tuple(tensor.stride()),
-        tensor.requires_grad,
-    )
+    device = None if tensor.is_meta else _device_name(tensor.device)
+    if tensor.is_neg():  # a view whose memory holds the other sign
+        tensor = tensor.resolve_neg()
+    shape, dtype = tuple(tensor.shape), _name_of(tensor.dtype)
+    return Array(tensor, "torch", shape, dtype, device, tensor.stride(), tensor.requires_grad)
 
 
 def check_not_distributed(tensor: Any, name: str) -> None:

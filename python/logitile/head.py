@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import execute, inspection
-from .binding import Call, bind
+from .binding import Arguments, Call, Form, named_arguments, specialised
 from .definition import Loss, Specialisation
+from .engine import target, thread_count
 from .errors import CallTypeError, CallValueError
 from .explanation import Explanation
 from .gradients import check_no_gradient_is_lost
@@ -22,6 +23,8 @@ from .spec import LossSpec
 
 if TYPE_CHECKING:
     import numpy
+
+_MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
 
 def jit(
@@ -84,6 +87,7 @@ class Head:
         self.loss = loss
         self.options = options
         self.constants = constants
+        self._forms: dict[tuple[object, ...], Form] = {}
         self._specs: dict[Specialisation, LossSpec] = {}
         self._programs: dict[ProgramKey, Program] = {}
         self.token = new_token(self)
@@ -202,11 +206,18 @@ class Head:
         return Plan(program.plan(call.tokens), self.options)
 
     def program(self, call: Call, wanted: Wanted) -> Program:
-        """The program of a call."""
-        key = program_key(self.spec(call), self.options, call, wanted)
-        found = self._programs.get(key)
+        """The program of a call.
+
+        Raises:
+            CallValueError, TargetError: see engine.target.
+        """
+        place = target(self.options.backend, call.pairs[0].hidden.device), thread_count()
+        found = call.form.programs.get((wanted, *place))
         if found is None:
-            found = self._programs[key] = Program(self.spec(call), self.options, call, key)
+            key = program_key(self.spec(call), call, wanted, *place)
+            if key not in self._programs:
+                self._programs[key] = Program(self.spec(call), self.options, call, key)
+            found = call.form.programs[(wanted, *place)] = self._programs[key]
         return found
 
     def bind(self, *args: object, **inputs: object) -> Call:
@@ -216,21 +227,34 @@ class Head:
             CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
             CallValueError: shapes, devices or options do not agree.
         """
-        call = bind(self.loss.signature, self.options, args, inputs)
-        self._check_outputs(self.spec(call), call)
-        return call
+        given = named_arguments(self.loss.signature, args, inputs)
+        facts = given.facts()
+        form = self._forms.get(facts)
+        if form is None:
+            if len(self._forms) >= _MOST_FORMS:
+                self._forms.clear()
+            form = self._forms[facts] = self._form(given)
+        return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
     def spec(self, call: Call) -> LossSpec:
-        """The loss, traced for a call.
+        """The loss, traced for a call."""
+        return call.form.spec
 
-        Raises:
-            SpecError: the loss is wrong.
-        """
-        if call.specialisation not in self._specs:
-            self._specs[call.specialisation] = self.loss.trace(
-                call.specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
+    def _form(self, given: Arguments) -> Form:
+        specialisation = specialised(self.loss.signature, self.options, given)
+        if specialisation not in self._specs:
+            self._specs[specialisation] = self.loss.trace(
+                specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
             )
-        return self._specs[call.specialisation]
+        spec = self._specs[specialisation]
+        self._check_outputs(spec, given)
+        leading = given.pairs[0].hidden.shape[:-1]
+        outputs = tuple(
+            (name, execute.output_shape(spec, self.options, leading, name), execute.output_dtype(spec, name))
+            for name in spec.output_names
+        )
+        requiring = tuple(name for name, (_, array) in given.operands.items() if array.requires_grad)
+        return Form(leading, specialisation.vocab, specialisation, spec, outputs, requiring)
 
     def reference(self, *args: object, **inputs: object) -> object:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
@@ -277,7 +301,7 @@ class Head:
             return outputs["loss"]
         return spec.result_type(*(outputs[name] for name in spec.output_names))
 
-    def _check_outputs(self, spec: LossSpec, call: Call) -> None:
+    def _check_outputs(self, spec: LossSpec, call: Arguments) -> None:
         """`reduction` and `divisor` are about the loss."""
         if "loss" in spec.output_names:
             return

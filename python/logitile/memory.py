@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
+from .engine import native
 from .errors import CallTypeError
 
 if TYPE_CHECKING:
@@ -52,11 +53,18 @@ def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
     JAX and other frameworks have no arrays that could be written: theirs are made by `given_back`.
     """
     if like.framework == "torch":
-        torch = sys.modules["torch"]
-        return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=like.source.device)
+        return like.source.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
     import numpy
 
     return numpy.empty(tuple(shape), _numpy_dtype(dtype))
+
+
+def result(like: Array, shape: tuple[int, ...], dtype: str, name: str) -> tuple[Any, NativeArray]:
+    """As `empty`, with the array as the native module writes it under a name."""
+    array = empty(like, shape, dtype)
+    if like.framework == "torch":
+        return array, (name, array.data_ptr(), native().TYPES[dtype], shape, array.stride())
+    return array, view(described(array, name), name) if dtype == "bfloat16" else (name, array)
 
 
 def zeros(like: Array, shape: Sequence[int], dtype: str) -> Any:
@@ -79,8 +87,6 @@ def given_back(like: Array, array: Any) -> Any:
 
 
 def _torch_view(array: Array, name: str) -> NativeArray:
-    from . import _native
-
     try:
         pointer = array.source.data_ptr()
     except RuntimeError:
@@ -88,14 +94,12 @@ def _torch_view(array: Array, name: str) -> NativeArray:
             f"'{name}' is a {type(array.source).__name__} without memory of its own; call the head itself, "
             "which torch can trace"
         ) from None
-    return (name, pointer, _native.TYPES[array.dtype], array.shape, array.strides or ())
+    return (name, pointer, native().TYPES[array.dtype], array.shape, array.strides or ())
 
 
 def _numpy_view(array: Array, name: str) -> NativeArray:
     if array.dtype != "bfloat16":
         return (name, array.source)
-    from . import _native
-
     source = array.source if array.shape else array.source.reshape(())
     if any(step % source.itemsize for step in source.strides):
         raise CallTypeError(
@@ -103,7 +107,7 @@ def _numpy_view(array: Array, name: str) -> NativeArray:
             f"{source.itemsize}; make it contiguous"
         )
     pointer = source.__array_interface__["data"][0]
-    return (name, pointer, _native.TYPES["bfloat16"], array.shape, array.strides or ())
+    return (name, pointer, native().TYPES["bfloat16"], array.shape, array.strides or ())
 
 
 def _capsule(source: Any) -> object:
