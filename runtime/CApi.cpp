@@ -246,9 +246,13 @@ lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan 
     return use.status();
   });
 }
-lt_code lt_plan_save(const lt_plan *plan, lt_text *bytes) {
+lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes) {
   return guarded([&]() -> Status {
-    *bytes = textOf(writePlan(plan->use.loaded->plan));
+    std::optional<CallRules> rules = plan->use.rules;
+    if (call)
+      rules = {static_cast<Reduction>(call->reduction), call->ignore ? call->ignore : "",
+               call->ignore_index ? std::optional(*call->ignore_index) : std::nullopt, call->zero_if_all_ignored != 0};
+    *bytes = textOf(writePlan(plan->use.loaded->plan, rules));
     return Status();
   });
 }

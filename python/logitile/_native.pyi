@@ -169,7 +169,11 @@ class Plan:
     def interval(self) -> tuple[int, int]:
         """Numbers of tokens that it serves: first, and the one behind the last."""
 
-    def save(self) -> bytes: ...
+    def save(self, options: CallOptions) -> bytes:
+        """Bytes for `Engine.load`. With them goes how calls reduce the loss and tell ignored tokens: a loaded
+        plan shows it as "rules" of `describe`, and refuses another ignore_index.
+        """
+
     def describe(self, tokens: int, threads: int) -> dict[str, Any]:
         """Schedule, kernels, and the buffers with their bytes for a call with this many tokens that count."""
 

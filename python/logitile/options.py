@@ -80,18 +80,6 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     return options
 
 
-def checked_plan_options(reduction: str, ignore_index: int | None, ignore: str, all_ignored: str) -> Options:
-    """The options of calls of a saved plan.
-
-    Raises:
-        CallValueError: a value is not possible.
-    """
-    _choice("reduction", reduction, REDUCTIONS)
-    _choice("all_ignored", all_ignored, ("nan", "zero"))
-    _check_ignore_index(ignore_index)
-    return Options(reduction=reduction, ignore_index=ignore_index, ignore=ignore, all_ignored=all_ignored)
-
-
 def checked_constants(signature: Signature, given: Mapping[str, object]) -> dict[str, object]:
     """The constants of a loss, NumPy scalars as Python numbers.
 

@@ -265,7 +265,7 @@ def test_keys_do_not_depend_on_locations(engine):
 
 def test_plans_are_saved_and_described(engine):
     plan = load(engine, "split")
-    assert engine.load(plan.save()).save() == plan.save()
+    assert engine.load(plan.save(options())).save(options()) == plan.save(options())
     assert plan.interval == (0, 2**63 - 1)
     described = plan.describe(tokens=100, threads=2)
     assert described["split"] and described["vocab"] == VOCAB
