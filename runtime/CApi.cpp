@@ -13,7 +13,7 @@ using namespace logitile;
 namespace {
 struct LastError {
   Error error;
-  lt_error shown{LT_OK, "", "", "", 0};
+  lt_error shown{LT_OK, "", "", "", 0, ""};
 };
 thread_local LastError last;
 
@@ -27,7 +27,7 @@ lt_code logitile::report(const Status &status) {
     return LT_OK;
   last.error = status.error();
   last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(),
-                last.error.minimumWorkspace};
+                last.error.minimumWorkspace, last.error.computedIndex.c_str()};
   return last.shown.code;
 }
 const lt_error *lt_last_error(void) { return &last.shown; }

@@ -45,6 +45,7 @@ typedef struct lt_error {
   const char *stage;         /* of compile errors: the stage that could not be made; else "" */
   const char *reproducer;    /* of compile errors: the module that went into it; else "" */
   int64_t minimum_workspace; /* positive where the byte budget is too small: what is needed */
+  const char *computed_index; /* of an index outside the vocabulary that the loss computes: its buffer; else "" */
 } lt_error;
 /* The error of the last call of this thread that failed; valid until the next one fails. Never null. */
 LT_API const lt_error *lt_last_error(void);

@@ -8,12 +8,13 @@ exist where torch was imported already.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import CallTypeError
+from .errors import CallTypeError, CallValueError
 from .names import shape_text
 
 if TYPE_CHECKING:
@@ -37,13 +38,22 @@ class ShapeDtype:
     Args:
         shape: extents of the array.
         dtype: a name such as "bfloat16", or a dtype of NumPy, torch or JAX.
+
+    Raises:
+        CallTypeError, CallValueError: that is no shape or no dtype of arrays.
     """
 
     shape: tuple[int, ...]
     dtype: object
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(int(extent) for extent in self.shape))
+        try:
+            shape = tuple(e if isinstance(e, int) else operator.index(e) for e in self.shape)
+        except TypeError:
+            raise CallTypeError(f"lt.ShapeDtype has shape {self.shape!r}, not a tuple of ints") from None
+        if any(extent < 0 for extent in shape):
+            raise CallValueError(f"lt.ShapeDtype has shape {shape_text(shape)}; no extent can be negative")
+        object.__setattr__(self, "shape", shape)
         if dtype_name(self.dtype) not in _DTYPES:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
 
@@ -186,6 +196,11 @@ def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
     if not item.dtype.isnative:
         raise CallTypeError(
             f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
+        )
+    if not item.flags.aligned:  # such as a field of packed records
+        raise CallValueError(
+            f"'{name}' has elements of {item.itemsize} bytes that do not lie at multiples of their size "
+            f"(strides {item.strides} in bytes); copy it with numpy.ascontiguousarray"
         )
     strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
     return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)

@@ -51,6 +51,7 @@ class Form:
         spec: the traced loss.
         outputs: name, shape and type of every output.
         requiring: the names of gradients that torch wants.
+        missing: what has a shape but no numbers, as errors call it.
         recorded: what an eager call under autograd asks for; None before the first one.
         programs: those that ran, by what was wanted of them, target and threads.
     """
@@ -61,6 +62,7 @@ class Form:
     spec: LossSpec
     outputs: tuple[tuple[str, tuple[int, ...], str], ...]
     requiring: tuple[str, ...]
+    missing: tuple[str, ...]
     recorded: Wanted | None = None
     programs: dict[tuple[Wanted, str, int], Program] = field(default_factory=dict)
 

@@ -188,7 +188,8 @@ def check_no_gradient_is_lost(call: Call) -> None:
     if torch is None or not torch.is_grad_enabled():
         return
     if call.form.requiring:
+        requires = "requires" if len(call.form.requiring) == 1 else "require"
         raise CallTypeError(
-            f"{listed(call.form.requiring)} require a gradient, but hidden is an array of {call.framework}, "
-            "whose results carry none; give hidden as a tensor, or detach the others"
+            f"{listed(call.form.requiring)} {requires} a gradient, but hidden is an array of "
+            f"{call.framework}, whose results carry none; give hidden as a tensor, or detach the others"
         )

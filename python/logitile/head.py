@@ -253,8 +253,10 @@ class Head:
             (name, execute.output_shape(spec, self.options, leading, name), execute.output_dtype(spec, name))
             for name in spec.output_names
         )
-        requiring = tuple(name for name, (_, array) in given.operands.items() if array.requires_grad)
-        return Form(leading, specialisation.vocab, specialisation, spec, outputs, requiring)
+        operands = [(name, array) for name, (_, array) in given.operands.items()]
+        requiring = tuple(name for name, array in operands if array.requires_grad)
+        missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
+        return Form(leading, specialisation.vocab, specialisation, spec, outputs, requiring, missing)
 
     def reference(self, *args: object, **inputs: object) -> object:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.

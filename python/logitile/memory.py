@@ -35,16 +35,12 @@ def view(array: Array, name: str) -> NativeArray:
     return (name, _capsule(array.source))
 
 
-def transposed(array: Array) -> Array:
+def transposed(native: NativeArray) -> NativeArray:
     """The same memory with the two axes of a matrix exchanged."""
-    source, framework = array.source, array.framework
-    if framework in ("jax", "dlpack"):
-        import numpy
-
-        source = numpy.asarray(source) if framework == "jax" else numpy.from_dlpack(source)
-        framework = "numpy"
-    source = source.T
-    return described(source, "weight") if framework != "shape" else array
+    if len(native) == 2:
+        return (*native, True)
+    name, pointer, dtype, shape, strides = native
+    return (name, pointer, dtype, shape[::-1], strides[::-1])
 
 
 def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:

@@ -120,7 +120,11 @@ class Plan:
                 raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
             arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
             arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
-        for array in arrays.values():
+        for name, array in arrays.items():
+            if not array.has_data:
+                raise CallTypeError(
+                    f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
+                )
             target("cpu", array.device)  # code of a plan is for the CPU
         return arrays
 

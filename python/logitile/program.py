@@ -13,6 +13,7 @@ from .arrays import FLOATS, Array
 from .binding import Call
 from .definition import Specialisation
 from .engine import engine as process_engine
+from .errors import CallIndexError, CallTypeError
 from .gradients import is_weight, native_name
 from .memory import transposed, view
 from .options import Options
@@ -148,15 +149,27 @@ class Program:
         upstreams: Sequence[NativeArray],
     ) -> _native.Saved | None:
         """Runs the forward phase; outputs and the gradients of mode "early" are written in place."""
+        if call.form.missing:
+            raise CallTypeError(
+                f"{call.form.missing[0]} has a shape but no data; a call needs the numbers, while head.ir "
+                "and head.explain do not"
+            )
         divisor = None if call.divisor is None else view(call.divisor, "divisor")
-        return self.plan(call.tokens).forward(
-            self._options,
-            native_inputs(call, self.options),
-            outputs,
-            gradients,
-            upstreams,
-            None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
-        )
+        try:
+            return self.plan(call.tokens).forward(
+                self._options,
+                native_inputs(call, self.options),
+                outputs,
+                gradients,
+                upstreams,
+                None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+            )
+        except CallIndexError as error:
+            if not error.is_computed:
+                raise
+            # A plan may serve equal losses of other lines, so the line is found here.
+            places = " or ".join(str(place) for place in self.spec.computed_picks)
+            raise CallIndexError(f"{places}: {error}") from None
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:
@@ -170,7 +183,8 @@ def native_inputs(call: Call, options: Options) -> list[NativeArray]:
 
 def weight_view(array: Array, name: str, options: Options) -> NativeArray:
     """A weight or its gradient as [V, D]."""
-    return view(array if options.weight_layout == "vd" else transposed(array), name)
+    native = view(array, name)
+    return native if options.weight_layout == "vd" else transposed(native)
 
 
 def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:

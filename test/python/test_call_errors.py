@@ -69,7 +69,8 @@ def test_shapes_without_data():
         refused(
             lt.CallTypeError,
             lambda call=call: call(shape, weight, target=target),
-            "'z.hidden' has a shape but no data (float32[7, 16]); a call needs the numbers",
+            "'hidden' (float32[7, 16]) has a shape but no data; a call needs the numbers, while head.ir and "
+            "head.explain do not",
         )
 
 
@@ -136,8 +137,7 @@ def test_a_workspace_that_is_too_small():
             call(hidden, weight, target=target)
         minimum = caught.value.minimum_workspace
         assert (
-            str(caught.value)
-            == f"'workspace' is 100 bytes, but 7 tokens need at least {minimum}; raise it"
+            str(caught.value) == f"'workspace' is 100 bytes, but 7 tokens need at least {minimum}; raise it"
         )
         assert lt.jit(plain, workspace=minimum)(hidden, weight, target=target) > 0
 
@@ -205,10 +205,27 @@ def test_computed_indices_outside_the_vocabulary():
     target[0, 3] = -100  # exempt
     with pytest.raises(lt.CallIndexError) as caught:
         lt.jit(next_entry)(hidden, weight, target=target)
+    line = next_entry.location.line + 2
     assert str(caught.value).endswith(
-        "the index that is computed for token [1, 2] is 37, outside the vocabulary of 37 entries: it must "
-        "be 0 to 36"
+        f"test_call_errors.py:{line}: the index that is computed for token [1, 2] is 37, outside the "
+        "vocabulary of 37 entries: it must be 0 to 36"
     )
+
+
+def test_computed_indices_of_equal_losses_are_found_where_they_are_written():
+    """The two share a program, but not their lines."""
+
+    @lt.loss
+    def next_entry(z: lt.Logits, target: lt.Token[int]):
+
+        return lt.where(target >= 0, lt.logsumexp(z) - z[target + 1], 0.0)
+
+    hidden, weight, target = operands()
+    target[:] = V - 1
+    for loss, below in ((globals()["next_entry"], 2), (next_entry, 3)):
+        place = f"test_call_errors.py:{loss.location.line + below}: the index"
+        with pytest.raises(lt.CallIndexError, match=place):
+            lt.jit(loss)(hidden, weight, target=target)
 
 
 def test_nothing_is_left_behind_by_an_error():

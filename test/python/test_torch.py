@@ -491,7 +491,7 @@ def test_numpy_inputs_beside_tensors():
     with pytest.raises(lt.CallTypeError) as caught:
         HEAD(hidden.detach().numpy(), weight, target=target)
     assert str(caught.value) == (
-        "'weight' require a gradient, but hidden is an array of numpy, whose results carry none; give "
+        "'weight' requires a gradient, but hidden is an array of numpy, whose results carry none; give "
         "hidden as a tensor, or detach the others"
     )
 
