@@ -123,10 +123,10 @@ def described(item: object, name: str) -> Array:
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
-            "outside of the transformation"
+            "outside of the transformation, and take gradients from head.value_and_grad"
         )
     if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
-        return _checked(_of_dlpack(item), name)
+        return _checked(_of_dlpack(item, name), name)
     raise CallTypeError(
         f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
         "object with __dlpack__, shape and dtype"
@@ -206,10 +206,12 @@ def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
     return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)
 
 
-def _of_dlpack(item: Any) -> Array:
+def _of_dlpack(item: Any, name: str) -> Array:
+    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
+    if framework == "jax" and getattr(item, "is_deleted", bool)():
+        raise CallTypeError(f"'{name}' is a JAX array that was deleted or donated; pass one that lives")
     kind, index = item.__dlpack_device__()
     device = _DLPACK_DEVICES.get(int(kind), f"DLPack device {int(kind)}")
-    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
     return Array(
         item,
         framework,

@@ -107,7 +107,9 @@ def _numpy_view(array: Array, name: str) -> NativeArray:
 
 
 def _capsule(source: Any) -> object:
-    """Some objects know no versions of DLPack."""
+    """Some objects know no versions of DLPack, and JAX may still compute what it hands out."""
+    if hasattr(source, "block_until_ready"):
+        source.block_until_ready()
     try:
         return source.__dlpack__(max_version=(1, 1))
     except TypeError:
