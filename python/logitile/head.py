@@ -111,8 +111,7 @@ class Head:
                 from .torch_operators import traced_call
 
                 return traced_call(self, args, inputs)
-            args, inputs = torch.autocast(self, args, inputs)
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if call.framework == "torch":
             return self.result(self.spec(call), torch.outputs(self, call))
         check_no_gradient_is_lost(call)
@@ -141,9 +140,11 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
+        if dtype is None and call.framework == "torch":
+            gradients = sys.modules["logitile.torch"].uncast(self, call, args, inputs, gradients)
         return self.result(self.spec(call), outputs), gradients
 
     def ir(
@@ -167,7 +168,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or there is no such stage or kernel.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
 
     def explain(
@@ -184,7 +185,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
@@ -197,7 +198,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
@@ -236,6 +237,14 @@ class Head:
             form = self._forms[facts] = self._form(given)
         return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
+    def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
+        """Binds what a user gives: where torch casts automatically, hidden and weights are cast."""
+        if "torch" in sys.modules:
+            from . import torch
+
+            args, inputs = torch.autocast(self, args, inputs)
+        return self.bind(*args, **inputs)
+
     def spec(self, call: Call) -> LossSpec:
         """The loss, traced for a call."""
         return call.form.spec
@@ -270,7 +279,7 @@ class Head:
         """
         from .reference import evaluate
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
 
     def reference_grad(
@@ -292,7 +301,7 @@ class Head:
         from .reference import evaluate
         from .reference_gradient import evaluate_gradients
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         spec = self.spec(call)
         gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
         return self.result(spec, evaluate(spec, self.options, call)), gradients

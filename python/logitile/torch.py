@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from . import execute
 from .arrays import Array, described
-from .binding import Call
+from .binding import Call, operand_name
 from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import view
@@ -245,6 +245,21 @@ def autocast(
         return item.to(torch.get_autocast_dtype(item.device.type)) if is_cast else item
 
     return tuple(cast(item) for item in args), {k: cast(v) if k in pairs else v for k, v in inputs.items()}
+
+
+def uncast(
+    head: Head, call: Call, args: tuple[Any, ...], inputs: Mapping[str, Any], gradients: dict[str, Any]
+) -> dict[str, Any]:
+    """Gradients in the types of what was given, before `autocast`."""
+    names = [pair.name for pair in head.loss.signature.pairs]
+    given = dict(zip(names, zip(args[::2], args[1::2], strict=True), strict=False)) | dict(inputs)
+    several = len(call.pairs) > 1
+    for pair in call.pairs:
+        for operand, tensor in zip(("hidden", "weight"), given[pair.name], strict=True):
+            name = operand_name(pair.name, operand, several)
+            if name in gradients and isinstance(tensor, Tensor) and not execute.has_buffer(call, name):
+                gradients[name] = gradients[name].to(tensor.dtype)
+    return gradients
 
 
 # ---- where torch watches
