@@ -228,6 +228,43 @@ def test_computed_indices_of_equal_losses_are_found_where_they_are_written():
             lt.jit(loss)(hidden, weight, target=target)
 
 
+@lt.loss
+def scaled_entry(z: lt.Logits, target: lt.Token[int], width: lt.Token[int]):
+    return lt.logsumexp(z) - z[target * width + 2]
+
+
+@lt.loss
+def tripled_entry(z: lt.Logits, target: lt.Token[int], width: lt.Token[int]):
+    return lt.logsumexp(z) - z[width - target - target - target]
+
+
+@pytest.mark.parametrize(("loss", "target", "width", "limit"), [
+    (scaled_entry, 2**16, 2**16, 2**31 - 1),  # 2**32 + 2 would come round to entry 2
+    (scaled_entry, -(2**16), 2**16, -(2**31)),
+    (tripled_entry, -(2**30), 2**30, 2**31 - 1),  # 2**32
+    (tripled_entry, 1431655765, 0, -(2**31)),  # -2**32 + 1
+])  # fmt: skip
+def test_indices_do_not_come_round(loss, target, width, limit):
+    hidden, weight, _ = operands()
+    targets, widths = np.full(N, 3), np.full(N, 5)
+    if loss is tripled_entry:
+        targets, widths = np.full(N, -3), np.full(N, 8)
+    check_call(lt.jit(loss, ignore_index=None), hidden, weight, target=targets, width=widths)
+    targets[4], widths[4] = target, width
+    head = lt.jit(loss, ignore_index=None)
+    for call in (head, head.value_and_grad, head.reference):
+        with pytest.raises(lt.CallIndexError) as caught:
+            call(hidden, weight, target=targets, width=widths)
+        assert f"for token [4] is {limit}, outside the vocabulary of 37 entries" in str(caught.value)
+
+
+def test_indices_that_cannot_come_round_are_not_looked_at():
+    spec = lt.jit(next_entry)
+    text = spec.ir("spec", lt.ShapeDtype((N, D), "float32"), lt.ShapeDtype((V, D), "float32"),
+                   target=lt.ShapeDtype((N,), "int64"))  # fmt: skip
+    assert "sitofp" not in text and "arith.addi" in text
+
+
 def test_nothing_is_left_behind_by_an_error():
     hidden, weight, target = operands()
     wrong = np.full_like(target, V)
