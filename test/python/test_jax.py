@@ -123,4 +123,5 @@ def test_calls_without_jax_do_not_import_it():
         "np.ones((2, 4), np.float32), np.ones((5, 4), np.float32), target=np.zeros(2, int)); "
         "assert 'jax' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    env = dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, env=env)
