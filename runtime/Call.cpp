@@ -242,9 +242,12 @@ Status Call::checkComputedIndices() const {
     if (wrong == indices + tokens.counted)
       continue;
     std::string position = positionText(tokens.map[wrong - indices], tokens.leading), vocab = std::to_string(plan.vocab);
-    return Status(ErrorCode::Index, "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " +
-                                        std::to_string(*wrong) + ", outside the vocabulary of " + vocab + " entries: it must be 0 to " +
-                                        std::to_string(plan.vocab - 1));
+    Error error;
+    error.code = ErrorCode::Index;
+    error.text = "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " + std::to_string(*wrong) +
+                 ", outside the vocabulary of " + vocab + " entries: it must be 0 to " + std::to_string(plan.vocab - 1);
+    error.computedIndex = plan.buffers[buffer].name;
+    return Status(std::move(error));
   }
   return Status();
 }

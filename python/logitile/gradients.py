@@ -116,8 +116,7 @@ def wanted_gradients(
     """
     known = call.operands
     if wrt is None:
-        wrt = [name for name, (_, array) in known.items() if array.requires_grad]
-        wrt = wrt or [name for name, (parameter, _) in known.items() if name != parameter]
+        wrt = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
     wanted = named_gradients("wrt", wrt)
     if not wanted:
         raise CallValueError(f"wrt names no gradient; this call has {listed(known)}")
@@ -204,9 +203,9 @@ def check_no_gradient_is_lost(call: Call) -> None:
     torch = sys.modules.get("torch")
     if torch is None or not torch.is_grad_enabled():
         return
-    lost = [name for name, (_, array) in call.operands.items() if array.requires_grad]
-    if lost:
+    if call.form.requiring:
+        requires = "requires" if len(call.form.requiring) == 1 else "require"
         raise CallTypeError(
-            f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results "
-            "carry none; give hidden as a tensor, or detach the others"
+            f"{listed(call.form.requiring)} {requires} a gradient, but hidden is an array of "
+            f"{call.framework}, whose results carry none; give hidden as a tensor, or detach the others"
         )

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import execute, inspection
-from .binding import Call, bind
+from .binding import Arguments, Call, Form, named_arguments, specialised
 from .definition import Loss, Specialisation
+from .engine import target, thread_count
 from .errors import CallTypeError, CallValueError
 from .explanation import Explanation
 from .gradients import check_no_gradient_is_lost
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import numpy
 
     from .slice_states import SliceState
+
+_MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
 
 def jit(
@@ -86,6 +89,7 @@ class Head:
         self.loss = loss
         self.options = options
         self.constants = constants
+        self._forms: dict[tuple[object, ...], Form] = {}
         self._specs: dict[Specialisation, LossSpec] = {}
         self._programs: dict[ProgramKey, Program] = {}
         self.token = new_token(self)
@@ -109,8 +113,7 @@ class Head:
                 from .torch_operators import traced_call
 
                 return traced_call(self, args, inputs)
-            args, inputs = torch.autocast(self, args, inputs)
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if call.framework == "torch":
             return self.result(self.spec(call), torch.outputs(self, call))
         check_no_gradient_is_lost(call)
@@ -139,9 +142,11 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
+        if dtype is None and call.framework == "torch":
+            gradients = sys.modules["logitile.torch"].uncast(self, call, args, inputs, gradients)
         return self.result(self.spec(call), outputs), gradients
 
     def partial(
@@ -249,7 +254,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or there is no such stage or kernel.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
 
     def explain(
@@ -266,7 +271,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
@@ -279,7 +284,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
@@ -288,11 +293,18 @@ class Head:
         return Plan(program.plan(call.tokens), self.options)
 
     def program(self, call: Call, wanted: Wanted) -> Program:
-        """The program of a call."""
-        key = program_key(self.spec(call), self.options, call, wanted)
-        found = self._programs.get(key)
+        """The program of a call.
+
+        Raises:
+            CallValueError, TargetError: see engine.target.
+        """
+        place = target(self.options.backend, call.pairs[0].hidden.device), thread_count()
+        found = call.form.programs.get((wanted, *place))
         if found is None:
-            found = self._programs[key] = Program(self.spec(call), self.options, call, key)
+            key = program_key(self.spec(call), call, wanted, *place)
+            if key not in self._programs:
+                self._programs[key] = Program(self.spec(call), self.options, call, key)
+            found = call.form.programs[(wanted, *place)] = self._programs[key]
         return found
 
     def bind(self, *args: object, **inputs: object) -> Call:
@@ -302,21 +314,46 @@ class Head:
             CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
             CallValueError: shapes, devices or options do not agree.
         """
-        call = bind(self.loss.signature, self.options, args, inputs)
-        self.check_outputs(self.spec(call), call)
-        return call
+        given = named_arguments(self.loss.signature, args, inputs)
+        facts = given.facts()
+        form = self._forms.get(facts)
+        if form is None:
+            if len(self._forms) >= _MOST_FORMS:
+                self._forms.clear()
+            specialisation = specialised(self.loss.signature, self.options, given)
+            form = self._forms[facts] = self.form(given, specialisation)
+        return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
+
+    def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
+        """Binds what a user gives: where torch casts automatically, hidden and weights are cast."""
+        if "torch" in sys.modules:
+            from . import torch
+
+            args, inputs = torch.autocast(self, args, inputs)
+        return self.bind(*args, **inputs)
 
     def spec(self, call: Call) -> LossSpec:
-        """The loss, traced for a call.
+        """The loss, traced for a call."""
+        return call.form.spec
 
-        Raises:
-            SpecError: the loss is wrong.
-        """
-        if call.specialisation not in self._specs:
-            self._specs[call.specialisation] = self.loss.trace(
-                call.specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
+    def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
+        """The form of calls with these arguments, which have `vocab` of the entries if not all."""
+        if specialisation not in self._specs:
+            self._specs[specialisation] = self.loss.trace(
+                specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
             )
-        return self._specs[call.specialisation]
+        spec = self._specs[specialisation]
+        self._check_outputs(spec, given)
+        leading = given.pairs[0].hidden.shape[:-1]
+        outputs = tuple(
+            (name, execute.output_shape(spec, self.options, leading, name), execute.output_dtype(spec, name))
+            for name in spec.output_names
+        )
+        operands = [(name, array) for name, (_, array) in given.operands.items()]
+        requiring = tuple(name for name, array in operands if array.requires_grad)
+        missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
+        vocab = specialisation.vocab if vocab is None else vocab
+        return Form(leading, vocab, specialisation, spec, outputs, requiring, missing)
 
     def reference(self, *args: object, **inputs: object) -> object:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
@@ -330,7 +367,7 @@ class Head:
         """
         from .reference import evaluate
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
 
     def reference_grad(
@@ -352,7 +389,7 @@ class Head:
         from .reference import evaluate
         from .reference_gradient import evaluate_gradients
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         spec = self.spec(call)
         gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
         return self.result(spec, evaluate(spec, self.options, call)), gradients
@@ -363,7 +400,7 @@ class Head:
             return outputs["loss"]
         return spec.result_type(*(outputs[name] for name in spec.output_names))
 
-    def check_outputs(self, spec: LossSpec, call: Call) -> None:
+    def _check_outputs(self, spec: LossSpec, call: Arguments) -> None:
         """`reduction` and `divisor` are about the loss."""
         if "loss" in spec.output_names:
             return

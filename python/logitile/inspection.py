@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import execute
 from .binding import Call
+from .engine import target, thread_count
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
 from .gradients import differentiable_outputs, named_gradients, wanted_gradients
@@ -68,7 +69,8 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     from . import _native
 
     engine = _native.Engine(times_kernels=timing)
-    key = program_key(head.spec(call), head.options, call, wanted)
+    place = target(head.options.backend, call.pairs[0].hidden.device), thread_count()
+    key = program_key(head.spec(call), call, wanted, *place)
     program = Program(head.spec(call), head.options, call, key, engine)
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")

@@ -16,14 +16,22 @@ from typing import TYPE_CHECKING, Any
 
 from . import execute
 from .arrays import Array, described
-from .binding import Call, bind
+from .binding import Call, named_arguments, specialised
 from .engine import engine, target, thread_count
-from .errors import CallTypeError, CallValueError
+from .errors import CallIndexError, CallTypeError, CallValueError
 from .gradients import native_name, upstream_gradients, wanted_gradients
-from .memory import empty, given_back, view
+from .memory import given_back, result, view
 from .names import listed, shape_text
 from .options import Options
-from .program import Wanted, call_options, gradient_dtype, native_inputs, workspace_budget
+from .program import (
+    Wanted,
+    call_options,
+    described_gradients,
+    gradient_dtype,
+    located,
+    native_inputs,
+    workspace_budget,
+)
 from .slice_states import SliceState, Source, check_complete, check_pair, joined, told
 
 if TYPE_CHECKING:
@@ -91,7 +99,8 @@ def _swept(
     rows = {name: array for name, array in outputs.items() if "." in name}  # no output of a loss has a dot
     common = {name: call.inputs[name] for name, axis in source.axes if axis in ("token", "scalar")}
     columns = ((offset, offset + call.vocab),)
-    kept = Call((), common, call.leading, source.vocab, call.specialisation, call.divisor)
+    form = replace(call.form, vocab=source.vocab, requiring=(), recorded=None, programs={})
+    kept = Call((), common, call.divisor, {}, form)
     return SliceState(source, sweep, columns, rows, earlier, kept, upstreams)
 
 
@@ -171,8 +180,8 @@ def finish_grad(
     wanted = Wanted(source.wrt, source.of, "early", dtype, bool(call.weight_grad_out))
     upstreams = _upstreams(head, call, state, grad_output)
     part = _part("gradient", source, call, 0, "early", wanted)
-    gradients = execute.new_gradients(call, wanted)
-    made = execute.gradient_views(call, head.options, gradients)
+    made_for = described_gradients(call, wanted)
+    gradients, made = execute.new_gradients(call, head.options, wanted, made_for)
     states = _slice_inputs(call, source.options, offset, state.complete)
     _run(part, source, call, call.pairs[0].hidden, states, upstreams, made)
     return execute.finished(call, execute.cast_back(call, gradients, dtype))
@@ -186,15 +195,15 @@ def _bound(
 ) -> tuple[int, Call]:
     """The first column and the call of a slice; its specialisation is that of the whole vocabulary."""
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
-    call = bind(head.loss.signature, head.options, args, inputs)
-    if first < 0 or first + call.vocab > vocab:
+    given = named_arguments(head.loss.signature, args, inputs)
+    part = specialised(head.loss.signature, head.options, given)
+    if first < 0 or first + part.vocab > vocab:
         raise CallValueError(
-            f"column_offset {first} and the {call.vocab} rows of weight make columns [{first}, "
-            f"{first + call.vocab}), which vocab_size {vocab} does not hold; vocab_size counts all slices"
+            f"column_offset {first} and the {part.vocab} rows of weight make columns [{first}, "
+            f"{first + part.vocab}), which vocab_size {vocab} does not hold; vocab_size counts all slices"
         )
-    call = replace(call, specialisation=replace(call.specialisation, vocab=vocab))
-    head.check_outputs(head.spec(call), call)
-    return first, call
+    form = head.form(given, replace(part, vocab=vocab), part.vocab)
+    return first, Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
 
 def _integer(value: object, name: str) -> int:
@@ -373,31 +382,36 @@ def _run(
     like: Array,
     inputs: list[NativeArray],
     upstreams: Mapping[str, Array],
-    gradients: Mapping[str, NativeArray] | None = None,
+    gradients: Sequence[NativeArray] = (),
 ) -> dict[str, Any]:
     """The outputs of a part by name, in the framework of hidden; gradients are written in place."""
     from . import _native
 
-    options, outputs = source.options, {}
+    options, outputs, written = source.options, {}, []
     known = part.outputs(call.tokens)
     reduces = options.reduces if any(name == "loss" for name, _ in known) else "none"
     for name, element in known:
         is_reduced = name == "loss" and reduces != "none"
-        outputs[name] = empty(like, () if is_reduced else call.leading, _RESULTS[element])
+        shape = () if is_reduced else call.leading
+        outputs[name], native = result(like, shape, _RESULTS[element], name)
+        written.append(native)
     settings = _native.CallOptions(
         reduction=reduces, ignore=source.ignore, ignore_index=options.ignore_index,
         zero_if_all_ignored=options.all_ignored == "zero", threads=part.threads,
     )  # fmt: skip
     uses_divisor = call.divisor is not None and reduces == "mean"
     divisor = view(call.divisor, "divisor") if uses_divisor else None
-    part.plan(call.tokens).forward(
-        settings,
-        inputs,
-        list(execute.views(outputs).values()),
-        list((gradients or {}).values()),
-        [view(array, name) for name, array in upstreams.items()],
-        None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
-    )
+    try:
+        part.plan(call.tokens).forward(
+            settings,
+            inputs,
+            written,
+            gradients,
+            [view(array, name) for name, array in upstreams.items()],
+            None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+        )
+    except CallIndexError as error:
+        raise located(error, call.form.spec) from None
     return {name: given_back(like, array) for name, array in outputs.items()}
 
 

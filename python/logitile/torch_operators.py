@@ -238,7 +238,8 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     slots = tuple(fact[0] for fact in facts)
     _check_devices(facts, slot_axes(token, slots))
     stand_ins = [
-        ShapeDtype((*range(3, 3 + rank), *extents), dtype) for _, rank, extents, dtype, _, _ in facts
+        ShapeDtype((*(_Leading(axis) for axis in range(rank)), *extents), dtype)
+        for _, rank, extents, dtype, _, _ in facts
     ]
     call = _bound(head, slots, stand_ins)
     spec = head.spec(call)
@@ -257,6 +258,18 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     differentiable = tuple(bool(name and needed) for name, needed in zip(names, required, strict=True))
     early = differentiable if is_early(head, spec, wanted, dtypes) else none
     return key, differentiable, early, carries, result_type
+
+
+class _Leading(int):
+    """Stands for a leading extent of hidden, which the graph leaves open; errors write what it stands for."""
+
+    def __new__(cls, axis: int) -> _Leading:
+        made = super().__new__(cls, 3 + axis)  # one for each axis, so that they are told apart
+        made.axis = axis
+        return made
+
+    def __str__(self) -> str:
+        return f"hidden.shape[{self.axis}]"
 
 
 def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:

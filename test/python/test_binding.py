@@ -267,7 +267,7 @@ def test_jax_tracer():
     refused(
         lt.CallTypeError,
         "'hidden' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it outside "
-        "of the transformation",
+        "of the transformation, and take gradients from head.value_and_grad",
         simple,
         derived(),
         PAIR[1],

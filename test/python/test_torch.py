@@ -431,6 +431,29 @@ def test_autocast_casts_operands_only():
         check_close(leaf.grad, wanted[name], "bfloat16", name)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_value_and_grad_under_autocast_is_that_of_autograd(dtype):
+    """One rounding of the operands, gradients in the types of what was given, buffers left alone."""
+    hidden, weight, target = operands()
+    with torch.autocast("cpu", dtype=dtype):
+        loss = HEAD(hidden, weight, target=target)
+        out, gradients = HEAD.value_and_grad(hidden, weight, target=target)
+        _, mixed = HEAD.value_and_grad(hidden.to(dtype), weight, target=target)
+        _, wide = HEAD.value_and_grad(hidden, weight, target=target, grad_dtype="float32")
+        buffer = torch.zeros_like(weight)
+        _, beside = HEAD.value_and_grad(hidden, weight, target=target, weight_grad_out=buffer)
+        exact = HEAD.reference(hidden, weight, target=target)
+    loss.backward()
+    assert torch.equal(out, loss)
+    assert exact == HEAD.reference(hidden.to(dtype), weight.to(dtype), target=target)
+    for name, leaf in (("hidden", hidden), ("weight", weight)):
+        assert gradients[name].dtype == torch.float32 and torch.equal(gradients[name], leaf.grad)
+        torch.testing.assert_close(wide[name], gradients[name], rtol=1e-2, atol=1e-3)
+    assert (mixed["hidden"].dtype, mixed["weight"].dtype) == (dtype, torch.float32)
+    assert beside["weight"] is buffer and beside["hidden"].dtype == torch.float32
+    torch.testing.assert_close(buffer, wide["weight"])
+
+
 def test_nested_autocast_may_be_disabled():
     hidden, weight, target = operands(requires_grad=False)
     with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -509,7 +532,7 @@ def test_numpy_inputs_beside_tensors():
     with pytest.raises(lt.CallTypeError) as caught:
         HEAD(hidden.detach().numpy(), weight, target=target)
     assert str(caught.value) == (
-        "'weight' require a gradient, but hidden is an array of numpy, whose results carry none; give "
+        "'weight' requires a gradient, but hidden is an array of numpy, whose results carry none; give "
         "hidden as a tensor, or detach the others"
     )
 
