@@ -97,7 +97,7 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
     $sym_name `` $phase `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
-    `init` $init `bound` $bound `update` $update `merge` $merge
+    custom<RowRegions>($init, $bound, $update, $merge)
   }];
   let hasRegionVerifier = 1;
 }
