@@ -90,9 +90,8 @@ def test_what_is_missing_is_named():
         "'state' is list; give a state of head.partial or lt.merge"
     )
     assert refused(lt.CallTypeError, lambda: a.with_arrays({"max": 1}, a.columns)) == (
-        "the arrays are 'max', but a state of this sweep has 'forward0.max0', 'forward0.exp1' and "
-        "'forward0.pick2'; "
-        "give what arrays() returned there"
+        "the arrays are 'max', but a state of this sweep has 'forward0.max0', 'forward0.exp1.high', "
+        "'forward0.exp1.low' and 'forward0.pick2'; give what arrays() returned there"
     )
     short = {name: array[:4] for name, array in a.arrays().items()}
     assert refused(lt.CallValueError, lambda: a.with_arrays(short, a.columns)) == (

@@ -86,18 +86,18 @@ class Sliced(Sample):
         state = slices.state(wrt=self.wrt, grad_output=grad_output)
         return self._named(self.head.finish(state), slices.gradients(state, grad_output=grad_output))
 
-    def check_all(self, several, slack=1.0):
+    def check_all(self, several):
         """Every way to cut the vocabulary, against the same reference and gate."""
         wanted, live = self.reference(), self.counted()
         gates = Gates(self, wanted, live, evaluations=4)
         for self.cuts in several:
             found = self.run()
             ratios = {name: gates.ratio(name, found[name], wanted[name]) for name in wanted}
-            if max(ratios.values()) > slack:
+            if max(ratios.values()) > 1:
                 gates = Gates(self, wanted, live, evaluations=16)
                 ratios = {name: gates.ratio(name, found[name], wanted[name]) for name in wanted}
             worst = max(ratios, key=ratios.get)
-            assert ratios[worst] <= slack, f"{worst} misses the gate {ratios[worst]:.3g} times{self}"
+            assert ratios[worst] <= 1, f"{worst} misses the gate {ratios[worst]:.3g} times{self}"
 
 
 def sample(loss, constants, dtype, **options):
@@ -160,20 +160,18 @@ LOSSES = {name: (getattr(lt.losses, name), {}) for name in lt.losses.__all__ if 
 LOSSES |= {loss.name: (loss, {}) for loss in (many_inputs, nested)}
 OTHERS = {name: (loss, constants) for name, (loss, _, constants) in CASES.items()}
 SOME = ("alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax")
-# The whole is as far away from the reference there, which has its own tests.
-SLACK = {"chi_squared": 1.2, "skewed_kl": 1.1}
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_slices_give_what_the_whole_gives(name):
-    sample(*LOSSES[name], "float32").check_all(CUTS, SLACK.get(name, 1.0))
+    sample(*LOSSES[name], "float32").check_all(CUTS)
 
 
 @pytest.mark.parametrize(
     "name", [*SOME, *(pytest.param(n, marks=pytest.mark.full) for n in OTHERS if n not in SOME)]
 )
 def test_other_losses(name):
-    sample(*OTHERS[name], "float32").check_all(CUTS[2:], SLACK.get(name, 1.0))
+    sample(*OTHERS[name], "float32").check_all(CUTS[2:])
 
 
 @pytest.mark.parametrize("name", ["jensen_shannon", "top_k_kl", "many_inputs"])
