@@ -94,14 +94,9 @@ def _torch_view(array: Array, name: str) -> NativeArray:
 
 
 def _numpy_view(array: Array, name: str) -> NativeArray:
-    source = array.source if array.shape else array.source.reshape(())
-    if any(step % source.itemsize for step in source.strides):
-        raise CallTypeError(
-            f"'{name}' has strides {source.strides} in bytes, which are no multiples of its elements' "
-            f"{source.itemsize}; make it contiguous"
-        )
     if array.dtype != "bfloat16":
         return (name, array.source)
+    source = array.source if array.shape else array.source.reshape(())
     pointer = source.__array_interface__["data"][0]
     return (name, pointer, native().TYPES["bfloat16"], array.shape, array.strides or ())
 

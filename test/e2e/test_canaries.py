@@ -11,7 +11,7 @@ import pytest
 from cases import CASES
 from gate import Sample
 from schedules import KINDS, check_memory, scheduled, smallest_workspace
-from test_zoo import SLACK, sample
+from test_zoo import sample
 
 
 @lt.loss
@@ -83,7 +83,7 @@ PAIRS = [(name, data) for name in CANARIES for data in data_of(name)]
 
 def check_canary(name, data, kind):
     with scheduled(on_data(canary(name), data), kind) as made:
-        made.check(slack=SLACK.get(name, 1.0))
+        made.check()
         check_memory(made)
 
 
@@ -117,7 +117,7 @@ def test_a_canary_in_every_budget(name, monkeypatch):
     for part in (0, 0.03, 0.1, 0.3, 0.6, 1, 2):
         budget = least + int(part * 4 * made.tokens * made.spec.vocab * len(made.pairs))
         limited = dataclasses.replace(made, options=made.options | {"workspace": budget})
-        limited.check(slack=SLACK.get(name, 1.0))
+        limited.check()
         check_memory(limited)
 
 
