@@ -336,13 +336,17 @@ class Head:
         """The loss, traced for a call."""
         return call.form.spec
 
-    def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
-        """The form of calls with these arguments, which have `vocab` of the entries if not all."""
+    def traced(self, specialisation: Specialisation) -> LossSpec:
+        """The loss, traced once for each specialisation."""
         if specialisation not in self._specs:
             self._specs[specialisation] = self.loss.trace(
                 specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
             )
-        spec = self._specs[specialisation]
+        return self._specs[specialisation]
+
+    def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
+        """The form of calls with these arguments, which have `vocab` of the entries if not all."""
+        spec = self.traced(specialisation)
         self._check_outputs(spec, given)
         leading = given.pairs[0].hidden.shape[:-1]
         outputs = tuple(

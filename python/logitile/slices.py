@@ -237,7 +237,7 @@ def _begun(head: Head, call: Call, wrt: Iterable[str], grad_output: object) -> S
 def _source(
     head: Head, call: Call, names: tuple[str, ...], parameters: frozenset[str], of: tuple[str, ...]
 ) -> Source:
-    spec = head.spec(call)
+    spec = head.traced(call.specialisation)  # a state may be of another head
     axes = tuple((given.name, given.axis) for given in spec.inputs)
     text = spec.text(
         [name for name in spec.output_names if name in of] or None,
