@@ -47,10 +47,10 @@ def recorded(run):
 
 # ---- operators ---------------------------------------------------------------------------------------------
 
-hidden, weight, target = operands(requires_grad=False)
+hidden, weight, target = operands()
 CALLS = {
-    "early": lambda: HEAD(hidden.requires_grad_(), weight.requires_grad_(), target=target).backward(),
-    "split": lambda: EACH(hidden.requires_grad_(), weight.requires_grad_(), target=target).sum().backward(),
+    "early": lambda: HEAD(hidden, weight, target=target).backward(),
+    "split": lambda: EACH(hidden, weight, target=target).sum().backward(),
     "forward": lambda: HEAD(hidden.detach(), weight.detach(), target=target),
     "bias": lambda: HEAD(hidden, weight, target=target, bias=torch.zeros(V, requires_grad=True)).backward(),
     "two outputs": lambda: sum(POLICY(hidden, weight, target=target, temperature=0.5)).sum().backward(),
@@ -142,7 +142,7 @@ def test_errors_come_before_numbers():
 
 @pytest.mark.contract("4 operators")
 def test_func_grad():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     for head in (HEAD, EACH):
 
         def run(x, w, head=head):
@@ -183,7 +183,7 @@ def test_vmap_along_other_axes():
 
 
 def test_second_derivatives_are_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     for head in (HEAD, EACH):
 
         def run(x, head=head):
@@ -194,7 +194,7 @@ def test_second_derivatives_are_refused():
 
 
 def test_forward_mode_is_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with pytest.raises(lt.CallTypeError) as caught:
         torch.func.jvp(lambda x: HEAD(x, weight, target=target), (hidden,), (torch.ones_like(hidden),))
     assert str(caught.value) == (
@@ -204,7 +204,7 @@ def test_forward_mode_is_refused():
 
 
 def test_dual_tensors_are_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(hidden, torch.ones_like(hidden))
         for head in (HEAD, EACH):
@@ -229,7 +229,7 @@ def test_subclasses_are_refused():
     class DTensor(torch.Tensor):
         pass
 
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with pytest.raises(Exception, match="Quantised"):
         HEAD(hidden, Quantised(weight), target=target)
     with pytest.raises(lt.CallTypeError) as caught:
@@ -240,7 +240,7 @@ def test_subclasses_are_refused():
 
 
 def test_negative_views():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     check_close(HEAD(torch._neg_view(hidden), weight, target=target), HEAD(-hidden, weight, target=target))
 
 
