@@ -32,7 +32,7 @@ def view(array: Array, name: str) -> NativeArray:
         return _numpy_view(array, name)
     if array.framework == "number":
         return (name, array.source)
-    return (name, _capsule(array.source))
+    return (name, _capsule(array.source, name))
 
 
 def transposed(native: NativeArray) -> NativeArray:
@@ -101,14 +101,19 @@ def _numpy_view(array: Array, name: str) -> NativeArray:
     return (name, pointer, native().TYPES["bfloat16"], array.shape, array.strides or ())
 
 
-def _capsule(source: Any) -> object:
+def _capsule(source: Any, name: str) -> object:
     """Some objects know no versions of DLPack, and JAX may still compute what it hands out."""
     if hasattr(source, "block_until_ready"):
         source.block_until_ready()
     try:
-        return source.__dlpack__(max_version=(1, 1))
-    except TypeError:
-        return source.__dlpack__()
+        try:
+            return source.__dlpack__(max_version=(1, 1))
+        except TypeError:
+            return source.__dlpack__()
+    except BufferError as error:
+        raise CallTypeError(
+            f"'{name}' does not give its memory away by DLPack: {error}; pass an array of NumPy or torch"
+        ) from error
 
 
 def _numpy_dtype(name: str) -> Any:

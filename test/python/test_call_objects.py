@@ -81,3 +81,23 @@ def test_a_shape_is_no_weight_of_a_call():
             "head.explain do not"
         )
         refused(lt.CallTypeError, message, functools.partial(head, hidden, given, target=target))
+
+
+def test_memory_that_dlpack_cannot_describe():
+    hidden, weight, target = operands()
+
+    class Exporter:
+        """As NumPy's own export, which refuses types that it does not know."""
+
+        shape, dtype = hidden.shape, hidden.dtype
+
+        def __dlpack__(self, **keywords):
+            raise BufferError("only numbers")
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    message = (
+        "'z.hidden' does not give its memory away by DLPack: only numbers; pass an array of NumPy or torch"
+    )
+    refused(lt.CallTypeError, message, lambda: lt.jit(plain)(Exporter(), weight, target=target))
