@@ -57,6 +57,8 @@ public:
     plan.name = program.getSymName();
     plan.target = target->canonicalName();
     plan.vocab = program.getVocab();
+    plan.columns = program.getWidth();
+    countSweeps();
     plan.tokensFirst = schedule.getFirst();
     plan.tokensBehind = schedule.getBehind();
     plan.slab = schedule.getSlab();
@@ -82,6 +84,12 @@ public:
   }
 
 private:
+  void countSweeps() {
+    for (SweepOp sweep : program.getBody().getOps<SweepOp>())
+      (sweep.getPhase() == Phase::Forward ? plan.forwardSweeps : plan.adjointSweeps) += sweep.getPhase() != Phase::Late;
+    if (std::optional<ArrayRef<int64_t>> whole = program.getSweeps())
+      plan.forwardSweeps = (*whole)[0], plan.adjointSweeps = (*whole)[1];
+  }
   void addBuffers() {
     for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
       BufferPlan entry = makeBufferPlan(buffer.getName(), scopeOf(buffer.getScope()), cast<ViewType>(buffer.getType()));

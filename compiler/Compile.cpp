@@ -43,12 +43,18 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
       return {};
     pairs.push_back(attr);
   }
+  SliceAttr slice;
+  if (request.slice) {
+    slice = SliceAttr::getChecked(emitError, context, request.slice->columns, static_cast<SlicePart>(request.slice->part), request.slice->sweep);
+    if (!slice)
+      return {};
+  }
   SmallVector<Attribute> gradients;
   for (const std::string &name : request.gradients)
     gradients.push_back(StringAttr::get(context, name));
   return RequestAttr::getChecked(emitError, context, ArrayRef<PairAttr>(pairs), toMLIR(context, request.dense), ArrayAttr::get(context, gradients),
                                  toMLIR(context, request.gradientElements), static_cast<Mode>(request.mode), request.tokens, request.workspace,
-                                 request.chunks, request.accumulate, StringRef(request.target), request.threads);
+                                 request.chunks, request.accumulate, StringRef(request.target), request.threads, slice);
 }
 
 /// One compilation: a context, the module in it, and what went wrong.

@@ -23,6 +23,7 @@ struct CompileRequest {
   bool accumulate = false; // weight gradients are added into the caller's f32 buffers
   std::string target;      // "cpu:avx2"
   int64_t threads = 1;
+  std::optional<SlicePlan> slice;
 };
 
 struct StageTime {

@@ -113,6 +113,9 @@ struct InputPlan {
   bool isIndex = false;     // used as an index as it is: must lie in the vocabulary
 };
 
+/// Whether an input has the shape of a per-token output.
+inline bool isPerToken(const InputPlan &input) { return input.kind == InputPlan::Kind::Token && input.entries == 0; }
+
 struct PairPlan {
   std::string name;
   int64_t hidden = 0;
@@ -142,11 +145,20 @@ struct GradientPlan {
   bool accumulates = false; // added to what the caller's array holds
 };
 
+/// A slice of the vocabulary: what a program is to do there.
+struct SlicePlan {
+  enum class Part : uint8_t { Sweep, Merge, Finish, Gradient } part = Part::Sweep;
+  int64_t columns = 0; // vocabulary entries of the slice
+  int64_t sweep = 0;   // of parts Sweep and Merge: forward ones first, from 0
+};
+
 /// A program, compiled for one target and one interval of token counts.
 struct LaunchPlan {
   std::string name;
   std::string target;
-  int64_t vocab = 0;
+  int64_t vocab = 0;        // of all slices
+  int64_t columns = 0;      // vocabulary entries that the program sees: of its slice, or all
+  int64_t forwardSweeps = 0, adjointSweeps = 0; // of the whole program: a slice runs one at a time
   int64_t tokensFirst = 0, tokensBehind = INT64_MAX;
   int64_t slab = 1;         // vocabulary entries of a slab
   int64_t kept = 0;         // vocabulary entries per token whose logits are kept
@@ -164,7 +176,7 @@ struct LaunchPlan {
   std::vector<StepPlan> forward, adjoint;
   std::string code; // CPU: an object file; CUDA: PTX
 
-  int64_t slabs() const { return (vocab + slab - 1) / slab; }
+  int64_t slabs() const { return (columns + slab - 1) / slab; }
   /// Index of a buffer, -1 where there is none of that name.
   int64_t findBuffer(const std::string &name) const;
 };

@@ -54,7 +54,7 @@ public:
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
-  int64_t programVocab() const { return ProgramOp(program).getVocab(); }
+  int64_t programColumns() const { return ProgramOp(program).getWidth(); }
   int64_t slab() const { return ScheduleOp(schedule).getSlab(); }
 
   ProgramOp program;

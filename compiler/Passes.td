@@ -39,6 +39,20 @@ def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }
 
+def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
+  let summary = "takes out what a slice of the vocabulary runs";
+  let description = [{
+    Before: programs with `columns`, without a schedule, in a module whose `logitile.request` has a slice. After: of
+    each, the part that the slice asks for; modules without a slice stay as they are. Where the slice begins is the
+    scalar input `slice.offset`; columns of vocabulary code and of single entries are moved by it.
+
+    State of sweeps that slices have merged already is read as token inputs, so that what follows from it is made once
+    for all tokens, in the prologue. The state of the sweep that runs, or of two slices that are merged, is an output.
+    Refuses: a sweep that the program does not have, sums that are made late.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is kept and what is made again, within the byte budget";
   let description = [{

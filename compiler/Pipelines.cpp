@@ -7,6 +7,7 @@ using namespace mlir;
 void logitile::buildPlanStage(PassManager &pm) {
   pm.addNestedPass<LossOp>(createDifferentiatePass());
   pm.addPass(createFormSweepsPass());
+  pm.addPass(createSliceProgramPass());
   pm.addPass(createCanonicalizerPass()); // low parts that nothing reads go away
   pm.addPass(createCSEPass());
   pm.addPass(createChooseSchedulePass()); // buffers follow from what the regions still read

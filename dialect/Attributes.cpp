@@ -6,6 +6,21 @@
 using namespace mlir;
 using namespace logitile;
 
+/// `[#logitile.pair<...>, ...]`; what only merges states has no pair.
+static ParseResult parsePairs(AsmParser &parser, SmallVector<PairAttr> &pairs) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    FailureOr<PairAttr> pair = FieldParser<PairAttr>::parse(parser);
+    if (succeeded(pair))
+      pairs.push_back(*pair);
+    return ParseResult(pair);
+  });
+}
+static void printPairs(AsmPrinter &printer, ArrayRef<PairAttr> pairs) {
+  printer << '[';
+  llvm::interleaveComma(pairs, printer, [&](PairAttr pair) { printer.printStrippedAttrOrType(pair); });
+  printer << ']';
+}
+
 #include "dialect/LogitileEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/LogitileAttrs.cpp.inc"
@@ -31,6 +46,14 @@ LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
   return success();
 }
 
+LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t columns, SlicePart, int64_t sweep) {
+  if (columns <= 0)
+    return emitError() << "a slice of " << columns << " columns; it must have at least one";
+  if (sweep < 0)
+    return emitError() << "sweep " << sweep << " of a slice; sweeps are numbered from 0";
+  return success();
+}
+
 LogicalResult SymbolicDimAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name) {
   if (!isNameOfDim(name))
     return emitError() << "'" << name << "' is no name of a dimension; dimensions are words in capitals";
@@ -46,7 +69,7 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
 
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
                                   ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
-                                  int64_t chunks, bool, StringRef, int64_t threads) {
+                                  int64_t chunks, bool, StringRef, int64_t threads, SliceAttr) {
   if (tokens < 0)
     return emitError() << "'tokens' is " << tokens << ", which is negative";
   if (failed(verifyBudget(emitError, workspace, chunks)))

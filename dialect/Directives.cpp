@@ -74,5 +74,29 @@ void logitile::printBindings(OpAsmPrinter &printer, Operation *, DictionaryAttr 
   printer << '>';
 }
 
+ParseResult logitile::parseRowRegions(OpAsmParser &parser, Region &init, Region &bound, Region &update, Region &merge) {
+  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"bound", &bound}, {"update", &update}, {"merge", &merge}};
+  for (auto [keyword, region] : regions) {
+    if (succeeded(parser.parseKeyword(keyword)) && succeeded(parser.parseRegion(*region)))
+      continue;
+    // The op is given up with its regions, but ops before it may use, wrongly, what one of them defines.
+    for (auto [_, begun] : regions)
+      for (Block &block : *begun)
+        block.dropAllDefinedValueUses();
+    return failure();
+  }
+  return success();
+}
+void logitile::printRowRegions(OpAsmPrinter &printer, Operation *, Region &init, Region &bound, Region &update, Region &merge) {
+  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"bound", &bound}, {"update", &update}, {"merge", &merge}};
+  llvm::interleave(
+      regions, printer,
+      [&](auto entry) {
+        printer << entry.first << ' ';
+        printer.printRegion(*entry.second);
+      },
+      " ");
+}
+
 ParseResult logitile::parseDim(OpAsmParser &parser, Attribute &dim) { return parseDimension(parser, dim); }
 void logitile::printDim(OpAsmPrinter &printer, Operation *, Attribute dim) { printDimension(printer, dim); }

@@ -13,6 +13,10 @@ void printNamedTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Array
 /// `<TM = 512, acc = f32>`
 mlir::ParseResult parseBindings(mlir::OpAsmParser &parser, mlir::DictionaryAttr &bindings);
 void printBindings(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DictionaryAttr bindings);
+/// `init {...} bound {...} update {...} merge {...}`
+mlir::ParseResult parseRowRegions(mlir::OpAsmParser &parser, mlir::Region &init, mlir::Region &bound, mlir::Region &update, mlir::Region &merge);
+void printRowRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &init, mlir::Region &bound, mlir::Region &update,
+                     mlir::Region &merge);
 /// An integer or a word in capitals.
 mlir::ParseResult parseDim(mlir::OpAsmParser &parser, mlir::Attribute &dim);
 void printDim(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute dim);

@@ -34,6 +34,8 @@ enum class BundleKind {
 namespace logitile {
 /// Name of the module attribute that holds the RequestAttr.
 constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
+/// The scalar i32 input that says where a slice of the vocabulary begins; no parameter of a loss has such a name.
+constexpr llvm::StringLiteral kSliceOffset = "slice.offset";
 /// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
 constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
 

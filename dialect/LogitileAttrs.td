@@ -88,6 +88,14 @@ def Logitile_Mode : Logitile_Enum<"Mode", "which gradients a program makes, and 
 ]>;
 def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
 
+def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a slice of the vocabulary runs", [
+  Logitile_Case<"Sweep", 0, "sweep", "one sweep over the slice, from the merged states of the sweeps before it">,
+  Logitile_Case<"Merge", 1, "merge", "joins the states that one sweep left on two slices">,
+  Logitile_Case<"Finish", 2, "finish", "the outputs, from the merged states of the forward sweeps">,
+  Logitile_Case<"Gradient", 3, "gradient", "the gradients of the slice, from the merged states of all sweeps">,
+]>;
+def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
+
 def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
   Logitile_Case<"Take", 1, "take", "the tile's entry moves into the coefficient and becomes 0">,
@@ -123,6 +131,21 @@ def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
   let genVerifyDecl = 1;
 }
 
+def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
+  let summary = "the slice of the vocabulary that a program sees, and what it does there";
+  let description = [{
+    `columns` is how many entries of the vocabulary the slice has; where it begins is an input of the call,
+    `slice.offset`. `sweep` numbers the sweep of the parts `sweep` and `merge`, forward ones first, from 0.
+
+    ```mlir
+    #logitile.slice<columns = 4000, part = sweep, sweep = 1>
+    ```
+  }];
+  let parameters = (ins "int64_t":$columns, "SlicePart":$part, "int64_t":$sweep);
+  let assemblyFormat = "`<` `columns` `=` $columns `,` `part` `=` $part `,` `sweep` `=` $sweep `>`";
+  let genVerifyDecl = 1;
+}
+
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let summary = "what one compilation was asked for";
   let description = [{
@@ -135,6 +158,7 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
     * `workspace`: byte budget; `chunks`: number of token chunks. One of them is 0.
     * `accumulate`: weight gradients are added into buffers of the caller.
     * `target`: `cpu:avx512_bf16`, `cpu:avx2`, ...; `threads`: how many work on it.
+    * `slice`: where the caller holds a slice of the vocabulary: which, and what is to be done with it.
 
     ```mlir
     module attributes {logitile.request = #logitile.request<
@@ -146,12 +170,13 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let parameters = (ins ArrayRefParameter<"PairAttr">:$pairs, "mlir::DictionaryAttr":$dense,
                         "mlir::ArrayAttr":$gradients, "mlir::DictionaryAttr":$gradient_elements, "Mode":$mode,
                         "int64_t":$tokens, "int64_t":$workspace, "int64_t":$chunks, "bool":$accumulate,
-                        StringRefParameter<"device kind and features">:$target, "int64_t":$threads);
+                        StringRefParameter<"device kind and features">:$target, "int64_t":$threads,
+                        OptionalParameter<"SliceAttr">:$slice);
   let assemblyFormat = [{
-    `<` `pairs` `=` `[` $pairs `]` `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
+    `<` `pairs` `=` custom<Pairs>($pairs) `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
     `gradient_elements` `=` $gradient_elements `,` `mode` `=` $mode `,` `tokens` `=` $tokens `,`
     `workspace` `=` $workspace `,` `chunks` `=` $chunks `,` `accumulate` `=` $accumulate `,` `target` `=` $target `,`
-    `threads` `=` $threads `>`
+    `threads` `=` $threads (`,` `slice` `=` $slice^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -195,6 +195,10 @@ static LogicalResult verifyParts(ProgramOp program, llvm::StringMap<Known> &know
 LogicalResult ProgramOp::verifyRegions() {
   if (getVocab() <= 0)
     return emitOpError() << "vocabulary size " << getVocab() << " must be positive";
+  if (getWidth() <= 0 || getWidth() > getVocab())
+    return emitOpError() << "sees " << getWidth() << " columns of a vocabulary of " << getVocab() << " entries; expected 1 to " << getVocab();
+  if (getSweeps() && getSweeps()->size() != 2)
+    return emitOpError() << "counts [" << *getSweeps() << "] sweeps; expected two numbers, forward and adjoint";
   llvm::StringMap<Known> known;
   if (failed(verifyParts(*this, known)) || failed(verifyInputNames(*this)))
     return failure();

@@ -19,6 +19,10 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
     `logitile.input`; a `known` value is a result of an earlier finish, and so is every output. The first gradient has
     what is made per element, a second one what is one value per token or call.
 
+    A program of a slice of the vocabulary has `columns`: how many entries of weights, Vocab and Dense inputs it sees, while
+    `vocab` counts those of all slices. `sweeps` says how many forward and adjoint sweeps there were before
+    `logitile-slice-program` took out the part that the slice runs.
+
     `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
     computed indices. Both must lie in the vocabulary when the program runs.
 
@@ -35,13 +39,19 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, Logitile_OutputArrayAttr:$outputs,
-                       StrArrayAttr:$indices, StrArrayAttr:$checked);
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, OptionalAttr<Logitile_Int>:$columns,
+                       OptionalAttr<DenseI64ArrayAttr>:$sweeps, Logitile_OutputArrayAttr:$outputs, StrArrayAttr:$indices,
+                       StrArrayAttr:$checked);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `vocab` $vocab `outputs` $outputs `indices` $indices `checked` $checked attr-dict-with-keyword $body
+    $sym_name `vocab` $vocab (`columns` $columns^)? (`sweeps` $sweeps^)? `outputs` $outputs `indices` $indices `checked` $checked
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Vocabulary entries that the program sees: those of its slice, or all.
+    int64_t getWidth() { return getColumns().value_or(getVocab()); }
+  }];
 }
 
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
@@ -87,7 +97,7 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
     $sym_name `` $phase `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
-    `init` $init `bound` $bound `update` $update `merge` $merge
+    custom<RowRegions>($init, $bound, $update, $merge)
   }];
   let hasRegionVerifier = 1;
 }

@@ -12,7 +12,7 @@ static LogicalResult verifyExtents(ScheduleOp schedule) {
     return schedule.emitOpError() << "covers no number of tokens: [" << schedule.getFirst() << ", " << schedule.getBehind() << ")";
   if (schedule.getSlab() <= 0)
     return schedule.emitOpError() << "slab of " << schedule.getSlab() << " vocabulary entries must be positive";
-  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
+  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getWidth();
   if (schedule.getKept() < 0 || schedule.getKept() > vocab)
     return schedule.emitOpError() << "keeps " << schedule.getKept() << " of " << vocab << " vocabulary entries";
   return success();
@@ -20,7 +20,7 @@ static LogicalResult verifyExtents(ScheduleOp schedule) {
 
 /// A range of slabs, of a loop or a launch, ends with the vocabulary.
 static LogicalResult verifySlabs(Operation *op, ScheduleOp schedule, int64_t behind) {
-  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getVocab();
+  int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getWidth();
   int64_t count = llvm::divideCeil(vocab, schedule.getSlab());
   if (behind <= count)
     return success();

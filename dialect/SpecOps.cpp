@@ -10,7 +10,8 @@ LogicalResult InputOp::verify() {
   InputKind kind = getKind();
   if (failed(verifyIndex(*this, kind, getName(), getIndex())))
     return failure();
-  bool onlyFloat = kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Upstream;
+  bool isOffset = kind == InputKind::Scalar && getName() == kSliceOffset && type.isInteger(32);
+  bool onlyFloat = !isOffset && (kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Upstream);
   if (onlyFloat && !type.isF32())
     return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be f32";
   if (kind == InputKind::Dense && type.isInteger(32))

@@ -273,7 +273,7 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
   let assemblyFormat = [{
     `(` $rows `)` `with` `(` $inputs `)` `at` $column `below` $limit attr-dict-with-keyword
     `:` `(` type($rows) `)` `,` `(` type($inputs) `)`
-    `init` $init `bound` $bound `update` $update `merge` $merge
+    custom<RowRegions>($init, $bound, $update, $merge)
   }];
   let hasRegionVerifier = 1;
 }

@@ -9,14 +9,16 @@ static Status missing(const std::string &what, const std::string &name) {
 }
 
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
-  std::string name = plan.pairs.front().name + ".hidden";
-  const Array *hidden = findArray(arguments.inputs, name);
-  if (!hidden)
+  // What makes no logits reads states of slices: one value per token.
+  bool hasHidden = !plan.pairs.empty();
+  std::string name = hasHidden ? plan.pairs.front().name + ".hidden" : std::ranges::find_if(plan.inputs, isPerToken)->name;
+  const Array *array = findArray(arguments.inputs, name);
+  if (!array)
     return missing("input", name);
-  if (hidden->rank == 0)
+  if (hasHidden && array->rank == 0)
     return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and the hidden size");
   Tokens tokens;
-  tokens.leading = hidden->extents().first(hidden->rank - 1);
+  tokens.leading = array->extents().first(array->rank - hasHidden);
   tokens.total = 1;
   for (int64_t extent : tokens.leading)
     tokens.total *= extent;
@@ -53,7 +55,7 @@ Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tok
   rows.push_back(pair.hidden);
   if (Status status = checkArray(*hidden, "input", rows, {&*type, 1}); !status.isOk())
     return status;
-  int64_t matrix[] = {plan.vocab, pair.hidden};
+  int64_t matrix[] = {plan.columns, pair.hidden};
   if (Status status = checkArray(*weight, "input", matrix, {&*type, 1}); !status.isOk())
     return status;
   if (table.weight >= 0)
@@ -74,7 +76,7 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
       continue;
     std::optional<ArrayType> type = arrayTypeOf(input.element);
     std::vector<int64_t> shape(tokens.leading.begin(), tokens.leading.end());
-    shape.push_back(plan.vocab);
+    shape.push_back(plan.columns);
     if (Status status = checkArray(*array, "input", shape, {&*type, 1}); !status.isOk())
       return status;
     if (Status status = bindRows(*array, tokens, tables.inputs[i].buffers.front(), tables.inputs[i].map); !status.isOk())
@@ -90,15 +92,15 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   for (const PairPlan &pair : plan.pairs) {
     if (gradient.name == pair.name + ".weight")
-      return {plan.vocab, pair.hidden};
+      return {plan.columns, pair.hidden};
     if (gradient.name == pair.name + ".hidden")
       return rows.push_back(pair.hidden), rows;
   }
   switch (gradient.kind) {
   case GradientPlan::Kind::Direct:
-    return rows.push_back(plan.vocab), rows;
+    return rows.push_back(plan.columns), rows;
   case GradientPlan::Kind::Vocab:
-    return {plan.vocab};
+    return {plan.columns};
   case GradientPlan::Kind::Scalar:
     return {};
   case GradientPlan::Kind::Zero:

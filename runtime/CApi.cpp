@@ -13,7 +13,7 @@ using namespace logitile;
 namespace {
 struct LastError {
   Error error;
-  lt_error shown{LT_OK, "", "", "", 0};
+  lt_error shown{LT_OK, "", "", "", 0, ""};
 };
 thread_local LastError last;
 
@@ -27,7 +27,7 @@ lt_code logitile::report(const Status &status) {
     return LT_OK;
   last.error = status.error();
   last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(),
-                last.error.minimumWorkspace};
+                last.error.minimumWorkspace, last.error.computedIndex.c_str()};
   return last.shown.code;
 }
 const lt_error *lt_last_error(void) { return &last.shown; }
@@ -173,6 +173,10 @@ static Status copyRequest(const lt_request &given, Request &request) {
   request.accumulate = given.accumulate;
   request.target = given.target;
   request.threads = given.threads;
+  if (given.slice && (given.slice->part < LT_SLICE_SWEEP || given.slice->part > LT_SLICE_GRADIENT))
+    return Status(ErrorCode::Value, "there is no part " + std::to_string(given.slice->part) + " of a slice");
+  if (given.slice)
+    request.slice = SlicePlan{static_cast<SlicePlan::Part>(given.slice->part), given.slice->columns, given.slice->sweep};
   return Status();
 }
 
@@ -246,9 +250,13 @@ lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan 
     return use.status();
   });
 }
-lt_code lt_plan_save(const lt_plan *plan, lt_text *bytes) {
+lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes) {
   return guarded([&]() -> Status {
-    *bytes = textOf(writePlan(plan->use.loaded->plan));
+    std::optional<CallRules> rules = plan->use.rules;
+    if (call)
+      rules = {static_cast<Reduction>(call->reduction), call->ignore ? call->ignore : "",
+               call->ignore_index ? std::optional(*call->ignore_index) : std::nullopt, call->zero_if_all_ignored != 0};
+    *bytes = textOf(writePlan(plan->use.loaded->plan, rules));
     return Status();
   });
 }

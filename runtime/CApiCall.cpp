@@ -76,14 +76,25 @@ private:
 };
 } // namespace
 
+/// The loss may be compiled for one number that marks ignored entries: with another one it would have two meanings.
+static Status checkRules(const std::optional<CallRules> &rules, const lt_call &call) {
+  if (!rules || !call.ignore_index || rules->ignoreIndex == *call.ignore_index)
+    return Status();
+  return Status(ErrorCode::Value, "ignore_index is " + std::to_string(*call.ignore_index) + ", but the plan was saved for " +
+                                      (rules->ignoreIndex ? std::to_string(*rules->ignoreIndex) : "none") +
+                                      "; give that one, or compile another plan");
+}
+
 lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved) {
   return guarded([&]() -> Status {
     CallOf copied;
+    if (Status status = checkRules(plan->use.rules, *call); !status.isOk())
+      return status;
     if (Status status = copied.copy(*call); !status.isOk())
       return status;
     bool isFirst = !plan->hasRun.exchange(true);
     Result<std::unique_ptr<Saved>> result =
-        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0}, copied.arguments);
+        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0, {}}, copied.arguments);
     if (!result.isOk())
       return result.status();
     *saved = *result ? new lt_saved{plan->engine, std::move(*result)} : nullptr;

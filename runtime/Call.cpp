@@ -140,7 +140,7 @@ static int64_t lanesOf(int64_t count, int64_t panelWidth) {
 }
 
 Status Call::loadInputs() {
-  IntegerRules rules{plan.vocab, arguments.ignore, arguments.ignoreIndex};
+  IntegerRules rules{plan.vocab, plan.columns, arguments.ignore, arguments.ignoreIndex};
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const InputPlan &input = plan.inputs[i];
     if (input.kind == InputPlan::Kind::Dense)
@@ -149,7 +149,7 @@ Status Call::loadInputs() {
     for (int64_t buffer : tables.inputs[i].buffers)
       buffers.push_back(binding.memory(buffer));
     int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.panelWidth)
-                    : input.kind == InputPlan::Kind::Vocab ? plan.vocab
+                    : input.kind == InputPlan::Kind::Vocab ? plan.columns
                                                            : 1;
     Status status = loadInput(input, *findArray(arguments.inputs, input.name), tokens, rules, buffers, lanes);
     if (!status.isOk())
@@ -221,7 +221,7 @@ Status Call::loadUpstreams() {
                                           "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
     InputPlan input{InputPlan::Kind::Token, output.name, 0, ElementType::F32, false};
     char *buffer = reinterpret_cast<char *>(out);
-    if (Status status = loadInput(input, *array, tokens, {plan.vocab, {}, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
+    if (Status status = loadInput(input, *array, tokens, {plan.vocab, plan.columns, {}, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
       return status;
   }
   return Status();
@@ -242,9 +242,12 @@ Status Call::checkComputedIndices() const {
     if (wrong == indices + tokens.counted)
       continue;
     std::string position = positionText(tokens.map[wrong - indices], tokens.leading), vocab = std::to_string(plan.vocab);
-    return Status(ErrorCode::Index, "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " +
-                                        std::to_string(*wrong) + ", outside the vocabulary of " + vocab + " entries: it must be 0 to " +
-                                        std::to_string(plan.vocab - 1));
+    Error error;
+    error.code = ErrorCode::Index;
+    error.text = "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " + std::to_string(*wrong) +
+                 ", outside the vocabulary of " + vocab + " entries: it must be 0 to " + std::to_string(plan.vocab - 1);
+    error.computedIndex = plan.buffers[buffer].name;
+    return Status(std::move(error));
   }
   return Status();
 }
@@ -346,10 +349,9 @@ Status Call::forward(Saved &saved) {
   then([&] { return loadInputs(); });
   then([&] { return runSteps(plan.prologue); });
   bool isDivisorKnown = status.isOk() && findDivisor(/*forwardHasRun=*/false);
-  if (makesGradients()) {
+  if (makesGradients())
     then([&] { return isDivisorKnown ? Status() : checkLateDivisor(); });
-    then([&] { return loadUpstreams(); });
-  }
+  then([&] { return loadUpstreams(); });
   then([&] { return runSteps(plan.forward); });
   then([&] { return checkComputedIndices(); });
   if (!status.isOk())

@@ -109,6 +109,13 @@ json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
       buffers.push_back(plan.buffers[argument.buffer].name);
   return json::Object{{"name", kernel.name}, {"scratch_bytes", kernel.scratchBytes}, {"buffers", std::move(buffers)}};
 }
+json::Object rulesOf(const CallRules &rules) {
+  constexpr const char *kReductions[] = {"none", "sum", "mean"};
+  return json::Object{{"reduction", kReductions[static_cast<int>(rules.reduction)]},
+                      {"ignore", rules.ignore},
+                      {"ignore_index", rules.ignoreIndex ? json::Value(*rules.ignoreIndex) : json::Value(nullptr)},
+                      {"zero_if_all_ignored", rules.isZeroWhenAllIgnored}};
+}
 } // namespace
 
 std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
@@ -120,6 +127,8 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
   json::Object object{{"name", plan.name},
                       {"target", plan.target},
                       {"vocab", plan.vocab},
+                      {"columns", plan.columns},
+                      {"sweeps", json::Array{plan.forwardSweeps, plan.adjointSweeps}},
                       {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
                       {"slab", plan.slab},
                       {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},
@@ -152,6 +161,8 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
                         {"accumulates", gradient.accumulates}};
   });
   object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
+  if (use.rules)
+    object["rules"] = rulesOf(*use.rules);
   object["stage_ms"] = millisecondsOf(use.stages);
   object["load_ms"] = use.loadMilliseconds;
   object["prologue"] = stepsOf(plan, plan.prologue);

@@ -31,6 +31,7 @@ CompileRequest toCompile(const Request &request, int64_t tokens) {
   result.accumulate = request.accumulate;
   result.target = request.target;
   result.threads = request.threads;
+  result.slice = request.slice;
   return result;
 }
 static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&
@@ -122,20 +123,21 @@ Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens) {
 }
 
 Result<PlanUse> Engine::loadPlanBytes(std::string_view bytes) {
-  Result<LaunchPlan> plan = readPlan(bytes);
-  if (!plan.isOk())
-    return plan.status();
-  Result<std::shared_ptr<Device>> device = deviceOf(plan->target);
+  Result<SavedPlan> saved = readPlan(bytes);
+  if (!saved.isOk())
+    return saved.status();
+  Result<std::shared_ptr<Device>> device = deviceOf(saved->plan.target);
   if (!device.isOk())
     return device.status();
   PlanUse use;
   use.event = PlanEvent::Load;
   Stopwatch watch;
-  Result<KernelCache::Plan> loaded = loadPlan(std::move(*plan), KernelKey::ofBytes(bytes), *device);
+  Result<KernelCache::Plan> loaded = loadPlan(std::move(saved->plan), KernelKey::ofBytes(bytes), *device);
   if (!loaded.isOk())
     return loaded.status();
   use.loadMilliseconds = watch.milliseconds();
   use.loaded = std::move(*loaded);
+  use.rules = std::move(saved->rules);
   return use;
 }
 
@@ -159,7 +161,7 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
   Stopwatch watch;
   Status status = runAdjoint(saved, timed, report);
   if (status.isOk())
-    record({saved.loaded, PlanEvent::Hit, {}, 0}, /*isAdjoint=*/true, report, watch.milliseconds());
+    record({saved.loaded, PlanEvent::Hit, {}, 0, {}}, /*isAdjoint=*/true, report, watch.milliseconds());
   return status;
 }
 

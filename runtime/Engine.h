@@ -1,6 +1,7 @@
 // Engine.h - from a request to a plan that runs: key, cache, compiler, device. The only class that sees everything.
 // What a call does is Call.h.
 #pragma once
+#include "runtime/Call.h"
 #include "runtime/History.h"
 #include "runtime/KernelCache.h"
 #include <functional>
@@ -22,6 +23,7 @@ struct PlanUse {
   PlanEvent event = PlanEvent::Hit;
   std::vector<StageMilliseconds> stages;
   double loadMilliseconds = 0;
+  std::optional<CallRules> rules; // of a plan from bytes: what it was saved for
 };
 
 class Engine {

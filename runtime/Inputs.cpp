@@ -82,12 +82,12 @@ Status checkType(const InputPlan &input, const Array &array) {
   return isFine ? Status() : Status(ErrorCode::Type, "'" + input.name + "' is " + describe(array) + "; " + wanted + " are needed");
 }
 
-Status checkShape(const InputPlan &input, const Array &array, const Tokens &tokens, int64_t vocab) {
+Status checkShape(const InputPlan &input, const Array &array, const Tokens &tokens, int64_t columns) {
   std::vector<int64_t> wanted;
   if (input.kind == InputPlan::Kind::Token)
     wanted.assign(tokens.leading.begin(), tokens.leading.end());
   if (input.kind == InputPlan::Kind::Vocab)
-    wanted = {vocab};
+    wanted = {columns};
   if (input.entries > 0 && array.rank > 0 && array.extent(-1) >= input.entries)
     wanted.push_back(array.extent(-1)); // entries that the program does not read may be there
   else if (input.entries > 0)
@@ -102,7 +102,7 @@ Status logitile::loadInput(const InputPlan &input, const Array &array, const Tok
                            std::span<char *const> buffers, int64_t lanes) {
   if (Status status = checkType(input, array); !status.isOk())
     return status;
-  if (Status status = checkShape(input, array, tokens, rules.vocab); !status.isOk())
+  if (Status status = checkShape(input, array, tokens, rules.columns); !status.isOk())
     return status;
   Tokens all{array.extents(), array.elements(), array.elements(), nullptr}; // Vocab and Scalar inputs: every element counts
   const Tokens &counted = input.kind == InputPlan::Kind::Token ? tokens : all;

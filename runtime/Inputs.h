@@ -6,7 +6,8 @@
 namespace logitile {
 /// What the checks of integers depend on.
 struct IntegerRules {
-  int64_t vocab = 0;
+  int64_t vocab = 0;   // what indices must lie in
+  int64_t columns = 0; // entries of Vocab inputs: those of a slice, or all
   std::string_view ignore;            // the input that tells ignored tokens
   std::optional<int64_t> ignoreIndex; // what its tokens, and entries of any input, may be beside an index
 };

@@ -20,7 +20,10 @@ enum class KeyField : uint8_t {
   Accumulate,
   Target,
   Threads,
-  Bytes
+  Bytes,
+  SliceColumns,
+  SlicePart,
+  SliceSweep
 };
 
 class KeyBuilder {
@@ -76,6 +79,11 @@ KernelKey KernelKey::of(const Request &request, std::string_view buildId) {
   builder.add(KeyField::Accumulate, request.accumulate);
   builder.add(KeyField::Target, request.target);
   builder.add(KeyField::Threads, request.threads);
+  if (request.slice) {
+    builder.add(KeyField::SliceColumns, request.slice->columns);
+    builder.add(KeyField::SlicePart, static_cast<int64_t>(request.slice->part));
+    builder.add(KeyField::SliceSweep, request.slice->sweep);
+  }
   KernelKey key;
   key.digest = builder.digest();
   return key;

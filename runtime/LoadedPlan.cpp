@@ -10,8 +10,9 @@ public:
   explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}
 
   Status run() {
-    check(plan.vocab > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
-    check(!plan.pairs.empty(), "its projections");
+    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
+    check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
+    check(!plan.pairs.empty() || !plan.isSplit, "its phases");
     int64_t map = plan.findBuffer("tokens.map");
     check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "buffer 'tokens.map'");
     for (size_t i = 0; i < plan.buffers.size(); ++i) {

@@ -7,7 +7,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 2;
+constexpr uint64_t kVersion = 3;
 
 class Writer {
 public:
@@ -27,6 +27,10 @@ public:
     requires std::is_enum_v<Enum>
   void field(Enum value, Enum /*last*/) {
     number(static_cast<int64_t>(value));
+  }
+  void field(const std::optional<int64_t> &value) {
+    field(value.has_value());
+    number(value.value_or(0));
   }
   template <typename T, typename One> void list(const std::vector<T> &values, One one) {
     number(static_cast<int64_t>(values.size()));
@@ -56,6 +60,12 @@ public:
     value = word == 1;
   }
   void field(std::string &text) { text = take(number()); }
+  void field(std::optional<int64_t> &value) {
+    bool isThere = false;
+    field(isThere);
+    int64_t word = number();
+    value = isThere ? std::optional(word) : std::nullopt;
+  }
   template <typename Enum>
     requires std::is_enum_v<Enum>
   void field(Enum &value, Enum last) {
@@ -163,7 +173,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
 template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
-  for (auto *number : {&plan.vocab, &plan.tokensFirst, &plan.tokensBehind, &plan.slab, &plan.kept, &plan.tokenTile, &plan.panelWidth})
+  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensBehind, &plan.slab,
+                       &plan.kept, &plan.tokenTile, &plan.panelWidth})
     f.field(*number);
   f.field(plan.isSplit);
   visitInterface(f, plan);
@@ -175,14 +186,24 @@ template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.code);
 }
 
+template <typename F, typename T> void visitRules(F &f, T &rules) {
+  f.field(rules.reduction, Reduction::Mean);
+  f.field(rules.ignore);
+  f.field(rules.ignoreIndex);
+  f.field(rules.isZeroWhenAllIgnored);
+}
+
 uint64_t checksum(std::string_view bytes) {
   return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
 }
 } // namespace
 
-std::string logitile::writePlan(const LaunchPlan &plan) {
+std::string logitile::writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules) {
   Writer body;
   visitPlan(body, plan);
+  body.field(rules.has_value());
+  if (rules)
+    visitRules(body, *rules);
   Writer file;
   file.bytes = kMagic;
   file.number(kVersion);
@@ -192,7 +213,7 @@ std::string logitile::writePlan(const LaunchPlan &plan) {
   return file.bytes;
 }
 
-Result<LaunchPlan> logitile::readPlan(std::string_view bytes) {
+Result<SavedPlan> logitile::readPlan(std::string_view bytes) {
   auto refuse = [](const std::string &why) {
     return Status(ErrorCode::Value, "these bytes are no launch plan that this build can load: " + why);
   };
@@ -210,9 +231,13 @@ Result<LaunchPlan> logitile::readPlan(std::string_view bytes) {
   if (checksum(body) != expected)
     return refuse("their checksum is wrong, they are damaged");
   Reader reader(body);
-  LaunchPlan plan;
-  visitPlan(reader, plan);
+  SavedPlan saved;
+  visitPlan(reader, saved.plan);
+  bool hasRules = false;
+  reader.field(hasRules);
+  if (hasRules)
+    visitRules(reader, saved.rules.emplace());
   if (!reader.isFine || !reader.isAtEnd())
     return refuse("their fields do not fit together");
-  return plan;
+  return saved;
 }

@@ -2,11 +2,17 @@
 // The bytes hold code for one target; whoever loads them trusts them as he trusts a shared library.
 #pragma once
 #include "compiler/LaunchPlan.h"
-#include "runtime/Status.h"
+#include "runtime/Call.h"
+#include <optional>
 #include <string_view>
 
 namespace logitile {
-std::string writePlan(const LaunchPlan &plan);
+struct SavedPlan {
+  LaunchPlan plan;
+  std::optional<CallRules> rules; // none where whoever saved it named none
+};
+
+std::string writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules);
 /// An error where the bytes are of another version, cut off or damaged.
-Result<LaunchPlan> readPlan(std::string_view bytes);
+Result<SavedPlan> readPlan(std::string_view bytes);
 } // namespace logitile

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/LaunchPlan.h"
 #include <map>
+#include <optional>
 
 namespace logitile {
 enum class ProgramMode : uint8_t { Forward, Early, Split };
@@ -20,5 +21,6 @@ struct Request {
   bool accumulate = false; // weight gradients are added into the caller's f32 buffers
   std::string target;      // canonical name, "cpu:avx2"
   int64_t threads = 1;
+  std::optional<SlicePlan> slice; // of the vocabulary, where the caller has one
 };
 } // namespace logitile

@@ -26,13 +26,14 @@ struct Error {
   std::string stage;
   std::string reproducer;
   int64_t minimumWorkspace = 0; // positive where the budget is what is wrong
+  std::string computedIndex;    // of an index that the loss computes: its buffer
 };
 
 /// Success, or an error. Copies share the error.
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  Status(ErrorCode code, std::string text) : Status(Error{code, std::move(text), {}, {}, 0}) {}
+  Status(ErrorCode code, std::string text) : Status(Error{code, std::move(text), {}, {}, 0, {}}) {}
   explicit Status(Error error) : failure(std::make_shared<const Error>(std::move(error))) {}
 
   bool isOk() const { return !failure; }

@@ -45,6 +45,7 @@ typedef struct lt_error {
   const char *stage;         /* of compile errors: the stage that could not be made; else "" */
   const char *reproducer;    /* of compile errors: the module that went into it; else "" */
   int64_t minimum_workspace; /* positive where the byte budget is too small: what is needed */
+  const char *computed_index; /* of an index outside the vocabulary that the loss computes: its buffer; else "" */
 } lt_error;
 /* The error of the last call of this thread that failed; valid until the next one fails. Never null. */
 LT_API const lt_error *lt_last_error(void);
@@ -122,6 +123,21 @@ typedef struct lt_named_type {
   lt_type type;
 } lt_named_type;
 
+typedef enum lt_slice_part {
+  LT_SLICE_SWEEP = 0,   /* one sweep over the slice, from the merged states of the sweeps before it */
+  LT_SLICE_MERGE = 1,   /* joins the states that one sweep left on two slices */
+  LT_SLICE_FINISH = 2,  /* the outputs, from merged states */
+  LT_SLICE_GRADIENT = 3 /* the gradients of the slice, from merged states */
+} lt_slice_part;
+/* A slice of the vocabulary, and what is done there. The first column is the input "slice.offset", an integer without axes.
+ * States are per-token arrays called "forward0.max0" or the like: outputs of a sweep and of a merge, inputs of all else; a merge
+ * has those of its two slices as "first.forward0.max0" and "second.forward0.max0". */
+typedef struct lt_slice {
+  lt_slice_part part;
+  int64_t columns; /* of the slice: weights have as many rows */
+  int64_t sweep;   /* of parts LT_SLICE_SWEEP and LT_SLICE_MERGE: forward ones first, from 0 */
+} lt_slice;
+
 /* What a program is made for. Strings and lists are copied. Two requests that agree in everything but 'located_spec' are the
  * same program. */
 typedef struct lt_request {
@@ -141,6 +157,7 @@ typedef struct lt_request {
   int accumulate;     /* weight gradients are added into float32 arrays of the caller */
   const char *target; /* "cpu:avx2"; lt_host_target */
   int threads;        /* lt_thread_count */
+  const lt_slice *slice; /* null: the whole vocabulary */
 } lt_request;
 
 typedef struct lt_program lt_program;
@@ -159,11 +176,15 @@ LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char
 
 /* Compiled code and how to run it, for an interval of numbers of tokens. */
 typedef struct lt_plan lt_plan;
+typedef struct lt_call lt_call;
 /* The plan for calls with 'tokens' tokens: from the cache, or compiled. */
 LT_API lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan);
 /* A plan from bytes of lt_plan_save. They hold machine code: load only what you would run. */
 LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan);
-LT_API lt_code lt_plan_save(const lt_plan *plan, lt_text *bytes);
+/* Bytes for lt_plan_load. Of 'call' its reduction, ignore, ignore_index and zero_if_all_ignored are saved too, without one those
+ * that the plan was loaded with. lt_plan_describe shows them as "rules" of a loaded plan, and its calls with another ignore_index
+ * are refused: losses may be compiled for one. */
+LT_API lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes);
 LT_API void lt_plan_destroy(lt_plan *plan);
 /* Numbers of tokens that it serves: first <= tokens < behind. */
 LT_API void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind);
@@ -186,7 +207,7 @@ typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
 /* Called between kernels by the thread that makes the call; anything but 0 ends the call with LT_INTERRUPTED. */
 typedef int (*lt_interrupt)(void *context);
 
-typedef struct lt_call {
+struct lt_call {
   /* "<pair>.hidden" [..., D] and "<pair>.weight" [V, D] of every projection, and the other inputs by name: per token (leading
    * dimensions of hidden, perhaps with an axis of entries), per vocabulary entry, both, or single numbers. Arrays that the
    * plan does not read may be there. */
@@ -213,7 +234,7 @@ typedef struct lt_call {
   int threads;
   lt_interrupt interrupt; /* or null */
   void *interrupt_context;
-} lt_call;
+};
 
 /* What the adjoint phase needs of a forward call. */
 typedef struct lt_saved lt_saved;

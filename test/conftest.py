@@ -10,6 +10,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))  #
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "full: slow; runs with run_tests.py --full (LOGITILE_TEST_FULL=1)")
+    config.addinivalue_line("markers", "contract(*lines): which lines of test/contract.md it is a test of")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -51,10 +51,13 @@ class Result:
 # ---- which suites there are ------------------------------------------------------------------------------
 
 
-def pytest_suite(name: str, folder: str, build: pathlib.Path, alone: bool) -> Suite:
+def pytest_suite(name: str, folder: str, build: pathlib.Path, alone: bool, workers: int = 0) -> Suite:
+    """A folder of tests, in one process or in several that take tests from each other."""
     report = build / "test" / "reports" / f"{name}.xml"
     command = [sys.executable, "-m", "pytest", str(ROOT / folder), "-q", "--tb=short", f"--junitxml={report}",
                "-o", f"cache_dir={build / 'test' / 'pytest_cache'}"]
+    if workers:
+        command += ["-n", str(workers), "--dist", "worksteal"]
     return Suite(name, command, report, alone)
 
 
@@ -73,7 +76,8 @@ def find_suites(build: pathlib.Path, jobs: int, full: bool) -> list[Suite]:
     suites.append(Suite("lit", [*lit, str(build / "test")], report, alone=True))
     for name in LARGE:
         if (ROOT / "test" / name).is_dir():
-            suites.append(pytest_suite(name, f"test/{name}", build, alone=True))
+            workers = jobs if name == "e2e" else 0
+            suites.append(pytest_suite(name, f"test/{name}", build, alone=True, workers=workers))
     return suites
 
 

@@ -5,6 +5,7 @@
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
 using namespace mlir;
@@ -31,9 +32,12 @@ FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::st
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   std::unique_ptr<llvm::Module> module = llvm::parseAssembly({llvmText, "llvm"}, problem, context);
-  if (module) // every function says which CPU it is for
-    return writeObject(*module, Target(), error);
   llvm::raw_string_ostream stream(error);
-  problem.print(nullptr, stream, /*ShowColors=*/false);
-  return failure();
+  if (!module) {
+    problem.print(nullptr, stream, /*ShowColors=*/false);
+    return failure();
+  }
+  if (llvm::verifyModule(*module, &stream))
+    return failure();
+  return writeObject(*module, Target(), error); // every function says which CPU it is for
 }

@@ -67,7 +67,9 @@ LogicalResult KernelControl::convertIndexOp(Operation &op) {
   };
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<arith::ConstantOp>([&](arith::ConstantOp constant) {
-        auto value = cast<IntegerAttr>(constant.getValue());
+        auto value = dyn_cast<IntegerAttr>(constant.getValue());
+        if (!value)
+          return LogicalResult(constant.emitOpError() << "is no index; other numbers belong into the regions of map and row operations");
         setScalar(constant, constant.getType().isInteger(1) ? builder.truth(!value.getValue().isZero()) : Value(builder.integer(value.getInt())));
         return success();
       })

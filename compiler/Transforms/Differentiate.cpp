@@ -209,6 +209,8 @@ void ReverseMode::propagateReduction(NodeRef n, NodeRef A) {
   case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
   case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
   case NodeOp::Pick:
+    if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
+      return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);
     if (auto *it = gradients.find(a); it != gradients.end())
       it->second.rows.push_back({n->operand(1), A});
     return;

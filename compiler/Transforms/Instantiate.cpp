@@ -80,7 +80,7 @@ private:
     if (role == "slab_first" && (slabs || !inLoop))
       return constant(builder.getIndexAttr(slabs ? (*slabs)[0] : 0));
     if (role == "slab_behind" && (slabs || !inLoop))
-      return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programVocab(), shape.slab())));
+      return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programColumns(), shape.slab())));
     std::string name = role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str();
     values[argument] = {addArgument(body, name, argument.getType(), loc)};
   }

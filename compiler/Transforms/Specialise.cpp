@@ -17,9 +17,9 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
     error.attachNote(source.getLoc()) << "template '@" << source.getSymName() << "' is here";
     return error;
   };
-  values["V"] = dimension(context, shape.programVocab());
+  values["V"] = dimension(context, shape.programColumns());
   values["SLAB"] = dimension(context, shape.slab());
-  values["SLABS"] = dimension(context, llvm::divideCeil(shape.programVocab(), shape.slab()));
+  values["SLABS"] = dimension(context, llvm::divideCeil(shape.programColumns(), shape.slab()));
   auto params = source.getParams().getAsValueRange<StringAttr>();
   for (NamedAttribute binding : launch.getBindings()) {
     if (!llvm::is_contained(params, binding.getName().getValue()))

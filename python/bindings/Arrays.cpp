@@ -64,12 +64,22 @@ void ArrayList::add(PyObject *entry, Access access) {
   Py_ssize_t size = PyTuple_Check(entry) ? PyTuple_GET_SIZE(entry) : 0;
   if (size == 5)
     return addPointer(entry);
-  if (size != 2)
-    refuse(PyExc_TypeError, "an array of a call is (name, pointer, type, shape, strides) or (name, buffer)");
+  if (size != 2 && size != 3)
+    refuse(PyExc_TypeError, "an array of a call is (name, pointer, type, shape, strides), (name, buffer) or (name, buffer, True)");
   const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
   if (!name)
     throw py::error_already_set();
   addObject(name, PyTuple_GET_ITEM(entry, 1), access);
+  if (size == 3 && PyTuple_GET_ITEM(entry, 2) == Py_True)
+    exchangeAxes();
+}
+
+void ArrayList::exchangeAxes() {
+  if (arrays.back().rank != 2)
+    refuse(PyExc_TypeError, "only the axes of a matrix can be exchanged");
+  int64_t *shape = numbers.data() + numbers.size() - 4;
+  std::swap(shape[0], shape[1]);
+  std::swap(shape[2], shape[3]);
 }
 
 void ArrayList::addObject(const char *name, PyObject *object, Access access) {

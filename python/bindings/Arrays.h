@@ -15,7 +15,7 @@ public:
   ~ArrayList();
 
   /// A sequence of (name, pointer, type, shape, strides) with strides in elements, or (name, object) with a number, a capsule of
-  /// DLPack or an object that exports a buffer. Throws Python exceptions.
+  /// DLPack or an object that exports a buffer; (name, object, True) exchanges the axes of a matrix. Throws Python exceptions.
   void read(pybind11::handle sequence, Access access);
   /// One number, or what stands for an array in 'read' without its name.
   void readOne(const char *name, pybind11::handle value);
@@ -30,6 +30,7 @@ private:
   void addNumber(const char *name, PyObject *object);
   void addCapsule(const char *name, PyObject *capsule);
   void addBuffer(const char *name, PyObject *object, Access access);
+  void exchangeAxes(); // of the last array
   /// Shapes and strides move while they are collected: pointers to them come last.
   void finish();
 

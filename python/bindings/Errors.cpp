@@ -29,6 +29,8 @@ void logitile::python::check(lt_code code) {
   py::object exception = exceptionOf(error);
   if (error.minimum_workspace > 0)
     exception.attr("minimum_workspace") = error.minimum_workspace;
+  if (*error.computed_index)
+    exception.attr("is_computed") = true;
   PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
   throw py::error_already_set();
 }

@@ -14,6 +14,14 @@ struct CallOptions {
   std::optional<int64_t> ignoreIndex;
   bool zeroIfAllIgnored;
   int threads;
+
+  void copyTo(lt_call &call) const {
+    call.reduction = reduction;
+    call.ignore = ignore ? ignore->c_str() : nullptr;
+    call.ignore_index = ignoreIndex ? &*ignoreIndex : nullptr;
+    call.zero_if_all_ignored = zeroIfAllIgnored;
+    call.threads = threads;
+  }
 };
 
 /// Lets Python handle signals from time to time: Ctrl-C ends a long call.
@@ -58,11 +66,7 @@ struct CallArrays {
     call.interrupt_context = &signals;
   }
   void setOptions(const CallOptions &options, py::handle given) {
-    call.reduction = options.reduction;
-    call.ignore = options.ignore ? options.ignore->c_str() : nullptr;
-    call.ignore_index = options.ignoreIndex ? &*options.ignoreIndex : nullptr;
-    call.zero_if_all_ignored = options.zeroIfAllIgnored;
-    call.threads = options.threads;
+    options.copyTo(call);
     if (given.is_none())
       return;
     divisor.readOne("divisor", given);
@@ -114,11 +118,14 @@ void logitile::python::bindPlan(py::module_ &module) {
                                return py::make_tuple(first, behind);
                              })
       .def("save",
-           [](const Plan &plan) {
+           [](const Plan &plan, const CallOptions &options) {
+             lt_call call{};
+             options.copyTo(call);
              Text bytes;
-             check(lt_plan_save(plan.handle.get(), bytes.out()));
+             check(lt_plan_save(plan.handle.get(), &call, bytes.out()));
              return bytes.bytes();
-           })
+           },
+           py::arg("options"))
       .def(
           "describe",
           [](const Plan &plan, int64_t tokens, int threads) {

@@ -19,6 +19,18 @@ static lt_mode modeOf(const std::string &mode) {
   throw py::value_error("mode is '" + mode + "'; it must be 'forward', 'early' or 'split'");
 }
 
+static lt_slice_part partOf(const std::string &part) {
+  if (part == "sweep")
+    return LT_SLICE_SWEEP;
+  if (part == "merge")
+    return LT_SLICE_MERGE;
+  if (part == "finish")
+    return LT_SLICE_FINISH;
+  if (part == "gradient")
+    return LT_SLICE_GRADIENT;
+  throw py::value_error("part is '" + part + "'; it must be 'sweep', 'merge', 'finish' or 'gradient'");
+}
+
 static std::vector<lt_named_type> listOf(const NamedTypes &types) {
   std::vector<lt_named_type> list;
   for (const auto &[name, type] : types)
@@ -29,7 +41,7 @@ static std::vector<lt_named_type> listOf(const NamedTypes &types) {
 static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs,
                            const NamedTypes &dense, const std::vector<std::string> &gradients, const NamedTypes &gradientTypes,
                            const std::string &mode, int64_t workspace, int64_t chunks, bool accumulate, const std::string &target,
-                           int threads) {
+                           int threads, const std::optional<std::tuple<std::string, int64_t, int64_t>> &slice) {
   std::vector<lt_pair> pairList;
   for (const auto &[name, hidden, type] : pairs)
     pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type)});
@@ -54,6 +66,11 @@ static Program makeProgram(const Engine &engine, const std::string &spec, const 
   request.accumulate = accumulate;
   request.target = target.c_str();
   request.threads = threads;
+  lt_slice part{};
+  if (slice) {
+    part = {partOf(std::get<0>(*slice)), std::get<1>(*slice), std::get<2>(*slice)};
+    request.slice = &part;
+  }
   lt_program *program = nullptr;
   check(lt_program_create(engine.handle.get(), &request, &program));
   return {Owner<lt_program, lt_program_destroy>(program)};
@@ -87,7 +104,7 @@ void logitile::python::bindProgram(py::module_ &module) {
       .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(),
            py::arg("pairs"), py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(),
            py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward", py::arg("workspace") = 0, py::arg("chunks") = 0,
-           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"))
+           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"), py::arg("slice") = py::none())
       .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
       .def("plan", &planOf, py::arg("tokens"))
       .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");

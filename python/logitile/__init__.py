@@ -29,13 +29,16 @@ from .locations import spec_error
 from .names import did_you_mean
 from .outputs import Outputs
 from .plans import Plan, load_plan
+from .slice_states import SliceState
+from .slices import merge
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
-    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SpecError",
-    "TargetError", "Token", "Vocab", "history", "jit", "load_plan", "loss", "losses", "trim", *_functions,
+    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SliceState",
+    "SpecError", "TargetError", "Token", "Vocab", "history", "jit", "load_plan", "loss", "losses", "merge",
+    "trim", *_functions,
 )  # fmt: skip
 
 

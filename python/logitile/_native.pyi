@@ -2,9 +2,9 @@
 
 Arrays of calls are tuples `(name, pointer, type, shape, strides)` with a code of `TYPES` and strides in
 elements, or `(name, object)` with a buffer (NumPy arrays, except bfloat16), and for arrays that are only read
-also with a number or a capsule of DLPack. Errors are those of
-logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError; LogitileError
-itself for a failure of the runtime.
+also with a number or a capsule of DLPack; a third element True exchanges the axes of a matrix. Errors are
+those of logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetError and CompileError;
+LogitileError itself for a failure of the runtime.
 """
 
 from collections.abc import Buffer, Sequence
@@ -13,7 +13,9 @@ from typing import Any
 TYPES: dict[str, int]
 """Codes of element types by name: "float16", "bfloat16", ..., "int8", ..., "uint64", "bool"."""
 
-type Array = tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object]
+type Array = (
+    tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object] | tuple[str, object, bool]
+)
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
@@ -100,6 +102,8 @@ class Program:
         accumulate: weight gradients are added into float32 arrays.
         target: as `host_target` names it.
         threads: as `thread_count` gives it.
+        slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary,
+        and the number of the sweep.
 
     Raises:
         CallValueError, CallTypeError: these do not go together.
@@ -122,6 +126,7 @@ class Program:
         accumulate: bool = False,
         target: str,
         threads: int,
+        slice: tuple[str, int, int] | None = None,
     ) -> None: ...
     @property
     def key(self) -> str:
@@ -169,7 +174,11 @@ class Plan:
     def interval(self) -> tuple[int, int]:
         """Numbers of tokens that it serves: first, and the one behind the last."""
 
-    def save(self) -> bytes: ...
+    def save(self, options: CallOptions) -> bytes:
+        """Bytes for `Engine.load`. With them goes how calls reduce the loss and tell ignored tokens: a loaded
+        plan shows it as "rules" of `describe`, and refuses another ignore_index.
+        """
+
     def describe(self, tokens: int, threads: int) -> dict[str, Any]:
         """Schedule, kernels, and the buffers with their bytes for a call with this many tokens that count."""
 

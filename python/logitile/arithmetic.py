@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import exponentials, labels, refusals
+from . import exponentials, labels, refusals, wrapping
 from . import trace as tracing
 from .entries import Entries
 from .locations import spec_error
@@ -207,7 +207,7 @@ def _checked_index(index: tracing.Value, name: str) -> tracing.Value:
             f"{labels.label(index)} varies along the vocabulary but '[...]' of {name} needs one index per "
             "token; reduce it first, for example with lt.argmax"
         )
-    return index
+    return wrapping.unwrapped(index)
 
 
 def _spelled_index(index: object) -> str:

@@ -8,12 +8,13 @@ exist where torch was imported already.
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import CallTypeError
+from .errors import CallTypeError, CallValueError
 from .names import shape_text
 
 if TYPE_CHECKING:
@@ -37,20 +38,29 @@ class ShapeDtype:
     Args:
         shape: extents of the array.
         dtype: a name such as "bfloat16", or a dtype of NumPy, torch or JAX.
+
+    Raises:
+        CallTypeError, CallValueError: that is no shape or no dtype of arrays.
     """
 
     shape: tuple[int, ...]
     dtype: object
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(int(extent) for extent in self.shape))
+        try:
+            shape = tuple(e if isinstance(e, int) else operator.index(e) for e in self.shape)
+        except TypeError:
+            raise CallTypeError(f"lt.ShapeDtype has shape {self.shape!r}, not a tuple of ints") from None
+        if any(extent < 0 for extent in shape):
+            raise CallValueError(f"lt.ShapeDtype has shape {shape_text(shape)}; no extent can be negative")
+        object.__setattr__(self, "shape", shape)
         if dtype_name(self.dtype) not in _DTYPES:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
-    """What a call needs to know about one array.
+    """What a call needs to know about one array. It is never changed.
 
     Args:
         source: the object that was given.
@@ -88,6 +98,7 @@ def dtype_name(dtype: object) -> str:
 
 
 _name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+_device_name = functools.lru_cache(maxsize=64)(str)
 
 
 def described(item: object, name: str) -> Array:
@@ -100,22 +111,22 @@ def described(item: object, name: str) -> Array:
     Raises:
         CallTypeError: it is no array, or one that cannot be read.
     """
-    if isinstance(item, ShapeDtype):
-        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
-    if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return _of_number(item, name)
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and isinstance(item, torch.Tensor):
         return _checked(_of_torch(item, name, torch), name)
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return _of_number(item, name)
     if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
         return _checked(_of_numpy(item, name, numpy), name)
+    if isinstance(item, ShapeDtype):
+        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
-            "outside of the transformation"
+            "outside of the transformation, and take gradients from head.value_and_grad"
         )
     if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
-        return _checked(_of_dlpack(item), name)
+        return _checked(_of_dlpack(item, name), name)
     raise CallTypeError(
         f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
         "object with __dlpack__, shape and dtype"
@@ -159,17 +170,11 @@ def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
     check_not_distributed(tensor, name)
     if tensor.layout != torch.strided:
         raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
-    device = None if tensor.device.type == "meta" else str(tensor.device)
-    tensor = tensor.resolve_neg()  # of a view whose memory holds the other sign
-    return Array(
-        tensor,
-        "torch",
-        tuple(tensor.shape),
-        _name_of(tensor.dtype),
-        device,
-        tuple(tensor.stride()),
-        tensor.requires_grad,
-    )
+    device = None if tensor.is_meta else _device_name(tensor.device)
+    if tensor.is_neg():  # a view whose memory holds the other sign
+        tensor = tensor.resolve_neg()
+    shape, dtype = tuple(tensor.shape), _name_of(tensor.dtype)
+    return Array(tensor, "torch", shape, dtype, device, tensor.stride(), tensor.requires_grad)
 
 
 def check_not_distributed(tensor: Any, name: str) -> None:
@@ -192,14 +197,21 @@ def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
         raise CallTypeError(
             f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
         )
+    if not item.flags.aligned:  # such as a field of packed records
+        raise CallValueError(
+            f"'{name}' has elements of {item.itemsize} bytes that do not lie at multiples of their size "
+            f"(strides {item.strides} in bytes); copy it with numpy.ascontiguousarray"
+        )
     strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
     return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)
 
 
-def _of_dlpack(item: Any) -> Array:
+def _of_dlpack(item: Any, name: str) -> Array:
+    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
+    if framework == "jax" and getattr(item, "is_deleted", bool)():
+        raise CallTypeError(f"'{name}' is a JAX array that was deleted or donated; pass one that lives")
     kind, index = item.__dlpack_device__()
     device = _DLPACK_DEVICES.get(int(kind), f"DLPack device {int(kind)}")
-    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
     return Array(
         item,
         framework,

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 from .annotations import MAX_ENTRIES, Kind
 from .arrays import FLOATS, INTEGERS, Array, described, same_device
@@ -18,46 +19,69 @@ from .names import did_you_mean, listed, shape_text
 from .options import Options
 from .signature import Parameter, Signature
 
+if TYPE_CHECKING:
+    from .program import Program, Wanted
+    from .spec import LossSpec
+
 _OPERAND_DTYPES = ("float32", "bfloat16", "float16")
 _DENSE_DTYPES = ("float32", "bfloat16", "float16")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Pair:
     """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv")."""
 
     name: str
     hidden: Array
     weight: Array
-    hidden_size: int
+
+    @property
+    def hidden_size(self) -> int:
+        return self.hidden.shape[-1]
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
-    """The checked arguments of a call.
+@dataclass(eq=False)
+class Form:
+    """What all calls have in common whose arguments agree in names, shapes, types and devices.
+
+    Args:
+        leading: leading dimensions of every hidden array; per-token outputs have them.
+        vocab: vocabulary size V.
+        specialisation: what a trace needs to know.
+        spec: the traced loss.
+        outputs: name, shape and type of every output.
+        requiring: the names of gradients that torch wants.
+        missing: what has a shape but no numbers, as errors call it.
+        recorded: what an eager call under autograd asks for; None before the first one.
+        programs: those that ran, by what was wanted of them, target and threads.
+    """
+
+    leading: tuple[int, ...]
+    vocab: int
+    specialisation: Specialisation
+    spec: LossSpec
+    outputs: tuple[tuple[str, tuple[int, ...], str], ...]
+    requiring: tuple[str, ...]
+    missing: tuple[str, ...]
+    recorded: Wanted | None = None
+    programs: dict[tuple[Wanted, str, int], Program] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Arguments:
+    """The arguments of a call under their names.
 
     Args:
         pairs: the projections that are given, in the order of the lt.Logits parameters.
         inputs: the other inputs that are given, in the order of the parameters.
-        leading: leading dimensions of every hidden array; per-token outputs have them.
-        vocab: vocabulary size V.
-        specialisation: what a trace needs to know.
         divisor: what replaces the denominator of a mean.
         weight_grad_out: fp32 buffers that weight gradients are added into, by name of the pair.
     """
 
     pairs: tuple[Pair, ...]
     inputs: Mapping[str, Array]
-    leading: tuple[int, ...]
-    vocab: int
-    specialisation: Specialisation
-    divisor: Array | None = None
-    weight_grad_out: Mapping[str, Array] = field(default_factory=dict)
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens N."""
-        return prod(self.leading)
+    divisor: Array | None
+    weight_grad_out: Mapping[str, Array]
 
     @cached_property
     def operands(self) -> dict[str, tuple[str, Array]]:
@@ -69,48 +93,95 @@ class Call:
             names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
         return {**names, **{name: (name, array) for name, array in self.inputs.items()}}
 
+    def facts(self) -> tuple[object, ...]:
+        """All that is checked without looking at numbers: what agrees in this has the same form."""
+        arrays = [(pair.name, array) for pair in self.pairs for array in (pair.hidden, pair.weight)]
+        arrays += self.inputs.items()
+        arrays += self.weight_grad_out.items()
+        if self.divisor is not None:
+            arrays.append(("divisor", self.divisor))
+        facts = [(name, a.framework, a.shape, a.dtype, a.device, a.requires_grad) for name, a in arrays]
+        return (len(self.pairs), len(self.weight_grad_out), *facts)
+
+
+@dataclass(eq=False)
+class Call(Arguments):
+    """The checked arguments of a call."""
+
+    form: Form
+
+    @property
+    def leading(self) -> tuple[int, ...]:
+        """Leading dimensions of every hidden array; per-token outputs have them."""
+        return self.form.leading
+
+    @property
+    def vocab(self) -> int:
+        """Vocabulary size V."""
+        return self.form.vocab
+
+    @property
+    def specialisation(self) -> Specialisation:
+        """What a trace needs to know."""
+        return self.form.specialisation
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens N."""
+        return prod(self.form.leading)
+
     @property
     def framework(self) -> str:
         """The framework of the outputs: that of the first hidden array."""
         return self.pairs[0].hidden.framework
 
 
-def bind(signature: Signature, options: Options, args: Sequence[object], named: Mapping[str, object]) -> Call:
-    """Binds a call.
+def named_arguments(signature: Signature, args: Sequence[object], named: Mapping[str, object]) -> Arguments:
+    """The arguments of a call by their names, each described alone.
 
     Args:
         signature: of the loss.
-        options: of the head.
         args: hidden and weight of one pair after the other.
         named: other inputs by name, pairs as tuples, `divisor` and `weight_grad_out`.
 
     Raises:
-        CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
-        CallValueError: shapes or devices do not agree.
+        CallTypeError: a name is unknown, missing or doubled, or something is no array.
+        CallValueError: a buffer does not fit its weight.
     """
     named = dict(named)
     divisor, buffers = named.pop("divisor", None), named.pop("weight_grad_out", None)
     _check_names(signature, named)
-    pairs = _pairs(signature, options, args, named)
-    vocab, leading = _common_extents(pairs, options)
+    pairs = _pairs(signature, args, named)
     inputs = _inputs(signature, named)
-    specialisation = _specialisation(signature, pairs, inputs, vocab, leading)
-    call = Call(
-        pairs, inputs, leading, vocab, specialisation, _divisor(divisor, options), _buffers(buffers, pairs)
-    )
-    _check_devices(call)
-    return call
+    factor = None if divisor is None else described(divisor, "divisor")
+    return Arguments(pairs, inputs, factor, _buffers(buffers, pairs))
+
+
+def specialised(signature: Signature, options: Options, given: Arguments) -> Specialisation:
+    """Checks arguments against the loss and each other.
+
+    Raises:
+        CallTypeError: a type is wrong.
+        CallValueError: shapes or devices do not agree.
+    """
+    several = len(signature.pairs) > 1
+    for pair in given.pairs:
+        _check_pair(pair, options, several)
+    vocab, leading = _common_extents(given.pairs, options)
+    specialisation = _specialisation(signature, given, vocab, leading)
+    _check_divisor(given.divisor, options)
+    _check_devices(given)
+    return specialisation
 
 
 # ---- names -------------------------------------------------------------------------------------------------
 
 
 def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
-    constants = {constant.name for constant in signature.constants}
     for name in named:
         if signature.input(name):
             continue
-        if name in constants:
+        if any(constant.name == name for constant in signature.constants):
             raise CallTypeError(
                 f"'{name}' is a constant of '{signature.name}': give it to lt.jit, not to the head"
             )
@@ -118,12 +189,10 @@ def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
         raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")
 
 
-def _pairs(
-    signature: Signature, options: Options, args: Sequence[object], named: dict[str, object]
-) -> tuple[Pair, ...]:
+def _pairs(signature: Signature, args: Sequence[object], named: dict[str, object]) -> tuple[Pair, ...]:
     parameters = signature.pairs
     if len(args) > 2 * len(parameters):
-        others = listed(p.name for p in signature.inputs if p.kinds[0].axis != "logits")
+        others = listed(p.name for p in signature.others)
         remedy = f"; pass {others} by name" if others else ""
         raise CallTypeError(
             f"'{signature.name}' takes {2 * len(parameters)} arrays by position (hidden and weight of "
@@ -146,15 +215,13 @@ def _pairs(
                 f"{parameter.name}=(...)"
             )
         if item is not None:
-            pairs.append(_pair(parameter.name, item, options, len(parameters) > 1))
+            pairs.append(_pair(parameter.name, item, len(parameters) > 1))
     return tuple(pairs)
 
 
 def _inputs(signature: Signature, named: Mapping[str, object]) -> dict[str, Array]:
     inputs = {}
-    for parameter in signature.inputs:
-        if parameter.kinds[0].axis == "logits":
-            continue
+    for parameter in signature.others:
         item = named.get(parameter.name)
         if item is not None:
             inputs[parameter.name] = described(item, parameter.name)
@@ -182,11 +249,16 @@ def operand_name(pair: str, operand: str, several: bool) -> str:
     return f"{pair}.{operand}" if several else operand
 
 
-def _pair(name: str, item: object, options: Options, several: bool) -> Pair:
+def _pair(name: str, item: object, several: bool) -> Pair:
     if not isinstance(item, (tuple, list)) or len(item) != 2:
         raise CallTypeError(f"'{name}' must be a tuple of hidden and weight, not {type(item).__name__}")
-    hidden_name, weight_name = operand_name(name, "hidden", several), operand_name(name, "weight", several)
-    hidden, weight = described(item[0], hidden_name), described(item[1], weight_name)
+    hidden = described(item[0], operand_name(name, "hidden", several))
+    return Pair(name, hidden, described(item[1], operand_name(name, "weight", several)))
+
+
+def _check_pair(pair: Pair, options: Options, several: bool) -> None:
+    hidden_name, weight_name = (operand_name(pair.name, part, several) for part in ("hidden", "weight"))
+    hidden, weight = pair.hidden, pair.weight
     for operand, array in ((hidden_name, hidden), (weight_name, weight)):
         if array.dtype not in _OPERAND_DTYPES or array.framework == "number":
             raise CallTypeError(
@@ -215,7 +287,6 @@ def _pair(name: str, item: object, options: Options, several: bool) -> Pair:
         raise CallValueError(
             f"'{hidden_name}' {shape_text(hidden.shape)} has hidden size 0; there is nothing to project"
         )
-    return Pair(name, hidden, weight, hidden_size)
 
 
 def _weight_axes(options: Options) -> str:
@@ -256,14 +327,10 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
 
 
 def _specialisation(
-    signature: Signature,
-    pairs: tuple[Pair, ...],
-    inputs: Mapping[str, Array],
-    vocab: int,
-    leading: tuple[int, ...],
+    signature: Signature, given: Arguments, vocab: int, leading: tuple[int, ...]
 ) -> Specialisation:
     entries, per_token = [], set()
-    for name, array in inputs.items():
+    for name, array in given.inputs.items():
         parameter = signature.input(name)
         kind = _chosen_kind(parameter, array)
         _check_shape(name, array, kind, vocab, leading)
@@ -272,7 +339,7 @@ def _specialisation(
             entries.append((name, array.shape[-1]))
         if len(parameter.kinds) > 1 and kind.axis == "token":
             per_token.add(name)
-    present = {pair.name for pair in pairs} | set(inputs)
+    present = {pair.name for pair in given.pairs} | set(given.inputs)
     optional = frozenset(p.name for p in signature.inputs if p.optional and p.name in present)
     return Specialisation(vocab, optional, tuple(entries), frozenset(per_token))
 
@@ -338,17 +405,15 @@ def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter) -> N
 # ---- what goes with a call ---------------------------------------------------------------------------------
 
 
-def _divisor(item: object, options: Options) -> Array | None:
-    if item is None:
-        return None
+def _check_divisor(array: Array | None, options: Options) -> None:
+    if array is None:
+        return
     if options.reduces != "mean":
         raise CallValueError(
             f"'divisor' replaces the denominator of a mean, but the reduction is '{options.reduces}'"
         )
-    array = described(item, "divisor")
     if array.shape != () or array.dtype not in (*FLOATS, *INTEGERS):
         raise CallValueError(f"'divisor' is {array}; it must be a number or an array of numbers without axes")
-    return array
 
 
 def _buffers(item: object, pairs: tuple[Pair, ...]) -> dict[str, Array]:
@@ -395,7 +460,7 @@ def _buffer(item: object, pair: Pair) -> Array:
     return buffer
 
 
-def _check_devices(call: Call) -> None:
+def _check_devices(call: Arguments) -> None:
     several = len(call.pairs) > 1
     arrays = [
         (operand_name(p.name, operand, several), getattr(p, operand))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from .annotations import K, Kind
 from .entries import Entries
 from .errors import CallTypeError
-from .locations import Location, definition_of, spec_error
+from .locations import Location, definition_of, line_in, spec_error
 from .names import listed
 from .outputs import checked_outputs
 from .signature import Parameter, Signature, read_signature
@@ -116,9 +117,17 @@ class Loss:
         """Calls the function with its own kinds of parameters."""
         parameters = inspect.signature(self.function).parameters.values()
         positional = [arguments[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        return self.function(
-            *positional, **{p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
-        )
+        named = {p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+        try:
+            return self.function(*positional, **named)
+        except RecursionError as error:
+            raise spec_error(
+                f"'{self.name}' nests more deeply than Python's recursion limit of "
+                f"{sys.getrecursionlimit()}; a function that calls itself needs an end that does not "
+                "depend on values of tokens, and a product of hundreds of exponentials is better written as "
+                "one of their sum",
+                line_in(self.function.__code__, error.__traceback__),
+            ) from None
 
     def _inputs(self, specialisation: Specialisation) -> tuple[SpecInput, ...]:
         """The inputs that are present, with what the specialisation says of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -15,23 +16,27 @@ _lock = threading.Lock()
 _engine: _native.Engine | None = None
 
 
+@functools.cache  # an import costs a call more than what it is made for
+def native() -> Any:
+    """The compiled module, loaded when first needed."""
+    from . import _native
+
+    return _native
+
+
 def engine() -> _native.Engine:
     """The engine of this process."""
     global _engine
     if _engine is None:
-        from . import _native
-
         with _lock:
-            _engine = _engine or _native.Engine()
+            _engine = _engine or native().Engine()
     return _engine
 
 
 def thread_count() -> int:
     """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported, else the cores."""
-    from . import _native
-
     torch = sys.modules.get("torch")
-    return _native.thread_count(torch.get_num_threads() if torch is not None else 0)
+    return native().thread_count(torch.get_num_threads() if torch is not None else 0)
 
 
 def target(backend: str, device: str | None) -> str:
@@ -56,9 +61,7 @@ def target(backend: str, device: str | None) -> str:
             f"backend='{backend}' asks for {wanted}, but this build makes code for the CPU alone; use "
             "backend='cpu' and arrays in its memory"
         )
-    from . import _native
-
-    return _native.host_target()
+    return native().host_target()
 
 
 def history() -> list[dict[str, Any]]:

@@ -37,7 +37,9 @@ class CallValueError(CallError, ValueError):
 
 
 class CallIndexError(CallError, IndexError):
-    """An index of the call lies outside the vocabulary."""
+    """An index of the call lies outside the vocabulary; `is_computed` where the loss computes it."""
+
+    is_computed = False
 
 
 class TargetError(LogitileError):

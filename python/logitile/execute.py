@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .arrays import Array, described
+from .arrays import described
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .gradients import (
@@ -15,10 +15,10 @@ from .gradients import (
     upstream_gradients,
     wanted_gradients,
 )
-from .memory import empty, given_back, view, zeros
+from .memory import empty, given_back, result, view, zeros
 from .names import listed
 from .options import Options
-from .program import Program, Wanted, float_dtype, gradient_dtype, native_inputs, weight_view
+from .program import Gradient, Program, Wanted, float_dtype, native_inputs, weight_view
 from .spec import LossSpec
 
 if TYPE_CHECKING:
@@ -42,12 +42,13 @@ def run(
     head: Head, call: Call, program: Program, upstreams: Mapping[str, NativeArray]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The outputs and gradients of a program, unfinished, by name; `upstreams` reach the outputs."""
-    outputs, gradients = new_outputs(head, call), new_gradients(call, program.wanted)
-    made = gradient_views(call, head.options, gradients)
+    outputs, written = new_outputs(call)
+    gradients, made = new_gradients(call, program.options, program.wanted, program.gradients)
+    reaching = list(upstreams.values())
     is_early = program.wanted.mode == "early"
-    saved = program.forward(call, views(outputs), made if is_early else {}, upstreams if is_early else {})
+    saved = program.forward(call, written, made if is_early else (), reaching if is_early else ())
     if saved is not None:
-        saved.adjoint(native_inputs(call, head.options), list(made.values()), list(upstreams.values()))
+        saved.adjoint(native_inputs(call, head.options), made, reaching)
     return outputs, gradients
 
 
@@ -136,53 +137,39 @@ def output_dtype(spec: LossSpec, name: str) -> str:
     return _OUTPUT_DTYPES[spec.output(name).type]
 
 
-def new_outputs(head: Head, call: Call) -> dict[str, Any]:
-    """Unfilled arrays for every output."""
-    spec, like = head.spec(call), call.pairs[0].hidden
-    return {
-        name: empty(like, output_shape(spec, head.options, call.leading, name), output_dtype(spec, name))
-        for name in spec.output_names
-    }
+def new_outputs(call: Call) -> tuple[dict[str, Any], list[NativeArray]]:
+    """Unfilled arrays for every output by name, and as the native module writes them."""
+    like = call.pairs[0].hidden
+    made = [(name, *result(like, shape, dtype, name)) for name, shape, dtype in call.form.outputs]
+    return {name: array for name, array, _ in made}, [native for _, _, native in made]
 
 
-def new_gradients(call: Call, wanted: Wanted) -> dict[str, Any]:
-    """Unfilled arrays for gradients, or the caller's buffers."""
-    gradients = {}
-    for name in wanted.names:
-        array = call.operands[name][1]
-        buffer = (
-            call.weight_grad_out.get(native_name(call, name).rpartition(".")[0])
-            if is_weight(call, name)
-            else None
-        )
-        if buffer is not None:
-            gradients[name] = buffer.source
-            continue
-        make = zeros if wanted.accumulate and is_weight(call, name) else empty  # that gradient is added into
-        gradients[name] = make(array_like(call, array), array.shape, gradient_dtype(call, wanted, name))
-    return gradients
+def new_gradients(
+    call: Call, options: Options, wanted: Wanted, made_for: Iterable[Gradient]
+) -> tuple[dict[str, Any], list[NativeArray]]:
+    """Unfilled arrays for gradients or the caller's buffers, by name and as the native module writes them."""
+    gradients, natives = {}, []
+    for gradient in made_for:
+        array, native = _new_gradient(call, options, wanted, gradient)
+        gradients[gradient.name] = array
+        natives.append(native)
+    return gradients, natives
 
 
-def array_like(call: Call, array: Array) -> Array:
-    """What tells the framework of an input's gradient: numbers have that of hidden."""
-    return call.pairs[0].hidden if array.framework == "number" else array
-
-
-def views(arrays: Mapping[str, Any]) -> dict[str, NativeArray]:
-    """Results as the native module writes them."""
-    return {name: view(described(array, name), name) for name, array in arrays.items()}
-
-
-def gradient_views(call: Call, options: Options, gradients: Mapping[str, Any]) -> dict[str, NativeArray]:
-    """Gradients as the native module writes them, by the names that it knows."""
-    result = {}
-    for name, array in gradients.items():
-        native, described_array = native_name(call, name), described(array, name)
-        as_rows = is_weight(call, name)
-        result[name] = (
-            weight_view(described_array, native, options) if as_rows else view(described_array, native)
-        )
-    return result
+def _new_gradient(
+    call: Call, options: Options, wanted: Wanted, gradient: Gradient
+) -> tuple[Any, NativeArray]:
+    array, native = call.operands[gradient.name][1], gradient.native
+    like = call.pairs[0].hidden if array.framework == "number" else array  # numbers have hidden's framework
+    if not gradient.is_weight:
+        return result(like, array.shape, gradient.dtype, native)
+    buffer = call.weight_grad_out.get(native.rpartition(".")[0])
+    if buffer is not None:
+        return buffer.source, weight_view(buffer, native, options)
+    if not wanted.accumulate and options.weight_layout == "vd":
+        return result(like, array.shape, gradient.dtype, native)
+    made = (zeros if wanted.accumulate else empty)(like, array.shape, gradient.dtype)
+    return made, weight_view(described(made, gradient.name), native, options)
 
 
 def has_buffer(call: Call, name: str) -> bool:

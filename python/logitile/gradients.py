@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from .binding import Call
 from .errors import CallTypeError, CallValueError
@@ -86,6 +87,21 @@ def is_weight(call: Call, name: str) -> bool:
     return name not in call.inputs and name.rpartition(".")[2] == "weight"
 
 
+def named_gradients(option: str, names: Any) -> tuple[str, ...]:
+    """Names as an option lists them, each once; one string is one name.
+
+    Raises:
+        CallTypeError: it is no list of names.
+    """
+    try:
+        found = (names,) if isinstance(names, str) else tuple(names)
+    except TypeError:
+        found = (names,)
+    if not all(isinstance(name, str) for name in found):
+        raise CallTypeError(f"{option}={names!r} must list names of gradients, such as 'hidden'")
+    return tuple(dict.fromkeys(found))
+
+
 def wanted_gradients(
     spec: LossSpec, options: Options, call: Call, wrt: Iterable[str] | None
 ) -> tuple[str, ...]:
@@ -100,9 +116,8 @@ def wanted_gradients(
     """
     known = call.operands
     if wrt is None:
-        wrt = [name for name, (_, array) in known.items() if array.requires_grad]
-        wrt = wrt or [name for name, (parameter, _) in known.items() if name != parameter]
-    wanted = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        wrt = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
+    wanted = named_gradients("wrt", wrt)
     if not wanted:
         raise CallValueError(f"wrt names no gradient; this call has {listed(known)}")
     for name in wanted:
@@ -188,9 +203,9 @@ def check_no_gradient_is_lost(call: Call) -> None:
     torch = sys.modules.get("torch")
     if torch is None or not torch.is_grad_enabled():
         return
-    lost = [name for name, (_, array) in call.operands.items() if array.requires_grad]
-    if lost:
+    if call.form.requiring:
+        requires = "requires" if len(call.form.requiring) == 1 else "require"
         raise CallTypeError(
-            f"{listed(lost)} require a gradient, but hidden is an array of {call.framework}, whose results "
-            "carry none; give hidden as a tensor, or detach the others"
+            f"{listed(call.form.requiring)} {requires} a gradient, but hidden is an array of "
+            f"{call.framework}, whose results carry none; give hidden as a tensor, or detach the others"
         )

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import execute, inspection
-from .binding import Call, bind
+from .binding import Arguments, Call, Form, named_arguments, specialised
 from .definition import Loss, Specialisation
+from .engine import target, thread_count
 from .errors import CallTypeError, CallValueError
 from .explanation import Explanation
 from .gradients import check_no_gradient_is_lost
@@ -22,6 +23,10 @@ from .spec import LossSpec
 
 if TYPE_CHECKING:
     import numpy
+
+    from .slice_states import SliceState
+
+_MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
 
 def jit(
@@ -84,6 +89,7 @@ class Head:
         self.loss = loss
         self.options = options
         self.constants = constants
+        self._forms: dict[tuple[object, ...], Form] = {}
         self._specs: dict[Specialisation, LossSpec] = {}
         self._programs: dict[ProgramKey, Program] = {}
         self.token = new_token(self)
@@ -107,8 +113,7 @@ class Head:
                 from .torch_operators import traced_call
 
                 return traced_call(self, args, inputs)
-            args, inputs = torch.autocast(self, args, inputs)
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if call.framework == "torch":
             return self.result(self.spec(call), torch.outputs(self, call))
         check_no_gradient_is_lost(call)
@@ -137,10 +142,96 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
+        if dtype is None and call.framework == "torch":
+            gradients = sys.modules["logitile.torch"].uncast(self, call, args, inputs, gradients)
         return self.result(self.spec(call), outputs), gradients
+
+    def partial(
+        self,
+        *args: object,
+        column_offset: int,
+        vocab_size: int,
+        state: SliceState | None = None,
+        wrt: Iterable[str] | None = None,
+        grad_output: object = None,
+        **inputs: object,
+    ) -> SliceState:
+        """One sweep over a slice of the vocabulary: what this slice knows of each token. The states of all
+        slices go to `lt.merge`, and what it returns to `finish`, or to the next sweep:
+
+            where = {"column_offset": 4000, "vocab_size": 32000}  # weight has rows 4000 and following
+            state = head.partial(hidden, weight, target=target, **where)
+
+        Args:
+            args, inputs: as for a call, where weight has the rows of the slice, and Vocab and Dense inputs
+                their entries; all else is the same for every slice. Tensors that require a gradient are taken
+                as data.
+            column_offset: the slice's first column.
+            vocab_size: of all slices together.
+            state: the merged state of the sweep before; left out for the first one.
+            wrt: names of the gradients that `finish_grad` shall make, for the first sweep; left out: none.
+            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, adjoint ones at its
+                values too.
+
+        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or an "adjoint"
+        sweep, or None.
+
+        Raises:
+            CallError: the arguments do not fit, or the state is not that of all slices.
+            SpecError: the loss is wrong.
+        """
+        from . import slices
+
+        return slices.partial(self, args, inputs, (column_offset, vocab_size), state, wrt, grad_output)
+
+    def finish(self, state: SliceState) -> Any:
+        """The outputs of a call whose vocabulary is in slices; they are the same on every slice.
+
+        Args:
+            state: of all slices, merged, after the last forward sweep.
+
+        Returns: what the head returns for the whole vocabulary, in the framework of hidden.
+
+        Raises:
+            CallError: slices or sweeps are missing, or the state is of another head.
+        """
+        from . import slices
+
+        return slices.finish(self, state)
+
+    def finish_grad(
+        self,
+        state: SliceState,
+        *args: object,
+        column_offset: int,
+        vocab_size: int,
+        grad_output: object = None,
+        grad_dtype: object = None,
+        **inputs: object,
+    ) -> dict[str, Any]:
+        """The gradients of a slice, by name: those that the first `partial` named.
+
+        Gradients of weights, Vocab and Dense inputs are the slice's own and complete. Those of hidden states
+        are this slice's part: the sum over all slices is the gradient. Those of Token and Scalar inputs come
+        from merged states: complete, and the same on every slice.
+
+        Args:
+            state: of all slices, merged, after the last sweep.
+            args, inputs, column_offset, vocab_size: those of this slice, as for `partial`.
+            grad_output: as for `value_and_grad`; left out where an adjoint sweep had it.
+            grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+
+        Raises:
+            CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
+                head.
+        """
+        from . import slices
+
+        where = (column_offset, vocab_size)
+        return slices.finish_grad(self, state, args, inputs, where, grad_output, grad_dtype)
 
     def ir(
         self,
@@ -163,7 +254,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or there is no such stage or kernel.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
 
     def explain(
@@ -180,7 +271,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
@@ -193,7 +284,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
@@ -202,11 +293,18 @@ class Head:
         return Plan(program.plan(call.tokens), self.options)
 
     def program(self, call: Call, wanted: Wanted) -> Program:
-        """The program of a call."""
-        key = program_key(self.spec(call), self.options, call, wanted)
-        found = self._programs.get(key)
+        """The program of a call.
+
+        Raises:
+            CallValueError, TargetError: see engine.target.
+        """
+        place = target(self.options.backend, call.pairs[0].hidden.device), thread_count()
+        found = call.form.programs.get((wanted, *place))
         if found is None:
-            found = self._programs[key] = Program(self.spec(call), self.options, call, key)
+            key = program_key(self.spec(call), call, wanted, *place)
+            if key not in self._programs:
+                self._programs[key] = Program(self.spec(call), self.options, call, key)
+            found = call.form.programs[(wanted, *place)] = self._programs[key]
         return found
 
     def bind(self, *args: object, **inputs: object) -> Call:
@@ -216,21 +314,50 @@ class Head:
             CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
             CallValueError: shapes, devices or options do not agree.
         """
-        call = bind(self.loss.signature, self.options, args, inputs)
-        self._check_outputs(self.spec(call), call)
-        return call
+        given = named_arguments(self.loss.signature, args, inputs)
+        facts = given.facts()
+        form = self._forms.get(facts)
+        if form is None:
+            if len(self._forms) >= _MOST_FORMS:
+                self._forms.clear()
+            specialisation = specialised(self.loss.signature, self.options, given)
+            form = self._forms[facts] = self.form(given, specialisation)
+        return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
+
+    def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
+        """Binds what a user gives: where torch casts automatically, hidden and weights are cast."""
+        if "torch" in sys.modules:
+            from . import torch
+
+            args, inputs = torch.autocast(self, args, inputs)
+        return self.bind(*args, **inputs)
 
     def spec(self, call: Call) -> LossSpec:
-        """The loss, traced for a call.
+        """The loss, traced for a call."""
+        return call.form.spec
 
-        Raises:
-            SpecError: the loss is wrong.
-        """
-        if call.specialisation not in self._specs:
-            self._specs[call.specialisation] = self.loss.trace(
-                call.specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
+    def traced(self, specialisation: Specialisation) -> LossSpec:
+        """The loss, traced once for each specialisation."""
+        if specialisation not in self._specs:
+            self._specs[specialisation] = self.loss.trace(
+                specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
             )
-        return self._specs[call.specialisation]
+        return self._specs[specialisation]
+
+    def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
+        """The form of calls with these arguments, which have `vocab` of the entries if not all."""
+        spec = self.traced(specialisation)
+        self._check_outputs(spec, given)
+        leading = given.pairs[0].hidden.shape[:-1]
+        outputs = tuple(
+            (name, execute.output_shape(spec, self.options, leading, name), execute.output_dtype(spec, name))
+            for name in spec.output_names
+        )
+        operands = [(name, array) for name, (_, array) in given.operands.items()]
+        requiring = tuple(name for name, array in operands if array.requires_grad)
+        missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
+        vocab = specialisation.vocab if vocab is None else vocab
+        return Form(leading, vocab, specialisation, spec, outputs, requiring, missing)
 
     def reference(self, *args: object, **inputs: object) -> object:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
@@ -244,7 +371,7 @@ class Head:
         """
         from .reference import evaluate
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
 
     def reference_grad(
@@ -266,7 +393,7 @@ class Head:
         from .reference import evaluate
         from .reference_gradient import evaluate_gradients
 
-        call = self.bind(*args, **inputs)
+        call = self._autocast(args, inputs)
         spec = self.spec(call)
         gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
         return self.result(spec, evaluate(spec, self.options, call)), gradients
@@ -277,7 +404,7 @@ class Head:
             return outputs["loss"]
         return spec.result_type(*(outputs[name] for name in spec.output_names))
 
-    def _check_outputs(self, spec: LossSpec, call: Call) -> None:
+    def _check_outputs(self, spec: LossSpec, call: Arguments) -> None:
         """`reduction` and `divisor` are about the loss."""
         if "loss" in spec.output_names:
             return

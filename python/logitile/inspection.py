@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from . import execute
 from .binding import Call
+from .engine import target, thread_count
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
-from .gradients import differentiable_outputs, wanted_gradients
+from .gradients import differentiable_outputs, named_gradients, wanted_gradients
 from .names import did_you_mean, listed
 from .program import Program, Wanted, program_key, workspace_budget
 
@@ -29,9 +30,10 @@ def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
     if call.weight_grad_out:
         raise CallTypeError("'weight_grad_out' belongs to calls that run once; leave it out here")
     spec = head.spec(call)
-    grad = grad if grad is None or isinstance(grad, str) else tuple(grad)
-    if grad is not None and not grad:
-        return Wanted()
+    if grad is not None:
+        grad = named_gradients("grad", grad)
+        if not grad:
+            return Wanted()
     names = wanted_gradients(spec, head.options, call, grad)
     return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)
 
@@ -67,7 +69,8 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     from . import _native
 
     engine = _native.Engine(times_kernels=timing)
-    key = program_key(head.spec(call), head.options, call, wanted)
+    place = target(head.options.backend, call.pairs[0].hidden.device), thread_count()
+    key = program_key(head.spec(call), call, wanted, *place)
     program = Program(head.spec(call), head.options, call, key, engine)
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")

@@ -6,7 +6,7 @@ import itertools
 import os
 import sys
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 from .errors import SpecError
 
@@ -59,6 +59,15 @@ def here() -> Location | None:
     """The user's line that is being executed."""
     frame = user_frame()
     return None if frame is None else location_of(frame)
+
+
+def line_in(code: CodeType, trace: TracebackType | None) -> Location:
+    """The line of a function that an error went through, by its traceback."""
+    while trace is not None:
+        if trace.tb_frame.f_code is code:
+            return Location(code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    return definition_of(code)
 
 
 def spec_error(

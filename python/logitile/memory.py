@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
+from .engine import native
 from .errors import CallTypeError
 
 if TYPE_CHECKING:
@@ -31,19 +32,15 @@ def view(array: Array, name: str) -> NativeArray:
         return _numpy_view(array, name)
     if array.framework == "number":
         return (name, array.source)
-    return (name, _capsule(array.source))
+    return (name, _capsule(array.source, name))
 
 
-def transposed(array: Array) -> Array:
+def transposed(native: NativeArray) -> NativeArray:
     """The same memory with the two axes of a matrix exchanged."""
-    source, framework = array.source, array.framework
-    if framework in ("jax", "dlpack"):
-        import numpy
-
-        source = numpy.asarray(source) if framework == "jax" else numpy.from_dlpack(source)
-        framework = "numpy"
-    source = source.T
-    return described(source, "weight") if framework != "shape" else array
+    if len(native) == 2:
+        return (*native, True)
+    name, pointer, dtype, shape, strides = native
+    return (name, pointer, dtype, shape[::-1], strides[::-1])
 
 
 def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
@@ -52,11 +49,18 @@ def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
     JAX and other frameworks have no arrays that could be written: theirs are made by `given_back`.
     """
     if like.framework == "torch":
-        torch = sys.modules["torch"]
-        return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=like.source.device)
+        return like.source.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
     import numpy
 
     return numpy.empty(tuple(shape), _numpy_dtype(dtype))
+
+
+def result(like: Array, shape: tuple[int, ...], dtype: str, name: str) -> tuple[Any, NativeArray]:
+    """As `empty`, with the array as the native module writes it under a name."""
+    array = empty(like, shape, dtype)
+    if like.framework == "torch":
+        return array, (name, array.data_ptr(), native().TYPES[dtype], shape, array.stride())
+    return array, view(described(array, name), name) if dtype == "bfloat16" else (name, array)
 
 
 def zeros(like: Array, shape: Sequence[int], dtype: str) -> Any:
@@ -79,8 +83,6 @@ def given_back(like: Array, array: Any) -> Any:
 
 
 def _torch_view(array: Array, name: str) -> NativeArray:
-    from . import _native
-
     try:
         pointer = array.source.data_ptr()
     except RuntimeError:
@@ -88,30 +90,30 @@ def _torch_view(array: Array, name: str) -> NativeArray:
             f"'{name}' is a {type(array.source).__name__} without memory of its own; call the head itself, "
             "which torch can trace"
         ) from None
-    return (name, pointer, _native.TYPES[array.dtype], array.shape, array.strides or ())
+    return (name, pointer, native().TYPES[array.dtype], array.shape, array.strides or ())
 
 
 def _numpy_view(array: Array, name: str) -> NativeArray:
     if array.dtype != "bfloat16":
         return (name, array.source)
-    from . import _native
-
     source = array.source if array.shape else array.source.reshape(())
-    if any(step % source.itemsize for step in source.strides):
-        raise CallTypeError(
-            f"'{name}' has strides {source.strides} in bytes, which are no multiples of its elements' "
-            f"{source.itemsize}; make it contiguous"
-        )
     pointer = source.__array_interface__["data"][0]
-    return (name, pointer, _native.TYPES["bfloat16"], array.shape, array.strides or ())
+    return (name, pointer, native().TYPES["bfloat16"], array.shape, array.strides or ())
 
 
-def _capsule(source: Any) -> object:
-    """Some objects know no versions of DLPack."""
+def _capsule(source: Any, name: str) -> object:
+    """Some objects know no versions of DLPack, and JAX may still compute what it hands out."""
+    if hasattr(source, "block_until_ready"):
+        source.block_until_ready()
     try:
-        return source.__dlpack__(max_version=(1, 1))
-    except TypeError:
-        return source.__dlpack__()
+        try:
+            return source.__dlpack__(max_version=(1, 1))
+        except TypeError:
+            return source.__dlpack__()
+    except BufferError as error:
+        raise CallTypeError(
+            f"'{name}' does not give its memory away by DLPack: {error}; pass an array of NumPy or torch"
+        ) from error
 
 
 def _numpy_dtype(name: str) -> Any:

@@ -12,7 +12,7 @@ from .names import did_you_mean, listed
 from .signature import JIT_OPTIONS, Signature
 
 REDUCTIONS = ("mean", "sum", "none")
-_UNITS = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _BACKEND = re.compile(r"auto|cpu|cuda|cuda:sm_[0-9]+a?|emu:sm_[0-9]+a?")
 
 
@@ -57,8 +57,9 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     Raises:
         CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
     """
-    budget = None if workspace == "auto" else _byte_count(workspace)
-    options = Options(workspace=budget, **given)  # type: ignore[arg-type]
+    budget = None if isinstance(workspace, str) and workspace == "auto" else _byte_count(_plain(workspace))
+    plain = {name: _plain(value) for name, value in given.items()}
+    options = Options(workspace=budget, **plain)  # type: ignore[arg-type]
     _choice("reduction", options.reduction, (*REDUCTIONS, None))
     _choice("all_ignored", options.all_ignored, ("nan", "zero"))
     _choice("weight_layout", options.weight_layout, ("vd", "dv"))
@@ -78,18 +79,6 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
             "'emu:sm_90', ..."
         )
     return options
-
-
-def checked_plan_options(reduction: str, ignore_index: int | None, ignore: str, all_ignored: str) -> Options:
-    """The options of calls of a saved plan.
-
-    Raises:
-        CallValueError: a value is not possible.
-    """
-    _choice("reduction", reduction, REDUCTIONS)
-    _choice("all_ignored", all_ignored, ("nan", "zero"))
-    _check_ignore_index(ignore_index)
-    return Options(reduction=reduction, ignore_index=ignore_index, ignore=ignore, all_ignored=all_ignored)
 
 
 def checked_constants(signature: Signature, given: Mapping[str, object]) -> dict[str, object]:
@@ -134,7 +123,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
     integers = [
         p.name for p in signature.inputs if p.kinds[0].axis == "token" and p.kinds[0].element == "int"
     ]
-    if options.ignore not in integers:
+    if not isinstance(options.ignore, str) or options.ignore not in integers:
         have = f"it has {listed(integers)}" if integers else "it has none"
         raise CallValueError(
             f"ignore='{options.ignore}' names no lt.Token[int] input of '{signature.name}'; {have}"
@@ -142,7 +131,7 @@ def _check_ignored(signature: Signature, options: Options) -> None:
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
-    if value not in choices:
+    if not isinstance(value, (str, type(None))) or value not in choices:  # arrays compare to arrays
         words = [choice for choice in choices if isinstance(choice, str)]
         hint = did_you_mean(value, words) if isinstance(value, str) else ""
         raise CallValueError(f"{name}={value!r} is none of {listed(words)}{hint}")
@@ -151,16 +140,14 @@ def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
 def _byte_count(workspace: object) -> int:
     if isinstance(workspace, int) and not isinstance(workspace, bool) and workspace > 0:
         return _bounded("workspace", workspace, 2**62)
-    match = (
-        re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMG]i?B|B)\s*", workspace)
-        if isinstance(workspace, str)
-        else None
-    )
+    text = workspace.lower() if isinstance(workspace, str) else ""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b\s*", text)
     if match is None or float(match[1]) == 0:
         raise CallValueError(
             f"workspace={workspace!r} is no byte budget; give 'auto', a positive int or text such as '512MiB'"
         )
-    return _bounded("workspace", int(float(match[1]) * _UNITS[match[2]]), 2**62)
+    unit = (1024 if match[3] else 1000) ** _POWERS[match[2]]
+    return _bounded("workspace", int(float(match[1]) * unit), 2**62)
 
 
 def _bounded(name: str, value: int, most: int) -> int:

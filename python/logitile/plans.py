@@ -1,8 +1,8 @@
 """Compiled plans as files: made by `head.compile`, saved, loaded and run, here or from C
 (runtime/logitile.h).
 
-A plan holds the program of a loss for an interval of numbers of tokens. How its loss is reduced and which
-tokens are ignored belongs to calls, in Python as in C.
+A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce the loss and
+which tokens they ignore.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
-from .engine import engine, target, thread_count
+from .engine import engine, native, target, thread_count
 from .errors import CallTypeError, CallValueError
 from .memory import empty, given_back, view
 from .names import did_you_mean, listed
-from .options import Options, checked_plan_options
+from .options import Options
 from .program import float_dtype
 
 if TYPE_CHECKING:
@@ -44,25 +44,10 @@ class Plan:
         """Numbers of tokens that it serves: the first, and the one behind the last."""
         return self._native.interval
 
-    def check_options(self) -> None:
-        """Refuses options that apply to nothing in the plan.
-
-        Raises:
-            CallValueError: `ignore` names an input, other than "target", that the plan has not as integers.
-        """
-        integers = [
-            i["name"] for i in self._described["inputs"] if (i["kind"], i["element"]) == ("token", "int32")
-        ]
-        if self._options.ignoring_input not in (*integers, "target"):
-            raise CallValueError(
-                f"ignore='{self._options.ignoring_input}' names no lt.Token[int] input of the plan; it has "
-                f"{listed(integers) if integers else 'none'}"
-            )
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan to a file. It holds machine code: load only files that you would run."""
         with open(path, "wb") as file:
-            file.write(self._native.save())
+            file.write(self._native.save(self._rules(self._options.ignoring_input)))
 
     def run(
         self, *args: object, divisor: object = None, grad_output: object = None, **inputs: object
@@ -135,7 +120,11 @@ class Plan:
                 raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
             arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
             arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
-        for array in arrays.values():
+        for name, array in arrays.items():
+            if not array.has_data:
+                raise CallTypeError(
+                    f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
+                )
             target("cpu", array.device)  # code of a plan is for the CPU
         return arrays
 
@@ -165,16 +154,17 @@ class Plan:
         return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
 
     def _call_options(self, arrays: Mapping[str, Array]) -> _native.CallOptions:
-        from . import _native
+        name = self._options.ignoring_input
+        return self._rules(name if name in arrays and self._options.ignore_index is not None else None)
 
-        options = self._options
-        outputs = [output["name"] for output in self._described["outputs"]]
-        ignores = options.ignore_index is not None and options.ignoring_input in arrays
-        return _native.CallOptions(
-            reduction=options.reduces if "loss" in outputs else "none",
-            ignore=options.ignoring_input if ignores else None,
-            ignore_index=options.ignore_index if ignores else 0,
-            zero_if_all_ignored=options.all_ignored == "zero",
+    def _rules(self, ignore: str | None) -> _native.CallOptions:
+        """How calls of the plan reduce their loss and tell ignored tokens."""
+        has_loss = any(output["name"] == "loss" for output in self._described["outputs"])
+        return native().CallOptions(
+            reduction=self._options.reduces if has_loss else "none",
+            ignore=ignore,
+            ignore_index=self._options.ignore_index,
+            zero_if_all_ignored=self._options.all_ignored == "zero",
             threads=thread_count(),
         )
 
@@ -189,27 +179,28 @@ class Plan:
         return namedtuple(f"{self._described['name']}_outputs", finished)(**finished)
 
 
-def load_plan(
-    path: str | os.PathLike[str],
-    *,
-    reduction: str = "mean",
-    ignore_index: int | None = -100,
-    ignore: str = "target",
-    all_ignored: str = "nan",
-) -> Plan:
-    """A plan that `save` wrote.
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """A plan that `save` wrote. Reduction and ignored tokens are as they were for the head that compiled it.
 
     Args:
         path: of the file. It holds machine code: load only files that you would run.
-        reduction, ignore_index, ignore, all_ignored: as for lt.jit, and as they were there: lt.valid is
-            compiled for one ignore_index.
 
     Raises:
-        CallValueError: the file is damaged, of another version of logitile, or an option is not possible.
+        CallValueError: the file is damaged or of another version of logitile.
         TargetError: it is for another machine.
     """
-    options = checked_plan_options(reduction, ignore_index, ignore, all_ignored)
     with open(path, "rb") as file:
-        plan = Plan(engine().load(file.read()), options)
-    plan.check_options()
-    return plan
+        plan = engine().load(file.read())
+    rules = plan.describe(0, 1).get("rules")
+    if rules is None:
+        raise CallValueError(
+            f"{os.fspath(path)} does not say how its loss is reduced: it was saved from C without a call; "
+            "give lt_plan_save one"
+        )
+    options = Options(
+        reduction=rules["reduction"],
+        ignore_index=rules["ignore_index"],
+        ignore=rules["ignore"] or None,
+        all_ignored="zero" if rules["zero_if_all_ignored"] else "nan",
+    )
+    return Plan(plan, options)

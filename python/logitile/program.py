@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from .arrays import FLOATS, Array
 from .binding import Call
 from .definition import Specialisation
 from .engine import engine as process_engine
-from .engine import target, thread_count
+from .errors import CallIndexError, CallTypeError
 from .gradients import is_weight, native_name
 from .memory import transposed, view
 from .options import Options
@@ -59,20 +59,13 @@ class ProgramKey:
     threads: int
 
 
-def program_key(spec: LossSpec, options: Options, call: Call, wanted: Wanted) -> ProgramKey:
-    """The key of the program for a call.
-
-    Raises:
-        CallValueError, TargetError: see engine.target.
-    """
+def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
+    """The key of the program for a call."""
     pairs = tuple((pair.name, pair.hidden_size, pair.hidden.dtype) for pair in call.pairs)
     dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
     known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
-    device = next((p.hidden.device for p in call.pairs), None)
-    return ProgramKey(
-        call.specialisation, pairs, dense, gradients, wanted, target(options.backend, device), thread_count()
-    )
+    return ProgramKey(call.specialisation, pairs, dense, gradients, wanted, target, threads)
 
 
 def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
@@ -85,6 +78,24 @@ def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
 def float_dtype(array: Array) -> str:
     """The element type of an input's gradient: its own, or float32 for a number given as an integer."""
     return array.dtype if array.dtype in FLOATS else "float32"
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A gradient of a program: its name, the compiler's name for it, its type, whether it is a weight's."""
+
+    name: str
+    native: str
+    dtype: str
+    is_weight: bool
+
+
+def described_gradients(call: Call, wanted: Wanted) -> tuple[Gradient, ...]:
+    """Each of the gradients once."""
+    return tuple(
+        Gradient(name, native_name(call, name), gradient_dtype(call, wanted, name), is_weight(call, name))
+        for name in dict.fromkeys(wanted.names)
+    )
 
 
 class Program:
@@ -112,8 +123,9 @@ class Program:
         self.options = options
         self.wanted = key.wanted
         self.threads = key.threads
+        self.gradients = described_gradients(call, key.wanted)
         self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
-        self._options = _native.CallOptions(**_call_options(spec, options, key.threads))
+        self._options = _native.CallOptions(**call_options(spec, options, key.threads))
 
     @property
     def key(self) -> str:
@@ -136,20 +148,36 @@ class Program:
     def forward(
         self,
         call: Call,
-        outputs: Mapping[str, NativeArray],
-        gradients: Mapping[str, NativeArray],
-        upstreams: Mapping[str, NativeArray],
+        outputs: Sequence[NativeArray],
+        gradients: Sequence[NativeArray],
+        upstreams: Sequence[NativeArray],
     ) -> _native.Saved | None:
         """Runs the forward phase; outputs and the gradients of mode "early" are written in place."""
+        if call.form.missing:
+            raise CallTypeError(
+                f"{call.form.missing[0]} has a shape but no data; a call needs the numbers, while head.ir "
+                "and head.explain do not"
+            )
         divisor = None if call.divisor is None else view(call.divisor, "divisor")
-        return self.plan(call.tokens).forward(
-            self._options,
-            native_inputs(call, self.options),
-            list(outputs.values()),
-            list(gradients.values()),
-            list(upstreams.values()),
-            None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
-        )
+        try:
+            return self.plan(call.tokens).forward(
+                self._options,
+                native_inputs(call, self.options),
+                outputs,
+                gradients,
+                upstreams,
+                None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+            )
+        except CallIndexError as error:
+            raise located(error, self.spec) from None
+
+
+def located(error: CallIndexError, spec: LossSpec) -> CallIndexError:
+    """A plan may serve equal losses of other lines, so the line of a computed index is found behind it."""
+    if not error.is_computed:
+        return error
+    places = " or ".join(str(place) for place in spec.computed_picks)
+    return CallIndexError(f"{places}: {error}")
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:
@@ -163,7 +191,8 @@ def native_inputs(call: Call, options: Options) -> list[NativeArray]:
 
 def weight_view(array: Array, name: str, options: Options) -> NativeArray:
     """A weight or its gradient as [V, D]."""
-    return view(array if options.weight_layout == "vd" else transposed(array), name)
+    native = view(array, name)
+    return native if options.weight_layout == "vd" else transposed(native)
 
 
 def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:
@@ -203,7 +232,8 @@ def workspace_budget(options: Options, call: Call, threads: int) -> int:
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 
 
-def _call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+def call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+    """What the native module needs to know of the calls of a head."""
     ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
     return {
         "reduction": options.reduces if "loss" in spec.output_names else "none",

@@ -6,6 +6,7 @@ import builtins
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from .annotations import Annotation, Kind, Subscripted
 from .locations import Location, definition_of, spec_error
@@ -24,7 +25,7 @@ JIT_OPTIONS = (
 )
 HEAD_KEYWORDS = (
     "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad", "kernel", "timing", "stage",
-    "column_offset", "vocab_size",
+    "column_offset", "vocab_size", "state",
 )  # fmt: skip
 _RESERVED = {
     **dict.fromkeys(JIT_OPTIONS, "an option of lt.jit"),
@@ -69,14 +70,23 @@ class Signature:
     inputs: tuple[Parameter, ...]
     constants: tuple[Constant, ...]
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[Parameter, ...]:
         """The lt.Logits parameters, each a pair of hidden states and weights at a call."""
         return tuple(p for p in self.inputs if p.kinds[0].axis == "logits")
 
+    @cached_property
+    def others(self) -> tuple[Parameter, ...]:
+        """The parameters that are no lt.Logits."""
+        return tuple(p for p in self.inputs if p.kinds[0].axis != "logits")
+
     def input(self, name: str) -> Parameter | None:
         """The input of that name, if there is one."""
-        return next((p for p in self.inputs if p.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Parameter]:
+        return {p.name: p for p in self.inputs}
 
 
 def read_signature(function: Callable) -> Signature:

@@ -108,6 +108,17 @@ class LossSpec:
         return frozenset(op.attribute for op in picked if op.name == "logitile.input")
 
     @cached_property
+    def computed_picks(self) -> tuple[Location, ...]:
+        """The lines that pick an entry by an index which the loss computes."""
+        computed = (
+            op.location
+            for op in self.ops
+            if op.name == "logitile.pick" and self.ops[op.operands[1]].name != "logitile.input"
+        )
+        lines = {str(place): place for place in computed if place is not None}
+        return tuple(lines.values())
+
+    @cached_property
     def output_names(self) -> tuple[str, ...]:
         return tuple(output.name for output in self.outputs)
 

@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 
 from . import execute
 from .arrays import Array, described
-from .binding import Call
+from .binding import Call, operand_name
 from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import view
@@ -43,18 +43,22 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     Raises:
         CallError: see gradients.wanted_gradients and execute.check_buffers.
     """
-    spec = head.spec(call)
-    wanted = _wanted(head, spec, call)
+    if not call.form.requiring or not torch.is_grad_enabled():
+        return execute.values(head, call)
+    if call.form.recorded is None:
+        call.form.recorded = _wanted(head, call)
+    wanted = call.form.recorded
     if not wanted.names:
         return execute.values(head, call)
-    arrays = {name: array for name, (_, array) in call.operands.items()}
-    results = Direct.apply(head, call, wanted, *(arrays[name].source for name in wanted.names))
-    return dict(zip(spec.output_names, results, strict=True))
+    differentiable = [call.operands[name][1].source for name in wanted.names]
+    results = Direct.apply((call, head.program(call, wanted)), *differentiable)
+    return dict(zip(head.spec(call).output_names, results, strict=True))
 
 
-def _wanted(head: Head, spec: LossSpec, call: Call) -> Wanted:
-    requiring = [name for name, (_, array) in call.operands.items() if array.requires_grad]
-    if not requiring or not torch.is_grad_enabled() or not has_gradients(spec):
+def _wanted(head: Head, call: Call) -> Wanted:
+    """What an eager call asks for. It depends on the form of the call alone."""
+    spec, requiring = head.spec(call), call.form.requiring
+    if not has_gradients(spec):
         return Wanted()
     wanted_gradients(spec, head.options, call, requiring)
     known = call.operands
@@ -94,21 +98,24 @@ class Direct(torch.autograd.Function):
     """An eager call. Gradients are made in forward if the program is early, else from what it saved."""
 
     @staticmethod
-    def forward(
-        ctx: Any, head: Head, call: Call, wanted: Wanted, *differentiable: Tensor
-    ) -> tuple[Tensor, ...]:
-        program = head.program(call, wanted)
-        results = execute.new_outputs(head, call)
-        gradients = execute.new_gradients(call, wanted) if wanted.mode == "early" else {}
-        made = execute.gradient_views(call, head.options, gradients)
-        ctx.state = program.forward(call, execute.views(results), made, {})
+    def forward(ctx: Any, job: tuple[Call, Program], *differentiable: Tensor) -> tuple[Tensor, ...]:
+        call, program = job
+        wanted = program.wanted
+        is_early = wanted.mode == "early"
+        results, written = execute.new_outputs(call)
+        gradients, made = (
+            execute.new_gradients(call, program.options, program.wanted, program.gradients)
+            if is_early
+            else ({}, ())
+        )
+        ctx.state = program.forward(call, written, made, ())
         ctx.program = program
         ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*(array for name, array in results.items() if name not in wanted.of))
-        if wanted.mode == "early":
-            ctx.save_for_backward(
-                *gradients.values(), *differentiable
-            )  # these only to refuse second derivatives
+        if len(results) > len(wanted.of):
+            ctx.mark_non_differentiable(*(array for name, array in results.items() if name not in wanted.of))
+        if is_early:
+            ctx.anchors = differentiable  # no numbers of them are read again
+            ctx.save_for_backward(*gradients.values())
         else:
             ctx.call, tensors = _emptied(call)
             ctx.save_for_backward(*tensors)
@@ -118,19 +125,19 @@ class Direct(torch.autograd.Function):
     def backward(ctx: Any, *upstreams: Tensor | None) -> tuple[Tensor | None, ...]:
         wanted = ctx.program.wanted
         if all(upstream is None for upstream in upstreams):
-            return (None,) * (3 + len(wanted.names))
+            return (None,) * (1 + len(wanted.names))
         saved = ctx.saved_tensors  # torch's own error where a graph is used twice that was not kept
         keeps = torch._C._autograd._get_current_graph_task_keep_graph()
         if wanted.mode == "early":
             upstream = upstreams[ctx.program.spec.output_names.index("loss")]
-            gradients = _scaled(saved[: len(wanted.names)], upstream, keeps)
-            anchors = [upstream, *saved[len(wanted.names) :]]
+            gradients = _scaled(saved, upstream, keeps)
+            anchors = [upstream, *ctx.anchors]
         else:
             gradients = _adjoint(ctx.program, ctx.state, _filled(ctx.call, saved), upstreams)
             anchors = [*upstreams, *saved]
-            if not keeps:
-                ctx.state = None
-        return (None, None, None, *final(gradients, anchors))
+        if not keeps:
+            ctx.state, ctx.anchors = None, ()
+        return (None, *final(gradients, anchors))
 
 
 def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[Tensor]:
@@ -151,9 +158,8 @@ def _adjoint(
         for name, upstream in zip(spec.output_names, upstreams, strict=True)
         if upstream is not None and name in wanted.of
     }
-    gradients = execute.new_gradients(call, wanted)
-    made = execute.gradient_views(call, program.options, gradients)
-    state.adjoint(native_inputs(call, program.options), list(made.values()), list(reaching.values()))
+    gradients, made = execute.new_gradients(call, program.options, program.wanted, program.gradients)
+    state.adjoint(native_inputs(call, program.options), made, list(reaching.values()))
     gradients = execute.cast_back(call, gradients, None)
     buffered = {name for name in wanted.names if execute.has_buffer(call, name)}
     return [None if name in buffered else gradient for name, gradient in gradients.items()]
@@ -182,9 +188,8 @@ def _filled(call: Call, tensors: Sequence[Tensor]) -> Call:
 def _mapped(call: Call, change: Any) -> Call:
     """A call with every input array changed, in one order."""
     pairs = tuple(replace(p, hidden=change(p.hidden), weight=change(p.weight)) for p in call.pairs)
-    return replace(
-        call, pairs=pairs, inputs={name: change(array) for name, array in call.inputs.items()}, divisor=None
-    )
+    inputs = {name: change(array) for name, array in call.inputs.items()}
+    return replace(call, pairs=pairs, inputs=inputs, divisor=None)
 
 
 # ---- second derivatives
@@ -246,6 +251,21 @@ def autocast(
     return tuple(cast(item) for item in args), {k: cast(v) if k in pairs else v for k, v in inputs.items()}
 
 
+def uncast(
+    head: Head, call: Call, args: tuple[Any, ...], inputs: Mapping[str, Any], gradients: dict[str, Any]
+) -> dict[str, Any]:
+    """Gradients in the types of what was given, before `autocast`."""
+    names = [pair.name for pair in head.loss.signature.pairs]
+    given = dict(zip(names, zip(args[::2], args[1::2], strict=True), strict=False)) | dict(inputs)
+    several = len(call.pairs) > 1
+    for pair in call.pairs:
+        for operand, tensor in zip(("hidden", "weight"), given[pair.name], strict=True):
+            name = operand_name(pair.name, operand, several)
+            if name in gradients and isinstance(tensor, Tensor) and not execute.has_buffer(call, name):
+                gradients[name] = gradients[name].to(tensor.dtype)
+    return gradients
+
+
 # ---- where torch watches
 # ----------------------------------------------------------------------------------------
 
@@ -262,8 +282,12 @@ def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
         return False
     if forward_ad._current_level >= 0:
         _check_reverse(tensors)
-    watched = torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0
-    return watched or any(type(tensor) not in _PLAIN or tensor.is_meta for tensor in tensors)
+    if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
+        return True
+    for tensor in tensors:
+        if type(tensor) not in _PLAIN or tensor.is_meta:
+            return True
+    return False
 
 
 def _check_reverse(tensors: Sequence[Tensor]) -> None:

@@ -66,16 +66,21 @@ def _flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str
             given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
         elif item is not None:
             given.append((name, item))
-    return tuple(slot for slot, _ in given), [_tensor_of(item) for _, item in given]
+    return tuple(slot for slot, _ in given), [_tensor_of(slot, item) for slot, item in given]
 
 
-def _tensor_of(item: Any) -> Tensor:
+def _tensor_of(slot: str, item: Any) -> Tensor:
     """Arrays keep their type; numbers are what Python calculates with."""
     if isinstance(item, Tensor):
         return item
-    if isinstance(item, (int, float)):
-        return torch.tensor(item, dtype=torch.float64, device="cpu")
-    return torch.as_tensor(item, device="cpu")
+    try:
+        if isinstance(item, (int, float)):
+            return torch.tensor(item, dtype=torch.float64, device="cpu")
+        return torch.as_tensor(item, device="cpu")
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        raise CallTypeError(
+            f"'{slot}' is no tensor, and torch makes none of it for a graph ({error}); pass a tensor"
+        ) from None
 
 
 def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:
@@ -233,7 +238,8 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     slots = tuple(fact[0] for fact in facts)
     _check_devices(facts, slot_axes(token, slots))
     stand_ins = [
-        ShapeDtype((*range(3, 3 + rank), *extents), dtype) for _, rank, extents, dtype, _, _ in facts
+        ShapeDtype((*(_Leading(axis) for axis in range(rank)), *extents), dtype)
+        for _, rank, extents, dtype, _, _ in facts
     ]
     call = _bound(head, slots, stand_ins)
     spec = head.spec(call)
@@ -252,6 +258,18 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
     differentiable = tuple(bool(name and needed) for name, needed in zip(names, required, strict=True))
     early = differentiable if is_early(head, spec, wanted, dtypes) else none
     return key, differentiable, early, carries, result_type
+
+
+class _Leading(int):
+    """Stands for a leading extent of hidden, which the graph leaves open; errors write what it stands for."""
+
+    def __new__(cls, axis: int) -> _Leading:
+        made = super().__new__(cls, 3 + axis)  # one for each axis, so that they are told apart
+        made.axis = axis
+        return made
+
+    def __str__(self) -> str:
+        return f"hidden.shape[{self.axis}]"
 
 
 def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:

@@ -139,6 +139,10 @@ static void run(const lt_plan *plan) {
   check(lt_plan_forward(plan, &call, &saved) == LT_INDEX_ERROR, "an index outside the vocabulary");
   check(strcmp(lt_last_error()->text, "'target'[0, 3] is 23, outside the vocabulary of 23 entries: it must be 0 to 22 or ignore_index -100") == 0, "its text");
   target[3] = 9;
+  static const int64_t other = 3;
+  call.ignore_index = &other;
+  check(lt_plan_forward(plan, &call, &saved) == LT_VALUE_ERROR, "another ignore_index than that of the plan");
+  check(strcmp(lt_last_error()->text, "ignore_index is 3, but the plan was saved for -100; give that one, or compile another plan") == 0, "its text");
   lt_saved_destroy(saved);
 }
 
@@ -158,9 +162,9 @@ int main(int count, char **arguments) {
   run(plan);
 
   lt_text text = {0};
-  check(lt_plan_save(plan, &text) == LT_OK && text.size == size && memcmp(text.data, bytes, size) == 0, "saving gives the same bytes");
+  check(lt_plan_save(plan, NULL, &text) == LT_OK && text.size == size && memcmp(text.data, bytes, size) == 0, "saving gives the same bytes");
   lt_text_destroy(&text);
-  check(lt_plan_describe(plan, kTokens, 2, &text) == LT_OK && strstr(text.data, "\"workspace_bytes\""), "description");
+  check(lt_plan_describe(plan, kTokens, 2, &text) == LT_OK && strstr(text.data, "\"workspace_bytes\"") && strstr(text.data, "\"ignore_index\":-100"), "description");
   lt_text_destroy(&text);
   check(lt_history(engine, &text) == LT_OK && strstr(text.data, "\"event\":\"load\""), "history");
   lt_text_destroy(&text);

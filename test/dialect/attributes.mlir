@@ -19,4 +19,10 @@ module attributes {logitile.request = #logitile.request<
     kind = #logitile<input_kind vocab>, layout = #logitile<layout row_panels>, mode = #logitile<mode early>,
     output = #logitile.output<"best" : i32>, pair = #logitile.pair<"z", hidden = 8, element = f16>, phase = #logitile<phase late>,
     scope = #logitile<scope saved>, term_action = #logitile<term_action take>}
+
+  // What only joins states has no pair.
+  // CHECK: slice = #logitile.request<pairs = [], {{.*}} threads = 2, slice = <columns = 40, part = merge, sweep = 1>>
+  func.func private @slice() attributes {
+    slice = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 8, workspace = 1,
+        chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2, slice = #logitile.slice<columns = 40, part = merge, sweep = 1>>}
 }

@@ -73,6 +73,16 @@ module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 
 
 // -----
 
+// expected-error @+1 {{a slice of 0 columns; it must have at least one}}
+func.func private @a() attributes {x = #logitile.slice<columns = 0, part = finish, sweep = 0>}
+
+// -----
+
+// expected-error @+1 {{sweep -1 of a slice; sweeps are numbered from 0}}
+func.func private @a() attributes {x = #logitile.slice<columns = 1, part = sweep, sweep = -1>}
+
+// -----
+
 // Where a request stands.
 
 // expected-error @+1 {{'builtin.module' op has attribute 'logitile.request' of 3 : i64, expected a #logitile.request}}

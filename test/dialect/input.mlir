@@ -21,6 +21,8 @@ func.func @every_kind() {
   %7 = logitile.input dense "mask" : i1
   // CHECK-NEXT: %{{.*}} = logitile.input scalar "temperature" : f32
   %8 = logitile.input scalar "temperature" : f32
+  // CHECK-NEXT: %{{.*}} = logitile.input scalar "slice.offset" : i32
+  %offset = logitile.input scalar "slice.offset" : i32
   // CHECK-NEXT: %{{.*}} = logitile.input upstream "loss" : f32
   %9 = logitile.input upstream "loss" : f32
   // CHECK-NEXT: %{{.*}} = logitile.input known "column" : i32

@@ -6,6 +6,18 @@ logitile.program @a vocab -5 outputs [] indices [] checked [] {
 
 // -----
 
+// expected-error @+1 {{'logitile.program' op sees 6 columns of a vocabulary of 5 entries; expected 1 to 5}}
+logitile.program @a vocab 5 columns 6 outputs [] indices [] checked [] {
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.program' op counts [1] sweeps; expected two numbers, forward and adjoint}}
+logitile.program @a vocab 5 columns 5 sweeps [1] outputs [] indices [] checked [] {
+}
+
+// -----
+
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   // expected-error @+1 {{'arith.constant' op has no place in a program: expected sweep, finish, gradient or schedule}}
   %c = arith.constant 1.0 : f32

@@ -118,7 +118,7 @@ class Sample:
         """
         ratios = self.ratios(evaluations)
         if max(ratios.values()) > slack:
-            ratios = self.ratios(8 * evaluations)
+            ratios = self.ratios(2 * evaluations)
         worst = max(ratios, key=ratios.get)
         assert ratios[worst] <= slack, f"{worst} misses the gate {ratios[worst]:.3g} times{self}"
         return ratios[worst]

@@ -49,6 +49,7 @@ def call(loss, wrt, upstream=None, dtype="float32", **inputs):
 VECTOR = np.linspace(0.5, 2, VOCAB, dtype=np.float32)
 
 
+@pytest.mark.contract("1 valid")
 def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens():
     @lt.loss
     def kept(z: lt.Logits, ys: lt.Token[int, lt.K]):
@@ -107,6 +108,7 @@ def test_a_gradient_that_no_upstream_leads_to_is_zero():
         assert results[f"grad {name}"].shape == inputs[name].shape and not results[f"grad {name}"].any(), name
 
 
+@pytest.mark.contract("1 pick")
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_gradient_of_picks_alone(dtype):
     @lt.loss
@@ -140,6 +142,7 @@ def test_a_sum_that_gradients_of_logits_and_of_a_scalar_share():
     call(shared, ("hidden", "weight", "s"), s=np.float32(0.75)).check()
 
 
+@pytest.mark.contract("1 column")
 def test_values_without_logits():
     @lt.loss
     def bare(z: lt.Logits, y: lt.Token[int], w: lt.Vocab[float]):

@@ -59,6 +59,7 @@ def fails(stage, do):
     assert caught.value.stage == stage, caught.value
 
 
+@pytest.mark.contract("4 errors")
 def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample("plain", "float32")
@@ -270,3 +271,39 @@ print(resident() - before)
 def test_heads_do_not_leak():
     """200 programs have some hundred kilobytes each."""
     assert int(subprocesses.run(HEADS_LEAK, LOGITILE_NUM_THREADS="2", timeout=600)) < 4 << 20
+
+
+SPECS_LEAK = (
+    CALLS
+    + """
+import resource
+
+
+@lt.loss
+def scaled(z: lt.Logits, target: lt.Token[int], *, by: float):
+    return lt.logsumexp(z * by) - z[target]
+
+
+def resident():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmRSS"))
+
+
+def compile_some(first, count):
+    for number in range(first, first + count):
+        lt.jit(scaled, by=1 + number / 4096)(x[:3, :8], w[:20, :8], target=target[:3] % 20)
+
+
+compile_some(0, 400)
+usage = lt.engine.engine().usage()
+before = resident()
+compile_some(400, 600)
+assert lt.engine.engine().usage()["plans"] == usage["plans"] == 256, usage
+print(resident() - before)
+"""
+)
+
+
+@pytest.mark.full
+def test_a_thousand_losses_take_no_more_memory_than_the_cache_may():
+    """Without trim: what is not used for longest goes."""
+    assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 8 << 20

@@ -47,6 +47,7 @@ print(json.dumps({"grown": peak - before, "results": made, **sizes}))
 """
 
 
+@pytest.mark.contract("2 workspace")
 @pytest.mark.parametrize("megabytes, dtype", [(48, "float32"), (256, "float32"), (64, "bfloat16")])
 def test_a_call_grows_by_its_results_and_its_workspace(megabytes, dtype):
     found = json.loads(subprocesses.run(PEAK, megabytes, dtype, LOGITILE_NUM_THREADS="2"))

@@ -124,6 +124,7 @@ def check(seed, monkeypatch, large=False):
     check_memory(scheduled)
 
 
+@pytest.mark.contract("5 gate")
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_losses_pass_the_gate(seed, monkeypatch):
     check(seed, monkeypatch)
@@ -135,6 +136,7 @@ def test_more_and_larger_ones(seed, monkeypatch):
     check(seed, monkeypatch, large=True)
 
 
+@pytest.mark.contract("1 vocab")
 def test_the_samples_cover_the_language():
     """Types, layouts, reductions, several projections and outputs are really drawn."""
     made = [sample(seed)[0] for seed in range(SEEDS)]

@@ -55,14 +55,15 @@ def saved(made, folder, split):
             inputs[f"input {name}"] = np.asarray(item)
     upstreams = {f"upstream {name}": up for name, up in made.upstream.items()}
     np.savez(folder / "arrays.npz", **outputs, **gradients, **inputs, **upstreams)
-    (folder / "plan").write_bytes(plan.save())
+    options = {"reduction": "none", "threads": program.threads}
+    (folder / "plan").write_bytes(plan.save(_native.CallOptions(**options)))
     groups = {"outputs": outputs, "gradients": gradients, "inputs": inputs, "upstreams": upstreams}
     names = {kind: [key.partition(" ")[2] for key in group] for kind, group in groups.items()}
-    options = {"reduction": "none", "threads": program.threads}
     (folder / "call.json").write_text(json.dumps({**names, "options": options, "split": split}))
     return results
 
 
+@pytest.mark.contract("4 plans")
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("name", ["plain", "soft_targets", "vocab_scale", "jsd", "mtp"])
 def test_a_plan_in_another_process_gives_the_same_bits(name, split, tmp_path, monkeypatch):
@@ -83,7 +84,8 @@ def test_a_damaged_plan_is_refused(tmp_path, monkeypatch):
     made = sample("plain", "float32")
     made.run()
     (program,) = made.head._programs.values()
-    data = bytearray(program.plan(made.tokens).save())
+    options = _native.CallOptions(reduction="none", threads=1)
+    data = bytearray(program.plan(made.tokens).save(options))
     rng = np.random.default_rng(0)
     for position in rng.integers(0, len(data), 40):
         wrong = bytes(data[:position]) + bytes([data[position] ^ 0x41]) + bytes(data[position + 1 :])

@@ -41,6 +41,7 @@ def test_threads_that_call_at_once_get_the_bits_of_one(monkeypatch):
     assert not wrong
 
 
+@pytest.mark.contract("2 bits")
 @pytest.mark.parametrize("name", ["jsd", "soft_targets", "vocab_scale", "learned_temperature"])
 def test_runs_give_the_same_bits(name, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
@@ -74,6 +75,7 @@ def tokenwise(made, results):
     ]
 
 
+@pytest.mark.contract("2 bits")
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("name, dtype", [
     ("plain", "float32"), ("plain", "bfloat16"), ("jsd", "float16"), ("soft_targets", "bfloat16"),
@@ -119,6 +121,7 @@ def test_the_environment_says_how_many_threads_run(number):
     assert int(printed) == number - 1
 
 
+@pytest.mark.contract("5 merging")
 @pytest.mark.parametrize("name", ["standardised_kl", "plain", "pairwise"])
 def test_numbers_of_threads_agree_within_the_gate(name, monkeypatch):
     for number in ("1", "3", "7"):

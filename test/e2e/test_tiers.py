@@ -53,6 +53,7 @@ def test_random_losses_on_every_tier(tier, monkeypatch):
         check(seed, monkeypatch)
 
 
+@pytest.mark.contract("3 not a number")
 @pytest.mark.parametrize("tier", TIERS, indirect=True)
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_special_numbers_stay_with_their_token(tier, dtype):

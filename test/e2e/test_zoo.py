@@ -29,6 +29,7 @@ def sample(name, dtype, **options):
     return Sample(loss, given, {"reduction": "none", **constants, **options}, tuple(wrt), upstream)
 
 
+@pytest.mark.contract("2 rounding errors", "2 budgets agree", "5 ranks", "5 gate")
 @pytest.mark.parametrize("name", CASES)
 def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
@@ -38,6 +39,7 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
             check_memory(made)
 
 
+@pytest.mark.contract("5 gate")
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", CASES)
 def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
@@ -45,6 +47,7 @@ def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
     sample(name, dtype).check()
 
 
+@pytest.mark.contract("5 kept format")
 @pytest.mark.full
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", CASES)

@@ -65,6 +65,7 @@ def test_a_call_knows_sizes_and_specialisation():
     assert list(call.inputs) == list("abcdefghi")
 
 
+@pytest.mark.contract("1 scalar or token")
 def test_a_scalar_or_token_is_told_by_its_axes():
     call = lt.jit(everything).bind(**{**good(), "f": f32(2, 3)})
     assert call.specialisation.per_token == {"f"}
@@ -72,6 +73,7 @@ def test_a_scalar_or_token_is_told_by_its_axes():
     assert call.specialisation.per_token == frozenset()
 
 
+@pytest.mark.contract("2 pairs")
 def test_pairs_by_position_by_name_and_mixed():
     one, two = (f32(N, D), f32(V, D)), (f32(N, 7), f32(V, 7))
     for args, named in (
@@ -131,6 +133,7 @@ def test_weight_layout():
     assert (call.vocab, call.pairs[0].hidden_size) == (V, D)
 
 
+@pytest.mark.contract("2 operand types")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_operand_dtypes(dtype):
     numpy_dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
@@ -149,6 +152,7 @@ def test_shapes_without_data():
     assert not call.pairs[0].hidden.has_data
 
 
+@pytest.mark.contract("1 one token")
 def test_a_spec_is_traced_once_per_specialisation():
     traces = []
 
@@ -168,6 +172,7 @@ def test_a_spec_is_traced_once_per_specialisation():
 # ---- names -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 names")
 def test_unknown_name():
     refused(
         lt.CallTypeError,
@@ -178,6 +183,7 @@ def test_unknown_name():
     )
 
 
+@pytest.mark.contract("2 names")
 def test_missing_name():
     refused(lt.CallTypeError, "'target' is missing: lt.Token[int], one value per token", simple, *PAIR)
 
@@ -191,6 +197,7 @@ def test_missing_pair():
     )
 
 
+@pytest.mark.contract("2 names")
 def test_doubled_pair():
     refused(
         lt.CallTypeError, "'z' is given twice: by position and by name", simple, *PAIR, z=PAIR, target=TARGET
@@ -260,7 +267,7 @@ def test_jax_tracer():
     refused(
         lt.CallTypeError,
         "'hidden' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it outside "
-        "of the transformation",
+        "of the transformation, and take gradients from head.value_and_grad",
         simple,
         derived(),
         PAIR[1],
@@ -327,6 +334,7 @@ def test_hidden_without_axes():
     )
 
 
+@pytest.mark.contract("2 empty axes")
 def test_empty_vocabulary_and_hidden():
     refused(
         lt.CallValueError,
@@ -346,6 +354,7 @@ def test_empty_vocabulary_and_hidden():
     )
 
 
+@pytest.mark.contract("1 pairs")
 def test_pairs_that_do_not_agree():
     refused(
         lt.CallValueError,
@@ -365,6 +374,7 @@ def test_pairs_that_do_not_agree():
     )
 
 
+@pytest.mark.contract("1 token", "1 entries", "1 vocab", "1 dense")
 @pytest.mark.parametrize(("name", "array", "message"), [
     ("a", f32(3, 2), "'a' has shape [3, 2]; lt.Token[float] needs [2, 3]: the leading dimensions of hidden"),
     ("a", 1.0, "'a' has shape []; lt.Token[float] needs [2, 3]: the leading dimensions of hidden; annotate "
@@ -390,6 +400,7 @@ def test_input_shapes(name, array, message):
 # ---- dtypes and devices ------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 operand types")
 def test_operand_dtypes_that_cannot_be():
     refused(
         lt.CallTypeError,
@@ -416,6 +427,7 @@ def test_operand_dtypes_that_cannot_be():
     )
 
 
+@pytest.mark.contract("1 vocab")
 @pytest.mark.parametrize(("name", "array", "message"), [
     ("a", np.ones((2, 3), int), "'a' is int64; lt.Token[float] takes float16, bfloat16, float32, float64"),
     ("b", f32(2, 3, 5), "'b' is float32; lt.Token[int, lt.K] takes int8, int16, int32, int64, uint8, "
@@ -489,6 +501,7 @@ def test_arrays_without_axes_go_with_any_device():
 # ---- divisor and weight_grad_out ---------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 pointless options")
 def test_divisor():
     assert lt.jit(simple).bind(*PAIR, target=TARGET, divisor=torch.tensor(3)).divisor.dtype == "int64"
     refused(
@@ -511,6 +524,7 @@ def test_divisor():
         )
 
 
+@pytest.mark.contract("2 pointless options")
 def test_reduction_and_divisor_need_a_loss():
     options = {"reduction": "sum"}
     refused(

@@ -54,6 +54,7 @@ def test_names_of_value_and_grad_are_none_of_a_call():
     )
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_grad_dtype():
     hidden, weight, target = operands()
     refused(
@@ -69,7 +70,8 @@ def test_shapes_without_data():
         refused(
             lt.CallTypeError,
             lambda call=call: call(shape, weight, target=target),
-            "'z.hidden' has a shape but no data (float32[7, 16]); a call needs the numbers",
+            "'hidden' (float32[7, 16]) has a shape but no data; a call needs the numbers, while head.ir and "
+            "head.explain do not",
         )
 
 
@@ -100,6 +102,7 @@ def test_buffers_that_cannot_be_written():
     )
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_upstream_gradients_that_do_not_fit():
     hidden, weight, target = operands()
     for head, upstream, message in (
@@ -119,6 +122,7 @@ def test_upstream_gradients_that_do_not_fit():
         )
 
 
+@pytest.mark.contract("2 backend")
 def test_backends_that_are_not_here():
     hidden, weight, target = operands()
     refused(
@@ -129,6 +133,7 @@ def test_backends_that_are_not_here():
     )
 
 
+@pytest.mark.contract("2 least workspace")
 def test_a_workspace_that_is_too_small():
     hidden, weight, target = operands()
     for call in (lt.jit(plain, workspace=100), lt.jit(plain, workspace=100).value_and_grad):
@@ -136,8 +141,7 @@ def test_a_workspace_that_is_too_small():
             call(hidden, weight, target=target)
         minimum = caught.value.minimum_workspace
         assert (
-            str(caught.value)
-            == f"'workspace' is 100 bytes, but 7 tokens need at least {minimum}; raise it"
+            str(caught.value) == f"'workspace' is 100 bytes, but 7 tokens need at least {minimum}; raise it"
         )
         assert lt.jit(plain, workspace=minimum)(hidden, weight, target=target) > 0
 
@@ -145,6 +149,7 @@ def test_a_workspace_that_is_too_small():
 # ---- indices -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 index range")
 @pytest.mark.parametrize("run", [HEAD, HEAD.value_and_grad], ids=["call", "value_and_grad"])
 @pytest.mark.parametrize(
     ("leading", "position"), [((), ()), ((N,), (6,)), ((2, 3), (1, 2)), ((2, 2, 2), (0, 1, 1))]
@@ -164,6 +169,7 @@ def test_indices_outside_the_vocabulary(run, leading, position, value):
     assert issubclass(lt.CallIndexError, IndexError)
 
 
+@pytest.mark.contract("2 index range")
 def test_entries_outside_the_vocabulary():
     hidden, weight, _ = operands()
     index = np.zeros((N, 3), np.int64)
@@ -199,18 +205,74 @@ def test_indices_that_ignore_nothing_have_no_exception():
         refused(lt.CallIndexError, lambda call=call: call(hidden, weight, target=target), message)
 
 
+@pytest.mark.contract("2 computed index")
 def test_computed_indices_outside_the_vocabulary():
     hidden, weight, target = operands((2, 4))
     target[1, 2] = V - 1
     target[0, 3] = -100  # exempt
     with pytest.raises(lt.CallIndexError) as caught:
         lt.jit(next_entry)(hidden, weight, target=target)
+    line = next_entry.location.line + 2
     assert str(caught.value).endswith(
-        "the index that is computed for token [1, 2] is 37, outside the vocabulary of 37 entries: it must "
-        "be 0 to 36"
+        f"test_call_errors.py:{line}: the index that is computed for token [1, 2] is 37, outside the "
+        "vocabulary of 37 entries: it must be 0 to 36"
     )
 
 
+def test_computed_indices_of_equal_losses_are_found_where_they_are_written():
+    """The two share a program, but not their lines."""
+
+    @lt.loss
+    def next_entry(z: lt.Logits, target: lt.Token[int]):
+
+        return lt.where(target >= 0, lt.logsumexp(z) - z[target + 1], 0.0)
+
+    hidden, weight, target = operands()
+    target[:] = V - 1
+    for loss, below in ((globals()["next_entry"], 2), (next_entry, 3)):
+        place = f"test_call_errors.py:{loss.location.line + below}: the index"
+        with pytest.raises(lt.CallIndexError, match=place):
+            lt.jit(loss)(hidden, weight, target=target)
+
+
+@lt.loss
+def scaled_entry(z: lt.Logits, target: lt.Token[int], width: lt.Token[int]):
+    return lt.logsumexp(z) - z[target * width + 2]
+
+
+@lt.loss
+def tripled_entry(z: lt.Logits, target: lt.Token[int], width: lt.Token[int]):
+    return lt.logsumexp(z) - z[width - target - target - target]
+
+
+@pytest.mark.parametrize(("loss", "target", "width", "limit"), [
+    (scaled_entry, 2**16, 2**16, 2**31 - 1),  # 2**32 + 2 would come round to entry 2
+    (scaled_entry, -(2**16), 2**16, -(2**31)),
+    (tripled_entry, -(2**30), 2**30, 2**31 - 1),  # 2**32
+    (tripled_entry, 1431655765, 0, -(2**31)),  # -2**32 + 1
+])  # fmt: skip
+def test_indices_do_not_come_round(loss, target, width, limit):
+    hidden, weight, _ = operands()
+    targets, widths = np.full(N, 3), np.full(N, 5)
+    if loss is tripled_entry:
+        targets, widths = np.full(N, -3), np.full(N, 8)
+    check_call(lt.jit(loss, ignore_index=None), hidden, weight, target=targets, width=widths)
+    targets[4], widths[4] = target, width
+    head = lt.jit(loss, ignore_index=None)
+    for call in (head, head.value_and_grad, head.reference):
+        with pytest.raises(lt.CallIndexError) as caught:
+            call(hidden, weight, target=targets, width=widths)
+        assert f"for token [4] is {limit}, outside the vocabulary of 37 entries" in str(caught.value)
+
+
+def test_indices_that_cannot_come_round_are_not_looked_at():
+    spec = lt.jit(next_entry)
+    text = spec.ir("spec", lt.ShapeDtype((N, D), "float32"), lt.ShapeDtype((V, D), "float32"),
+                   target=lt.ShapeDtype((N,), "int64"))  # fmt: skip
+    assert "sitofp" not in text and "arith.addi" in text
+
+
+@pytest.mark.contract("4 errors")
 def test_nothing_is_left_behind_by_an_error():
     hidden, weight, target = operands()
     wrong = np.full_like(target, V)
@@ -253,6 +315,7 @@ class Spaced(Exchanged):
         return ("made by the namespace", array)
 
 
+@pytest.mark.contract("2 frameworks")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("versioned", [True, False])
 def test_objects_that_know_dlpack_only(dtype, versioned):

@@ -69,6 +69,7 @@ def entries(z: lt.Logits, index: lt.Token[int, lt.K], share: lt.Token[float, lt.
 # ---- operands ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 token")
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("leading", [(), (N,), (2, 4), (2, 3, 2)])
 def test_dtypes_and_leading_dimensions(dtype, leading):
@@ -86,6 +87,7 @@ def test_dtypes_and_leading_dimensions(dtype, leading):
     )
 
 
+@pytest.mark.contract("2 gradient types")
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_gradients_in_float32(dtype):
     hidden, weight, target = operands(dtype=dtype)
@@ -94,6 +96,7 @@ def test_gradients_in_float32(dtype):
         assert {g.dtype for g in gradients.values()} == {np.dtype("float32")}
 
 
+@pytest.mark.contract("2 weight layout")
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_weights_of_the_other_layout(dtype):
     hidden, weight, target = operands(dtype=dtype)
@@ -122,6 +125,7 @@ def strided(array, kind):
     return view
 
 
+@pytest.mark.contract("2 layouts")
 @pytest.mark.parametrize("kind", ["transposed", "sliced", "negative", "broadcast"])
 @pytest.mark.parametrize("dtype", HALVES)
 def test_strides(kind, dtype):
@@ -154,6 +158,7 @@ def test_arrays_that_cannot_be_written_can_be_read():
 # ---- other inputs ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 optional")
 @pytest.mark.parametrize(
     "present",
     [p for n in range(4) for p in itertools.combinations(("bias", "temperature", "mask", "keep"), n)],
@@ -170,6 +175,7 @@ def test_optional_inputs(present):
     check_call(lt.jit(options), hidden, weight, target=target, **given, wrt=wrt)
 
 
+@pytest.mark.contract("1 scalar or token")
 @pytest.mark.parametrize(
     "temperature",
     [2, 0.5, np.float64(0.5), np.float16(0.5), np.asarray(0.5), np.int32(2), np.linspace(0.5, 2, N)],
@@ -188,6 +194,7 @@ def test_scalars_and_tokens(temperature):
         assert gradients["temperature"].dtype == np.asarray(temperature).dtype
 
 
+@pytest.mark.contract("1 scalar")
 def test_scalars_do_not_recompile():
     hidden, weight, target = operands()
     head = lt.jit(options)
@@ -201,6 +208,7 @@ def test_scalars_do_not_recompile():
     assert [record["event"] for record in records(run)] == ["hit"] * 4
 
 
+@pytest.mark.contract("1 entries", "1 conversion")
 @pytest.mark.parametrize("count", [1, 3, 40])
 @pytest.mark.parametrize("index_type", [np.int64, np.int32, np.uint8])
 def test_entries_per_token(count, index_type):
@@ -211,6 +219,7 @@ def test_entries_per_token(count, index_type):
     check_call(lt.jit(entries), hidden, weight, index=index, share=share, wrt=["hidden", "weight", "share"])
 
 
+@pytest.mark.contract("1 dense", "3 dense gradient")
 @pytest.mark.parametrize("dtype", HALVES)
 def test_soft_targets_with_gradients(dtype):
     hidden, weight, _ = operands((2, 4))
@@ -220,6 +229,7 @@ def test_soft_targets_with_gradients(dtype):
     check_call(lt.jit(soft, reduction="none"), hidden, weight, q=q, wrt=["q"], grad_output=np.ones((2, 4)))
 
 
+@pytest.mark.contract("1 pairs")
 @pytest.mark.parametrize("size", [8, D])  # with one size for both, logits of both are kept
 def test_several_projections(size):
     rng = np.random.default_rng(4)
@@ -234,6 +244,7 @@ def test_several_projections(size):
 # ---- tokens that do not count ------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 ignored tokens")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("ignored", [0, 3, N])
 @pytest.mark.parametrize("all_ignored", ["nan", "zero"])
@@ -253,6 +264,7 @@ def test_ignored_tokens(reduction, ignored, all_ignored):
             assert np.isnan(out.loss) if all_ignored == "nan" else out.loss == 0
 
 
+@pytest.mark.contract("2 no tokens")
 @pytest.mark.parametrize("leading", [(0,), (2, 0), (0, 3)])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_no_tokens(leading, reduction):
@@ -265,6 +277,7 @@ def test_no_tokens(leading, reduction):
     assert gradients["hidden"].shape == hidden.shape and (gradients["weight"] == 0).all()
 
 
+@pytest.mark.contract("2 ignoring")
 def test_ignoring_can_be_moved_and_switched_off():
     @lt.loss
     def loss(z: lt.Logits, label: lt.Token[int]):
@@ -281,6 +294,7 @@ def test_ignoring_can_be_moved_and_switched_off():
 # ---- the denominator ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 divisor")
 @pytest.mark.parametrize(
     "divisor", [8, 2.5, np.float32(3), np.asarray(4), np.asarray(4.0, np.float16)], ids=repr
 )
@@ -313,6 +327,7 @@ def test_a_weight_divides_the_mean(dtype, upstream):
     check_call(head, hidden, weight, target=np.full(N, -100), w=w, grad_output=upstream)
 
 
+@pytest.mark.contract("2 mean")
 def test_class_weights():
     hidden, weight, target = operands()
     class_weight = np.random.default_rng(7).random(V).astype(np.float32)
@@ -332,6 +347,7 @@ def test_class_weights():
 # ---- gradients ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("3 upstream")
 def test_outputs_with_their_own_upstream():
     hidden, weight, target = operands()
     head = lt.jit(several, reduction="none")
@@ -382,6 +398,7 @@ def test_gradients_that_are_the_same_along_the_vocabulary(of):
     check_call(lt.jit(loss), hidden, weight, target=target, a=np.ones(N, "f4"), grad_output={"loss": 1.0})
 
 
+@pytest.mark.contract("3 no path")
 def test_gradients_without_a_path_are_zeros():
     @lt.loss
     def loss(z: lt.Logits, a: lt.Token[float], s: lt.Scalar):
@@ -406,6 +423,7 @@ def test_several_chunks():
 # ---- buffers for weight gradients --------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 buffers")
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize("loss", [plain, weighted], ids=lambda loss: loss.name)
 def test_weight_gradients_are_added_into_a_buffer(dtype, loss):

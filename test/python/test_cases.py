@@ -10,6 +10,7 @@ from inputs import TOKENS, TorchCall, arguments, relative
 UPSTREAM = np.random.default_rng(99).normal(size=TOKENS)
 
 
+@pytest.mark.contract("4 reference")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("std", [1.0, 6.0])
 def test_reference_agrees_with_torch(name, std):

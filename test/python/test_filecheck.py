@@ -6,6 +6,7 @@ import pytest
 TEXT = "one = f(1)\ntwo = g(one)\nthree = h(two)\n"
 
 
+@pytest.mark.contract("4 filecheck")
 def test_passing_checks():
     lt.testing.filecheck(
         TEXT,
@@ -17,6 +18,7 @@ def test_passing_checks():
     )
 
 
+@pytest.mark.contract("4 filecheck")
 @pytest.mark.parametrize(("checks", "words"), [
     ("CHECK: two\nCHECK: one = f", ["checks:2", "Couldn't match \"one = f\"", "three = h(two)"]),
     ("CHECK-NOT: g(one)\nCHECK: three", ["checks:1", "CHECK-NOT"]),

@@ -34,6 +34,7 @@ def perturbed(monkeypatch, head, given, name, direction, sign):
     return value
 
 
+@pytest.mark.contract("4 reference")
 @pytest.mark.parametrize("name", sorted(set(CASES) - EXCLUDED))
 def test_gradients_are_slopes(name, monkeypatch):
     loss, _, constants = CASES[name]

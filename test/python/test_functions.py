@@ -64,6 +64,7 @@ ELEMENTWISE = {
 }  # fmt: skip
 
 
+@pytest.mark.contract("1 elementwise", "3 kinks")
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_elementwise(name):
     ours, theirs = ELEMENTWISE[name]
@@ -98,6 +99,7 @@ def test_derivatives_that_would_cancel_are_accurate():
     np.testing.assert_allclose(derivative, 4 * np.exp(-x[1:].astype(np.float64)), rtol=1e-10)
 
 
+@pytest.mark.contract("3 kinks")
 @pytest.mark.parametrize("seed", range(3))
 def test_clamp_with_bounds_that_have_gradients(seed):
     @lt.loss
@@ -178,6 +180,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.contract("1 reductions", "3 kinks")
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions(name):
     ours, theirs = REDUCTIONS[name]
@@ -187,6 +190,7 @@ def test_reductions(name):
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.contract("3 first nan")
 def test_the_first_nan_wins():
     value, gradient = over_rows(lambda x: lt.max(x))
     assert np.isnan(value[3])
@@ -194,6 +198,7 @@ def test_the_first_nan_wins():
     assert over_rows(lambda x: lt.to_float(lt.argmin(x)))[0][3] == 1
 
 
+@pytest.mark.contract("3 masked row")
 def test_a_row_of_minus_infinity():
     rows = np.full((1, 4), -INF, np.float32)
     assert over_rows(lt.logsumexp, rows)[0] == -INF
@@ -201,12 +206,14 @@ def test_a_row_of_minus_infinity():
     assert over_rows(lt.max, rows)[0] == -INF
 
 
+@pytest.mark.contract("3 not a number")
 def test_plus_infinity_under_an_exponential_is_nan():
     rows = np.array([[0.0, INF, 1.0]], np.float32)
     value, gradient = over_rows(lambda x: lt.logsumexp(x) - x[0], rows)
     assert np.isnan(value).all() and np.isnan(gradient).all()
 
 
+@pytest.mark.contract("3 first nan")
 def test_argmax_of_probabilities_is_argmax_of_logits():
     rows = np.array([[-2000.0, -1000.0, 0.0, -1000.5]], np.float32)  # the first ones underflow in a softmax
     assert over_rows(lambda x: lt.to_float(lt.argmin(lt.softmax(x))), rows)[0] == 0

@@ -34,6 +34,7 @@ def operations(use):
 # ---- masks: a weight of 0 wins -----------------------------------------------------------------------------
 
 
+@pytest.mark.contract("3 weigh")
 def test_exponentials_weigh():
     filecheck(
         expression(lambda z, t, u, s: lt.exp(z) * t),
@@ -51,6 +52,7 @@ def test_exponentials_weigh():
     )
 
 
+@pytest.mark.contract("3 weigh")
 @pytest.mark.parametrize("weight", [
     lambda z, u: lt.exp(z), lambda z, u: lt.exp2(z), lambda z, u: lt.softmax(z), lambda z, u: lt.sigmoid(z),
     lambda z, u: -lt.sigmoid(z), lambda z, u: lt.sqrt(lt.sigmoid(z)), lambda z, u: lt.sigmoid(z) ** u,
@@ -63,6 +65,7 @@ def test_what_is_a_weight(weight):
     assert operations(lambda z, t, u, s: t * weight(z, u))[-1] == "weigh"
 
 
+@pytest.mark.contract("3 weigh")
 @pytest.mark.parametrize("factor", [
     lambda z, u: lt.tanh(z), lambda z, u: lt.softplus(z), lambda z, u: lt.exp(z) + lt.exp(u),
     lambda z, u: 1 - lt.exp(z), lambda z, u: lt.expm1(z), lambda z, u: lt.where(z > 0, lt.exp(z), z),
@@ -103,6 +106,7 @@ def test_a_product_of_weights_is_one():
     )
 
 
+@pytest.mark.contract("3 weigh")
 def test_division_by_an_exponential_is_a_product():
     filecheck(
         expression(lambda z, t, u, s: t / lt.exp(z)),
@@ -129,6 +133,7 @@ def test_in_a_quotient_of_exponentials_the_numerator_weighs():
 # ---- exponents are not lost --------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 softmax", "5 equivalent forms")
 @pytest.mark.parametrize(("use", "expected"), [
     (lambda z, t, u, s: lt.log(lt.exp(z)), []),
     (lambda z, t, u, s: lt.log2(lt.exp2(z)), []),
@@ -152,6 +157,7 @@ def test_exponents(use, expected):
     assert operations(use) == expected
 
 
+@pytest.mark.contract("5 equivalent forms")
 def test_log_of_a_sum_of_exponentials_is_logsumexp():
     @lt.loss
     def loss(z: lt.Logits, t: lt.Logits, a: lt.Scalar):
@@ -174,6 +180,7 @@ def test_log_of_a_sum_of_exponentials_is_logsumexp():
     )
 
 
+@pytest.mark.contract("1 softmax")
 def test_log_of_softmax_is_log_softmax():
     @lt.loss
     def one(z: lt.Logits, y: lt.Token[int]):
@@ -210,6 +217,7 @@ def test_the_order_of_exponentials_is_that_of_their_exponents():
 # ---- functions that stand for others -----------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 elementwise")
 @pytest.mark.parametrize(("use", "expected"), [
     (lambda z, t, u, s: lt.log_softmax(z), ["reduce", "subf"]),
     (lambda z, t, u, s: lt.softmax(z), ["reduce", "subf", "exp"]),
@@ -257,6 +265,7 @@ def test_comparisons_of_integers_are_signed():
 # ---- inputs ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 optional")
 def test_absent_inputs_are_none_while_tracing():
     @lt.loss
     def loss(z: lt.Logits, b: lt.Vocab[float] | None = None, t: lt.Logits | None = None):
@@ -278,6 +287,7 @@ def test_scalar_or_token():
     assert 'logitile.input token "a"' in text(loss, per_token=frozenset("a"))
 
 
+@pytest.mark.contract("1 entries")
 def test_entries_are_unrolled():
     @lt.loss
     def loss(z: lt.Logits, t: lt.Token[float, lt.K]):
@@ -330,6 +340,7 @@ def test_a_token_input_is_not_guarded():
     assert "select" not in text(loss)
 
 
+@pytest.mark.contract("1 valid")
 def test_valid():
     @lt.loss
     def loss(z: lt.Logits, y: lt.Token[int]):
@@ -349,6 +360,7 @@ def test_the_ignoring_input_need_not_be_read():
         loss.trace(Specialisation(5), ignore_index=None)
 
 
+@pytest.mark.contract("1 constant")
 def test_constants_are_python_values():
     @lt.loss
     def loss(z: lt.Logits, *, layers: tuple = (1, 2), cap: float | None = None, name: str = "mean"):
@@ -374,6 +386,7 @@ def test_direct_indices():
     assert {(key.name, key.index) for key in spec.direct_indices} == {("y", None), ("t", 1)}
 
 
+@pytest.mark.contract("1 column")
 def test_vocab_size_is_a_python_int():
     @lt.loss
     def loss(z: lt.Logits):

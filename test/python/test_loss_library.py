@@ -122,6 +122,7 @@ def test_entries_that_are_ignored_count_nothing():
             np.testing.assert_allclose(run(**given), run(**fewer), rtol=1e-6)
 
 
+@pytest.mark.contract("1 result", "5 ranks")
 @pytest.mark.parametrize("method", ["reference", "__call__"])
 def test_metrics(method):
     def run(loss, given, **constants):

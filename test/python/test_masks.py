@@ -85,6 +85,7 @@ CASES = {
 }
 
 
+@pytest.mark.contract("3 masks")
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("how", ["bias", "where"])
 def test_masked_columns_are_as_if_absent(name, how):
@@ -116,6 +117,7 @@ def test_masked_columns_are_as_if_absent(name, how):
     assert (gradients["student.weight"][~KEPT] == 0).all()
 
 
+@pytest.mark.contract("3 masks")
 def test_the_mask_itself_may_have_a_gradient():
     @lt.loss
     def loss(z: lt.Logits, bias: lt.Vocab[float]):
@@ -126,6 +128,7 @@ def test_the_mask_itself_may_have_a_gradient():
     assert (gradients["bias"][~KEPT] == 0).all() and (gradients["bias"][KEPT] != 0).all()
 
 
+@pytest.mark.contract("3 zeroth power")
 @pytest.mark.parametrize("constant", [True, False])
 def test_the_zeroth_power_of_a_masked_probability_is_one(constant):
     @lt.loss
@@ -140,6 +143,7 @@ def test_the_zeroth_power_of_a_masked_probability_is_one(constant):
     assert np.isfinite(gradients["a"]).all()
 
 
+@pytest.mark.contract("3 branch")
 def test_where_leaks_no_nan_from_the_branch_not_taken():
     @lt.loss
     def loss(z: lt.Logits, x: lt.Dense[float]):
@@ -152,6 +156,7 @@ def test_where_leaks_no_nan_from_the_branch_not_taken():
     np.testing.assert_allclose(gradients["x"][0], [1.0, 0.0, 0.0, 0.5 + 0.25 * math.log(4)])
 
 
+@pytest.mark.contract("3 not a number")
 def test_a_nan_logit_stays_in_its_token():
     @lt.loss
     def loss(z: lt.Logits, target: lt.Token[int]):

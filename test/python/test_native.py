@@ -121,6 +121,7 @@ def test_split_gradients_from_pointers_of_torch(engine):
     check({name: tensor.numpy() for name, tensor in gradients.items()}, wanted_gradients)
 
 
+@pytest.mark.contract("2 output types")
 def test_outputs_of_every_type(engine):
     plan, inputs = load(engine, "forward"), data((11,))
     outputs = {
@@ -213,7 +214,7 @@ def test_what_is_no_array(engine):
         run(engine, inputs | {"bias": [1.0]})
     with pytest.raises(TypeError, match="'bias' has elements of format 'Zd'"):
         run(engine, inputs | {"bias": np.zeros(VOCAB, complex)})
-    with pytest.raises(TypeError, match=r"\(name, pointer, type, shape, strides\) or \(name, buffer\)"):
+    with pytest.raises(TypeError, match=r"\(name, pointer, type, shape, strides\), \(name, buffer\) or"):
         load(engine, "forward").forward(options(), ["bias"], [])
 
 
@@ -265,7 +266,7 @@ def test_keys_do_not_depend_on_locations(engine):
 
 def test_plans_are_saved_and_described(engine):
     plan = load(engine, "split")
-    assert engine.load(plan.save()).save() == plan.save()
+    assert engine.load(plan.save(options())).save(options()) == plan.save(options())
     assert plan.interval == (0, 2**63 - 1)
     described = plan.describe(tokens=100, threads=2)
     assert described["split"] and described["vocab"] == VOCAB

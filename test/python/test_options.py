@@ -37,16 +37,26 @@ def test_defaults():
     ("auto", None), (1000, 1000), ("512MiB", 512 * 2**20), ("1.5 GiB", 3 * 2**29), ("64KiB", 2**16),
     ("2GB", 2 * 10**9),
     ("7B", 7), ("100 KB", 100_000), ("3MB", 3_000_000),
+    ("512mib", 2**29), ("2GIB", 2**31), ("1tib", 2**40), ("1.5 tb", 1_500_000_000_000),
+    (np.int64(1000), 1000),
 ])  # fmt: skip
 def test_workspace(workspace, expected):
     assert lt.jit(plain, workspace=workspace).options.workspace == expected
 
 
+def test_numbers_of_numpy():
+    options = lt.jit(plain, chunks=np.int64(3), ignore_index=np.int32(-1)).options
+    assert (options.chunks, options.ignore_index) == (3, -1)
+    assert type(options.chunks) is int and type(options.ignore_index) is int
+
+
+@pytest.mark.contract("2 backend")
 @pytest.mark.parametrize("backend", ["auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90a", "emu:sm_80"])
 def test_backends(backend):
     assert lt.jit(plain, backend=backend).options.backend == backend
 
 
+@pytest.mark.contract("2 pointless options", "2 chunks")
 @pytest.mark.parametrize(("error", "options", "message"), [
     (lt.CallValueError, {"reduction": "avg"}, "reduction='avg' is none of 'mean', 'sum' and 'none'"),
     (lt.CallValueError, {"reduction": "means"}, "reduction='means' is none of 'mean', 'sum' and 'none'; did "
@@ -67,6 +77,8 @@ def test_backends(backend):
      "one fixes the number of chunks, the other their size"),
     (lt.CallValueError, {"workspace": 0}, "workspace=0 is no byte budget; give 'auto', a positive int or "
      "text such as '512MiB'"),
+    (lt.CallValueError, {"workspace": "5iB"}, "workspace='5iB' is no byte budget; give 'auto', a positive "
+     "int or text such as '512MiB'"),
     (lt.CallValueError, {"workspace": "lots"}, "workspace='lots' is no byte budget; give 'auto', a positive "
      "int or text such as '512MiB'"),
     (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "

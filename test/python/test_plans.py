@@ -67,6 +67,7 @@ def results(run, spec, given, wrt):
     return found
 
 
+@pytest.mark.contract("2 rounding errors", "5 gate")
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("name", CASES)
 def test_plan_passes_the_gate(name, data, logitile_opt):
@@ -89,6 +90,7 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
         assert error(value, reference[key]) <= gates[key], key
 
 
+@pytest.mark.contract("5 merging")
 @pytest.mark.parametrize("name", CASES)
 def test_row_states_merge_in_any_order(name, logitile_opt):
     """Any cut of the vocabulary into 1 to 6 parts, merged in any bracketing, agrees with one pass over all

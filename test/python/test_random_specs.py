@@ -34,6 +34,7 @@ def in_torch(random, spec, given, dtype):
     return loss.detach().numpy(), call.gradients((loss * torch.tensor(UPSTREAM, dtype=dtype)).sum())
 
 
+@pytest.mark.contract("4 reference")
 @pytest.mark.parametrize("first", range(0, len(SEEDS), 25))
 def test_reference_agrees_with_torch_in_float64(first):
     for seed in SEEDS[first : first + 25]:

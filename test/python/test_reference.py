@@ -52,6 +52,7 @@ def logits(hidden, weight):
 # ---- outputs -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 result", "2 frameworks")
 def test_outputs_are_a_named_tuple_in_leading_dimensions():
     hidden, weight, target = operands()
     target[3] = -100
@@ -75,6 +76,7 @@ def test_outputs_are_a_named_tuple_in_leading_dimensions():
     ) == (0, 0, -1, False, -1)
 
 
+@pytest.mark.contract("1 ties")
 def test_ties_go_to_the_lowest_index():
     out = lt.jit(several, reduction="none").reference(
         np.zeros((2, D), np.float32), np.ones((V, D), np.float32), target=np.array([0, 5])
@@ -113,6 +115,7 @@ def test_all_ignored_may_be_zero():
     assert lt.jit(plain, reduction="sum").reference(hidden, weight, target=target) == 0
 
 
+@pytest.mark.contract("2 no tokens")
 def test_no_tokens():
     hidden, weight, target = operands(tokens=0)
     assert lt.jit(plain, reduction="none").reference(hidden, weight, target=target).shape == (0,)
@@ -123,6 +126,7 @@ def test_no_tokens():
     assert shaped.best.shape == (2, 0)
 
 
+@pytest.mark.contract("2 divisor")
 def test_divisor_replaces_the_denominator():
     hidden, weight, target = operands()
     total = lt.jit(plain, reduction="sum").reference(hidden, weight, target=target)
@@ -133,6 +137,7 @@ def test_divisor_replaces_the_denominator():
     np.testing.assert_allclose(gradients["hidden"], whole["hidden"] / 5, rtol=1e-13)
 
 
+@pytest.mark.contract("2 mean")
 @pytest.mark.parametrize("smoothing", [0.0, 0.25])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_class_weights_are_those_of_torch(smoothing, reduction):
@@ -159,6 +164,7 @@ def test_class_weights_are_those_of_torch(smoothing, reduction):
         assert relative(gradients[name], wanted[name]) < 1e-12
 
 
+@pytest.mark.contract("2 reduction")
 def test_other_outputs_are_not_reduced():
     hidden, weight, target = operands()
     out = lt.jit(several).reference(hidden, weight, target=target)
@@ -168,6 +174,7 @@ def test_other_outputs_are_not_reduced():
 # ---- ignored tokens ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 ignored tokens")
 def test_ignored_tokens_count_nowhere_even_if_they_are_nan():
     hidden, weight, target = operands()
     kept = np.arange(N) != 4
@@ -179,6 +186,7 @@ def test_ignored_tokens_count_nowhere_even_if_they_are_nan():
     assert (gradients["hidden"][4] == 0).all()
 
 
+@pytest.mark.contract("2 ignoring")
 def test_ignoring_can_be_moved_or_switched_off():
     @lt.loss
     def loss(z: lt.Logits, target: lt.Token[int], prompt: lt.Token[int]):
@@ -205,6 +213,7 @@ def test_unsigned_targets_never_equal_a_negative_ignore_index():
     assert value == lt.jit(plain).reference(hidden, weight, target=target)
 
 
+@pytest.mark.contract("2 ignored entries")
 def test_a_token_with_entries_is_ignored_if_all_of_them_are():
     @lt.loss
     def loss(z: lt.Logits, target: lt.Token[int, lt.K]):
@@ -220,6 +229,7 @@ def test_a_token_with_entries_is_ignored_if_all_of_them_are():
     assert mean == pytest.approx(value.sum() / 2, rel=1e-14)
 
 
+@pytest.mark.contract("1 valid")
 def test_an_unguarded_entry_that_is_ignored_gives_nan():
     @lt.loss
     def loss(z: lt.Logits, target: lt.Token[int, lt.K], m: lt.Vocab[bool]):
@@ -281,6 +291,7 @@ def test_entry_out_of_range():
     )
 
 
+@pytest.mark.contract("1 conversion")
 def test_integers_that_do_not_fit():
     @lt.loss
     def loss(z: lt.Logits, k: lt.Token[int, lt.K], g: lt.Vocab[int]):
@@ -300,6 +311,7 @@ def test_integers_that_do_not_fit():
         )
 
 
+@pytest.mark.contract("2 computed index")
 def test_computed_index_out_of_range(monkeypatch):
     monkeypatch.chdir(pathlib.Path(__file__).parent)
 
@@ -340,6 +352,7 @@ def test_operands_of_every_dtype_and_framework(dtype):
     )
 
 
+@pytest.mark.contract("1 conversion")
 def test_float_inputs_pass_through_single_precision():
     @lt.loss
     def loss(z: lt.Logits, s: lt.Scalar, a: lt.Token[float], b: lt.Vocab[float]):
@@ -385,6 +398,7 @@ def test_chunks_of_tokens_do_not_change_the_result(monkeypatch):
 # ---- which gradients ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_gradients_by_default():
     hidden, weight, target = operands()
     _, gradients = lt.jit(plain).reference_grad(hidden, weight, target=target)
@@ -418,6 +432,7 @@ def test_outputs_with_their_own_upstream_gradients():
     assert relative(gradients["weight"], wanted["weight"]) < 1e-12
 
 
+@pytest.mark.contract("3 no path")
 def test_no_path_gives_zeros_unless_there_is_none_at_all():
     @lt.loss
     def loss(z: lt.Logits, a: lt.Token[float], s: lt.Scalar):
@@ -435,6 +450,7 @@ def test_no_path_gives_zeros_unless_there_is_none_at_all():
     )
 
 
+@pytest.mark.contract("3 every input")
 @pytest.mark.parametrize(("loss", "keywords", "error", "message"), [
     (plain, {"wrt": ["hiden"]}, lt.CallTypeError, "wrt names 'hiden', which is no input of this call; did "
      "you mean 'hidden'?"),
@@ -463,6 +479,7 @@ def test_refused_gradients(loss, keywords, error, message):
     assert str(caught.value) == message
 
 
+@pytest.mark.contract("2 weight")
 def test_a_weight_with_a_gradient_is_refused_in_a_mean():
     hidden, weight, target = operands()
     weights = np.ones(V, np.float32)
@@ -481,6 +498,7 @@ def test_a_weight_with_a_gradient_is_refused_in_a_mean():
     assert (gradients["class_weight"] != 0).any()
 
 
+@pytest.mark.contract("2 weight")
 def test_a_stopped_weight_is_not_refused():
     @lt.loss
     def loss(z: lt.Logits):

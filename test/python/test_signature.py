@@ -121,6 +121,7 @@ def test_all_logits_optional():
     refused(loss, "'loss': every lt.Logits parameter ('z' and 't') may be absent; one must stay")
 
 
+@pytest.mark.contract("2 reserved names")
 @pytest.mark.parametrize(("name", "why"), [
     ("reduction", "an option of lt.jit"), ("ignore_index", "an option of lt.jit"), ("ignore", "an option of "
      "lt.jit"),

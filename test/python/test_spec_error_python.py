@@ -3,6 +3,7 @@
 import math
 import os
 import pathlib
+import sys
 
 import logitile as lt
 import numpy as np
@@ -237,3 +238,49 @@ def test_outputs_attribute():
     with pytest.raises(AttributeError) as caught:
         traced(loss)
     assert str(caught.value) == "this lt.Outputs has no field 'entropi'; did you mean 'entropy'?"
+
+
+# ---- depth -------------------------------------------------------------------------------------------------
+
+TOO_DEEP = (
+    "'loss' nests more deeply than Python's recursion limit of 1000; a function that calls itself needs an "
+    "end that does not depend on values of tokens, and a product of hundreds of exponentials is better "
+    "written as one of their sum"
+)
+
+
+@pytest.fixture
+def usual_depth():
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+def test_endless_recursion(usual_depth):
+    def loss(z: lt.Logits):
+        return again(z)  # <-
+
+    again = lt.loss(loss)
+    refused(loss, TOO_DEEP)
+
+
+def test_a_product_nested_too_deeply(usual_depth):
+    def loss(z: lt.Logits):
+        x = z
+        for _ in range(1500):
+            x = x * lt.exp(x)  # <-
+        return lt.sum(x)
+
+    refused(loss, TOO_DEEP)
+
+
+def test_recursion_with_an_end(usual_depth):
+    @lt.loss
+    def power(z: lt.Logits, *, n: int):
+        return z[0] if n == 0 else power(z, n=n - 1) * z[n]
+
+    spec = lt.jit(power, n=3).spec(
+        lt.jit(power, n=3).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
+    )
+    assert sum(op.name == "logitile.pick" for op in spec.ops) == 4

@@ -19,6 +19,7 @@ def short_paths(monkeypatch):
 # ---- types -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 no mixing")
 @pytest.mark.parametrize(("use", "text"), [
     (lambda z, i, m: z + i, "'+' mixes the float 'z' and the integer 'i'; convert with lt.to_float(i)"),
     (lambda z, i, m: i * 0.5, "'*' mixes the integer 'i' and the float 0.5; convert with lt.to_float(i)"),
@@ -86,6 +87,7 @@ def test_types(use, text):
 WANTS = "it takes one integer per token, such as a target: the vocabulary axis is implicit and cannot be cut"
 
 
+@pytest.mark.contract("1 pick")
 @pytest.mark.parametrize(("use", "text"), [
     (lambda z, t: z[1:3], f"'[...]' of 'z' got a slice; {WANTS}"),
     (lambda z, t: z[:], f"'[...]' of 'z' got a slice; {WANTS}"),

@@ -20,6 +20,7 @@ def short_paths(monkeypatch):
 # ---- what a loss returns -----------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("1 result")
 def test_varying_loss():
     def loss(z: lt.Logits):
         scaled = z * 2.0  # <-

@@ -58,6 +58,7 @@ def phases(run):
 # ---- when gradients are made -------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 gradient types")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("upstream", [1.0, -3.0])
 def test_a_reduced_loss(dtype, upstream):
@@ -73,6 +74,7 @@ def test_a_reduced_loss(dtype, upstream):
         check_close(leaf.grad, double.grad, str(dtype)[6:])
 
 
+@pytest.mark.contract("3 early")
 def test_which_gradients_are_made_early():
     hidden, weight, target = operands()
     halves = operands(torch.float16)
@@ -96,6 +98,7 @@ def test_which_gradients_are_made_early():
     ]
 
 
+@pytest.mark.contract("3 only what is asked")
 @pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
 def test_without_gradients_only_the_forward_program_runs(switch):
     hidden, weight, target = operands()
@@ -109,6 +112,7 @@ def test_without_gradients_only_the_forward_program_runs(switch):
     assert phases(lambda: HEAD(*detached[:2], target=target)) == ["forward"]
 
 
+@pytest.mark.contract("3 only what is asked")
 @pytest.mark.parametrize("frozen", [0, 1])
 @pytest.mark.parametrize("head", [HEAD, EACH], ids=["early", "split"])
 def test_frozen_operands(head, frozen):
@@ -124,6 +128,7 @@ def test_frozen_operands(head, frozen):
 # ---- graphs ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("3 scaled")
 @pytest.mark.parametrize("head", [HEAD, EACH], ids=["early", "split"])
 def test_a_graph_that_is_kept_can_be_used_again(head):
     hidden, weight, target = operands()
@@ -136,6 +141,7 @@ def test_a_graph_that_is_kept_can_be_used_again(head):
         loss.backward()
 
 
+@pytest.mark.contract("3 scaled")
 def test_gradients_are_scaled_in_place_only_where_the_graph_is_not_kept():
     hidden, weight, target = operands()
     loss = HEAD(hidden, weight, target=target)
@@ -151,6 +157,7 @@ def test_gradients_are_scaled_in_place_only_where_the_graph_is_not_kept():
     assert seen[0] != made.data_ptr() and seen[1] == made.data_ptr()
 
 
+@pytest.mark.contract("3 second")
 @pytest.mark.parametrize("head", [HEAD, EACH], ids=["early", "split"])
 def test_second_derivatives_are_refused(head):
     hidden, weight, target = operands()
@@ -163,6 +170,7 @@ def test_second_derivatives_are_refused(head):
     )
 
 
+@pytest.mark.contract("3 second")
 def test_second_derivatives_through_the_upstream_gradient_are_refused():
     hidden, weight, target = operands()
     scale = torch.tensor(2.0, requires_grad=True)
@@ -223,6 +231,7 @@ def test_gradient_accumulation_and_hooks():
 # ---- outputs -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("3 stopped")
 def test_outputs_that_take_no_gradient():
     hidden, weight, target = operands()
     out = lt.jit(weighted)(hidden, weight, target=target, w=torch.ones(N))
@@ -235,6 +244,7 @@ def test_outputs_that_take_no_gradient():
         )
 
 
+@pytest.mark.contract("3 upstream")
 def test_outputs_with_their_own_upstream():
     hidden, weight, target = operands(leading=(2, 4))
     target[0, 0] = 3
@@ -267,6 +277,7 @@ def test_expanded_and_strided_upstream_gradients():
     check_close(hidden.grad, wanted["hidden"])
 
 
+@pytest.mark.contract("3 no path")
 def test_inputs_without_a_path():
     hidden, weight, _ = operands()
     a, b = (torch.ones(N, requires_grad=True) for _ in range(2))
@@ -280,6 +291,7 @@ def test_inputs_without_a_path():
     )
 
 
+@pytest.mark.contract("3 discrete")
 def test_a_loss_without_a_gradient_is_refused_and_metrics_are_not():
     @lt.loss
     def rank(z: lt.Logits, target: lt.Token[int]):
@@ -299,6 +311,7 @@ def test_a_loss_without_a_gradient_is_refused_and_metrics_are_not():
     assert lt.jit(metric)(hidden, weight, target=target).right.dtype == torch.bool
 
 
+@pytest.mark.contract("3 every input", "3 gradient kinds")
 def test_gradients_of_every_kind_of_input():
     hidden, weight, target = operands()
     bias = torch.randn(V, requires_grad=True)
@@ -312,6 +325,7 @@ def test_gradients_of_every_kind_of_input():
     check_close(q.grad, lt.jit(soft).reference_grad(hidden, weight, q=q)[1]["q"])
 
 
+@pytest.mark.contract("2 weight")
 def test_a_weight_that_would_lose_a_gradient_is_refused():
     hidden, weight, target = operands()
     class_weight = torch.ones(V, requires_grad=True)
@@ -335,6 +349,7 @@ def test_a_weight_that_divides_the_mean(dtype):
     check_close(weight.grad, wanted["weight"], str(dtype)[6:])
 
 
+@pytest.mark.contract("2 all ignored", "2 gradients of nothing")
 def test_no_tokens_and_all_ignored():
     for leading in ((0,), (3,)):
         hidden, weight, target = (
@@ -352,6 +367,7 @@ def test_no_tokens_and_all_ignored():
 # ---- weights -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 buffers")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_weight_gradients_go_into_a_buffer_in_backward(dtype):
     hidden, weight, target = operands(dtype)
@@ -399,6 +415,7 @@ def test_tied_weights():
 # ---- autocast ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 autocast")
 def test_autocast_casts_operands_only():
     hidden, weight, target = operands()
     bias = torch.randn(V, requires_grad=True)
@@ -412,6 +429,29 @@ def test_autocast_casts_operands_only():
     check_close(loss, value)  # the bias stays exact
     for name, leaf in (("hidden", hidden), ("weight", weight), ("bias", bias)):
         check_close(leaf.grad, wanted[name], "bfloat16", name)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_value_and_grad_under_autocast_is_that_of_autograd(dtype):
+    """One rounding of the operands, gradients in the types of what was given, buffers left alone."""
+    hidden, weight, target = operands()
+    with torch.autocast("cpu", dtype=dtype):
+        loss = HEAD(hidden, weight, target=target)
+        out, gradients = HEAD.value_and_grad(hidden, weight, target=target)
+        _, mixed = HEAD.value_and_grad(hidden.to(dtype), weight, target=target)
+        _, wide = HEAD.value_and_grad(hidden, weight, target=target, grad_dtype="float32")
+        buffer = torch.zeros_like(weight)
+        _, beside = HEAD.value_and_grad(hidden, weight, target=target, weight_grad_out=buffer)
+        exact = HEAD.reference(hidden, weight, target=target)
+    loss.backward()
+    assert torch.equal(out, loss)
+    assert exact == HEAD.reference(hidden.to(dtype), weight.to(dtype), target=target)
+    for name, leaf in (("hidden", hidden), ("weight", weight)):
+        assert gradients[name].dtype == torch.float32 and torch.equal(gradients[name], leaf.grad)
+        torch.testing.assert_close(wide[name], gradients[name], rtol=1e-2, atol=1e-3)
+    assert (mixed["hidden"].dtype, mixed["weight"].dtype) == (dtype, torch.float32)
+    assert beside["weight"] is buffer and beside["hidden"].dtype == torch.float32
+    torch.testing.assert_close(buffer, wide["weight"])
 
 
 def test_nested_autocast_may_be_disabled():
@@ -482,6 +522,7 @@ def test_a_loss_without_a_global_name_cannot_be_pickled():
 # ---- mixtures ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("2 frameworks")
 def test_numpy_inputs_beside_tensors():
     hidden, weight, target = operands()
     HEAD(hidden, weight, target=target.numpy(), bias=np.zeros(V, np.float32)).backward()
@@ -491,11 +532,12 @@ def test_numpy_inputs_beside_tensors():
     with pytest.raises(lt.CallTypeError) as caught:
         HEAD(hidden.detach().numpy(), weight, target=target)
     assert str(caught.value) == (
-        "'weight' require a gradient, but hidden is an array of numpy, whose results carry none; give "
+        "'weight' requires a gradient, but hidden is an array of numpy, whose results carry none; give "
         "hidden as a tensor, or detach the others"
     )
 
 
+@pytest.mark.contract("4 value_and_grad")
 def test_value_and_grad_with_tensors():
     hidden, weight, target = operands()
     out, gradients = HEAD.value_and_grad(hidden, weight.detach(), target=target)

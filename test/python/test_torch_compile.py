@@ -45,6 +45,7 @@ def check_same(function, run, *leaves):
         check_close(a, b, str(b.dtype)[6:])
 
 
+@pytest.mark.contract("4 torch compile")
 def test_training_steps():
     hidden, weight, target = operands()
 
@@ -55,6 +56,7 @@ def test_training_steps():
     check_same(lambda: step(hidden, weight), lambda: run(hidden, weight), hidden, weight)
 
 
+@pytest.mark.contract("4 torch compile")
 def test_inductor():
     hidden, weight, target = operands()
     run = compiled(lambda x, w: EACH(x, w, target=target), "inductor")  # nothing that it would compile itself
@@ -80,6 +82,7 @@ def test_named_outputs():
     check_close(torch.autograd.grad(total, weight)[0], torch.autograd.grad(expected, weight)[0])
 
 
+@pytest.mark.contract("2 recompiles")
 def test_a_new_number_of_tokens_compiles_once():
     counter = CompileCounterWithBackend("aot_eager")
     run = torch.compile(lambda x, w, t: HEAD(x, w, target=t), fullgraph=True, backend=counter)
@@ -89,6 +92,7 @@ def test_a_new_number_of_tokens_compiles_once():
     assert counter.frame_count == 2  # the first is for one number, the second for all
 
 
+@pytest.mark.contract("4 digest")
 def test_a_new_head_compiles_once():
     counter = CompileCounterWithBackend("aot_eager")
     hidden, weight, target = operands()
@@ -226,6 +230,7 @@ def test_export(strict):
     check_close(gradient, HEAD.value_and_grad(hidden, Exported().weight.detach(), target=target)[1]["hidden"])
 
 
+@pytest.mark.contract("4 digest")
 def test_a_loaded_program_says_that_its_head_is_unknown(tmp_path):
     hidden, _, target = operands(requires_grad=False)
     file = str(tmp_path / "program.pt2")

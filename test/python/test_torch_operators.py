@@ -47,10 +47,10 @@ def recorded(run):
 
 # ---- operators ---------------------------------------------------------------------------------------------
 
-hidden, weight, target = operands(requires_grad=False)
+hidden, weight, target = operands()
 CALLS = {
-    "early": lambda: HEAD(hidden.requires_grad_(), weight.requires_grad_(), target=target).backward(),
-    "split": lambda: EACH(hidden.requires_grad_(), weight.requires_grad_(), target=target).sum().backward(),
+    "early": lambda: HEAD(hidden, weight, target=target).backward(),
+    "split": lambda: EACH(hidden, weight, target=target).sum().backward(),
     "forward": lambda: HEAD(hidden.detach(), weight.detach(), target=target),
     "bias": lambda: HEAD(hidden, weight, target=target, bias=torch.zeros(V, requires_grad=True)).backward(),
     "two outputs": lambda: sum(POLICY(hidden, weight, target=target, temperature=0.5)).sum().backward(),
@@ -62,6 +62,7 @@ CALLS = {
 }
 
 
+@pytest.mark.contract("4 operators")
 @pytest.mark.parametrize("kind", CALLS)
 def test_operators_are_what_torch_wants(kind):
     calls = recorded(CALLS[kind])
@@ -86,6 +87,7 @@ def test_the_same_numbers_as_in_plain_calls():
             check_close(a, b)
 
 
+@pytest.mark.contract("4 digest")
 def test_a_head_that_is_unknown_here():
     with pytest.raises(lt.LogitileError) as caught:
         torch.ops.logitile.forward("lt1:0", [torch.zeros(2, 3)], [False])
@@ -98,6 +100,7 @@ def test_a_head_that_is_unknown_here():
 # ---- tensors without numbers -------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 operators")
 def test_fake_tensors():
     with FakeTensorMode() as mode:
         hidden, weight, target = (mode.from_tensor(t) for t in operands(leading=(2, 4)))
@@ -137,8 +140,9 @@ def test_errors_come_before_numbers():
 # ---- torch.func --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("4 operators")
 def test_func_grad():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     for head in (HEAD, EACH):
 
         def run(x, w, head=head):
@@ -153,6 +157,7 @@ def test_func_grad():
     assert gradient.shape == hidden.shape and out.shape == ()
 
 
+@pytest.mark.contract("4 operators")
 def test_vmap():
     hidden, weight, target = operands(leading=(3, 5), requires_grad=False)
     weights = torch.stack([weight, 2 * weight, -weight])
@@ -178,7 +183,7 @@ def test_vmap_along_other_axes():
 
 
 def test_second_derivatives_are_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     for head in (HEAD, EACH):
 
         def run(x, head=head):
@@ -189,7 +194,7 @@ def test_second_derivatives_are_refused():
 
 
 def test_forward_mode_is_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with pytest.raises(lt.CallTypeError) as caught:
         torch.func.jvp(lambda x: HEAD(x, weight, target=target), (hidden,), (torch.ones_like(hidden),))
     assert str(caught.value) == (
@@ -199,7 +204,7 @@ def test_forward_mode_is_refused():
 
 
 def test_dual_tensors_are_refused():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(hidden, torch.ones_like(hidden))
         for head in (HEAD, EACH):
@@ -224,7 +229,7 @@ def test_subclasses_are_refused():
     class DTensor(torch.Tensor):
         pass
 
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     with pytest.raises(Exception, match="Quantised"):
         HEAD(hidden, Quantised(weight), target=target)
     with pytest.raises(lt.CallTypeError) as caught:
@@ -235,7 +240,7 @@ def test_subclasses_are_refused():
 
 
 def test_negative_views():
-    hidden, weight, target = operands(requires_grad=False)
+    hidden, weight, target = operands()
     check_close(HEAD(torch._neg_view(hidden), weight, target=target), HEAD(-hidden, weight, target=target))
 
 

@@ -23,7 +23,7 @@ public:
   LaunchPlan run() {
     plan.name = "weighted";
     plan.target = "cpu:portable";
-    plan.vocab = kVocab;
+    plan.vocab = plan.columns = kVocab;
     plan.slab = kSlab;
     plan.kept = std::min(options.keptSlabs * kSlab, kVocab);
     plan.tokenTile = plan.panelWidth = kPanel;

@@ -164,7 +164,7 @@ TEST(EngineTiming, KernelsAreTimedWhenAsked) {
 // ---- plans from bytes ---------------------------------------------------------------------------------------------------------
 
 TEST_F(EngineTest, PlansFromBytesRun) {
-  std::string bytes = writePlan(plan(37).loaded->plan);
+  std::string bytes = writePlan(plan(37).loaded->plan, {});
   Result<PlanUse> use = engine.loadPlanBytes(bytes);
   ASSERT_TRUE(use.isOk()) << use.status().error().text;
   run(*use, 37);
@@ -175,11 +175,11 @@ TEST_F(EngineTest, PlansFromBytesRun) {
 TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
   LaunchPlan other = makePlan({Gradients::None});
   other.target = "cuda:sm_90a";
-  EXPECT_EQ(engine.loadPlanBytes(writePlan(other)).status().error().text,
+  EXPECT_EQ(engine.loadPlanBytes(writePlan(other, {})).status().error().text,
             "target 'cuda:sm_90a' needs a device that this build does not have; it has the CPU");
   setenv("LOGITILE_CPU_TIER", "portable", 1);
   other.target = "cpu:avx512_bf16";
-  Result<PlanUse> use = engine.loadPlanBytes(writePlan(other));
+  Result<PlanUse> use = engine.loadPlanBytes(writePlan(other, {}));
   unsetenv("LOGITILE_CPU_TIER");
   ASSERT_FALSE(use.isOk());
   EXPECT_EQ(use.status().error().code, ErrorCode::Target);
@@ -222,7 +222,7 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
-  PlanUse use{std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5};
+  PlanUse use{std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}};
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(use, 100, 2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object &object = *json->getAsObject();

@@ -42,6 +42,10 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.accumulate = true; },
     [](Request &r) { r.target = "cpu:avx512"; },
     [](Request &r) { r.threads = 3; },
+    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 8, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Merge, 8, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 9, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 8, 1}; },
 };
 
 TEST(KernelKey, EveryFieldChangesIt) {

@@ -17,10 +17,10 @@ static PlanOptions everything() {
 
 TEST(PlanFile, BytesOfBytesAreTheSame) {
   for (const PlanOptions &options : {everything(), PlanOptions{Gradients::Early, 0, kSlabs, 0}, PlanOptions{Gradients::None}}) {
-    std::string bytes = writePlan(makePlan(options));
-    Result<LaunchPlan> plan = readPlan(bytes);
+    std::string bytes = writePlan(makePlan(options), {});
+    Result<SavedPlan> plan = readPlan(bytes);
     ASSERT_TRUE(plan.isOk()) << plan.status().error().text;
-    EXPECT_EQ(writePlan(*plan), bytes);
+    EXPECT_EQ(writePlan(plan->plan, plan->rules), bytes);
   }
 }
 TEST(PlanFile, EveryFieldIsThere) {
@@ -34,8 +34,9 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].sharedBytes = 65536;
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
-  Result<LaunchPlan> read = readPlan(writePlan(plan));
-  ASSERT_TRUE(read.isOk());
+  Result<SavedPlan> saved = readPlan(writePlan(plan, CallRules{Reduction::Sum, "target", -7, true}));
+  ASSERT_TRUE(saved.isOk());
+  const LaunchPlan *read = &saved->plan;
   EXPECT_EQ(read->name, plan.name);
   EXPECT_EQ(read->target, plan.target);
   EXPECT_EQ(read->tokensFirst, 3);
@@ -56,14 +57,19 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->forward.at(0).step, -3);
   EXPECT_EQ(read->forward.at(0).body.size(), plan.forward[0].body.size());
   EXPECT_EQ(read->code, plan.code);
+  ASSERT_TRUE(saved->rules);
+  EXPECT_EQ(saved->rules->reduction, Reduction::Sum);
+  EXPECT_EQ(saved->rules->ignore, "target");
+  EXPECT_EQ(saved->rules->ignoreIndex, -7);
+  EXPECT_TRUE(saved->rules->isZeroWhenAllIgnored);
 }
 TEST(PlanFile, APlanFromBytesRuns) {
   PlanOptions options{Gradients::Split, 8, 2, 1};
-  Result<LaunchPlan> plan = readPlan(writePlan(makePlan(options)));
+  Result<SavedPlan> plan = readPlan(writePlan(makePlan(options), {}));
   ASSERT_TRUE(plan.isOk());
   TestCall call({3, 9});
   std::unique_ptr<Saved> saved;
-  ASSERT_TRUE(call.forward(load(*plan), &saved).isOk());
+  ASSERT_TRUE(call.forward(load(plan->plan), &saved).isOk());
   ASSERT_TRUE(call.adjoint(*saved).isOk());
   call.expectRight(options, true);
 }
@@ -76,12 +82,12 @@ constexpr size_t kMagicAndVersion = 14 + 8;
 static std::string smallPlan() {
   LaunchPlan plan = makePlan({Gradients::None, 8});
   plan.code = "code";
-  return writePlan(plan);
+  return writePlan(plan, CallRules());
 }
 TEST(PlanFile, EveryTruncationIsRefused) {
   std::string bytes = smallPlan();
   for (size_t size = 0; size < bytes.size(); ++size) {
-    Result<LaunchPlan> plan = readPlan(std::string_view(bytes).substr(0, size));
+    Result<SavedPlan> plan = readPlan(std::string_view(bytes).substr(0, size));
     ASSERT_FALSE(plan.isOk()) << size;
     EXPECT_EQ(plan.status().error().code, ErrorCode::Value);
   }

@@ -15,7 +15,7 @@ int main(int count, char **arguments) {
                                                         {"split", {Gradients::Split, 8, 2, 1}}};
   for (const auto &[name, options] : plans) {
     std::ofstream file(std::filesystem::path(arguments[1]) / (std::string(name) + ".plan"), std::ios::binary);
-    file << writePlan(makePlan(options));
+    file << writePlan(makePlan(options), CallRules{Reduction::Mean, "target", -100, false});
     if (!file.flush())
       return 1;
   }

@@ -60,7 +60,7 @@ void ScheduleBuilder::declareBuffers() {
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
       bool saved = problem.isSplit();
       declare(buffers::kept(pair.name), saved ? BufferScope::Saved : BufferScope::Chunk, Both,
-              view({kTokens, problem.vocab}, f32, logitLayout()));
+              view({kTokens, problem.columns}, f32, logitLayout()));
       if (choice.keptSlabs < problem.slabs)
         last().window = choice.keptSlabs * problem.slab;
     }
@@ -80,7 +80,7 @@ void ScheduleBuilder::declareInputs() {
   constexpr int64_t kTokens = ShapedType::kDynamic;
   for (const PairProblem &pair : problem.pairs) {
     declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.element));
-    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.vocab, pair.hidden}, pair.element));
+    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.element));
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
@@ -90,12 +90,12 @@ void ScheduleBuilder::declareInputs() {
     switch (input.getKind()) {
     case InputKind::Token: return declare(name, BufferScope::Call, Both, view({kTokens}, element));
     case InputKind::Upstream: return declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
-    case InputKind::Vocab: return declare(name, BufferScope::Call, Both, view({problem.vocab}, element));
+    case InputKind::Vocab: return declare(name, BufferScope::Call, Both, view({problem.columns}, element));
     case InputKind::Scalar: return declare(name, BufferScope::Call, Both, view({1}, element));
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
       declare(buffers::map(name), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
-      return declare(name, BufferScope::Input, Both, view({kTokens, problem.vocab}, given ? given.getValue() : element));
+      return declare(name, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
     }
     case InputKind::Logits:
     case InputKind::Known: return;
@@ -147,7 +147,7 @@ void ScheduleBuilder::declareGradients() {
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden && !pair.wantsWeight)
       continue;
-    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.vocab}, pair.operand, logitLayout()));
+    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
     if (liesOverLogits(pair))
       last().alias = buffers::kept(pair.name);
     else if (!choice.inPlace() && choice.group < problem.slabs)
@@ -159,21 +159,21 @@ void ScheduleBuilder::declareGradients() {
     if (pair.wantsWeight) {
       if (problem.packsPanels())
         declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
-      declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.vocab, pair.hidden}, pair.weightGradient));
+      declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
     }
     if (sumsWeight(pair))
-      declare(buffers::sum(buffers::weight(pair.name)), BufferScope::Call, use, view({problem.vocab, pair.hidden}, f32));
+      declare(buffers::sum(buffers::weight(pair.name)), BufferScope::Call, use, view({problem.columns, pair.hidden}, f32));
   }
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() == InputKind::Vocab) {
-        declare(buffers::blocks(adjoint.getName()), BufferScope::Chunk, use, view({kTokens, problem.vocab}, f32));
+        declare(buffers::blocks(adjoint.getName()), BufferScope::Chunk, use, view({kTokens, problem.columns}, f32));
         last().plan.tokensPerRow = problem.tiles.TM;
-        declare(buffers::sum(adjoint.getName()), BufferScope::Call, use, view({1, problem.vocab}, f32));
+        declare(buffers::sum(adjoint.getName()), BufferScope::Call, use, view({1, problem.columns}, f32));
       }
       if (adjoint.getKind() == InputKind::Dense) {
         auto given = problem.request.getDense().getAs<TypeAttr>(adjoint.getName());
-        declare(buffers::gradient(adjoint.getName()), BufferScope::Output, use, view({kTokens, problem.vocab}, given ? given.getValue() : f32));
+        declare(buffers::gradient(adjoint.getName()), BufferScope::Output, use, view({kTokens, problem.columns}, given ? given.getValue() : f32));
       }
     }
 }

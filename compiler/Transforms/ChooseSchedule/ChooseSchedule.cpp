@@ -33,8 +33,9 @@ public:
   }
 
 private:
+  /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has the one or the other.
   bool needsLogitsAgain() const {
-    return llvm::any_of(problem.pairs, [](const PairProblem &pair) { return pair.isReadAgain; });
+    return !problem.forwardSweeps.empty() && llvm::any_of(problem.pairs, [](const PairProblem &pair) { return pair.isReadAgain; });
   }
   /// With a number of chunks asked for, everything of a chunk is kept: bits do not depend on the number.
   Choice inChunks(int64_t chunk) const {
@@ -56,14 +57,15 @@ private:
       return shapes;
     }
     SmallVector<Choice> shapes;
-    if (problem.isSplit())
+    bool keeps = !problem.forwardSweeps.empty();
+    if (keeps && problem.isSplit())
       shapes.push_back({0, 0, all, 1}); // kept from forward to backward, gradients slab by slab
-    else
+    else if (keeps)
       shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
     for (int64_t group : {all, (all + 3) / 4, int64_t(1)})
       shapes.push_back({0, 0, 0, group}); // logits made again
     for (int64_t kept : {all * 3 / 4, all / 2, all / 4})
-      if (kept > 0 && kept < all)
+      if (keeps && kept > 0 && kept < all)
         shapes.push_back({0, 0, kept, 1}); // a part of the vocabulary kept
     return shapes;
   }

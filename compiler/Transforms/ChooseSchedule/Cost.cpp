@@ -16,8 +16,8 @@ double ScheduleBuilder::idleFactor(int64_t tokens) const {
 double ScheduleBuilder::seconds(int64_t tokens) const {
   Roofline machine = getRoofline(problem.target, problem.request.getThreads());
   double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
-  double contraction = 2.0 * tokens * problem.vocab; // flops for each hidden entry
-  double tile = 4.0 * tokens * problem.vocab;        // bytes of one pass over f32 logits
+  double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
+  double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
   int64_t sweeps = problem.forwardSweeps.size() + problem.adjointSweeps.size() + (problem.gradient ? 1 : 0);
   double flops = 0, bytes = 0;
   for (const PairProblem &pair : problem.pairs) {
@@ -30,8 +30,8 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
       bytes += tile * (kept * sweeps + 1 + contractions);
     int64_t chunks = choice.chunk == 0 ? 1 : choice.chunk < 0 ? -choice.chunk : llvm::divideCeil(std::max<int64_t>(tokens, 1), choice.chunk);
     if (pair.wantsWeight) // read and written by every chunk but the first
-      bytes += 8.0 * problem.vocab * pair.hidden * (chunks - 1) + (sumsWeight(pair) ? 6.0 * problem.vocab * pair.hidden : 0);
-    bytes += static_cast<double>(chunks) * problem.vocab * pair.hidden * 4; // the head, once for each chunk and pass
+      bytes += 8.0 * problem.columns * pair.hidden * (chunks - 1) + (sumsWeight(pair) ? 6.0 * problem.columns * pair.hidden : 0);
+    bytes += static_cast<double>(chunks) * problem.columns * pair.hidden * 4; // the head, once for each chunk and pass
     if (!choice.inPlace() && pair.wantsHidden) // sums of hidden gradients, for each group of slabs
       bytes += 8.0 * tokens * pair.hidden * problem.slabs / choice.group;
   }

@@ -26,7 +26,7 @@ static FlatSymbolRefAttr symbolOf(Operation *op) { return FlatSymbolRefAttr::get
 ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   ProgramOp program = problem.program;
   OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
-  int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.vocab);
+  int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.columns);
   auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
   b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
   for (const Buffer &buffer : buffers)

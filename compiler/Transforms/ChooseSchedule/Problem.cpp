@@ -75,10 +75,10 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
 
   // Slabs are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
   // the number of tokens, so neither do the bits of a row.
-  problem.vocab = program.getVocab();
+  problem.columns = program.getWidth();
   int64_t wanted = std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
-  problem.slab = llvm::alignTo(llvm::divideCeil(problem.vocab, wanted), problem.tiles.TN);
-  problem.slabs = llvm::divideCeil(problem.vocab, problem.slab);
+  problem.slab = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);
+  problem.slabs = llvm::divideCeil(problem.columns, problem.slab);
 
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {
@@ -120,7 +120,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   for (StringRef name : used)
     if (llvm::none_of(problem.pairs, [&](const PairProblem &pair) { return pair.name == name; }))
       return program.emitOpError() << "reads logits '" << name << "', which the request has no pair for";
-  if (problem.makesGradients() && problem.pairs.empty())
+  if (!request.getGradients().empty() && problem.pairs.empty())
     return program.emitOpError() << "makes gradients but has no pair";
   return problem;
 }

@@ -26,7 +26,7 @@ struct Problem {
   Target target;
   TileSizes tiles;
   int64_t panelWidth = 1;
-  int64_t vocab = 0, slab = 1, slabs = 1; // vocabulary entries of a slab, number of slabs
+  int64_t columns = 0, slab = 1, slabs = 1; // vocabulary entries, those of a slab, number of slabs
   llvm::SmallVector<PairProblem> pairs;
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;

@@ -158,8 +158,9 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   SmallVector<Attribute> outputAttrs;
   for (auto [name, node] : outputs)
     outputAttrs.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type)));
-  program = ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), builder.getArrayAttr(outputAttrs),
-                              builder.getStrArrayAttr(directIndices(outputs, gradients)), builder.getArrayAttr({}));
+  program = ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), IntegerAttr(), DenseI64ArrayAttr(),
+                              builder.getArrayAttr(outputAttrs), builder.getStrArrayAttr(directIndices(outputs, gradients)),
+                              builder.getArrayAttr({}));
   program.getBody().emplaceBlock();
   requestOutputs();
   requestChecks();

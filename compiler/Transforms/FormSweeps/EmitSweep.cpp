@@ -129,13 +129,20 @@ private:
       next[slot] = arith::AddIOp::create(b, entry->base->loc, state[slot], one);
       return;
     }
-    case Kind::Carry: next[slot] = emit.select(taken.at(entry->arg), emit.value(entry->base), state[slot]); return;
+    case Kind::Carry: next[slot] = emit.select(taken.at(entry->arg), payload(entry), state[slot]); return;
     case Kind::Pick: {
       Value here = arith::CmpIOp::create(b, entry->base->loc, arith::CmpIPredicate::eq, column(), emit.value(entry->index));
-      next[slot] = emit.select(here, emit.value(entry->base), state[slot]);
+      next[slot] = emit.select(here, payload(entry), state[slot]);
       return;
     }
     }
+  }
+  /// What is caught; the state has a bool in 32 bits.
+  Value payload(Entry *entry) {
+    Value value = emit.value(entry->base);
+    if (entry->base->type != NodeType::Bool)
+      return value;
+    return arith::ExtUIOp::create(emit.ops(), entry->base->loc, emit.ops().getI32Type(), value);
   }
   Value column() {
     if (!columnValue)
@@ -360,7 +367,8 @@ void logitile::describeState(ArrayRef<Entry *> entries, OpBuilder &builder, Smal
       add(name(entry, ".high"), f32);
       add(name(entry, ".low"), f32);
     } else {
-      add(name(entry, ""), entry->kind == Kind::Count ? i32 : f32);
+      bool isCaught = entry->kind == Kind::Pick || entry->kind == Kind::Carry;
+      add(name(entry, ""), entry->kind == Kind::Count || (isCaught && entry->base->type != NodeType::Float) ? i32 : f32);
     }
   }
 }

@@ -32,14 +32,18 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>())
         gradients.push_back(readAdjoint(adjoint, importer));
 
-    Planner planner(graph);
+    RequestAttr request = getRequest(getOperation());
+    SliceAttr slice = request ? request.getSlice() : SliceAttr();
+    Planner planner(graph, /*isSliced=*/bool(slice));
     for (auto [name, output] : outputs) // forward first: gradients find its entries
       planner.level(output);
     for (GradientNodes &gradient : gradients)
       if (gradient.dense && !gradient.isPerToken())
         gradient.dense = planner.factored(gradient.dense);
     Placement placement = placeEntries(planner, outputs, gradients);
-    ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
+    ProgramOp program = ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
+    if (slice)
+      program.setColumns(slice.getColumns());
     loss.erase();
     return success();
   }

@@ -54,7 +54,7 @@ private:
     for (NodeRef reduction : planner.directReductions(node)) {
       if (!isMissing(reduction))
         continue;
-      if (!reduction->is(NodeOp::Sum)) {
+      if (!reduction->is(NodeOp::Sum) || planner.isSliced) {
         need(reduction);
         continue;
       }

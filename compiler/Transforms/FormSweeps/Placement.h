@@ -24,7 +24,8 @@ struct Placement {
 };
 
 /// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward sweep where its level
-/// allows, else an adjoint sweep. 3. A sum that only a gradient per token needs, and whose entries are not there yet, is late.
+/// allows, else an adjoint sweep. 3. A sum that only a gradient per token needs, and whose entries are not there yet, is late;
+/// of slices it is not, for the gradient pass has nothing to merge behind it.
 Placement placeEntries(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
                        llvm::ArrayRef<GradientNodes> gradients);
 } // namespace logitile

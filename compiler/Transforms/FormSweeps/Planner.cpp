@@ -47,7 +47,7 @@ NodeRef Planner::resultOf(Entry *entry) {
   if (entry->kind == Entry::Kind::Arg || entry->kind == Entry::Kind::Count)
     type = NodeType::Int;
   else if (entry->kind == Entry::Kind::Pick || entry->kind == Entry::Kind::Carry)
-    type = entry->base->type;
+    type = entry->base->type == NodeType::Float ? NodeType::Float : NodeType::Int;
   NodeRef node = g.entry(entry->number, type);
   levels[node] = entry->level;
   return node;
@@ -113,10 +113,11 @@ unsigned Planner::placeArg(NodeRef reduction) {
   return placed->level;
 }
 
-/// An input in memory is gathered once the index is known; logits are caught as they pass.
+/// An input in memory is gathered once the index is known; logits, and entries that another slice may have, are caught as
+/// they pass.
 unsigned Planner::placePick(NodeRef reduction) {
   NodeRef input = reduction->operand(0), index = reduction->operand(1);
-  if (!input->isInput(InputKind::Logits))
+  if (!input->isInput(InputKind::Logits) && !isSliced)
     return level(index);
   Entry entry;
   entry.base = input;
@@ -125,7 +126,7 @@ unsigned Planner::placePick(NodeRef reduction) {
     entry.arg = entryOf(resolved(index));
     entry.level = entry.arg->level;
     Entry *placed = intern(entry);
-    resolutions[reduction] = resultOf(placed);
+    resolutions[reduction] = caught(placed);
     return placed->level;
   }
   entry.kind = Entry::Kind::Pick;
@@ -133,8 +134,17 @@ unsigned Planner::placePick(NodeRef reduction) {
   entry.level = 1 + level(index);
   Entry *placed = intern(entry);
   NodeRef inside = g.logicalAnd(g.compare(Predicate::Ge, index, g.integer(0)), g.compare(Predicate::Lt, index, g.integer(g.vocab)));
-  resolutions[reduction] = g.select(inside, resultOf(placed), g.constant(std::numeric_limits<double>::quiet_NaN()));
+  NodeRef value = caught(placed);
+  if (value->type != NodeType::Bool)
+    value = g.select(inside, value, value->type == NodeType::Int ? g.integer(-1) : g.constant(std::numeric_limits<double>::quiet_NaN()));
+  resolutions[reduction] = value;
   return placed->level;
+}
+
+/// What a pick or a carry has caught; a bool is kept as a number.
+NodeRef Planner::caught(Entry *entry) {
+  NodeRef result = resultOf(entry);
+  return entry->base->type == NodeType::Bool ? g.compare(Predicate::Ne, result, g.integer(0)) : result;
 }
 
 bool Planner::placeSum(NodeRef reduction, unsigned L) {

@@ -58,7 +58,8 @@ public:
   /// What needs an upstream gradient is finished after every forward sweep.
   static constexpr unsigned kUpstream = 1000;
 
-  explicit Planner(Graph &graph) : g(graph) {}
+  /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from merged states.
+  Planner(Graph &graph, bool isSliced) : g(graph), isSliced(isSliced) {}
 
   /// The level after which 'node' is known; places the reductions that it depends on.
   unsigned level(NodeRef node);
@@ -90,12 +91,14 @@ public:
   llvm::SmallVector<NodeRef> directReductions(NodeRef root);
 
   Graph &g;
+  const bool isSliced;
 
 private:
   // ---- placing (Planner.cpp)
   unsigned place(NodeRef reduction);
   unsigned placeArg(NodeRef reduction);
   unsigned placePick(NodeRef reduction);
+  NodeRef caught(Entry *entry);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);
   Entry *intern(Entry entry, bool sameSweep = false);

@@ -113,3 +113,12 @@ logitile.kernel @overwrites(%n: index from "tokens", %z: !logitile.view<?x8xf32,
     logitile.store %sum to %s at [%zero, %zero] : !logitile.tile<1x8xf32> to !logitile.view<1x8xf32>
   }
 }
+
+// -----
+
+logitile.kernel @loose_number(%n: index from "tokens") {
+  scf.forall (%row) = (0) to (%n) step (64) {
+    // expected-error @+1 {{is no index; other numbers belong into the regions of map and row operations}}
+    %half = arith.constant 5.000000e-01 : f32
+  }
+}

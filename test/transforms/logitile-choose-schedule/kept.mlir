@@ -1,4 +1,5 @@
 // All logits kept, if they fit: three contractions, and the gradient is made in their place. The schedule serves every
+// contract: 5 kept format
 // number of tokens whose buffers fit as well. Slabs are whole tiles, as many as give each of four threads some.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s

@@ -29,3 +29,18 @@ logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   // CHECK: logitile.adjoint logits "z" rows [%[[BEST]] -> %[[UP]]]
   logitile.yield %loss : f32
 }
+
+// All of a Dense input's gradient is written, so the entry is a part of it.
+// CHECK-LABEL: logitile.loss @dense
+logitile.loss @dense vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["soft"] {
+  // CHECK: %[[T:.*]] = logitile.input token "t" : i32
+  %t = logitile.input token "t" : i32
+  %soft = logitile.input dense "soft" : f32
+  %loss = logitile.pick %soft[%t] : f32
+  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: %[[COLUMN:.*]] = logitile.column : i32
+  // CHECK: %[[HERE:.*]] = arith.cmpi eq, %[[COLUMN]], %[[T]] : i32
+  // CHECK: %[[ENTRY:.*]] = arith.select %[[HERE]], %[[UP]], %{{.*}} : f32
+  // CHECK: logitile.adjoint dense "soft" dense %[[ENTRY]]
+  logitile.yield %loss : f32
+}

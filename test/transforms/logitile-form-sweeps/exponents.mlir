@@ -1,4 +1,5 @@
 // What an exponent is made of.
+// contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
 // A sum of two projections is one base. It is rounded, so what it lost is added behind the maximum.

@@ -1,4 +1,5 @@
 // Every exponent has a running maximum of its base. Positive multiples of one base share it.
+// contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
 // z and z / 4: one maximum, two sums.

@@ -1,4 +1,5 @@
 // RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
+// contract: 5 sweeps
 
 // CHECK-COUNT-3: logitile.sweep @forward
 // CHECK-COUNT-2: logitile.sweep @adjoint

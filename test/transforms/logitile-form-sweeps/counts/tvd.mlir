@@ -1,4 +1,5 @@
 // RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
+// contract: 5 sweeps
 
 // CHECK-COUNT-2: logitile.sweep @forward
 // CHECK-NOT: logitile.sweep

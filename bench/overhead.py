@@ -1,0 +1,83 @@
+"""Measures what a warm call costs beside its arithmetic: cross entropy of one token, 8 wide, over 16 entries.
+
+Run it with the built package: `PYTHONPATH=build/python python bench/overhead.py`. Every row is the fastest
+of many short rounds, in microseconds for one call, since whatever else the machine does only adds time. Rows
+of torch's own operators and of the native call alone say what the Python above costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import logitile as lt
+import numpy as np
+import torch
+import torch.nn.functional as F
+from logitile import execute
+from logitile.program import Wanted, native_inputs
+
+CALLS_PER_ROUND = 50
+
+
+def microseconds(call: Callable[[], object], rounds: int) -> float:
+    """The time of one call, of the fastest round."""
+    for _ in range(50):
+        call()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(CALLS_PER_ROUND):
+            call()
+        times.append((time.perf_counter() - start) / CALLS_PER_ROUND)
+    return min(times) * 1e6
+
+
+def native_call(head: lt.Head, *arrays: np.ndarray, target: np.ndarray) -> Callable[[], object]:
+    """The forward program alone, with arrays that are described already."""
+    call = head.bind(*arrays, target=target)
+    plan = head.program(call, Wanted()).plan(call.tokens)
+    options = head.program(call, Wanted())._options
+    inputs = native_inputs(call, head.options)
+    _, outputs = execute.new_outputs(call)
+    return lambda: plan.forward(options, inputs, outputs)
+
+
+def cases() -> dict[str, Callable[[], object]]:
+    """What is measured, by name."""
+    head = lt.jit(lt.losses.cross_entropy)
+    random = np.random.default_rng(0)
+    arrays = random.standard_normal((1, 8), np.float32), random.standard_normal((16, 8), np.float32)
+    target = np.array([3])
+    hidden, weight = (torch.tensor(array) for array in arrays)
+    leaves = [tensor.clone().requires_grad_() for tensor in (hidden, weight)]
+    label = torch.tensor(target)
+
+    def backward(loss: torch.Tensor) -> None:
+        loss.backward()
+        leaves[0].grad = leaves[1].grad = None
+
+    return {
+        "native forward": native_call(head, *arrays, target=target),
+        "NumPy forward": lambda: head(*arrays, target=target),
+        "NumPy value_and_grad": lambda: head.value_and_grad(*arrays, target=target),
+        "torch forward": lambda: head(hidden, weight, target=label),
+        "torch forward, gradients recorded": lambda: head(*leaves, target=label),
+        "torch forward and backward": lambda: backward(head(*leaves, target=label)),
+        "torch's own forward": lambda: F.cross_entropy(F.linear(hidden, weight), label),
+        "torch's own forward and backward": lambda: backward(F.cross_entropy(F.linear(*leaves), label)),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=200, help="rounds of 50 calls (200)")
+    arguments = parser.parse_args()
+    print(f"{'call':34} {'us':>7}")
+    for name, call in cases().items():
+        print(f"{name:34} {microseconds(call, arguments.rounds):7.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+// SliceProgram.cpp - the pass that takes out of a program what one slice of the vocabulary runs between two merges. How
+// entries of other slices are caught is form-sweeps' business, buffers and launches are choose-schedule's.
+#include "compiler/Passes.h"
+#include "dialect/Logitile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_SLICEPROGRAMPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+/// What the single entries of other slices have for a column: no kernel finds it.
+constexpr int32_t kNoColumn = INT32_MAX;
+
+/// The inputs and outputs that hold the state of 'sweep': "forward0.max0".
+SmallVector<std::string> stateNames(SweepOp sweep, StringRef prefix = "") {
+  return llvm::map_to_vector(sweep.getStateNames().getAsValueRange<StringAttr>(),
+                             [&](StringRef entry) { return (prefix + sweep.getSymName() + "." + entry).str(); });
+}
+
+class Slicer {
+public:
+  Slicer(ProgramOp program, SliceAttr slice) : program(program), slice(slice), builder(program.getContext()) {}
+
+  LogicalResult run() {
+    if (failed(findSweeps()))
+      return failure();
+    takeFinishes();
+    if (current)
+      slice.getPart() == SlicePart::Merge ? mergeStates() : yieldState();
+    setOutputs();
+    for (Operation &part : llvm::make_early_inc_range(program.getBody().front())) {
+      bool isGradient = isa<GradientOp>(part) && slice.getPart() != SlicePart::Gradient;
+      bool isSweep = isa<SweepOp>(part) && (&part != current.getOperation() || slice.getPart() == SlicePart::Merge);
+      if (isGradient || isSweep)
+        part.erase();
+    }
+    moveColumns();
+    moveRows();
+    dropUnread();
+    return success();
+  }
+
+private:
+  bool runsSweep() const { return slice.getPart() == SlicePart::Sweep || slice.getPart() == SlicePart::Merge; }
+
+  LogicalResult findSweeps() {
+    int64_t forward = 0;
+    for (SweepOp sweep : program.getBody().getOps<SweepOp>()) {
+      if (sweep.getPhase() == Phase::Late)
+        return program.emitOpError() << "has late sweep @" << sweep.getSymName() << ", whose sums no slice can merge";
+      forward += sweep.getPhase() == Phase::Forward;
+      sweeps.push_back(sweep);
+    }
+    program.setSweeps(ArrayRef<int64_t>{forward, static_cast<int64_t>(sweeps.size()) - forward});
+    if (!runsSweep())
+      return success();
+    if (slice.getSweep() >= static_cast<int64_t>(sweeps.size()))
+      return program.emitOpError() << "has " << sweeps.size() << " sweeps, but the slice is to run sweep " << slice.getSweep();
+    current = sweeps[slice.getSweep()];
+    return success();
+  }
+
+  // ---- finishes -----------------------------------------------------------------------------------------------------
+
+  /// Those that merged states lead to stay, and read them; the others go.
+  void takeFinishes() {
+    for (FinishOp finish : llvm::make_early_inc_range(program.getBody().getOps<FinishOp>())) {
+      bool isThere = runsSweep()                                ? finish->isBeforeInBlock(current)
+                     : slice.getPart() == SlicePart::Gradient ? true
+                                                              : finish.getPhase() <= Phase::Forward;
+      if (!isThere) {
+        finish.erase();
+        continue;
+      }
+      if (std::optional<StringRef> name = finish.getSweep()) {
+        auto sweep = SymbolTable::lookupNearestSymbolFrom<SweepOp>(finish, StringAttr::get(program.getContext(), *name));
+        readState(finish.getBody().front(), stateNames(sweep));
+        finish.removeSweepAttr();
+      }
+      finish.setPhase(finish.getPhase() <= Phase::Forward ? Phase::Prologue : Phase::Adjoint);
+    }
+  }
+  /// The arguments of 'block' become token inputs.
+  void readState(Block &block, ArrayRef<std::string> names) {
+    builder.setInsertionPointToStart(&block);
+    for (auto [argument, name] : llvm::zip_equal(block.getArguments(), names))
+      argument.replaceAllUsesWith(input(InputKind::Token, name, argument.getType(), argument.getLoc()));
+    block.eraseArguments(0, block.getNumArguments());
+  }
+  Value input(InputKind kind, StringRef name, Type type, Location loc) {
+    return InputOp::create(builder, loc, type, kind, builder.getStringAttr(name), IntegerAttr());
+  }
+  FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
+    SmallVector<StringRef> names(results.begin(), results.end());
+    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types);
+  }
+
+  /// The state of the sweep that runs, of all its slabs, is a result.
+  void yieldState() {
+    builder.setInsertionPointAfter(current);
+    FinishOp finish = addFinish("state", current.getPhase(), FlatSymbolRefAttr::get(current), stateNames(current), current.getStateTypes());
+    Block &block = finish.getBody().emplaceBlock();
+    for (Type type : current.getStateTypes().getAsValueRange<TypeAttr>())
+      block.addArgument(type, program.getLoc());
+    builder.setInsertionPointToEnd(&block);
+    YieldOp::create(builder, program.getLoc(), block.getArguments());
+  }
+  /// The merge of the sweep, of two states that are inputs.
+  void mergeStates() {
+    builder.setInsertionPointAfter(current);
+    Phase phase = current.getPhase() == Phase::Forward ? Phase::Prologue : Phase::Adjoint;
+    FinishOp finish = addFinish("merged", phase, FlatSymbolRefAttr(), stateNames(current), current.getStateTypes());
+    IRMapping none;
+    current.getMerge().cloneInto(&finish.getBody(), none);
+    SmallVector<std::string> names = stateNames(current, "first.");
+    names.append(stateNames(current, "second."));
+    readState(finish.getBody().front(), names);
+  }
+
+  // ---- columns ------------------------------------------------------------------------------------------------------
+
+  Value offset(Location loc) { return input(InputKind::Scalar, kSliceOffset, builder.getI32Type(), loc); }
+
+  /// Kernels count columns from the start of the slice. A comparison moves its other side instead: so entries that a single
+  /// column decides are still seen to be such.
+  void moveColumns() {
+    SmallVector<ColumnOp> columns;
+    program.walk([&](ColumnOp column) { columns.push_back(column); });
+    for (ColumnOp column : columns) {
+      SmallVector<OpOperand *> rest;
+      for (OpOperand &use : llvm::make_early_inc_range(column->getUses())) {
+        auto compare = dyn_cast<arith::CmpIOp>(use.getOwner());
+        using P = arith::CmpIPredicate;
+        if (!compare || (compare.getPredicate() != P::eq && compare.getPredicate() != P::ne)) {
+          rest.push_back(&use);
+          continue;
+        }
+        builder.setInsertionPoint(compare);
+        OpOperand &other = compare->getOpOperand(1 - use.getOperandNumber());
+        other.set(arith::SubIOp::create(builder, compare.getLoc(), other.get(), offset(compare.getLoc())));
+      }
+      if (rest.empty())
+        continue;
+      builder.setInsertionPointAfter(column);
+      Value global = arith::AddIOp::create(builder, column.getLoc(), column, offset(column.getLoc()));
+      for (OpOperand *use : rest)
+        use->set(global);
+    }
+  }
+
+  /// Single entries of the gradient: those of other slices have no column here.
+  void moveRows() {
+    llvm::MapVector<Attribute, std::string> local;
+    SmallVector<Value> results;
+    FinishOp finish;
+    for (GradientOp gradient : program.getBody().getOps<GradientOp>())
+      for (AdjointOp adjoint : llvm::to_vector(gradient.getBody().getOps<AdjointOp>()))
+        for (OpOperand &column : adjoint.getColumnsMutable()) {
+          auto read = column.get().getDefiningOp<InputOp>();
+          auto [it, isNew] = local.try_emplace(read->getAttrDictionary(), "local." + std::to_string(local.size()));
+          if (isNew) {
+            if (!finish) {
+              builder.setInsertionPoint(gradient);
+              finish = addFinish("local_columns", Phase::Adjoint, FlatSymbolRefAttr(), {}, builder.getArrayAttr({}));
+              finish.getBody().emplaceBlock();
+            }
+            builder.setInsertionPointToEnd(&finish.getBody().front());
+            results.push_back(localColumn(read));
+          }
+          builder.setInsertionPoint(adjoint);
+          column.set(input(InputKind::Known, it->second, builder.getI32Type(), adjoint.getLoc()));
+        }
+    if (!finish)
+      return;
+    builder.setInsertionPointToEnd(&finish.getBody().front());
+    YieldOp::create(builder, program.getLoc(), results);
+    finish.setResultNamesAttr(builder.getStrArrayAttr(llvm::map_to_vector(local, [](auto &entry) { return StringRef(entry.second); })));
+    finish.setResultTypesAttr(builder.getTypeArrayAttr(SmallVector<Type>(results.size(), builder.getI32Type())));
+  }
+  Value localColumn(InputOp read) {
+    Location loc = read.getLoc();
+    Value column = builder.clone(*read)->getResult(0);
+    auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)); };
+    Value here = arith::SubIOp::create(builder, loc, column, offset(loc));
+    Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, here, number(slice.getColumns()));
+    return arith::SelectOp::create(builder, loc, isInside, here, number(kNoColumn));
+  }
+
+  // ---- what is left -------------------------------------------------------------------------------------------------
+
+  /// The outputs of the loss are there wherever upstream gradients may be read, for these belong to outputs.
+  void setOutputs() {
+    SmallVector<Attribute> outputs;
+    if (!current || current.getPhase() == Phase::Adjoint)
+      llvm::append_range(outputs, program.getOutputs());
+    if (current)
+      for (auto [name, type] : llvm::zip_equal(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))
+        outputs.push_back(OutputAttr::get(program.getContext(), name, type));
+    program.setOutputsAttr(builder.getArrayAttr(outputs));
+  }
+
+  /// Results that neither the caller nor a later part reads go, and what only they need.
+  void dropUnread() {
+    llvm::StringSet<> read;
+    for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>())
+      read.insert(output.getName());
+    SmallVector<Attribute> checked;
+    for (FinishOp finish : program.getBody().getOps<FinishOp>())
+      for (Attribute name : finish.getResultNames())
+        if (slice.getPart() == SlicePart::Sweep && llvm::is_contained(program.getChecked(), name))
+          checked.push_back(name), read.insert(cast<StringAttr>(name).getValue());
+    program.setCheckedAttr(builder.getArrayAttr(checked));
+    for (Operation &part : llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
+      auto finish = dyn_cast<FinishOp>(part);
+      if (finish && !keepResults(finish, read))
+        continue;
+      part.walk([&](InputOp input) {
+        if (input.getKind() == InputKind::Known)
+          read.insert(input.getName());
+      });
+    }
+  }
+  /// False where none of the results is read: then the finish is gone.
+  bool keepResults(FinishOp finish, const llvm::StringSet<> &read) {
+    SmallVector<Attribute> names, types;
+    SmallVector<Value> values;
+    auto yield = cast<YieldOp>(finish.getBody().front().getTerminator());
+    for (auto [name, type, value] : llvm::zip_equal(finish.getResultNames(), finish.getResultTypes(), yield.getValues()))
+      if (read.contains(cast<StringAttr>(name).getValue()))
+        names.push_back(name), types.push_back(type), values.push_back(value);
+    if (names.empty())
+      return finish.erase(), false;
+    finish.setResultNamesAttr(builder.getArrayAttr(names));
+    finish.setResultTypesAttr(builder.getArrayAttr(types));
+    yield->setOperands(values);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(finish.getBody().front())))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    return true;
+  }
+
+  ProgramOp program;
+  SliceAttr slice;
+  OpBuilder builder;
+  SmallVector<SweepOp> sweeps;
+  SweepOp current; // that runs or is merged; null in parts without one
+};
+
+struct SliceProgramPass : impl::SliceProgramPassBase<SliceProgramPass> {
+  void runOnOperation() override {
+    RequestAttr request = getRequest(getOperation());
+    if (!request || !request.getSlice())
+      return;
+    for (ProgramOp program : getOperation().getOps<ProgramOp>())
+      if (failed(Slicer(program, request.getSlice()).run()))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace logitile

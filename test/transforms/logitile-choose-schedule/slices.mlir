@@ -1,0 +1,33 @@
+// The gradient of a slice: no sweep makes logits that could be kept, so its groups of slabs make them. Sizes are those of the
+// slice.
+// RUN: logitile-opt --logitile-choose-schedule %s | FileCheck %s
+
+// CHECK: logitile.schedule tokens {{.*}} kept 0 {
+// CHECK-DAG: logitile.buffer "z.weight" input : !logitile.view<4000x64xf32>
+// CHECK-DAG: logitile.buffer "bias" call : !logitile.view<4000xf32>
+// CHECK-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<4000x64xf32>
+// CHECK-NOT: kept.z
+// CHECK: logitile.run prologue {
+// CHECK-NEXT: logitile.launch "finish1" from @finish
+// CHECK: logitile.run forward {
+// CHECK: logitile.loop slabs
+// CHECK-NEXT: logitile.launch "gradient" from @gradient_project
+// CHECK: logitile.launch "round_z_hidden" from @round_rows
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 64, element = f32>], dense = {}, gradients = ["z.hidden", "z.weight"],
+    gradient_elements = {}, mode = early, tokens = 256, workspace = 300000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    slice = <columns = 4000, part = gradient, sweep = 0>>} {
+  logitile.program @p vocab 32000 columns 4000 sweeps [1, 0] outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+    logitile.finish @finish1 prologue results ["loss" : f32] {
+      %max = logitile.input token "forward0.max0" : f32
+      logitile.yield %max : f32
+    }
+    logitile.gradient {
+      %z = logitile.input logits "z" : f32
+      %bias = logitile.input vocab "bias" : f32
+      %loss = logitile.input known "loss" : f32
+      %biased = arith.addf %z, %bias : f32
+      %x = arith.mulf %biased, %loss : f32
+      logitile.adjoint logits "z" dense %x
+    }
+  }
+}

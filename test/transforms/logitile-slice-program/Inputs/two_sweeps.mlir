@@ -1,0 +1,92 @@
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
+    slice = <columns = 40, part = $PART>>} {
+  logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32>] indices ["t"] checked ["next"] {
+    logitile.finish @finish0 prologue results ["next" : i32] {
+      %one = arith.constant 1 : i32
+      %t = logitile.input token "t" : i32
+      %next = arith.addi %t, %one : i32
+      logitile.yield %next : i32
+    }
+    logitile.sweep @forward0 forward state ["pick" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%pick: f32):
+      %column = logitile.column : i32
+      %next = logitile.input known "next" : i32
+      %here = arith.cmpi eq, %column, %next : i32
+      %z = logitile.input logits "z" : f32
+      %caught = arith.select %here, %z, %pick : f32
+      logitile.yield %caught : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      %pick = arith.addf %a, %b : f32
+      logitile.yield %pick : f32
+    }
+    logitile.finish @finish1 forward of @forward0 results ["picked" : f32, "unread" : f32] {
+    ^bb0(%pick: f32):
+      %twice = arith.addf %pick, %pick : f32
+      logitile.yield %pick, %twice : f32, f32
+    }
+    logitile.sweep @forward1 forward state ["sum" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%sum: f32):
+      %column = logitile.column : i32
+      %ten = arith.constant 10 : i32
+      %late = arith.cmpi sgt, %column, %ten : i32
+      %z = logitile.input logits "z" : f32
+      %picked = logitile.input known "picked" : f32
+      %x = arith.select %late, %z, %picked : f32
+      %next = arith.addf %sum, %x : f32
+      logitile.yield %next : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      %picked = logitile.input known "picked" : f32
+      %both = arith.addf %a, %b : f32
+      %sum = arith.addf %both, %picked : f32
+      logitile.yield %sum : f32
+    }
+    logitile.finish @finish2 forward of @forward1 results ["loss" : f32] {
+    ^bb0(%sum: f32):
+      logitile.yield %sum : f32
+    }
+    logitile.finish @finish3 adjoint results ["up" : f32] {
+      %up = logitile.input upstream "loss" : f32
+      logitile.yield %up : f32
+    }
+    logitile.sweep @adjoint0 adjoint state ["total" : f32] init {
+      %zero = arith.constant 0.0 : f32
+      logitile.yield %zero : f32
+    } bound {
+      logitile.yield
+    } update {
+    ^bb0(%total: f32):
+      %up = logitile.input known "up" : f32
+      %next = arith.addf %total, %up : f32
+      logitile.yield %next : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32):
+      %total = arith.addf %a, %b : f32
+      logitile.yield %total : f32
+    }
+    logitile.finish @finish4 adjoint of @adjoint0 results ["row" : f32] {
+    ^bb0(%total: f32):
+      logitile.yield %total : f32
+    }
+    logitile.gradient {
+      %up = logitile.input known "up" : f32
+      %next = logitile.input known "next" : i32
+      %t = logitile.input token "t" : i32
+      %row = logitile.input known "row" : f32
+      logitile.adjoint logits "z" dense %up rows [%next -> %row, %t -> %row]
+      logitile.adjoint vocab "bias" rows [%t -> %row]
+    }
+  }
+}

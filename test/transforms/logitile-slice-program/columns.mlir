@@ -1,0 +1,34 @@
+// Kernels count columns from the start of a slice; the loss counts those of the whole vocabulary.
+
+// A comparison moves its other side, so that a pick is still seen to be one entry's.
+// RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=PICK
+// PICK: %[[COLUMN:.*]] = logitile.column : i32
+// PICK-NEXT: %[[NEXT:.*]] = logitile.input known "next" : i32
+// PICK-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// PICK-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
+// PICK-NEXT: arith.cmpi eq, %[[COLUMN]], %[[LOCAL]] : i32
+
+// RUN: sed 's/$PART/sweep, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ORDER
+// ORDER: %[[COLUMN:.*]] = logitile.column : i32
+// ORDER-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// ORDER-NEXT: %[[GLOBAL:.*]] = arith.addi %[[COLUMN]], %[[OFFSET]] : i32
+// ORDER: arith.cmpi sgt, %[[GLOBAL]],
+
+// Single entries of other slices get a column that no kernel finds. Equal columns are made once.
+// RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ROWS
+// ROWS: logitile.finish @local_columns adjoint results ["local.0" : i32, "local.1" : i32] {
+// ROWS-NEXT: %[[NEXT:.*]] = logitile.input known "next" : i32
+// ROWS-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
+// ROWS-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
+// ROWS-NEXT: %[[COLUMNS:.*]] = arith.constant 40 : i32
+// ROWS-NEXT: %[[INSIDE:.*]] = arith.cmpi ult, %[[LOCAL]], %[[COLUMNS]] : i32
+// ROWS-NEXT: %[[NONE:.*]] = arith.constant 2147483647 : i32
+// ROWS-NEXT: %[[FIRST:.*]] = arith.select %[[INSIDE]], %[[LOCAL]], %[[NONE]] : i32
+// ROWS: %[[SECOND:.*]] = arith.select
+// ROWS-NEXT: logitile.yield %[[FIRST]], %[[SECOND]] : i32, i32
+// ROWS: logitile.gradient {
+// ROWS-DAG: %[[A:.*]] = logitile.input known "local.0" : i32
+// ROWS-DAG: %[[B:.*]] = logitile.input known "local.1" : i32
+// ROWS: logitile.adjoint logits "z" dense %{{.*}} rows [%[[A]] -> %{{.*}}, %[[B]] -> %{{.*}}]
+// ROWS: %[[C:.*]] = logitile.input known "local.1" : i32
+// ROWS: logitile.adjoint vocab "bias" rows [%[[C]] -> %{{.*}}]
