@@ -48,15 +48,15 @@ Source sourceOf(const llvm::Instruction &instruction) {
   return source;
 }
 
-FunctionLowering::FunctionLowering(Function &function, Value *thread, Value *frame, Lowered &lowered)
-    : function(function), thread(thread), frame(frame), lowered(lowered) {}
-
-bool FunctionLowering::run(std::string &error) {
-  std::vector<llvm::Instruction *> originals;
+FunctionLowering::FunctionLowering(Function &function, Lowered &lowered) : function(function), lowered(lowered) {
   for (BasicBlock &block : function)
     for (llvm::Instruction &instruction : block)
-      if (&instruction != thread && &instruction != frame)
-        originals.push_back(&instruction);
+      originals.push_back(&instruction);
+}
+
+bool FunctionLowering::run(Value *runningThread, Value *operandFrame, std::string &error) {
+  thread = runningThread;
+  frame = operandFrame;
   for (llvm::Instruction *instruction : originals)
     if (!lowerInstruction(*instruction, error))
       return false;

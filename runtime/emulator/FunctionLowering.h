@@ -16,11 +16,12 @@ class Value;
 namespace logitile::emulator {
 class FunctionLowering {
 public:
-  /// 'thread' and 'frame' are values of the function's entry: the running thread and room for operands.
-  FunctionLowering(llvm::Function &function, llvm::Value *thread, llvm::Value *frame, Lowered &lowered);
+  /// Takes note of the function's own instructions: those that come later are the emulator's.
+  FunctionLowering(llvm::Function &function, Lowered &lowered);
   /// Slots of the frame.
   static constexpr uint32_t kFrameSlots = 1024;
-  bool run(std::string &error);
+  /// 'runningThread' and 'operandFrame' are values of the function's entry: who runs, and room for operands.
+  bool run(llvm::Value *runningThread, llvm::Value *operandFrame, std::string &error);
 
 private:
   /// A warp-wide instruction whose lanes have not met yet: its operands are in the frame already.
@@ -51,8 +52,9 @@ private:
   Op &addOp(std::string name, const llvm::Instruction &at, const Instruction &instruction);
 
   llvm::Function &function;
-  llvm::Value *thread, *frame;
   Lowered &lowered;
+  std::vector<llvm::Instruction *> originals;
+  llvm::Value *thread = nullptr, *frame = nullptr;
   std::vector<Pending> pending;
   uint32_t pendingSlots = 0;
 };

@@ -88,7 +88,7 @@ void addMatrices(Table &table) {
   }
   for (uint32_t count : {1, 2, 4})
     for (bool isTransposed : {false, true}) {
-      const std::string name = ".sync.aligned.m8n8.x" + std::to_string(count) + (isTransposed ? ".trans" : "") + ".b16";
+      const std::string name = ".sync.aligned.m8n8.x" + std::to_string(count) + (isTransposed ? ".trans" : "") + ".b16.p3";
       table["ldmatrix" + name] = forWarp(Meeting::aligned, loadMatrices, count, isTransposed);
       Instruction store = forWarp(Meeting::aligned, storeMatrices, count, isTransposed);
       store.hasEffects = true;

@@ -102,13 +102,14 @@ KernelFacts addEntry(Function &kernel, const std::vector<bool> &byValue) {
 }
 
 bool lowerFunction(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {
+  FunctionLowering lowering(function, lowered);
   IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
   auto *frame = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), FunctionLowering::kFrameSlots));
   frame->setAlignment(Align(64));
   Value *running = builder.CreateIntToPtr(builder.getInt64(reinterpret_cast<uintptr_t>(&runningThread)), builder.getPtrTy());
   Value *thread = builder.CreateCall(FunctionType::get(builder.getPtrTy(), false), running);
   shared.replaceUses(function, builder, thread);
-  return FunctionLowering(function, thread, frame, lowered).run(error);
+  return lowering.run(thread, frame, error);
 }
 
 void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {

@@ -25,9 +25,11 @@ struct Program::Code {
 };
 
 namespace {
-__bf16 truncateToBf16(float value) { return std::bit_cast<__bf16>(toBf16(value)); }
-_Float16 truncateToF16(float value) { return std::bit_cast<_Float16>(toF16(value)); }
-float extendF16(_Float16 value) { return fromF16(std::bit_cast<uint16_t>(value)); }
+// The calling convention has 16-bit numbers in the lowest bits of a register of f32; written so, the compiler needs no
+// library for them itself.
+float truncateToBf16(float value) { return std::bit_cast<float>(uint32_t{toBf16(value)}); }
+float truncateToF16(float value) { return std::bit_cast<float>(uint32_t{toF16(value)}); }
+float extendF16(float value) { return fromF16(static_cast<uint16_t>(std::bit_cast<uint32_t>(value))); }
 
 struct HostSymbol {
   const char *name;
@@ -101,7 +103,8 @@ Error defineSymbols(LLJIT &jit) {
   return jit.getMainJITDylib().define(absoluteSymbols(std::move(symbols)));
 }
 
-Expected<std::unique_ptr<LLJIT>> compile(std::unique_ptr<Module> module, std::unique_ptr<LLVMContext> context, Lowered &lowered) {
+Expected<std::unique_ptr<LLJIT>> compile(ThreadSafeModule owned, Lowered &lowered) {
+  Module *module = owned.getModuleUnlocked();
   Expected<JITTargetMachineBuilder> builder = hostMachine();
   if (!builder)
     return builder.takeError();
@@ -123,7 +126,7 @@ Expected<std::unique_ptr<LLJIT>> compile(std::unique_ptr<Module> module, std::un
     return jit;
   if (Error failed = defineSymbols(**jit))
     return failed;
-  if (Error failed = (*jit)->addIRModule(ThreadSafeModule(std::move(module), std::move(context))))
+  if (Error failed = (*jit)->addIRModule(std::move(owned)))
     return failed;
   return jit;
 }
@@ -171,7 +174,7 @@ std::unique_ptr<Program> Program::load(std::string_view ir, std::string &error) 
     return nullptr;
   }
   auto code = std::make_unique<Code>();
-  Expected<std::unique_ptr<LLJIT>> jit = compile(std::move(module), std::move(context), code->lowered);
+  Expected<std::unique_ptr<LLJIT>> jit = compile(ThreadSafeModule(std::move(module), std::move(context)), code->lowered);
   if (!jit) {
     error = toString(jit.takeError());
     return nullptr;

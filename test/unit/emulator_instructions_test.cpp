@@ -21,11 +21,11 @@ void expectLanes(const std::string &code, const std::function<uint32_t(uint32_t)
 }
 
 /// The result of a function of f32 for one value, given as bits.
-float apply(const std::string &call, float value) {
+float evaluate(const std::string &call, float value) {
   const std::string bits = std::to_string(std::bit_cast<uint32_t>(value));
   return std::bit_cast<float>(perThread("%x = bitcast i32 " + bits + " to float\n" + call + "\n%r = bitcast float %y to i32")[7]);
 }
-float callOf(const std::string &name, float value) { return apply("%y = call float @llvm.nvvm." + name + "(float %x)", value); }
+float callOf(const std::string &name, float value) { return evaluate("%y = call float @llvm.nvvm." + name + "(float %x)", value); }
 } // namespace
 
 TEST(EmulatorRegisters, threadsKnowTheirPlace) {
@@ -196,19 +196,19 @@ TEST(EmulatorFunctions, approximations) {
   EXPECT_EQ(callOf("rcp.approx.ftz.f", 4.0f), 0.25f);
   EXPECT_EQ(callOf("rsqrt.approx.f", 16.0f), 0.25f);
   EXPECT_EQ(callOf("sqrt.approx.f", 16.0f), 4.0f);
-  EXPECT_EQ(apply("%y = call float @llvm.nvvm.div.approx.f(float %x, float 8.0)", 2.0f), 0.25f);
+  EXPECT_EQ(evaluate("%y = call float @llvm.nvvm.div.approx.f(float %x, float 8.0)", 2.0f), 0.25f);
 }
 
 TEST(EmulatorFunctions, thoseOfTheIr) {
-  EXPECT_EQ(apply("%y = call float @llvm.exp2.f32(float %x)", 5.0f), 32.0f);
-  EXPECT_NEAR(apply("%y = call float @llvm.tanh.f32(float %x)", 0.5f), std::tanh(0.5), 1e-7);
-  EXPECT_EQ(apply("%y = call float @llvm.fma.f32(float %x, float %x, float -1.0)", 0x1.000002p0f), 0x1.000001p-22f);
-  EXPECT_EQ(apply("%y = call float @llvm.maxnum.f32(float %x, float 2.0)", NAN), 2.0f);
+  EXPECT_EQ(evaluate("%y = call float @llvm.exp2.f32(float %x)", 5.0f), 32.0f);
+  EXPECT_NEAR(evaluate("%y = call float @llvm.tanh.f32(float %x)", 0.5f), std::tanh(0.5), 1e-7);
+  EXPECT_EQ(evaluate("%y = call float @llvm.fma.f32(float %x, float %x, float -1.0)", 0x1.000002p0f), 0x1.000001p-22f);
+  EXPECT_EQ(evaluate("%y = call float @llvm.maxnum.f32(float %x, float 2.0)", NAN), 2.0f);
 }
 
 TEST(EmulatorFunctions, inlinePtx) {
-  EXPECT_EQ(apply("%y = call float asm \"ex2.approx.ftz.f32 $0, $1;\", \"=f,f\"(float %x)", 4.0f), 16.0f);
-  EXPECT_NEAR(apply("%y = call float asm sideeffect \"tanh.approx.f32\t$0,  $1; \", \"=f,f\"(float %x)", 0.5f), std::tanh(0.5), 1e-7);
+  EXPECT_EQ(evaluate("%y = call float asm \"ex2.approx.ftz.f32 $0, $1;\", \"=f,f\"(float %x)", 4.0f), 16.0f);
+  EXPECT_NEAR(evaluate("%y = call float asm sideeffect \"tanh.approx.f32\t$0,  $1; \", \"=f,f\"(float %x)", 0.5f), std::tanh(0.5), 1e-7);
 }
 
 TEST(EmulatorMemory, atomicsAndLocalArrays) {
