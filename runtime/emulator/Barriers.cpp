@@ -19,7 +19,8 @@ Arrival readArrival(Thread &thread, const Op &op, const Slot *frame) {
   const bool isForAll = static_cast<BarrierCount>(op.instruction.modifiers[0]) == BarrierCount::all;
   const auto id = get<uint32_t>(frame, 0);
   if (id >= block.barriers.size())
-    block.fail(block.describe(Fault::barrierMisuse, thread, op, "arrives", "barrier " + std::to_string(id) + " does not exist; there are 16"));
+    block.fail(
+        block.describe(Fault::barrierMisuse, thread, op, "arrives", "barrier " + std::to_string(id) + " does not exist; there are 16"));
   const uint32_t count = isForAll ? block.actors.threads : get<uint32_t>(frame, 1);
   if (!isForAll && (count % 32 || !count))
     block.fail(block.describe(Fault::barrierMisuse, thread, op, "arrives",
@@ -33,16 +34,18 @@ void checkRound(const NamedBarrier &barrier, const Arrival &arrival) {
   Block &block = *thread.block;
   if (arrival.isForAll && block.live < block.actors.threads)
     block.fail(block.describe(Fault::barrierDivergence, thread, arrival.op, "waits",
-                              std::to_string(block.actors.threads - block.live) + " threads have ended without coming to this barrier of the whole block"));
+                              std::to_string(block.actors.threads - block.live) +
+                                  " threads have ended without coming to this barrier of the whole block"));
   if (barrier.arrived && barrier.expected != arrival.expected)
     block.fail(block.describe(Fault::barrierMisuse, thread, arrival.op, "arrives",
-                              "barrier " + std::to_string(arrival.id) + " is for " + std::to_string(arrival.expected) + " threads here, for " +
-                                  std::to_string(barrier.expected) + " where others arrived"));
+                              "barrier " + std::to_string(arrival.id) + " is for " + std::to_string(arrival.expected) +
+                                  " threads here, for " + std::to_string(barrier.expected) + " where others arrived"));
   const Op *place = barrier.places.empty() ? nullptr : barrier.places[thread.warpIndex];
   if (!arrival.op.instruction.modifiers[2] || !place || place == &arrival.op)
     return;
   Report report = block.describe(Fault::barrierDivergence, thread, arrival.op, "waits",
-                                 "lanes of warp " + std::to_string(thread.warpIndex) + " come to barrier " + std::to_string(arrival.id) + " at two places");
+                                 "lanes of warp " + std::to_string(thread.warpIndex) + " come to barrier " + std::to_string(arrival.id) +
+                                     " at two places");
   report.parties.push_back({"warp " + std::to_string(thread.warpIndex), "waits", place->name, place->source});
   block.fail(std::move(report));
 }

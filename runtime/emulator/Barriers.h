@@ -11,8 +11,8 @@ struct NamedBarrier {
   uint32_t arrived = 0, expected = 0;
   bool isForAll = false;
   Gathering gathering;
-  std::vector<uint32_t> waiting;   // threads
-  std::vector<const Op *> places;  // per warp, where its first lane arrived
+  std::vector<uint32_t> waiting;  // threads
+  std::vector<const Op *> places; // per warp, where its first lane arrived
 };
 
 /// An mbarrier: a phase ends when all arrivals and all announced bytes have come.

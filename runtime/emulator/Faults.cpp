@@ -38,8 +38,8 @@ static const char *verb(AccessKind kind) {
 
 void Block::reportRace(const Access &access, const Touched &touched, const Earlier &earlier) {
   const bool isHere = !earlier.block || earlier.block == id;
-  const bool isPending = isHere && actors.engineOf(earlier.actor) == Engine::copy &&
-                         earlier.time > threads[actors.threadOf(earlier.actor)].knowledge.copies;
+  const bool isPending =
+      isHere && actors.engineOf(earlier.actor) == Engine::copy && earlier.time > threads[actors.threadOf(earlier.actor)].knowledge.copies;
   const Fault fault = isPending ? Fault::inFlight : Fault::race;
   if (launch.findings.isKnown(fault, access.op.index, earlier.op))
     return;
@@ -98,8 +98,8 @@ void Block::reportDeadlock() {
           places[op] |= 1u << lane;
     for (auto [op, lanes] : places) {
       const Waiting &waiting = threads[warp.index * 32 + std::countr_zero(lanes)].waiting;
-      report.parties.push_back({"warp " + std::to_string(warp.index) + " lanes " + lanesText(lanes), "waits for " + std::string(waiting.what),
-                                op->name, op->source});
+      report.parties.push_back({"warp " + std::to_string(warp.index) + " lanes " + lanesText(lanes),
+                                "waits for " + std::string(waiting.what), op->name, op->source});
     }
   }
   for (uint32_t i = 0; i < barriers.size(); ++i)

@@ -36,7 +36,8 @@ std::optional<size_t> registerOffset(StringRef name) {
 }
 
 std::string refuse(const llvm::Instruction &at, const Twine &what) {
-  return (what + " at " + sourceOf(at).text() + " in '" + at.getFunction()->getName() + "'; the emulator knows only its closed list of instructions")
+  return (what + " at " + sourceOf(at).text() + " in '" + at.getFunction()->getName() +
+          "'; the emulator knows only its closed list of instructions")
       .str();
 }
 } // namespace
@@ -64,6 +65,8 @@ bool FunctionLowering::run(Value *runningThread, Value *operandFrame, std::strin
 }
 
 bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::string &error) {
+  if (waitsForPending(instruction))
+    return true;
   if (instruction.isTerminator() || usesPending(instruction))
     flush(instruction);
   if (auto *call = dyn_cast<CallInst>(&instruction); call && !isa<AnyMemIntrinsic>(call))
@@ -121,7 +124,8 @@ bool FunctionLowering::lowerRegister(CallInst &call, std::string_view text) {
     const std::optional<size_t> offset = registerOffset(name);
     if (!offset)
       return false;
-    call.replaceAllUsesWith(builder.CreateLoad(builder.getInt32Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, *offset)));
+    call.replaceAllUsesWith(
+        builder.CreateLoad(builder.getInt32Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, *offset)));
   }
   call.eraseFromParent();
   return true;
@@ -147,17 +151,29 @@ void FunctionLowering::lowerKnown(CallInst &call, const Op &op) {
     flush(call);
   builder.SetInsertPoint(&call);
   storeOperands(builder, call, pendingSlots);
-  pending.push_back({&call, &op, pendingSlots});
+  pending.push_back({&call, &op, pendingSlots, {}});
   pendingSlots += slots;
   if (instruction.hasEffects)
     flush(*call.getNextNode());
 }
 
 bool FunctionLowering::usesPending(const llvm::Instruction &instruction) const {
+  auto isUsed = [&](const Value *value) { return is_contained(instruction.operand_values(), value); };
   for (const Pending &waiting : pending)
-    for (const Use &operand : instruction.operands())
-      if (operand.get() == waiting.call)
-        return true;
+    if (isUsed(waiting.call) || any_of(waiting.parts, isUsed))
+      return true;
+  return false;
+}
+
+bool FunctionLowering::waitsForPending(llvm::Instruction &instruction) {
+  auto *part = dyn_cast<ExtractValueInst>(&instruction);
+  if (!part || part->getNumIndices() != 1)
+    return false;
+  for (Pending &waiting : pending)
+    if (part->getAggregateOperand() == waiting.call) {
+      waiting.parts.push_back(part);
+      return true;
+    }
   return false;
 }
 
@@ -182,13 +198,21 @@ void FunctionLowering::flush(llvm::Instruction &before) {
   const Instruction &first = pending.front().op->instruction;
   Value *mask = first.meeting == Meeting::aligned ? builder.getInt32(~0u) : pending.front().call->getArgOperand(first.maskSlot);
   callHost(builder, reinterpret_cast<const void *>(&emulator::meet), {thread, address(&meet), frame, mask});
-  for (const Pending &waiting : pending) {
-    if (resultsOf(*waiting.call))
-      waiting.call->replaceAllUsesWith(loadResults(builder, *waiting.call, waiting.firstSlot));
-    waiting.call->eraseFromParent();
-  }
+  for (const Pending &waiting : pending)
+    replaceResults(builder, waiting);
   pending.clear();
   pendingSlots = 0;
+}
+
+void FunctionLowering::replaceResults(IRBuilderBase &builder, const Pending &waiting) {
+  const uint32_t first = waiting.firstSlot + waiting.call->arg_size();
+  for (ExtractValueInst *part : waiting.parts) {
+    part->replaceAllUsesWith(loadResult(builder, part->getType(), first + part->getIndices()[0]));
+    part->eraseFromParent();
+  }
+  if (!waiting.call->use_empty())
+    waiting.call->replaceAllUsesWith(loadResults(builder, *waiting.call, waiting.firstSlot));
+  waiting.call->eraseFromParent();
 }
 
 Value *FunctionLowering::slotAddress(IRBuilderBase &builder, uint32_t slot) {
@@ -223,7 +247,8 @@ Value *FunctionLowering::loadResults(IRBuilderBase &builder, CallInst &call, uin
 
 Value *FunctionLowering::address(const void *host) {
   LLVMContext &context = function.getContext();
-  return ConstantExpr::getIntToPtr(ConstantInt::get(Type::getInt64Ty(context), reinterpret_cast<uintptr_t>(host)), PointerType::get(context, 0));
+  return ConstantExpr::getIntToPtr(ConstantInt::get(Type::getInt64Ty(context), reinterpret_cast<uintptr_t>(host)),
+                                   PointerType::get(context, 0));
 }
 
 void FunctionLowering::callHost(IRBuilderBase &builder, const void *host, const std::vector<Value *> &arguments) {

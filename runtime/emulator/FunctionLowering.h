@@ -6,6 +6,7 @@
 
 namespace llvm {
 class CallInst;
+class ExtractValueInst;
 class Function;
 class Instruction;
 class IRBuilderBase;
@@ -29,6 +30,7 @@ private:
     llvm::CallInst *call;
     const Op *op;
     uint32_t firstSlot;
+    std::vector<llvm::ExtractValueInst *> parts; // of its result, which wait with it
   };
 
   bool lowerInstruction(llvm::Instruction &instruction, std::string &error);
@@ -40,8 +42,11 @@ private:
 
   // ---- meetings: independent neighbours share one
   bool usesPending(const llvm::Instruction &instruction) const;
+  /// Whether the instruction only takes a part of a pending result, and then has it wait too.
+  bool waitsForPending(llvm::Instruction &instruction);
   bool fitsPending(const llvm::CallInst &call, const Op &op, uint32_t slots) const;
   void flush(llvm::Instruction &before);
+  void replaceResults(llvm::IRBuilderBase &builder, const Pending &waiting);
 
   void storeOperands(llvm::IRBuilderBase &builder, llvm::CallInst &call, uint32_t firstSlot);
   llvm::Value *loadResults(llvm::IRBuilderBase &builder, llvm::CallInst &call, uint32_t firstSlot);

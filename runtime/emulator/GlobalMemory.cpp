@@ -12,9 +12,7 @@ void GlobalMemory::add(std::string name, void *data, size_t bytes, Contents cont
   buffers.push_back(std::move(buffer));
 }
 
-uint64_t GlobalMemory::offsetIn(const Buffer &buffer, const void *address) {
-  return static_cast<const uint8_t *>(address) - buffer.data;
-}
+uint64_t GlobalMemory::offsetIn(const Buffer &buffer, const void *address) { return static_cast<const uint8_t *>(address) - buffer.data; }
 
 const std::string &GlobalMemory::nameOf(const Buffer &buffer) { return buffer.name; }
 

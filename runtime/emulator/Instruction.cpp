@@ -59,20 +59,28 @@ void addMbarriers(Table &table) {
 }
 
 void addShuffles(Table &table) {
-  const std::pair<const char *, ShuffleMode> shuffles[] = {
-      {"bfly", ShuffleMode::butterfly}, {"up", ShuffleMode::up}, {"down", ShuffleMode::down}, {"idx", ShuffleMode::index}};
+  const std::pair<const char *, ShuffleMode> shuffles[] = {{"bfly", ShuffleMode::butterfly},
+                                                           {"up", ShuffleMode::up},
+                                                           {"down", ShuffleMode::down},
+                                                           {"idx", ShuffleMode::index}};
   for (auto [name, mode] : shuffles)
     for (const char *type : {"i32", "f32", "i32p", "f32p"})
       table[std::string("shfl.sync.") + name + "." + type] = forWarp(Meeting::masked, shuffle, mode);
-  const std::pair<const char *, VoteMode> votes[] = {
-      {"any", VoteMode::any}, {"all", VoteMode::all}, {"uni", VoteMode::uniform}, {"ballot", VoteMode::ballot}};
+  const std::pair<const char *, VoteMode> votes[] = {{"any", VoteMode::any},
+                                                     {"all", VoteMode::all},
+                                                     {"uni", VoteMode::uniform},
+                                                     {"ballot", VoteMode::ballot}};
   for (auto [name, mode] : votes)
     table[std::string("vote.") + name + ".sync"] = forWarp(Meeting::masked, vote, mode);
   table["elect.sync"] = forWarp(Meeting::masked, elect);
-  const std::pair<const char *, ReduceMode> reductions[] = {
-      {"add", ReduceMode::add},          {"min", ReduceMode::smallest},          {"max", ReduceMode::largest},
-      {"umin", ReduceMode::unsignedSmallest}, {"umax", ReduceMode::unsignedLargest}, {"and", ReduceMode::bitAnd},
-      {"or", ReduceMode::bitOr},         {"xor", ReduceMode::bitXor}};
+  const std::pair<const char *, ReduceMode> reductions[] = {{"add", ReduceMode::add},
+                                                            {"min", ReduceMode::smallest},
+                                                            {"max", ReduceMode::largest},
+                                                            {"umin", ReduceMode::unsignedSmallest},
+                                                            {"umax", ReduceMode::unsignedLargest},
+                                                            {"and", ReduceMode::bitAnd},
+                                                            {"or", ReduceMode::bitOr},
+                                                            {"xor", ReduceMode::bitXor}};
   for (auto [name, mode] : reductions) {
     Instruction reduction = forWarp(Meeting::masked, reduceWarp, mode);
     reduction.maskSlot = 1;
@@ -112,7 +120,8 @@ void addArithmetic(Table &table) {
   table["ff2f16x2.rn"] = forThread(packPair, Element::f16);
   table["f2bf16.rn"] = forThread(roundToHalf, Element::bf16);
   for (auto &[name, instruction] : table)
-    if (instruction.thread == approximate || instruction.thread == divide || instruction.thread == packPair || instruction.thread == roundToHalf)
+    if (instruction.thread == approximate || instruction.thread == divide || instruction.thread == packPair ||
+        instruction.thread == roundToHalf)
       instruction.hasEffects = false;
 }
 

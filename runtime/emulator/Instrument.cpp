@@ -36,7 +36,8 @@ void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *point
   const Op &op = addOp(nameOf(instruction, space), instruction, access);
   IRBuilder<> builder(&instruction);
   Value *generic = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
-  callHost(builder, reinterpret_cast<const void *>(&checkAccess), {thread, address(&op), generic, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
+  callHost(builder, reinterpret_cast<const void *>(&checkAccess),
+           {thread, address(&op), generic, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
 }
 
 void FunctionLowering::checkMemory(llvm::Instruction &instruction) {
@@ -48,12 +49,14 @@ void FunctionLowering::checkMemory(llvm::Instruction &instruction) {
     return checkPointer(instruction, store->getPointerOperand(), sizeOf(store->getValueOperand()->getType()), AccessKind::write,
                         store->getAlign().value());
   if (auto *atomic = dyn_cast<AtomicRMWInst>(&instruction))
-    return checkPointer(instruction, atomic->getPointerOperand(), sizeOf(atomic->getType()), AccessKind::atomic, atomic->getAlign().value());
+    return checkPointer(instruction, atomic->getPointerOperand(), sizeOf(atomic->getType()), AccessKind::atomic,
+                        atomic->getAlign().value());
   if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
     return checkPointer(instruction, exchange->getPointerOperand(), sizeOf(exchange->getNewValOperand()->getType()), AccessKind::atomic,
                         exchange->getAlign().value());
   if (auto *transfer = dyn_cast<AnyMemTransferInst>(&instruction))
-    checkPointer(instruction, transfer->getRawSource(), transfer->getLength(), AccessKind::read, transfer->getSourceAlign().valueOrOne().value());
+    checkPointer(instruction, transfer->getRawSource(), transfer->getLength(), AccessKind::read,
+                 transfer->getSourceAlign().valueOrOne().value());
   if (auto *memory = dyn_cast<AnyMemIntrinsic>(&instruction))
     checkPointer(instruction, memory->getRawDest(), memory->getLength(), AccessKind::write, memory->getDestAlign().valueOrOne().value());
 }

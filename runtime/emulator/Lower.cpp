@@ -32,9 +32,11 @@ public:
   void replaceUses(Function &function, IRBuilder<> &builder, Value *thread) const {
     if (offsets.empty())
       return;
-    Value *start = builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, offsetof(Thread, shared)));
+    Value *start =
+        builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, offsetof(Thread, shared)));
     for (auto [variable, offset] : offsets) {
-      Value *place = builder.CreateAddrSpaceCast(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), start, offset), variable->getType());
+      Value *place =
+          builder.CreateAddrSpaceCast(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), start, offset), variable->getType());
       convertUsersOfConstantsToInstructions({variable}, &function, false);
       variable->replaceUsesWithIf(place, [&](Use &use) {
         auto *user = dyn_cast<llvm::Instruction>(use.getUser());
@@ -47,7 +49,8 @@ public:
 
 private:
   uint32_t place(Module &module, GlobalVariable &variable) {
-    const auto offset = static_cast<uint32_t>(alignTo(bytes, module.getDataLayout().getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType())));
+    const auto offset = static_cast<uint32_t>(
+        alignTo(bytes, module.getDataLayout().getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType())));
     offsets.push_back({&variable, offset});
     return offset;
   }
@@ -89,7 +92,8 @@ KernelFacts addEntry(Function &kernel, const std::vector<bool> &byValue) {
   facts.entry = ("emulate_" + kernel.getName()).str();
   facts.parameters = static_cast<uint32_t>(kernel.arg_size());
   auto *pointer = PointerType::get(context, 0);
-  auto *entry = Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer}, false), GlobalValue::ExternalLinkage, facts.entry, module);
+  auto *entry =
+      Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer}, false), GlobalValue::ExternalLinkage, facts.entry, module);
   IRBuilder<> builder(BasicBlock::Create(context, "", entry));
   std::vector<Value *> arguments;
   for (Argument &parameter : kernel.args()) {

@@ -11,9 +11,9 @@ class Module;
 namespace logitile::emulator {
 /// A kernel of a lowered module.
 struct KernelFacts {
-  std::string entry;                            // symbol of void(const void *const *arguments)
+  std::string entry; // symbol of void(const void *const *arguments)
   uint32_t parameters = 0;
-  std::array<uint32_t, 3> threads = {0, 0, 0};  // that it must be launched with; 0 where any number will do
+  std::array<uint32_t, 3> threads = {0, 0, 0}; // that it must be launched with; 0 where any number will do
 };
 
 /// What generated code refers to by address; it must outlive the code.

@@ -43,7 +43,8 @@ void completeIfDone(Block &block, Mbarrier &mbarrier) {
 void countArrivals(Thread &thread, const Op &op, uint32_t offset, Mbarrier &mbarrier, uint32_t count) {
   mbarrier.pending -= count;
   if (mbarrier.pending < 0)
-    thread.block->fail(misuse(thread, op, offset, "more arrivals than the " + std::to_string(mbarrier.expected) + " it expects in a phase"));
+    thread.block->fail(
+        misuse(thread, op, offset, "more arrivals than the " + std::to_string(mbarrier.expected) + " it expects in a phase"));
 }
 } // namespace
 
@@ -91,8 +92,9 @@ void mbarrierWait(Thread &thread, const Op &op, Slot *frame) {
   Mbarrier &mbarrier = use(thread, op, offset);
   const uint64_t operand = isParity ? get<uint32_t>(frame, 1) : get<uint64_t>(frame, 1);
   if (isParity ? operand > 1 : operand > mbarrier.phase || operand + 1 < mbarrier.phase)
-    block.fail(misuse(thread, op, offset, "it is asked for phase " + std::to_string(operand) + (isParity ? " as a parity, which is 0 or 1" : "") +
-                                              " while in phase " + std::to_string(mbarrier.phase)));
+    block.fail(misuse(thread, op, offset,
+                      "it is asked for phase " + std::to_string(operand) + (isParity ? " as a parity, which is 0 or 1" : "") +
+                          " while in phase " + std::to_string(mbarrier.phase)));
   auto isDone = [&] { return isParity ? mbarrier.phase % 2 != operand : mbarrier.phase != operand; };
   if (!isDone() && mayBlock) {
     mbarrier.waiters.push_back({thread.linear, mbarrier.phase});

@@ -28,7 +28,7 @@ inline uint16_t toF16(float value) {
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   const uint32_t rest = bits & 0x7fffffff;
   if (rest > 0x7f800000)
-    return 0x7fff; // what cvt.rn.f16 gives for every NaN
+    return 0x7fff;        // what cvt.rn.f16 gives for every NaN
   if (rest >= 0x477ff000) // 65520 and above
     return sign | 0x7c00;
   if (rest < 0x38800000) // subnormal: the sum's last bits are the result's

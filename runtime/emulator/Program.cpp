@@ -19,9 +19,12 @@ using namespace llvm;
 using namespace llvm::orc;
 
 namespace logitile::emulator {
+using Entry = void (*)(const void *const *arguments);
+
 struct Program::Code {
   Lowered lowered; // generated code holds addresses of its parts, so it goes last
   std::unique_ptr<LLJIT> jit;
+  std::map<std::string, Entry> entries; // by kernel
 };
 
 namespace {
@@ -77,6 +80,8 @@ Expected<JITTargetMachineBuilder> hostMachine() {
     InitializeNativeTargetAsmPrinter();
   });
   Expected<JITTargetMachineBuilder> machine = JITTargetMachineBuilder::detectHost();
+  if (machine) // the blocks are huge and run but a few times
+    machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
   if (machine && machine->getTargetTriple().isX86()) // whose conversions to bf16 lose subnormal numbers
     machine->addFeatures({"-avx512bf16", "-avxneconvert"});
   return machine;
@@ -99,7 +104,8 @@ void optimise(Module &module, TargetMachine &machine) {
 Error defineSymbols(LLJIT &jit) {
   SymbolMap symbols;
   for (const HostSymbol &symbol : hostSymbols())
-    symbols[jit.mangleAndIntern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address), JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+    symbols[jit.mangleAndIntern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address),
+                                                 JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   return jit.getMainJITDylib().define(absoluteSymbols(std::move(symbols)));
 }
 
@@ -143,7 +149,8 @@ std::string refusal(const Launch &launch, const KernelFacts &kernel, uint32_t sh
   if (!(uint64_t{x} * y * z) || uint64_t{x} * y * z > 1024)
     return "blocks of " + threadsText(launch.threads) + " threads are outside of 1 to 1024";
   if (launch.arguments.size() != kernel.parameters)
-    return "it has " + std::to_string(kernel.parameters) + " parameters, but " + std::to_string(launch.arguments.size()) + " arguments came";
+    return "it has " + std::to_string(kernel.parameters) + " parameters, but " + std::to_string(launch.arguments.size()) +
+           " arguments came";
   if (sharedBytes > SharedMemory::kMaxBytes)
     return "it needs " + std::to_string(sharedBytes) + " bytes of shared memory, more than " + std::to_string(SharedMemory::kMaxBytes);
   return "";
@@ -180,6 +187,14 @@ std::unique_ptr<Program> Program::load(std::string_view ir, std::string &error) 
     return nullptr;
   }
   code->jit = std::move(*jit);
+  for (const auto &[name, kernel] : code->lowered.kernels) {
+    Expected<ExecutorAddr> entry = code->jit->lookup(kernel.entry); // compiles it
+    if (!entry) {
+      error = toString(entry.takeError());
+      return nullptr;
+    }
+    code->entries[name] = entry->toPtr<Entry>();
+  }
   return std::unique_ptr<Program>(new Program(std::move(code)));
 }
 
@@ -201,14 +216,17 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
     error = "kernel '" + launch.kernel + "' cannot be launched: " + why;
     return false;
   }
-  Expected<ExecutorAddr> entry = code->jit->lookup(found->second.entry);
-  if (!entry) {
-    error = toString(entry.takeError());
-    return false;
-  }
   Findings findings;
-  const LaunchContext context{entry->toPtr<void (*)(const void *const *)>(), launch.arguments.data(), code->lowered.ops, launch.grid,
-                              launch.threads, sharedBytes, launch.seed, memory, findings, outcome.counters};
+  const LaunchContext context{code->entries.at(launch.kernel),
+                              launch.arguments.data(),
+                              code->lowered.ops,
+                              launch.grid,
+                              launch.threads,
+                              sharedBytes,
+                              launch.seed,
+                              memory,
+                              findings,
+                              outcome.counters};
   Block block(context);
   if (!block.isValid()) {
     error = "the machine has no memory for the stacks of a block";

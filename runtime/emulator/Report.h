@@ -50,8 +50,8 @@ struct Party {
 struct Report {
   Fault fault = Fault::race;
   Space space = Space::none;
-  uint64_t address = 0;   // offset into shared memory, or into the buffer 'object'
-  std::string object;     // name of the global buffer
+  uint64_t address = 0; // offset into shared memory, or into the buffer 'object'
+  std::string object;   // name of the global buffer
   std::array<uint32_t, 3> block = {0, 0, 0};
   std::vector<Party> parties;
   std::string detail;

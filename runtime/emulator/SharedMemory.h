@@ -41,8 +41,8 @@ private:
   /// The last write, or several atomic ones.
   struct Word {
     uint32_t time, actor, op;
-    uint32_t readers;                  // warps with a read since the write
-    uint8_t written, initialised;      // bytes
+    uint32_t readers;             // warps with a read since the write
+    uint8_t written, initialised; // bytes
     bool atomic;
   };
   struct Read {

@@ -81,7 +81,8 @@ void Traffic::countGlobal(const Request &request) {
   std::vector<uint64_t> sectors;
   for (uint32_t lane = 0; lane < 32; ++lane)
     if (request.mask >> lane & 1)
-      for (uint64_t sector = request.addresses[lane] / kSectorBytes; sector <= (request.addresses[lane] + request.bytes - 1) / kSectorBytes; ++sector)
+      for (uint64_t sector = request.addresses[lane] / kSectorBytes; sector <= (request.addresses[lane] + request.bytes - 1) / kSectorBytes;
+           ++sector)
         sectors.push_back(sector);
   std::sort(sectors.begin(), sectors.end());
   counters->globalSectors += std::unique(sectors.begin(), sectors.end()) - sectors.begin();

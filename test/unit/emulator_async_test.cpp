@@ -5,7 +5,8 @@ using namespace logitile::emulator;
 
 namespace {
 /// 32 threads copy 16 bytes each to shared memory; after 'between' each reads the first word that thread (tid ^ 'other') copied.
-std::string copyAndRead(const std::string &between, const std::string &other = "0", const std::string &copy = "16(ptr addrspace(3) %to, ptr addrspace(1) %from)") {
+std::string copyAndRead(const std::string &between, const std::string &other = "0",
+                        const std::string &copy = "16(ptr addrspace(3) %to, ptr addrspace(1) %from)") {
   return R"(
 @tile = internal addrspace(3) global [128 x i32] undef, align 16
 define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
@@ -13,8 +14,10 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %n = mul i32 %tid, 4
   %from = getelementptr i32, ptr addrspace(1) %in, i32 %n
   %to = getelementptr i32, ptr addrspace(3) @tile, i32 %n
-  call void @llvm.nvvm.cp.async.cg.shared.global.)" + copy + "\n" + between + R"(
-  %partner = xor i32 %tid, )" + other + R"(
+  call void @llvm.nvvm.cp.async.cg.shared.global.)" +
+         copy + "\n" + between + R"(
+  %partner = xor i32 %tid, )" +
+         other + R"(
   %m = mul i32 %partner, 4
   %where = getelementptr i32, ptr addrspace(3) @tile, i32 %m
   %r = load i32, ptr addrspace(3) %where
@@ -39,10 +42,13 @@ struct Copies {
 /// One thread works with the mbarrier @bar.
 std::string withMbarrier(const std::string &code) {
   return "@bar = internal addrspace(3) global [2 x i64] undef, align 8\n"
-         "define ptx_kernel void @k(ptr addrspace(1) %out) {\n" + code + "\nret void\n}";
+         "define ptx_kernel void @k(ptr addrspace(1) %out) {\n" +
+         code + "\nret void\n}";
 }
 const std::string kInitOne = "call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @bar, i32 1)\n";
-std::string arrive(const std::string &name) { return "%" + name + " = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) @bar)\n"; }
+std::string arrive(const std::string &name) {
+  return "%" + name + " = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) @bar)\n";
+}
 std::string tryWait(const std::string &name, const std::string &parity) {
   return "%" + name + " = call i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta(ptr addrspace(3) @bar, i32 " + parity + ")\n";
 }
@@ -70,17 +76,20 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
   %isFirst = icmp eq i32 %tid, 0
   br i1 %isFirst, label %init, label %ready
 init:
-  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @bar, i32 )" + count + R"()
+  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @bar, i32 )" +
+         count + R"()
   br label %ready
 ready:
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   %isProducer = icmp ult i32 %tid, 32
   br i1 %isProducer, label %produce, label %consume
 produce:
-  )" + produce + R"(
+  )" + produce +
+         R"(
   br label %end
 consume:
-  )" + consume + R"(
+  )" + consume +
+         R"(
   %r = load i32, ptr addrspace(3) %to
   %at = getelementptr i32, ptr addrspace(1) %out, i32 %lane
   store i32 %r, ptr addrspace(1) %at
@@ -155,7 +164,9 @@ TEST(EmulatorCopies, sourceBytesOutsideAreNotTouched) {
   auto atEnd = [](const std::string &bytes) {
     return copyAndRead(kCommit + kWait, "0", "16.s(ptr addrspace(3) %to, ptr addrspace(1) %end, i32 " + bytes + ")");
   };
-  auto withEnd = [](std::string body) { return body.insert(body.find("  call void @llvm.nvvm.cp"), "  %end = getelementptr i32, ptr addrspace(1) %in, i32 128\n"); };
+  auto withEnd = [](std::string body) {
+    return body.insert(body.find("  call void @llvm.nvvm.cp"), "  %end = getelementptr i32, ptr addrspace(1) %in, i32 128\n");
+  };
   Copies none(withEnd(atEnd("0")));
   none.harness.runClean();
   Copies some(withEnd(atEnd("4")));
@@ -189,7 +200,8 @@ TEST(EmulatorCopies, asInlinePtx) {
   const std::string intrinsic = "call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %to, ptr addrspace(1) %from)";
   body.replace(body.find(intrinsic), intrinsic.size(),
                "%s = ptrtoint ptr addrspace(3) %to to i32\n"
-               "call void asm sideeffect \"cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;\", \"r,l,r\"(i32 %s, ptr addrspace(1) %from, i32 16)");
+               "call void asm sideeffect \"cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;\", \"r,l,r\"(i32 %s, ptr addrspace(1) "
+               "%from, i32 16)");
   Copies copies(body);
   copies.harness.runClean();
   EXPECT_EQ(copies.out[5], 20u);
@@ -220,8 +232,9 @@ TEST(EmulatorMbarriers, statesOfArrivals) {
 
 TEST(EmulatorMbarriers, loopsOverTestsThatNeverEndAreDeadlocks) {
   auto body = [](const std::string &parity) {
-    return kInitOne + "br label %loop\nloop:\n%w = call i1 @llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr addrspace(3) @bar, i32 " + parity +
-           ")\nbr i1 %w, label %end, label %loop\nend:";
+    return kInitOne +
+           "br label %loop\nloop:\n%w = call i1 @llvm.nvvm.mbarrier.test.wait.parity.scope.cta.space.cta(ptr addrspace(3) @bar, i32 " +
+           parity + ")\nbr i1 %w, label %end, label %loop\nend:";
   };
   const Report report = faultOf(body("0"), Fault::deadlock);
   EXPECT_NE(report.parties[0].action.find("an mbarrier"), std::string::npos) << report.text();
@@ -237,7 +250,8 @@ TEST(EmulatorMbarriers, usesOutsideOfTheProtocol) {
   faultOf(kInitOne + "%a = call i64 @llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr addrspace(3) @bar, i32 2)\n", Fault::barrierMisuse);
   cleanOf(kInitOne + "%a = call i64 @llvm.nvvm.mbarrier.arrive.scope.cta.space.cta(ptr addrspace(3) @bar, i32 1)\n");
   faultOf(kInitOne + tryWait("w", "2"), Fault::barrierMisuse);
-  faultOf("%p = getelementptr i32, ptr addrspace(3) @bar, i32 1\ncall void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) %p, i32 1)\n", Fault::misaligned);
+  faultOf("%p = getelementptr i32, ptr addrspace(3) @bar, i32 1\ncall void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) %p, i32 1)\n",
+          Fault::misaligned);
 }
 
 TEST(EmulatorMbarriers, announcedBytesHoldThePhase) {

@@ -12,11 +12,13 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
   %mine = getelementptr i32, ptr addrspace(3) @tile, i32 %tid
   store i32 %tid, ptr addrspace(3) %mine
-  )" + between + R"(
+  )" + between +
+         R"(
   %partner = xor i32 %tid, 32
   %theirs = getelementptr i32, ptr addrspace(3) @tile, i32 %partner
   %r = load i32, ptr addrspace(3) %theirs
-  )" + after + R"(
+  )" + after +
+         R"(
   %at = getelementptr i32, ptr addrspace(1) %out, i32 %tid
   store i32 %r, ptr addrspace(1) %at
   ret void
@@ -42,7 +44,8 @@ struct Exchange {
 /// A kernel of one thread with a pointer %p; 'code' accesses memory through it.
 std::string access(const std::string &code) {
   return "@tile = internal addrspace(3) global [16 x i32] undef, align 16\n"
-         "define ptx_kernel void @k(ptr addrspace(1) %p) {\n" + code + "\nret void\n}";
+         "define ptx_kernel void @k(ptr addrspace(1) %p) {\n" +
+         code + "\nret void\n}";
 }
 } // namespace
 
@@ -242,7 +245,8 @@ TEST(EmulatorChecks, unwrittenSharedMemory) {
 TEST(EmulatorChecks, unwrittenGlobalMemory) {
   const std::string read = "%r = load i16, ptr addrspace(1) %p";
   std::vector<uint32_t> words(1);
-  const Report report = EmulatorHarness(access(read)).buffer("scratch", words, Contents::undefined).threads(1).runFaulty(Fault::uninitialised);
+  const Report report =
+      EmulatorHarness(access(read)).buffer("scratch", words, Contents::undefined).threads(1).runFaulty(Fault::uninitialised);
   EXPECT_EQ(report.object, "scratch");
   EmulatorHarness(access(read)).buffer("words", words).threads(1).runClean();
   EmulatorHarness(access("store i16 5, ptr addrspace(1) %p\n" + read)).buffer("scratch", words, Contents::undefined).threads(1).runClean();
@@ -264,7 +268,9 @@ TEST(EmulatorChecks, whatOneLaunchWroteTheNextMayRead) {
 
 TEST(EmulatorChecks, beyondABuffer) {
   std::vector<uint32_t> words(4);
-  auto at = [](const std::string &index) { return access("%q = getelementptr i32, ptr addrspace(1) %p, i32 " + index + "\nstore i32 1, ptr addrspace(1) %q"); };
+  auto at = [](const std::string &index) {
+    return access("%q = getelementptr i32, ptr addrspace(1) %p, i32 " + index + "\nstore i32 1, ptr addrspace(1) %q");
+  };
   const Report report = EmulatorHarness(at("4")).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
   EXPECT_NE(report.detail.find("byte 16 from the start of 'words', which has 16 bytes"), std::string::npos) << report.text();
   EmulatorHarness(at("-1")).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
@@ -273,7 +279,9 @@ TEST(EmulatorChecks, beyondABuffer) {
 
 TEST(EmulatorChecks, beyondSharedMemory) {
   std::vector<uint32_t> unused(1);
-  auto at = [](const std::string &index) { return access("%q = getelementptr i32, ptr addrspace(3) @tile, i32 " + index + "\nstore i32 1, ptr addrspace(3) %q"); };
+  auto at = [](const std::string &index) {
+    return access("%q = getelementptr i32, ptr addrspace(3) @tile, i32 " + index + "\nstore i32 1, ptr addrspace(3) %q");
+  };
   const Report report = EmulatorHarness(at("16")).buffer("p", unused).threads(1).runFaulty(Fault::outOfBounds);
   EXPECT_EQ(report.address, 64u);
   EmulatorHarness(at("15")).buffer("p", unused).threads(1).runClean();
@@ -292,7 +300,8 @@ TEST(EmulatorChecks, genericPointersAreFoundOut) {
 TEST(EmulatorChecks, misaligned) {
   std::vector<uint32_t> words(8);
   auto at = [](const std::string &index) {
-    return access("%q = getelementptr i32, ptr addrspace(1) %p, i32 " + index + "\nstore <2 x i32> zeroinitializer, ptr addrspace(1) %q, align 8");
+    return access("%q = getelementptr i32, ptr addrspace(1) %p, i32 " + index +
+                  "\nstore <2 x i32> zeroinitializer, ptr addrspace(1) %q, align 8");
   };
   EmulatorHarness(at("1")).buffer("words", words).threads(1).runFaulty(Fault::misaligned);
   EmulatorHarness(at("2")).buffer("words", words).threads(1).runClean();
@@ -319,8 +328,12 @@ end:
 TEST(EmulatorChecks, lanesAtTwoShuffles) {
   auto body = [](const std::string &low, const std::string &high) {
     return storePerThread("%p = icmp ult i32 %lane, 16\nbr i1 %p, label %a, label %b\n"
-                          "a:\n%x = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 " + low + ", i32 %lane, i32 1, i32 31)\nbr label %end\n"
-                          "b:\n%y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 " + high + ", i32 %lane, i32 2, i32 31)\nbr label %end\n"
+                          "a:\n%x = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 " +
+                          low +
+                          ", i32 %lane, i32 1, i32 31)\nbr label %end\n"
+                          "b:\n%y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 " +
+                          high +
+                          ", i32 %lane, i32 2, i32 31)\nbr label %end\n"
                           "end:\n%r = phi i32 [%x, %a], [%y, %b]");
   };
   std::vector<uint32_t> out(32);
@@ -332,7 +345,9 @@ TEST(EmulatorChecks, lanesAtTwoShuffles) {
 TEST(EmulatorChecks, shuffleFromALaneThatIsNotThere) {
   auto body = [](const std::string &distance) {
     return storePerThread("%p = icmp ult i32 %lane, 16\nbr i1 %p, label %a, label %end\n"
-                          "a:\n%x = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %lane, i32 " + distance + ", i32 31)\nbr label %end\n"
+                          "a:\n%x = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 65535, i32 %lane, i32 " +
+                          distance +
+                          ", i32 31)\nbr label %end\n"
                           "end:\n%r = phi i32 [%x, %a], [0, %0]");
   };
   std::vector<uint32_t> out(32);
@@ -342,7 +357,8 @@ TEST(EmulatorChecks, shuffleFromALaneThatIsNotThere) {
 
 TEST(EmulatorChecks, threadsThatEndBeforeABarrier) {
   auto body = [](const std::string &bound) {
-    return storePerThread("%p = icmp ult i32 %tid, " + bound + "\nbr i1 %p, label %go, label %out_\nout_:\nret void\ngo:\n" + kBarrier + "%r = add i32 %tid, 0");
+    return storePerThread("%p = icmp ult i32 %tid, " + bound + "\nbr i1 %p, label %go, label %out_\nout_:\nret void\ngo:\n" + kBarrier +
+                          "%r = add i32 %tid, 0");
   };
   std::vector<uint32_t> out(64);
   EmulatorHarness(body("32")).buffer("out", out).threads(64).runFaulty(Fault::barrierDivergence);
@@ -351,8 +367,9 @@ TEST(EmulatorChecks, threadsThatEndBeforeABarrier) {
 
 TEST(EmulatorChecks, lanesAtTwoBarriers) {
   auto body = [](const std::string &bit, const std::string &barrier) {
-    return storePerThread("%b = and i32 %tid, " + bit + "\n%p = icmp eq i32 %b, 0\nbr i1 %p, label %x, label %y\nx:\ncall void @llvm.nvvm." + barrier +
-                          "(i32 0)\nbr label %end\ny:\ncall void @llvm.nvvm." + barrier + "(i32 0)\nbr label %end\nend:\n%r = add i32 %tid, 0");
+    return storePerThread(
+        "%b = and i32 %tid, " + bit + "\n%p = icmp eq i32 %b, 0\nbr i1 %p, label %x, label %y\nx:\ncall void @llvm.nvvm." + barrier +
+        "(i32 0)\nbr label %end\ny:\ncall void @llvm.nvvm." + barrier + "(i32 0)\nbr label %end\nend:\n%r = add i32 %tid, 0");
   };
   std::vector<uint32_t> out(64);
   EmulatorHarness(body("1", "barrier.cta.sync.aligned.all")).buffer("out", out).threads(64).runFaulty(Fault::barrierDivergence);
@@ -379,7 +396,8 @@ TEST(EmulatorChecks, barriersUsedWrongly) {
   EmulatorHarness(body("16", "64")).buffer("out", out).threads(64).runFaulty(Fault::barrierMisuse);
   EmulatorHarness(body("15", "48")).buffer("out", out).threads(64).runFaulty(Fault::barrierMisuse);
   EmulatorHarness(body("15", "64")).buffer("out", out).threads(64).runClean();
-  const std::string perWarp = storePerThread("%w = and i32 %tid, 32\n%n = add i32 %w, 64\ncall void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 %n)\n%r = add i32 %tid, 0");
+  const std::string perWarp = storePerThread("%w = and i32 %tid, 32\n%n = add i32 %w, 64\ncall void "
+                                             "@llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 %n)\n%r = add i32 %tid, 0");
   EmulatorHarness(perWarp).buffer("out", out).threads(64).runFaulty(Fault::barrierMisuse);
 }
 

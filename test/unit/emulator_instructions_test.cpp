@@ -49,7 +49,10 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   store i32 %lane, ptr addrspace(1) %at
   ret void
 })")
-      .buffer("out", out).threads(40, 2).grid(2, 3).runClean();
+      .buffer("out", out)
+      .threads(40, 2)
+      .grid(2, 3)
+      .runClean();
   for (uint32_t i = 0; i < out.size(); ++i)
     EXPECT_EQ(out[i], i % 80 % 32) << i; // lanes count over the block's linear threads
 }
@@ -141,14 +144,17 @@ end:
 
 TEST(EmulatorConversions, pairsPutTheFirstOperandOnTop) {
   const std::string two = "%a = fadd float 1.0, 0.0\n";
-  EXPECT_EQ(perThread(two + "%p = call <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float %a, float -2.0)\n%r = bitcast <2 x bfloat> %p to i32")[0], 0x3f80c000u);
-  EXPECT_EQ(perThread(two + "%p = call <2 x half> @llvm.nvvm.ff2f16x2.rn(float %a, float -2.0)\n%r = bitcast <2 x half> %p to i32")[0], 0x3c00c000u);
+  EXPECT_EQ(perThread(two + "%p = call <2 x bfloat> @llvm.nvvm.ff2bf16x2.rn(float %a, float -2.0)\n%r = bitcast <2 x bfloat> %p to i32")[0],
+            0x3f80c000u);
+  EXPECT_EQ(perThread(two + "%p = call <2 x half> @llvm.nvvm.ff2f16x2.rn(float %a, float -2.0)\n%r = bitcast <2 x half> %p to i32")[0],
+            0x3c00c000u);
 }
 
 TEST(EmulatorConversions, roundingToBf16) {
   auto round = [](uint32_t bits) {
-    return perThread("%x = bitcast i32 " + std::to_string(bits) +
-                     " to float\n%h = call bfloat @llvm.nvvm.f2bf16.rn(float %x)\n%i = bitcast bfloat %h to i16\n%r = zext i16 %i to i32")[3];
+    return perThread(
+        "%x = bitcast i32 " + std::to_string(bits) +
+        " to float\n%h = call bfloat @llvm.nvvm.f2bf16.rn(float %x)\n%i = bitcast bfloat %h to i16\n%r = zext i16 %i to i32")[3];
   };
   EXPECT_EQ(round(0x3f808000), 0x3f80u); // tie to even
   EXPECT_EQ(round(0x3f818000), 0x3f82u);
@@ -226,7 +232,10 @@ define ptx_kernel void @k(ptr addrspace(1) %sum, ptr addrspace(1) %numbers) {
   %old = atomicrmw fadd ptr addrspace(1) %sum, float %f monotonic
   ret void
 })")
-      .buffer("sum", sum).buffer("numbers", numbers).grid(2).runClean();
+      .buffer("sum", sum)
+      .buffer("numbers", numbers)
+      .grid(2)
+      .runClean();
   EXPECT_EQ(sum[0], 160.0f);
 }
 
@@ -247,7 +256,8 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   store i32 %r, ptr addrspace(1) %at
   ret void
 })")
-      .buffer("out", out).runClean();
+      .buffer("out", out)
+      .runClean();
   EXPECT_EQ(out[0], 2u);
   EXPECT_EQ(out[31], 1u);
 }

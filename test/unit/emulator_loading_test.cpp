@@ -33,13 +33,14 @@ define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !4 {
 } // namespace
 
 TEST(EmulatorLoading, unknownIntrinsicsAreNamed) {
-  const std::string error = refusalOf(emulatorModule("declare void @llvm.nvvm.membar.gl()\n" + kernelWith("call void @llvm.nvvm.membar.gl()")));
+  const std::string error =
+      refusalOf(emulatorModule("declare void @llvm.nvvm.membar.gl()\n" + kernelWith("call void @llvm.nvvm.membar.gl()")));
   EXPECT_NE(error.find("unknown function 'llvm.nvvm.membar.gl' at unknown location in 'k'"), std::string::npos) << error;
 }
 
 TEST(EmulatorLoading, unknownRegistersAreNamed) {
-  const std::string error =
-      refusalOf(emulatorModule("declare i32 @llvm.nvvm.read.ptx.sreg.smid()\n" + kernelWith("%s = call i32 @llvm.nvvm.read.ptx.sreg.smid()")));
+  const std::string error = refusalOf(
+      emulatorModule("declare i32 @llvm.nvvm.read.ptx.sreg.smid()\n" + kernelWith("%s = call i32 @llvm.nvvm.read.ptx.sreg.smid()")));
   EXPECT_NE(error.find("'llvm.nvvm.read.ptx.sreg.smid'"), std::string::npos) << error;
 }
 

@@ -56,8 +56,8 @@ define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspac
   auto loads = [&](const std::string &from, const std::string &base, int count, const std::string &as) {
     for (int i = 0; i < count; ++i) {
       const std::string id = from + std::to_string(i);
-      code += "%i" + id + " = add i32 %" + base + ", " + std::to_string(i) + "\n%p" + id + " = getelementptr i32, ptr addrspace(1) %" + from +
-              ", i32 %i" + id + "\n%v" + id + " = load " + as + ", ptr addrspace(1) %p" + id + "\n";
+      code += "%i" + id + " = add i32 %" + base + ", " + std::to_string(i) + "\n%p" + id + " = getelementptr i32, ptr addrspace(1) %" +
+              from + ", i32 %i" + id + "\n%v" + id + " = load " + as + ", ptr addrspace(1) %p" + id + "\n";
       operands += (operands.empty() ? "" : ", ") + as + " %v" + id;
     }
   };
@@ -66,7 +66,8 @@ define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspac
   loads("c", "a4", 4, "float");
   code += "%d = call {float, float, float, float} @llvm.nvvm." + name + "(" + operands + ")\n";
   for (const std::string i : {"0", "1", "2", "3"})
-    code += "%d" + i + " = extractvalue {float, float, float, float} %d, " + i + "\nstore float %d" + i + ", ptr addrspace(1) %pc" + i + "\n";
+    code +=
+        "%d" + i + " = extractvalue {float, float, float, float} %d, " + i + "\nstore float %d" + i + ", ptr addrspace(1) %pc" + i + "\n";
   return code + "ret void\n}";
 }
 
@@ -107,7 +108,8 @@ fill:
 go:
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
   %row = getelementptr i16, ptr addrspace(3) @tile, i32 %first
-  %base = mul i32 %lane, )" + n + "\n";
+  %base = mul i32 %lane, )" +
+                     n + "\n";
   std::string type = "i32";
   if (count > 1) {
     type = "{i32";
@@ -115,7 +117,8 @@ go:
       type += ", i32";
     type += "}";
   }
-  code += "%m = call " + type + " @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x" + n + (isTransposed ? ".trans" : "") + ".b16.p3(ptr addrspace(3) %row)\n";
+  code += "%m = call " + type + " @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x" + n + (isTransposed ? ".trans" : "") +
+          ".b16.p3(ptr addrspace(3) %row)\n";
   for (int i = 0; i < count; ++i) {
     const std::string id = std::to_string(i);
     code += count == 1 ? "%r0 = add i32 %m, 0\n" : "%r" + id + " = extractvalue " + type + " %m, " + id + "\n";
@@ -147,7 +150,8 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
   std::string operands;
   for (int i = 0; i < count; ++i)
     operands += ", i32 %pair" + std::to_string(i);
-  code += "call void @llvm.nvvm.stmatrix.sync.aligned.m8n8.x" + n + (isTransposed ? ".trans" : "") + ".b16.p3(ptr addrspace(3) %row" + operands + R"()
+  code += "call void @llvm.nvvm.stmatrix.sync.aligned.m8n8.x" + n + (isTransposed ? ".trans" : "") + ".b16.p3(ptr addrspace(3) %row" +
+          operands + R"()
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
   br label %copy
 copy:
@@ -159,7 +163,8 @@ copy:
   %h = load i16, ptr addrspace(3) %from
   store i16 %h, ptr addrspace(1) %to
   %next = add i32 %i, 1
-  %more = icmp ult i32 %next, )" + std::to_string(2 * count) + R"(
+  %more = icmp ult i32 %next, )" +
+          std::to_string(2 * count) + R"(
   br i1 %more, label %copy, label %end
 end:
   ret void

@@ -70,7 +70,8 @@ loop:
   %s1 = phi float [0.0, %entry], [%d1, %more]
   %s2 = phi float [0.0, %entry], [%d2, %more]
   %s3 = phi float [0.0, %entry], [%d3, %more]
-  )") + (waits ? "call void @llvm.nvvm.cp.async.wait.group(i32 0)\n" : "") + (syncsBefore ? barrier : "") + R"(
+  )") + (waits ? "call void @llvm.nvvm.cp.async.wait.group(i32 0)\n" : "") +
+         (syncsBefore ? barrier : "") + R"(
   %parity = and i32 %step, 1
   %stage = mul i32 %parity, 2048
   %ai = add i32 %aoff, %stage
@@ -79,7 +80,8 @@ loop:
   %pb = getelementptr i8, ptr addrspace(3) @stages, i32 %bi
   %fa = call {i32, i32, i32, i32} @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16.p3(ptr addrspace(3) %pa)
   %fb = call {i32, i32} @llvm.nvvm.ldmatrix.sync.aligned.m8n8.x2.b16.p3(ptr addrspace(3) %pb)
-  )" + (syncsAfter ? barrier : "") + R"(
+  )" + (syncsAfter ? barrier : "") +
+         R"(
   %next = add i32 %step, 1
   %goesOn = icmp ult i32 %next, 4
   br i1 %goesOn, label %prefetch, label %compute
@@ -190,11 +192,15 @@ TEST(EmulatorSchedules, bankConflictsByStride) {
 @tile = internal addrspace(3) global [1024 x i32] undef, align 16
 define ptx_kernel void @k(ptr addrspace(1) %p) {
   %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
-  %i = mul i32 %lane, )" + stride + R"(
+  %i = mul i32 %lane, )" + stride +
+                           R"(
   %at = getelementptr i32, ptr addrspace(3) @tile, i32 %i
   store i32 %lane, ptr addrspace(3) %at
   ret void
-})").buffer("p", unused).runClean().bankConflicts;
+})")
+        .buffer("p", unused)
+        .runClean()
+        .bankConflicts;
   };
   EXPECT_EQ(conflicts("1"), 0u);
   EXPECT_EQ(conflicts("2"), 1u);
@@ -208,7 +214,8 @@ TEST(EmulatorSchedules, sectorsByStride) {
     EmulatorHarness harness(R"(
 define ptx_kernel void @k(ptr addrspace(1) %p) {
   %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
-  %i = mul i32 %lane, )" + stride + R"(
+  %i = mul i32 %lane, )" + stride +
+                            R"(
   %at = getelementptr i32, ptr addrspace(1) %p, i32 %i
   %r = load i32, ptr addrspace(1) %at
   ret void
