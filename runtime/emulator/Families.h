@@ -39,8 +39,8 @@ void reduceWarp(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
 // ---- Matrices.cpp
 enum class Element : uint32_t { bf16, f16 };
-/// Modifiers: Element and K. D = A B + C with 16 rows, 8 columns and f32 sums.
-void multiplyMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// D = A B + C with 16 rows, 8 columns and f32 sums; k is 8 or 16.
+template <Element type, uint32_t k> void multiplyMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 /// Modifiers: the number of 8x8 matrices, and whether they are transposed.
 void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 void storeMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);

@@ -89,11 +89,10 @@ void addShuffles(Table &table) {
 }
 
 void addMatrices(Table &table) {
-  for (uint32_t k : {8, 16}) {
-    const std::string shape = "mma.m16n8k" + std::to_string(k) + ".row.col.";
-    table[shape + "bf16"] = forWarp(Meeting::aligned, multiplyMatrices, Element::bf16, k);
-    table[shape + "f32.f32"] = forWarp(Meeting::aligned, multiplyMatrices, Element::f16, k);
-  }
+  table["mma.m16n8k8.row.col.bf16"] = forWarp(Meeting::aligned, multiplyMatrices<Element::bf16, 8>);
+  table["mma.m16n8k16.row.col.bf16"] = forWarp(Meeting::aligned, multiplyMatrices<Element::bf16, 16>);
+  table["mma.m16n8k8.row.col.f32.f32"] = forWarp(Meeting::aligned, multiplyMatrices<Element::f16, 8>);
+  table["mma.m16n8k16.row.col.f32.f32"] = forWarp(Meeting::aligned, multiplyMatrices<Element::f16, 16>);
   for (uint32_t count : {1, 2, 4})
     for (bool isTransposed : {false, true}) {
       const std::string name = ".sync.aligned.m8n8.x" + std::to_string(count) + (isTransposed ? ".trans" : "") + ".b16.p3";

@@ -15,25 +15,26 @@ struct Operands {
   alignas(32) float sums[kRows][kColumns];
 };
 
-float element(Element type, uint32_t pair, uint32_t half) {
+template <Element type> float element(uint32_t pair, uint32_t half) {
   const auto bits = static_cast<uint16_t>(pair >> 16 * half);
   return type == Element::bf16 ? fromBf16(bits) : fromF16(bits);
 }
 
 /// PTX ISA, "Matrix fragments for mma.m16n8k16": lane 4 g + q has rows g and g + 8, and columns 2 q and 2 q + 1 of each 8.
-void readFragments(Operands &operands, Element type, uint32_t k, uint32_t lane, const Slot *frame) {
-  const uint32_t g = lane / 4, q = lane % 4, registersA = k / 4, registersB = k / 8;
+template <Element type, uint32_t k> void readFragments(Operands &operands, uint32_t lane, const Slot *frame) {
+  constexpr uint32_t registersA = k / 4, registersB = k / 8;
+  const uint32_t g = lane / 4, q = lane % 4;
   for (uint32_t half = 0; half < 2; ++half) {
     for (uint32_t i = 0; i < registersA; ++i)
-      operands.a[g + 8 * (i % 2)][2 * q + half + 8 * (i / 2)] = element(type, get<uint32_t>(frame, i), half);
+      operands.a[g + 8 * (i % 2)][2 * q + half + 8 * (i / 2)] = element<type>(get<uint32_t>(frame, i), half);
     for (uint32_t i = 0; i < registersB; ++i)
-      operands.b[2 * q + half + 8 * i][g] = element(type, get<uint32_t>(frame, registersA + i), half);
+      operands.b[2 * q + half + 8 * i][g] = element<type>(get<uint32_t>(frame, registersA + i), half);
     for (uint32_t i = 0; i < 2; ++i)
       operands.sums[g + 8 * i][2 * q + half] = get<float>(frame, registersA + registersB + 2 * i + half);
   }
 }
 
-void multiply(Operands &operands, uint32_t k) {
+template <uint32_t k> void multiply(Operands &operands) {
   for (uint32_t row = 0; row < kRows; ++row) {
     float sums[kColumns];
     std::memcpy(sums, operands.sums[row], sizeof sums);
@@ -80,19 +81,26 @@ Pair pairOf(uint32_t lane, bool isTransposed) {
 }
 } // namespace
 
-void multiplyMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
-  requireWholeWarp(warp, op, mask);
-  const auto type = static_cast<Element>(op.instruction.modifiers[0]);
-  const uint32_t k = op.instruction.modifiers[1], firstSum = k / 4 + k / 8;
+template <Element type, uint32_t k> static void multiplyAs(Slot *const *frames) {
+  constexpr uint32_t firstSum = k / 4 + k / 8;
   Operands operands;
   for (uint32_t lane = 0; lane < 32; ++lane)
-    readFragments(operands, type, k, lane, frames[lane]);
-  multiply(operands, k);
+    readFragments<type, k>(operands, lane, frames[lane]);
+  multiply<k>(operands);
   for (uint32_t lane = 0; lane < 32; ++lane)
     for (uint32_t i = 0; i < 4; ++i)
       set<float>(frames[lane], firstSum + 4 + i, operands.sums[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2]);
+}
+
+template <Element type, uint32_t k> void multiplyMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
+  requireWholeWarp(warp, op, mask);
+  multiplyAs<type, k>(frames);
   ++warp.block->launch.counters.matrixInstructions;
 }
+template void multiplyMatrices<Element::bf16, 8>(Warp &, const Op &, Slot *const *, uint32_t);
+template void multiplyMatrices<Element::bf16, 16>(Warp &, const Op &, Slot *const *, uint32_t);
+template void multiplyMatrices<Element::f16, 8>(Warp &, const Op &, Slot *const *, uint32_t);
+template void multiplyMatrices<Element::f16, 16>(Warp &, const Op &, Slot *const *, uint32_t);
 
 void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
   requireWholeWarp(warp, op, mask);

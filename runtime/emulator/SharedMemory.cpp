@@ -5,6 +5,10 @@
 #include <sys/mman.h>
 
 namespace logitile::emulator {
+namespace {
+Touched touchedWord(uint32_t index) { return {Space::shared, index * 4ull, {}}; }
+} // namespace
+
 SharedMemory::SharedMemory() {
   void *mapped = mmap(nullptr, 2 * kWindowBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
   if (mapped == MAP_FAILED)
@@ -56,13 +60,12 @@ void SharedMemory::check(Block &block, const Access &access, uint32_t offset, ui
 
 void SharedMemory::checkRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   const Word &word = words[index];
-  const Touched touched{Space::shared, index * 4ull, {}};
   if (bytes & ~word.initialised)
-    block.reportUninitialised(access, touched);
+    block.reportUninitialised(access, touchedWord(index));
   if (!(word.written & bytes) || (word.atomic && access.kind == AccessKind::atomic))
     return;
   if (!block.knows(access.thread, word.actor, word.time))
-    block.reportRace(access, touched, {word.actor, word.op, word.time, AccessKind::write});
+    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
 }
 
 bool SharedMemory::isOrdered(Block &block, const Access &access, const Read &read, uint32_t warp) const {
@@ -76,15 +79,15 @@ bool SharedMemory::isOrdered(Block &block, const Access &access, const Read &rea
 
 void SharedMemory::checkWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   const Word &word = words[index];
-  const Touched touched{Space::shared, index * 4ull, {}};
   const bool bothAtomic = word.atomic && access.kind == AccessKind::atomic;
   if ((word.written & bytes) && !bothAtomic && !block.knows(access.thread, word.actor, word.time))
-    block.reportRace(access, touched, {word.actor, word.op, word.time, AccessKind::write});
+    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
   for (uint32_t left = word.readers; left; left &= left - 1) {
     const uint32_t warp = std::countr_zero(left);
     const Read &read = reads[index * warps + warp];
     if ((read.bytes & bytes) && !isOrdered(block, access, read, warp))
-      block.reportRace(access, touched, {warp * 32 + (read.lane == kSeveral ? 0 : read.lane), read.op, read.time, AccessKind::read});
+      block.reportRace(access, touchedWord(index),
+                       {warp * 32 + (read.lane == kSeveral ? 0 : read.lane), read.op, read.time, AccessKind::read});
   }
 }
 
