@@ -1,4 +1,5 @@
-// SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes.
+// SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes. Of writes to different
+// bytes of one word only the last is kept, so a race with an earlier one can be missed; nothing correct is reported.
 #include "runtime/emulator/SharedMemory.h"
 #include "runtime/emulator/Block.h"
 #include <algorithm>
