@@ -1,0 +1,57 @@
+// Clock.h - what is known to have happened: one time per actor, joined where threads synchronise. An actor is a thread
+// or an engine that works for one beside it; which accesses must be ordered is the memories' business.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace logitile::emulator {
+/// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own.
+enum class Engine { thread, copy };
+
+/// Numbers of the actors of one block.
+struct Actors {
+  uint32_t threads = 0;
+  uint32_t count() const { return 2 * threads; }
+  uint32_t copyEngineOf(uint32_t thread) const { return threads + thread; }
+  Engine engineOf(uint32_t actor) const { return actor < threads ? Engine::thread : Engine::copy; }
+  uint32_t threadOf(uint32_t actor) const { return actor % threads; }
+  std::string nameOf(uint32_t actor) const;
+};
+
+/// The latest time of each actor that its owner has synchronised with. Never changed once shared.
+using Clock = std::vector<uint32_t>;
+using ClockRef = std::shared_ptr<const Clock>;
+
+/// What a thread knows: a shared clock, and of its own engine possibly more.
+struct Knowledge {
+  ClockRef clock;
+  uint32_t copies = 0; // its own copies are done up to this time
+};
+
+/// What those who arrived at a barrier know together.
+class Gathering {
+public:
+  /// Adds what 'thread' knows and, of itself, everything up to 'now'.
+  void add(const Actors &actors, uint32_t thread, const Knowledge &knowledge, uint32_t now);
+  /// Adds that an engine has done everything up to 'time'.
+  void addEngine(const Actors &actors, uint32_t engine, uint32_t time);
+  /// The clock so far, for those who leave; the next round starts empty.
+  ClockRef take();
+
+private:
+  std::shared_ptr<Clock> clock;
+  ClockRef last; // the clock joined last: most threads share one
+};
+
+/// Both clocks together; keeps the last result, as a warp's lanes ask for the same one after another.
+class ClockJoin {
+public:
+  ClockRef join(const ClockRef &one, const ClockRef &other);
+
+private:
+  ClockRef left, right, result;
+};
+} // namespace logitile::emulator

@@ -1,0 +1,28 @@
+// Fiber.h - stacks of the emulated threads and the switch between them. Who runs next is the block's decision.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace logitile::emulator {
+/// Saves the running fiber's stack pointer in 'from' and goes on where 'to' was saved.
+extern "C" void logitileSwitchFiber(void **from, void *to);
+
+/// A stack for each of 'count' fibers, each with a page below it that may not be touched.
+class FiberStacks {
+public:
+  explicit FiberStacks(uint32_t count);
+  ~FiberStacks();
+  FiberStacks(const FiberStacks &) = delete;
+  FiberStacks &operator=(const FiberStacks &) = delete;
+
+  /// False where the machine gave no memory.
+  bool isValid() const { return memory != nullptr; }
+  /// The saved stack pointer of a fiber that starts in 'entry', which must not return.
+  void *start(uint32_t fiber, void (*entry)());
+  bool holds(uint32_t fiber, const void *address, size_t bytes) const;
+
+private:
+  uint8_t *memory = nullptr;
+  size_t totalBytes = 0;
+};
+} // namespace logitile::emulator

@@ -1,0 +1,85 @@
+// Report.h - what the emulator tells after a launch: faults of the kernel with their places, and counters of its work.
+// How faults are found is the business of the memories and the barriers.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace logitile::emulator {
+/// One place in a text: of the kernel's IR or of the user's loss.
+struct Place {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  std::string text() const;
+};
+
+/// Where an instruction comes from: the kernel's own text first, then what it was inlined from, the user's line last.
+struct Source {
+  std::vector<Place> places;
+  std::string text() const;
+};
+
+enum class Fault {
+  race,              // two accesses of one word, one of them a write, that nothing orders
+  inFlight,          // an access of memory that an asynchronous copy may still write
+  uninitialised,     // a read of bytes that nobody wrote
+  outOfBounds,       // an access outside of every buffer
+  misaligned,        // an address that is not a multiple of what the instruction says
+  divergence,        // lanes of a warp that do not meet at a warp-wide instruction
+  barrierDivergence, // threads that do not meet at one barrier
+  barrierMisuse,     // a barrier used against its protocol
+  deadlock,          // nobody can go on
+};
+const char *nameOf(Fault fault);
+
+enum class Space { none, shared, global };
+const char *nameOf(Space space);
+
+/// One of those involved in a fault.
+struct Party {
+  std::string who;         // "thread 33 (warp 1, lane 1)" or "copy engine of thread 33"
+  std::string action;      // "write", "read", "waits"
+  std::string instruction; // as the kernel's IR calls it
+  Source source;
+};
+
+/// One fault, seen 'count' times at the same pair of instructions.
+struct Report {
+  Fault fault = Fault::race;
+  Space space = Space::none;
+  uint64_t address = 0; // offset into shared memory, or into the buffer 'object'
+  std::string object;   // name of the global buffer
+  std::array<uint32_t, 3> block = {0, 0, 0};
+  std::vector<Party> parties;
+  std::string detail;
+  uint64_t count = 1;
+  std::string text() const;
+};
+
+/// Work of one launch, summed over its blocks.
+struct Counters {
+  uint64_t matrixInstructions = 0;                    // mma of one warp
+  uint64_t globalReadBytes = 0, globalWriteBytes = 0; // requested by threads
+  uint64_t globalSectors = 0;                         // 32-byte sectors that each warp's requests touch
+  uint64_t sharedReadBytes = 0, sharedWriteBytes = 0;
+  uint64_t sharedWavefronts = 0, bankConflicts = 0; // passes over the banks, and those beyond the fewest possible
+  uint64_t barriers = 0;                            // of whole blocks or named groups, per completion
+};
+
+/// Collects reports; the same fault at the same pair of instructions is counted, not repeated.
+class Findings {
+public:
+  /// Returns whether a report for this fault at these two instructions stands already, after counting it.
+  bool isKnown(Fault fault, uint32_t op, uint32_t other);
+  void add(Report report, uint32_t op, uint32_t other);
+  bool isEmpty() const { return reports.empty(); }
+  std::vector<Report> take() { return std::move(reports); }
+
+private:
+  std::vector<Report> reports;
+  std::map<std::tuple<Fault, uint32_t, uint32_t>, size_t> known;
+};
+} // namespace logitile::emulator

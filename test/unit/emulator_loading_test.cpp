@@ -1,0 +1,95 @@
+// emulator_loading_test.cpp - what the emulator refuses, with its reason and place, and the places that reports name.
+#include "test/unit/EmulatorHarness.h"
+using namespace logitile::emulator;
+
+namespace {
+/// The error of loading a module.
+std::string refusalOf(const std::string &module) {
+  std::string error;
+  EXPECT_FALSE(Program::load(module, error));
+  return error;
+}
+std::string kernelWith(const std::string &code) { return "define ptx_kernel void @k() {\n" + code + "\nret void\n}\n"; }
+
+/// One store at line 7 of kernel.mlir, inlined into what line 41 of train.py asks for.
+const char *kDebugInfo = R"(
+define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !4 {
+  store i32 1, ptr addrspace(1) %p, !dbg !6
+  ret void
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: LineTablesOnly)
+!1 = !DIFile(filename: "kernel.mlir", directory: "")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !DIFile(filename: "train.py", directory: "")
+!4 = distinct !DISubprogram(name: "k", file: !3, line: 40, unit: !0, spFlags: DISPFlagDefinition, type: !9)
+!5 = distinct !DISubprogram(name: "tile", file: !1, line: 1, unit: !0, spFlags: DISPFlagDefinition, type: !9)
+!6 = !DILocation(line: 7, column: 3, scope: !5, inlinedAt: !7)
+!7 = distinct !DILocation(line: 41, column: 9, scope: !4)
+!8 = !{}
+!9 = !DISubroutineType(types: !8)
+)";
+} // namespace
+
+TEST(EmulatorLoading, unknownIntrinsicsAreNamed) {
+  const std::string error =
+      refusalOf(emulatorModule("declare void @llvm.nvvm.membar.gl()\n" + kernelWith("call void @llvm.nvvm.membar.gl()")));
+  EXPECT_NE(error.find("unknown function 'llvm.nvvm.membar.gl' at unknown location in 'k'"), std::string::npos) << error;
+}
+
+TEST(EmulatorLoading, unknownRegistersAreNamed) {
+  const std::string error = refusalOf(
+      emulatorModule("declare i32 @llvm.nvvm.read.ptx.sreg.smid()\n" + kernelWith("%s = call i32 @llvm.nvvm.read.ptx.sreg.smid()")));
+  EXPECT_NE(error.find("'llvm.nvvm.read.ptx.sreg.smid'"), std::string::npos) << error;
+}
+
+TEST(EmulatorLoading, unknownInlinePtxIsNamed) {
+  const std::string error = refusalOf(emulatorModule(kernelWith("call void asm sideeffect \"wgmma.fence.sync.aligned;\", \"\"()")));
+  EXPECT_NE(error.find("unknown inline PTX 'wgmma.fence.sync.aligned;'"), std::string::npos) << error;
+}
+
+TEST(EmulatorLoading, otherFunctionsAreUnknown) {
+  const std::string error = refusalOf(emulatorModule("declare void @__nv_expf()\n" + kernelWith("call void @__nv_expf()")));
+  EXPECT_NE(error.find("unknown function '__nv_expf'"), std::string::npos) << error;
+}
+
+TEST(EmulatorLoading, brokenTextNamesItsLine) {
+  EXPECT_NE(refusalOf("target triple = \"nvptx64-nvidia-cuda\"\nnonsense").find("kernels.ll:2"), std::string::npos);
+}
+
+TEST(EmulatorLoading, otherTargetsAreRefused) {
+  const std::string error = refusalOf("target triple = \"x86_64-unknown-linux-gnu\"");
+  EXPECT_EQ(error, "the emulator runs modules for nvptx64-nvidia-cuda, not 'x86_64-unknown-linux-gnu'");
+}
+
+TEST(EmulatorLoading, launchesThatDoNotFit) {
+  EmulatorHarness harness("define ptx_kernel void @k() #0 {\nret void\n}\nattributes #0 = { \"nvvm.reqntid\"=\"64,1,1\" }");
+  auto refusal = [&](const Launch &launch) {
+    Outcome outcome;
+    std::string error;
+    EXPECT_FALSE(harness.program->run(launch, harness.memory, outcome, error));
+    return error;
+  };
+  Launch launch = harness.launch;
+  EXPECT_EQ(refusal(launch), "kernel 'k' cannot be launched: it is compiled for blocks of 64 x 1 x 1 threads, not 32 x 1 x 1");
+  launch.threads = {64, 1, 1};
+  launch.arguments = {nullptr};
+  EXPECT_EQ(refusal(launch), "kernel 'k' cannot be launched: it has 0 parameters, but 1 arguments came");
+  launch.arguments.clear();
+  launch.dynamicSharedBytes = 300000;
+  EXPECT_EQ(refusal(launch), "kernel 'k' cannot be launched: it needs 300000 bytes of shared memory, more than 232448");
+  launch.dynamicSharedBytes = 0;
+  launch.kernel = "other";
+  EXPECT_EQ(refusal(launch), "the module has no kernel 'other'");
+  harness.threads(64).runClean();
+}
+
+TEST(EmulatorLoading, reportsNameTheKernelsLineAndTheUsers) {
+  std::vector<uint32_t> words(1);
+  EmulatorHarness harness(kDebugInfo);
+  harness.argument(reinterpret_cast<uint64_t>(words.data())).threads(1); // a buffer that nobody has made known
+  const Report report = harness.runFaulty(Fault::outOfBounds);
+  EXPECT_EQ(report.parties[0].source.text(), "kernel.mlir:7:3, from train.py:41:9");
+  EXPECT_NE(report.text().find("'store global' at kernel.mlir:7:3"), std::string::npos) << report.text();
+}
