@@ -103,8 +103,6 @@ public:
     std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
     if (!target)
       module->emitError() << "has no '" << kRequestAttrName << "' with a target that exists";
-    else if (target->kind == DeviceKind::Emulator)
-      module->emitError() << "asks for code for '" << target->canonicalName() << "'; this build generates code for cpu and cuda";
     else
       return target;
     return std::nullopt;
@@ -113,7 +111,7 @@ public:
   bool isForGpu() {
     RequestAttr request = getRequest(*module);
     std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
-    return target && target->kind == DeviceKind::Cuda;
+    return target && target->kind != DeviceKind::Cpu;
   }
 
   /// Text with the names that skeletons and losses give their values.
@@ -197,10 +195,21 @@ void readKernels(ModuleOp module, LaunchPlan &plan) {
   }
 }
 
-/// Machine code for a CPU, PTX for a GPU.
-Stage codeStage(const Target &target) { return target.kind == DeviceKind::Cpu ? Stage::Obj : Stage::Ptx; }
+/// Machine code for a CPU, PTX for a GPU; the emulator takes the module that becomes PTX.
+Stage codeStage(const Target &target) {
+  constexpr Stage kCode[] = {Stage::Obj, Stage::Ptx, Stage::Llvm};
+  return kCode[static_cast<int>(target.kind)];
+}
 FailureOr<std::string> emitCode(ModuleOp device, const Target &target) {
-  return target.kind == DeviceKind::Cpu ? emitObject(device, target) : emitPTX(device, target);
+  switch (target.kind) {
+  case DeviceKind::Cpu:
+    return emitObject(device, target);
+  case DeviceKind::Cuda:
+    return emitPTX(device, target);
+  case DeviceKind::Emulator:
+    break;
+  }
+  return emitEmulated(device, target);
 }
 
 StageText print(Compilation &compilation, bool parsed, Stage to, const std::string &kernel) {

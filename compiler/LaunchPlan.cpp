@@ -63,9 +63,16 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   return geometry;
 }
 
-WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint) {
+WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint,
+                                          int64_t guard) {
   constexpr int64_t kAlignment = 64; // a cache line, and the widest vector
   WorkspaceLayout layout;
+  auto place = [&](int64_t &end, int64_t bytes) {
+    int64_t offset = end;
+    end += roundUp(bytes, kAlignment) + guard;
+    layout.guardBytes += guard;
+    return offset;
+  };
   for (const BufferPlan &buffer : buffers) {
     BufferGeometry geometry = geometryOf(buffer, buffer.scope == BufferScope::Chunk ? chunk : tokens, panelWidth);
     int64_t offset = -1;
@@ -77,11 +84,9 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
       geometry.stride1 *= buffer.layout == BufferLayout::ColumnMajor ? ratio : 1;
       offset = layout.offsets[buffer.alias];
     } else if (buffer.scope == BufferScope::Saved) {
-      offset = layout.savedBytes;
-      layout.savedBytes += roundUp(geometry.bytes, kAlignment);
+      offset = place(layout.savedBytes, geometry.bytes);
     } else if (buffer.scope != BufferScope::Input && buffer.scope != BufferScope::Output && (adjoint ? buffer.inAdjoint : buffer.inForward)) {
-      offset = layout.phaseBytes;
-      layout.phaseBytes += roundUp(geometry.bytes, kAlignment);
+      offset = place(layout.phaseBytes, geometry.bytes);
     }
     layout.geometry.push_back(geometry);
     layout.offsets.push_back(offset);

@@ -174,7 +174,7 @@ struct LaunchPlan {
   std::vector<KernelPlan> kernels;
   std::vector<StepPlan> prologue; // runs once for all tokens, before anything that reads logits
   std::vector<StepPlan> forward, adjoint;
-  std::string code; // CPU: an object file; CUDA: PTX
+  std::string code; // CPU: an object file; CUDA: PTX; emulator: LLVM bitcode for NVPTX
 
   int64_t slabs() const { return (columns + slab - 1) / slab; }
   /// Index of a buffer, -1 where there is none of that name.
@@ -187,14 +187,16 @@ struct WorkspaceLayout {
   std::vector<int64_t> offsets;         // by buffer: into its block; -1 for memory of the caller and what a phase does not use
   int64_t savedBytes = 0;
   int64_t phaseBytes = 0; // of the phase asked for, saved buffers and scratch of threads left out
+  int64_t guardBytes = 0; // that both have beyond what buffers need
 };
 
 /// Tokens of one chunk of a call with 'tokens' tokens; 'step' as in StepPlan.
 int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
 /// The same for the steps of a phase: of their loop over tokens, or all tokens.
 int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile);
-/// Lays out the buffers of one phase.
-WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint);
+/// Lays out the buffers of one phase, each with 'guard' bytes behind it.
+WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint,
+                                int64_t guard = 0);
 /// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.
 int64_t workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads);
 } // namespace logitile

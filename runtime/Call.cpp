@@ -2,6 +2,7 @@
 #include "runtime/Call.h"
 #include "runtime/FloatEnvironment.h"
 #include "runtime/Inputs.h"
+#include "runtime/MemoryList.h"
 #include "runtime/Outputs.h"
 #include "runtime/Steps.h"
 #include "runtime/Values.h"
@@ -57,6 +58,7 @@ private:
   WorkspaceLayout layout;
   WorkspaceBlock memory; // of the phase: its buffers, then scratch
   char *savedMemory = nullptr;
+  std::unique_ptr<DeviceCall> device;
   double divisor = 1; // of the loss
   double factor = 1;  // of gradients that were made before the divisor was known
 };
@@ -113,7 +115,7 @@ Status Call::checkOutputs() const {
 Status Call::takeMemory(WorkspaceBlock *saved) {
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
-  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint);
+  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
   Workspace &workspace = loaded.device->workspace();
   if (saved && layout.savedBytes > 0) {
     Result<WorkspaceBlock> block = workspace.take(layout.savedBytes);
@@ -126,10 +128,15 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   if (!block.isOk())
     return block.status();
   memory = std::move(*block);
-  report.measuredBytes = layout.savedBytes + memory.size();
+  report.measuredBytes = layout.savedBytes + memory.size() - layout.guardBytes;
   report.predictedBytes = workspaceBytes(plan, tokens.counted, arguments.threads);
   binding.bindWorkspace(layout, savedMemory, memory.data());
   binding.fillMaps(rule, tokens);
+  Result<std::unique_ptr<DeviceCall>> started =
+      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); });
+  if (!started.isOk())
+    return started.status();
+  device = std::move(*started);
   return Status();
 }
 
@@ -228,7 +235,7 @@ Status Call::loadUpstreams() {
 }
 
 Status Call::runSteps(const std::vector<StepPlan> &steps) {
-  return StepRunner(loaded, binding, arguments, memory.data() + layout.phaseBytes, report).run(steps, tokens.counted);
+  return StepRunner(loaded, binding, arguments, *device, memory.data() + layout.phaseBytes, report).run(steps, tokens.counted);
 }
 
 // ---- what comes out ---------------------------------------------------------------------------------------------------------

@@ -3,12 +3,22 @@
 #pragma once
 #include "compiler/LaunchPlan.h"
 #include "runtime/Workspace.h"
+#include <functional>
 
 namespace logitile {
-/// The code of one plan, ready to run. It goes away when destroyed.
-class DeviceCode {
+/// Memory that the kernels of one call may touch.
+struct MemoryRange {
+  std::string_view name;
+  char *data;
+  int64_t bytes;
+  bool isDefined; // holds something before the first launch
+};
+using MemoryList = std::function<std::vector<MemoryRange>()>;
+
+/// Launches of one phase of one call.
+class DeviceCall {
 public:
-  virtual ~DeviceCode() = default;
+  virtual ~DeviceCall() = default;
 
   /// Runs all tasks of a kernel and returns when they are done. 'arguments' are words as KernelPlan packs them; 'scratch'
   /// holds 'scratchStride' bytes for each of 'threads' threads.
@@ -20,7 +30,15 @@ public:
     int64_t scratchStride;
     int threads;
   };
-  virtual void launch(const Launch &launch) = 0;
+  virtual Status launch(const Launch &launch) = 0;
+};
+
+/// The code of one plan, ready to run. It goes away when destroyed.
+class DeviceCode {
+public:
+  virtual ~DeviceCode() = default;
+  /// Begins a phase: an error where the machine has no such device. Devices that check accesses ask for the memory.
+  virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory) = 0;
 };
 
 class Device {
@@ -28,5 +46,7 @@ public:
   virtual ~Device() = default;
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) = 0;
   virtual Workspace &workspace() = 0;
+  /// Bytes to leave free behind each buffer, so that an access outside of it meets no other one.
+  virtual int64_t guardBytes() const { return 0; }
 };
 } // namespace logitile

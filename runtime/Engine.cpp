@@ -5,6 +5,7 @@
 #include "compiler/Target.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/CpuDevice.h"
+#include "runtime/emulator/EmulatorDevice.h"
 #include <chrono>
 using namespace logitile;
 
@@ -66,18 +67,24 @@ Result<std::string> textOr(const StageText &result) {
 
 Engine::Engine(CompileFunction compile, const Options &options)
     : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
-      plans(options.cache), records(options.historyRecords) {}
+      emulator(std::make_shared<EmulatorDevice>(cpu)), plans(options.cache), records(options.historyRecords) {}
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
+static Status noSuchTarget(const std::string &name) {
+  return Status(ErrorCode::Target, "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like");
+}
+
 Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const {
   std::optional<Target> target = Target::parse(name);
   if (!target)
-    return Status(ErrorCode::Target, "there is no target '" + name + "'; write \"cpu:avx2\" or the like");
-  if (target->kind != DeviceKind::Cpu)
-    return Status(ErrorCode::Target, "target '" + name + "' needs a device that this build does not have; it has the CPU");
+    return noSuchTarget(name);
+  if (target->kind == DeviceKind::Emulator)
+    return emulator;
+  if (target->kind == DeviceKind::Cuda)
+    return Status(ErrorCode::Target, "target '" + name + "' needs a device that this build does not have; it has the CPU and emulated GPUs");
   std::string error;
   std::optional<Target> host = Target::host(error);
   if (!host)
@@ -88,8 +95,8 @@ Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const 
 }
 
 Result<Program> Engine::makeProgram(Request request) {
-  if (Result<std::shared_ptr<Device>> device = deviceOf(request.target); !device.isOk())
-    return device.status();
+  if (!Target::parse(request.target))
+    return noSuchTarget(request.target);
   if (request.threads < 1)
     return Status(ErrorCode::Value, "a program needs at least 1 thread, not " + std::to_string(request.threads));
   KernelKey key = KernelKey::of(request, compilerBuildId());
@@ -97,15 +104,15 @@ Result<Program> Engine::makeProgram(Request request) {
 }
 
 Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t tokens, PlanUse &use) {
+  Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
+  if (!device.isOk())
+    return device.status();
   CompileResult result = compile(toCompile(program.request, tokens));
   if (!result.plan)
     return failure(result, program.request, tokens);
   use.event = PlanEvent::Compile;
   for (const StageTime &time : result.times)
     use.stages.push_back({time.stage, time.milliseconds});
-  Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
-  if (!device.isOk())
-    return device.status();
   Stopwatch watch;
   Result<KernelCache::Plan> loaded = loadPlan(std::move(*result.plan), program.key, *device);
   use.loadMilliseconds = watch.milliseconds();

@@ -38,7 +38,7 @@ public:
   /// With the compiler of this build.
   static std::shared_ptr<Engine> withCompiler(const Options &options);
 
-  /// An error where the target is unknown or not here.
+  /// An error where the target is unknown. Whether this machine has the device, calls find out.
   Result<Program> makeProgram(Request request);
   /// The plan for calls with 'tokens' tokens, compiled if need be.
   Result<PlanUse> findPlan(const Program &program, int64_t tokens);
@@ -64,7 +64,7 @@ private:
 
   const CompileFunction compile;
   const bool timesKernels;
-  std::shared_ptr<Device> cpu;
+  std::shared_ptr<Device> cpu, emulator;
   KernelCache plans;
   History records;
 };

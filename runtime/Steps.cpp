@@ -4,8 +4,9 @@
 #include <chrono>
 using namespace logitile;
 
-StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, char *scratch, CallReport &report)
-    : loaded(loaded), plan(loaded.plan), binding(binding), arguments(arguments), scratch(scratch), report(report) {
+StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, DeviceCall &device, char *scratch,
+                       CallReport &report)
+    : loaded(loaded), plan(loaded.plan), binding(binding), arguments(arguments), device(device), scratch(scratch), report(report) {
   words.reserve(loaded.tables.mostWords);
 }
 
@@ -154,14 +155,12 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
     words.push_back(state.stride0);
     words.push_back(state.stride1);
   }
-  DeviceCode::Launch launch{step.kernel,      words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride,
+  DeviceCall::Launch launch{step.kernel,      words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride,
                             arguments.threads};
-  if (!arguments.isTimed) {
-    loaded.code->launch(launch);
-    return Status();
-  }
+  if (!arguments.isTimed)
+    return device.launch(launch);
   auto start = std::chrono::steady_clock::now();
-  loaded.code->launch(launch);
+  Status status = device.launch(launch);
   time(step.kernel, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  return Status();
+  return status;
 }

@@ -7,7 +7,8 @@ namespace logitile {
 class StepRunner {
 public:
   /// 'scratch' holds the plan's scratch for every thread of the call.
-  StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, char *scratch, CallReport &report);
+  StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, DeviceCall &device, char *scratch,
+             CallReport &report);
 
   /// Runs steps for the first 'tokens' tokens that count. Stops between launches if the caller asks for it.
   Status run(const std::vector<StepPlan> &steps, int64_t tokens);
@@ -36,6 +37,7 @@ private:
   const LaunchPlan &plan;
   const Binding &binding;
   const CallArguments &arguments;
+  DeviceCall &device;
   char *scratch;
   CallReport &report;
   std::vector<int64_t> words; // arguments of the current launch

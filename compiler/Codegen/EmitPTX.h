@@ -1,4 +1,4 @@
-// EmitPTX.h - a module of the device stage as PTX text for one GPU.
+// EmitPTX.h - a module of the device stage as PTX text for one GPU, and as the LLVM IR that this PTX is made from.
 #pragma once
 #include "compiler/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -9,4 +9,7 @@ namespace logitile {
 /// The text with one entry for each kernel. Lowers 'device' in place. Fails with a diagnostic, also where the text asks for
 /// functions of a library: no driver has them.
 mlir::FailureOr<std::string> emitPTX(mlir::ModuleOp device, const Target &target);
+
+/// What the emulator runs: LLVM IR, optimised as for PTX. Lowers 'device' in place. Fails with a diagnostic.
+mlir::FailureOr<std::string> emitEmulated(mlir::ModuleOp device, const Target &target);
 } // namespace logitile

@@ -41,7 +41,9 @@ std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &targe
 }
 
 /// The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no longer fit the registers.
-static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
+void logitile::optimiseFor(llvm::Module &module, llvm::TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -62,9 +64,7 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
 
 llvm::FailureOr<std::string> logitile::writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file,
                                                  std::string &error) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
-  optimise(module, machine);
+  optimiseFor(module, machine);
   llvm::SmallVector<char, 0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager emitter;

@@ -16,6 +16,9 @@ namespace logitile {
 /// The code generator for 'target'; null, with the reason in 'error', where this build has none.
 std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::string &error);
 
+/// LLVM's passes over a module for 'machine', as 'writeCode' runs them.
+void optimiseFor(llvm::Module &module, llvm::TargetMachine &machine);
+
 /// Optimises 'module' for 'machine' and writes its code. Fails with 'error'.
 llvm::FailureOr<std::string> writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file, std::string &error);
 } // namespace logitile

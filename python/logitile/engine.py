@@ -39,29 +39,32 @@ def thread_count() -> int:
     return native().thread_count(torch.get_num_threads() if torch is not None else 0)
 
 
-def target(backend: str, device: str | None) -> str:
-    """The target that code is made for, such as "cpu:avx512".
+def place(backend: str, device: str | None) -> tuple[str, int]:
+    """What code is made for, such as "cpu:avx512", and how many threads of the host run it.
 
     Args:
         backend: the option of lt.jit.
         device: of the arrays; None where they have no data.
 
     Raises:
-        CallValueError: the arrays are on another device than the backend.
+        CallValueError: the arrays are on a device that the backend cannot read.
         TargetError: there is no code generation for the backend.
     """
     kind = (device or "cpu").partition(":")[0]
-    if backend == "cpu" and kind != "cpu":
-        raise CallValueError(
-            f"backend='cpu', but the arrays are on {device}; move them or use backend='auto'"
-        )
     wanted = kind if backend == "auto" else backend
-    if wanted != "cpu":
-        raise TargetError(
-            f"backend='{backend}' asks for {wanted}, but this build makes code for the CPU alone; use "
-            "backend='cpu' and arrays in its memory"
+    host = wanted == "cpu" or wanted.startswith("emu:")
+    if host and kind != "cpu":
+        raise CallValueError(
+            f"backend='{backend}', but the arrays are on {device}; move them or use backend='auto'"
         )
-    return native().host_target()
+    if wanted == "cpu":
+        return native().host_target(), thread_count()
+    if ":" not in wanted:
+        raise TargetError(
+            f"backend='{backend}' asks for {wanted}, but this build runs code on the CPU and on emulated GPUs "
+            "alone; use backend='cpu' and arrays in its memory"
+        )
+    return wanted, 1
 
 
 def history() -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj")
+STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
 _PURPOSES = {
     "kept": "logits and their gradient",
     "grad": "logits and their gradient",

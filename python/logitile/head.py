@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import execute, inspection
 from .binding import Arguments, Call, Form, named_arguments, specialised
 from .definition import Loss, Specialisation
-from .engine import target, thread_count
+from .engine import place
 from .errors import CallTypeError, CallValueError
 from .explanation import Explanation
 from .gradients import check_no_gradient_is_lost
@@ -296,15 +296,15 @@ class Head:
         """The program of a call.
 
         Raises:
-            CallValueError, TargetError: see engine.target.
+            CallValueError, TargetError: see engine.place.
         """
-        place = target(self.options.backend, call.pairs[0].hidden.device), thread_count()
-        found = call.form.programs.get((wanted, *place))
+        where = place(self.options.backend, call.pairs[0].hidden.device)
+        found = call.form.programs.get((wanted, *where))
         if found is None:
-            key = program_key(self.spec(call), call, wanted, *place)
+            key = program_key(self.spec(call), call, wanted, *where)
             if key not in self._programs:
                 self._programs[key] = Program(self.spec(call), self.options, call, key)
-            found = call.form.programs[(wanted, *place)] = self._programs[key]
+            found = call.form.programs[(wanted, *where)] = self._programs[key]
         return found
 
     def bind(self, *args: object, **inputs: object) -> Call:

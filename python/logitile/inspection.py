@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from . import execute
 from .binding import Call
-from .engine import target, thread_count
+from .engine import place
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
 from .gradients import differentiable_outputs, named_gradients, wanted_gradients
@@ -57,7 +58,7 @@ def stage_text(head: Head, call: Call, stage: str, wanted: Wanted, kernel: str |
 def _check_kernel(program: Program, call: Call, stage: str, kernel: str) -> None:
     if stage in ("spec", "plan"):
         raise CallValueError(f"stage '{stage}' has no kernels; leave 'kernel' out, or ask for a later stage")
-    names = [k["name"] for k in program.plan(call.tokens).describe(call.tokens, program.threads)["kernels"]]
+    names = re.findall(r"logitile\.kernel @(\w+)", str(program.stage(call.tokens, "tiles", "")))
     if kernel not in names:
         raise CallValueError(
             f"there is no kernel '{kernel}'{did_you_mean(kernel, names)}; it has {listed(names)}"
@@ -69,8 +70,8 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     from . import _native
 
     engine = _native.Engine(times_kernels=timing)
-    place = target(head.options.backend, call.pairs[0].hidden.device), thread_count()
-    key = program_key(head.spec(call), call, wanted, *place)
+    where = place(head.options.backend, call.pairs[0].hidden.device)
+    key = program_key(head.spec(call), call, wanted, *where)
     program = Program(head.spec(call), head.options, call, key, engine)
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
-from .engine import engine, native, target, thread_count
+from .engine import engine, native, place, thread_count
 from .errors import CallTypeError, CallValueError
 from .memory import empty, given_back, view
 from .names import did_you_mean, listed
@@ -125,7 +125,7 @@ class Plan:
                 raise CallTypeError(
                     f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
                 )
-            target("cpu", array.device)  # code of a plan is for the CPU
+            place("cpu", array.device)  # code of a plan is for the CPU
         return arrays
 
     def _upstreams(self, grad_output: object) -> dict[str, object]:

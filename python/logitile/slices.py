@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import execute
 from .arrays import Array, described
 from .binding import Call, named_arguments, specialised
-from .engine import engine, target, thread_count
+from .engine import engine, place
 from .errors import CallIndexError, CallTypeError, CallValueError
 from .gradients import native_name, upstream_gradients, wanted_gradients
 from .memory import given_back, result, view
@@ -351,8 +351,9 @@ def _part(
     """The program of a part; without pairs it makes no logits."""
     from . import _native
 
-    types, options, threads = _native.TYPES, source.options, thread_count()
+    types, options = _native.TYPES, source.options
     device = call.pairs[0].hidden.device if call.pairs else None
+    target, threads = place(options.backend, device)
     wanted = wanted or Wanted()
     gradients = [
         (native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names
@@ -366,7 +367,7 @@ def _part(
         "gradient_types": tuple(gradients),
         "mode": mode,
         "accumulate": wanted.accumulate,
-        "target": target(options.backend, device),
+        "target": target,
         "threads": threads,
         "slice": (part, call.vocab if call.pairs else 1, sweep),
         "workspace": 0 if options.chunks else workspace_budget(options, call, threads),

@@ -5,15 +5,29 @@
 using namespace logitile;
 
 namespace {
+class CpuCall : public DeviceCall {
+public:
+  CpuCall(const std::vector<CpuKernel> &kernels, ThreadPool &pool) : kernels(kernels), pool(pool) {}
+
+  Status launch(const Launch &launch) override {
+    CpuKernel kernel = kernels[launch.kernel];
+    pool.run(launch.tasks, launch.threads,
+             [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
+    return Status();
+  }
+
+private:
+  const std::vector<CpuKernel> &kernels;
+  ThreadPool &pool;
+};
+
 class CpuCode : public DeviceCode {
 public:
   CpuCode(std::unique_ptr<ObjectLoader> object, std::vector<CpuKernel> kernels, ThreadPool &pool)
       : object(std::move(object)), kernels(std::move(kernels)), pool(pool) {}
 
-  void launch(const Launch &launch) override {
-    CpuKernel kernel = kernels[launch.kernel];
-    pool.run(launch.tasks, launch.threads,
-             [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &) override {
+    return std::unique_ptr<DeviceCall>(std::make_unique<CpuCall>(kernels, pool));
   }
 
 private:

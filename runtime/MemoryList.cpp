@@ -1,0 +1,51 @@
+// MemoryList.cpp - extents of arrays and of buffers in workspace.
+#include "runtime/MemoryList.h"
+#include <algorithm>
+using namespace logitile;
+
+/// From the first to the last element, whatever lies in between.
+static MemoryRange rangeOf(const Array &array, bool isDefined) {
+  TokenLayout layout(array.extents(), {array.strides, static_cast<size_t>(array.rank)});
+  int64_t size = elementBytes(array.type), first = layout.smallestOffset();
+  return {array.name, array.bytes() + first * size, (layout.largestOffset() - first + 1) * size, isDefined};
+}
+
+/// Buffers that the runtime fills, by index.
+static std::vector<bool> filledByRuntime(const LoadedPlan &loaded) {
+  std::vector<bool> filled(loaded.plan.buffers.size());
+  auto fill = [&](int64_t buffer) {
+    if (buffer >= 0)
+      filled[buffer] = true;
+  };
+  const PlanTables &tables = loaded.tables;
+  fill(tables.map);
+  for (const PlanTables::Pair &pair : tables.pairs)
+    fill(pair.map);
+  for (const PlanTables::Input &input : tables.inputs) {
+    fill(input.map);
+    std::ranges::for_each(input.buffers, fill);
+  }
+  std::ranges::for_each(tables.upstreams, fill);
+  return filled;
+}
+
+std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Binding &binding, const WorkspaceLayout &layout,
+                                              const CallArguments &arguments, bool isAdjoint) {
+  const LaunchPlan &plan = loaded.plan;
+  std::vector<MemoryRange> list;
+  for (const Array &array : arguments.inputs)
+    if (array.elements() > 0)
+      list.push_back(rangeOf(array, /*isDefined=*/true));
+  for (const GradientPlan &gradient : plan.gradients)
+    if (const Array *array = findArray(arguments.gradients, gradient.name); array && array->elements() > 0)
+      list.push_back(rangeOf(*array, gradient.accumulates));
+  std::vector<bool> filled = filledByRuntime(loaded);
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferPlan &buffer = plan.buffers[i];
+    if (buffer.alias >= 0 || layout.offsets[i] < 0)
+      continue;
+    bool isDefined = filled[i] || (isAdjoint && buffer.scope == BufferScope::Saved);
+    list.push_back({buffer.name, binding[i].base, layout.geometry[i].bytes, isDefined});
+  }
+  return list;
+}
