@@ -97,7 +97,7 @@ private:
       entry.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
         entry.alias = plan.findBuffer(buffer.getAlias()->str());
-      if (entry.name == buffers::kTokenMap) // the runtime reads it in every call
+      if (buffers::isReadInEveryCall(entry.name))
         entry.inForward = entry.inAdjoint = true;
       plan.buffers.push_back(entry);
     }

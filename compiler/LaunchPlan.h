@@ -79,8 +79,8 @@ struct ArgumentPlan {
 };
 
 /// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
-/// a scalar; tasks count through the grid with the last axis fastest. GPU kernels take the same words as parameters; block b
-/// is task b.
+/// a scalar; tasks count through the grid with the last axis fastest. GPU kernels take the same words as parameters, but three for
+/// the number of tokens: where GPUs know how many count, the first one of the launch, the most; block b is task b.
 struct KernelPlan {
   std::string name;
   std::vector<GridAxis> grid;
@@ -89,6 +89,9 @@ struct KernelPlan {
   int64_t threads = 0;      // GPUs: of a block
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
 };
+
+/// The number of words that a kernel takes.
+int64_t wordsOf(const KernelPlan &kernel, bool isGpu);
 
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };
 

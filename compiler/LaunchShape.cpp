@@ -5,6 +5,10 @@ using namespace logitile;
 
 // ---- names of buffers -------------------------------------------------------------------------------------------
 
+bool buffers::isReadInEveryCall(StringRef name) {
+  return llvm::is_contained({kFacts, kTokenSlots, kWrongTokens, kTokenMap}, name);
+}
+
 std::string buffers::input(InputKind kind, StringRef name, int64_t index) {
   if (kind == InputKind::Upstream || kind == InputKind::Known)
     return (stringifyInputKind(kind) + "." + name).str();

@@ -33,6 +33,10 @@ std::string blocks(llvm::StringRef vocab);                                   // 
 std::string gradient(llvm::StringRef input);                                 // "gradient.z.hidden", "gradient.bias": outputs
 std::string rows(llvm::StringRef sweep, llvm::StringRef entry);              // "rows.statistics.max"
 std::string sum(llvm::StringRef input);                                      // "sum.z.weight": a gradient summed in f32
+inline constexpr llvm::StringLiteral kFacts = "call.facts";                    // GPUs: how many tokens count, what divides the loss
+inline constexpr llvm::StringLiteral kTokenSlots = "tokens.slots";             // GPUs: the inverse of tokens.map
+inline constexpr llvm::StringLiteral kWrongTokens = "tokens.wrong";            // GPUs: tokens with an index outside the vocabulary
+bool isReadInEveryCall(llvm::StringRef name);                                  // by the runtime itself
 inline constexpr llvm::StringLiteral kTokenMap = "tokens.map";                 // which tokens count; no input has such a name
 std::string map(llvm::StringRef array);                                      // "map.z.hidden": rows of the caller's array that count
 } // namespace buffers

@@ -2,14 +2,13 @@
 // Their elements are the business of Values.h.
 #pragma once
 #include "compiler/LaunchPlan.h"
+#include "runtime/Floats.h"
 #include "runtime/Status.h"
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace logitile {
-/// Element types that callers may have. The order is that of lt_type.
-enum class ArrayType : uint8_t { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
 int64_t elementBytes(ArrayType type);
 const char *typeName(ArrayType type);
 bool isFloat(ArrayType type);
@@ -63,12 +62,13 @@ public:
   /// Within a run they are stride() apart. There must be at least one token.
   template <typename Visit> void forRuns(Visit visit) const;
 
-private:
   struct Dimension {
     int64_t extent, stride;
   };
   std::span<const Dimension> all() const { return {dimensions, static_cast<size_t>(count)}; }
+  int dimensionCount() const { return count; }
 
+private:
   int count = 0; // at least 1
   Dimension dimensions[kMaxRank];
 };

@@ -169,7 +169,7 @@ void Binding::fillMaps(const IgnoreRule &rule, Tokens &tokens) {
   tokens.map = map;
   for (const RowMap &rows : maps) {
     if (rows.units.isNatural) {
-      states[rows.buffer] = states[tables.map];
+      useTokenMap(rows.buffer);
       continue;
     }
     auto *out = reinterpret_cast<int32_t *>(states[rows.buffer].base);

@@ -25,7 +25,16 @@ public:
   Status bindGradients(const CallArguments &arguments, const Tokens &tokens);
   /// Everything else: in the block that outlives the forward phase, and in the one of this phase.
   void bindWorkspace(const WorkspaceLayout &layout, char *saved, char *phase);
-  /// The maps, behind bindWorkspace. Sets tokens.map.
+  /// Which row of a caller's array each token is in, in a map of its own.
+  struct RowMap {
+    int64_t buffer;
+    TokenLayout layout;
+    RowUnits units;
+  };
+  const std::vector<RowMap> &rowMaps() const { return maps; }
+  /// Tokens are in rows of their own number: the map of tokens serves.
+  void useTokenMap(int64_t buffer) { states[buffer] = states[tables.map]; }
+  /// Fills the maps on the host, behind bindWorkspace. Sets tokens.map.
   void fillMaps(const IgnoreRule &rule, Tokens &tokens);
 
   const BufferState &operator[](int64_t buffer) const { return states[buffer]; }
@@ -39,11 +48,6 @@ private:
   Status bindGradient(const GradientPlan &gradient, const Array &array, const Tokens &tokens);
   std::vector<int64_t> shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const;
 
-  struct RowMap {
-    int64_t buffer;
-    TokenLayout layout;
-    RowUnits units;
-  };
   const LaunchPlan &plan;
   const PlanTables &tables;
   const bool isAdjoint;

@@ -106,6 +106,9 @@ lt_code lt_history(lt_engine *engine, lt_text *json) {
     return Status();
   });
 }
+lt_code lt_engine_check(lt_engine *engine) {
+  return guarded([&] { return engine->engine->check(); });
+}
 void lt_history_clear(lt_engine *engine) { engine->engine->history().clear(); }
 void lt_engine_trim(lt_engine *engine) {
   engine->engine->cache().clear();

@@ -1,14 +1,14 @@
 // Call.cpp - the order of things in a call: find tokens, take memory, load inputs, run steps, hand out results.
 #include "runtime/Call.h"
 #include "runtime/FloatEnvironment.h"
+#include "runtime/HostWork.h"
 #include "runtime/Inputs.h"
 #include "runtime/MemoryList.h"
 #include "runtime/Outputs.h"
 #include "runtime/Steps.h"
-#include "runtime/Values.h"
+#include "runtime/gpu/IndexReport.h"
+#include "runtime/gpu/KernelWork.h"
 #include <algorithm>
-#include <cmath>
-#include <limits>
 using namespace logitile;
 
 namespace {
@@ -26,25 +26,29 @@ public:
 private:
   bool makesGradients() const { return !plan.gradients.empty() && (isAdjoint || !plan.isSplit); }
   bool isReduced(size_t output) const { return static_cast<int64_t>(output) == tables.loss && arguments.reduction != Reduction::None; }
-
   bool hasLossUpstream() const { return makesGradients() && tables.loss >= 0 && tables.upstreams[tables.loss] >= 0; }
 
   Status findTokens();
   Status checkOutputs() const;
+  Status checkDivisor() const;
+  Status checkInputs() const;
   Status takeMemory(WorkspaceBlock *saved);
   Status loadInputs();
-  /// The denominator of a mean as far as it is known: false where the forward steps have to run first.
-  bool findDivisor(bool forwardHasRun);
-  Status readDivisor();
+  /// Where the denominator of a mean comes from, and whether the forward steps have to run first.
+  DivisorSource divisorSource() const;
+  bool isDivisorLate() const { return divisorSource() == DivisorSource::Weights && !tables.isWeightInPrologue; }
+  Status setDivisor(bool isLate);
   Status checkLateDivisor() const;
+  Status checkUpstreams() const;
   Status loadUpstreams();
   Status runSteps(const std::vector<StepPlan> &steps);
-  Status checkComputedIndices() const;
-  void storeOutputs() const;
-  void storeGradients() const;
-  void storeGradient(const GradientPlan &gradient, const Array &array) const;
-  void storeNothing() const;
-  double reducedLoss(double sum) const;
+  Status checkComputedIndices();
+  Status checkIndexReport() const;
+  Status storeOutputs();
+  Status storeGradients();
+  Status storeGradient(const GradientPlan &gradient, const Array &array);
+  Status storeEntries(const GradientPlan &gradient, const Array &array);
+  Status storeNothing();
 
   const LoadedPlan &loaded;
   const LaunchPlan &plan;
@@ -58,10 +62,17 @@ private:
   WorkspaceLayout layout;
   WorkspaceBlock memory; // of the phase: its buffers, then scratch
   char *savedMemory = nullptr;
+  double savedDivisor = 1; // of the forward call
   std::unique_ptr<DeviceCall> device;
-  double divisor = 1; // of the loss
-  double factor = 1;  // of gradients that were made before the divisor was known
+  std::unique_ptr<ElementWork> work;
 };
+
+/// Runs steps in order until one fails.
+template <typename... Steps> Status inOrder(Steps... steps) {
+  Status status;
+  ((status.isOk() ? void(status = steps()) : void()), ...);
+  return status;
+}
 } // namespace
 
 // ---- tokens and memory ------------------------------------------------------------------------------------------------------
@@ -86,7 +97,7 @@ Status Call::findTokens() {
                                           "; it must start with " + shapeText(tokens.leading));
     rule = {array, *arguments.ignoreIndex};
   }
-  tokens.counted = countTokens(rule, tokens);
+  tokens.counted = loaded.device->isHost() ? countTokens(rule, tokens) : tokens.total;
   report.tokens = tokens.total;
   report.counted = tokens.counted;
   return Status();
@@ -112,6 +123,42 @@ Status Call::checkOutputs() const {
   return Status();
 }
 
+Status Call::checkDivisor() const {
+  if (!arguments.divisor)
+    return Status();
+  if (arguments.reduction != Reduction::Mean)
+    return Status(ErrorCode::Value, "'divisor' replaces the denominator of a mean, but the reduction is another one");
+  if (arguments.divisor->rank != 0)
+    return Status(ErrorCode::Value, "'divisor' has shape " + shapeText(arguments.divisor->extents()) + "; it must be a number");
+  return Status();
+}
+
+Status Call::checkInputs() const {
+  for (const InputPlan &input : plan.inputs)
+    if (input.kind != InputPlan::Kind::Dense) {
+      Status status = checkInput(input, *findArray(arguments.inputs, input.name), tokens, plan.columns);
+      if (!status.isOk())
+        return status;
+    }
+  return Status();
+}
+
+Status Call::checkUpstreams() const {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const Array *array = tables.upstreams[i] < 0 ? nullptr : findArray(arguments.upstreams, plan.outputs[i].name);
+    if (!array)
+      continue;
+    const std::string &name = plan.outputs[i].name;
+    if (!isFloat(array->type))
+      return Status(ErrorCode::Type, "upstream gradient of '" + name + "' is " + describe(*array) + "; floats are needed");
+    bool isPerToken = !isReduced(i) && std::ranges::equal(array->extents(), tokens.leading);
+    if (array->rank != 0 && !isPerToken)
+      return Status(ErrorCode::Value, "upstream gradient of '" + name + "' has shape " + shapeText(array->extents()) +
+                                          "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
+  }
+  return Status();
+}
+
 Status Call::takeMemory(WorkspaceBlock *saved) {
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
@@ -131,72 +178,49 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   report.measuredBytes = layout.savedBytes + memory.size() - layout.guardBytes;
   report.predictedBytes = workspaceBytes(plan, tokens.counted, arguments.threads);
   binding.bindWorkspace(layout, savedMemory, memory.data());
-  binding.fillMaps(rule, tokens);
   Result<std::unique_ptr<DeviceCall>> started =
       loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); });
   if (!started.isOk())
     return started.status();
   device = std::move(*started);
-  return Status();
+  work = loaded.device->isHost() ? std::unique_ptr<ElementWork>(std::make_unique<HostWork>(loaded, binding, arguments, savedDivisor))
+                                 : std::make_unique<gpu::KernelWork>(loaded, binding, arguments, *device);
+  return work->findTokens(rule, tokens);
 }
 
 // ---- what goes in -----------------------------------------------------------------------------------------------------------
 
-static int64_t lanesOf(int64_t count, int64_t panelWidth) {
-  return (std::max<int64_t>(count, 1) + panelWidth - 1) / panelWidth * panelWidth;
-}
-
 Status Call::loadInputs() {
-  IntegerRules rules{plan.vocab, plan.columns, arguments.ignore, arguments.ignoreIndex};
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    const InputPlan &input = plan.inputs[i];
-    if (input.kind == InputPlan::Kind::Dense)
+    if (plan.inputs[i].kind == InputPlan::Kind::Dense)
       continue;
-    std::vector<char *> buffers;
-    for (int64_t buffer : tables.inputs[i].buffers)
-      buffers.push_back(binding.memory(buffer));
-    int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.panelWidth)
-                    : input.kind == InputPlan::Kind::Vocab ? plan.columns
-                                                           : 1;
-    Status status = loadInput(input, *findArray(arguments.inputs, input.name), tokens, rules, buffers, lanes);
-    if (!status.isOk())
+    if (Status status = work->loadInput(i, *findArray(arguments.inputs, plan.inputs[i].name), tokens); !status.isOk())
       return status;
   }
   return Status();
 }
 
-static double numberOf(const Array &array) {
-  return withElement(array.type, [&](auto example) { return static_cast<double>(*static_cast<const decltype(example) *>(array.data)); });
-}
-
-Status Call::readDivisor() {
-  if (!arguments.divisor)
-    return Status();
+DivisorSource Call::divisorSource() const {
   if (arguments.reduction != Reduction::Mean)
-    return Status(ErrorCode::Value, "'divisor' replaces the denominator of a mean, but the reduction is another one");
-  if (arguments.divisor->rank != 0)
-    return Status(ErrorCode::Value, "'divisor' has shape " + shapeText(arguments.divisor->extents()) + "; it must be a number");
-  divisor = numberOf(*arguments.divisor);
-  return Status();
+    return DivisorSource::One;
+  if (arguments.divisor)
+    return DivisorSource::Given;
+  return tables.weight < 0 ? DivisorSource::Tokens : DivisorSource::Weights;
 }
 
-bool Call::findDivisor(bool forwardHasRun) {
-  if (arguments.reduction != Reduction::Mean || arguments.divisor)
-    return true;
-  if (tables.weight < 0) {
-    divisor = static_cast<double>(tokens.counted);
-    return true;
+Status Call::setDivisor(bool isLate) {
+  DivisorSource source = divisorSource();
+  TokenValues weights;
+  if (source == DivisorSource::Weights) {
+    const OutputPlan &weight = plan.outputs[tables.weight];
+    weights = {binding.memory(weight.buffer), weight.element};
   }
-  if (!forwardHasRun && !tables.isWeightInPrologue)
-    return false;
-  const OutputPlan &weight = plan.outputs[tables.weight];
-  divisor = sumOf(binding.memory(weight.buffer), weight.element, tokens.counted);
-  return true;
+  return work->setDivisor(source, weights, tokens, isLate && hasLossUpstream());
 }
 
 /// Gradients that are made before the divisor is known are divided where they are, all of them alike.
 Status Call::checkLateDivisor() const {
-  if (!hasLossUpstream())
+  if (!isDivisorLate() || !hasLossUpstream())
     return Status();
   bool accumulates = std::ranges::any_of(plan.gradients, &GradientPlan::accumulates);
   bool isOnlyLoss = std::ranges::count_if(tables.upstreams, [](int64_t buffer) { return buffer >= 0; }) == 1;
@@ -209,26 +233,13 @@ Status Call::checkLateDivisor() const {
 
 Status Call::loadUpstreams() {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    auto *out = reinterpret_cast<float *>(binding.memory(tables.upstreams[i]));
-    if (!out)
+    if (!binding.memory(tables.upstreams[i]))
       continue;
     const OutputPlan &output = plan.outputs[i];
-    int64_t lanes = lanesOf(tokens.counted, plan.panelWidth);
-    double scale = isReduced(i) ? 1 / divisor : 1;
-    const Array *array = findArray(arguments.upstreams, output.name);
-    if (array && !isFloat(array->type))
-      return Status(ErrorCode::Type, "upstream gradient of '" + output.name + "' is " + describe(*array) + "; floats are needed");
-    if (!array || array->rank == 0) {
-      double value = array ? numberOf(*array) : arguments.upstreams.empty() && output.name == "loss" ? 1 : 0;
-      std::fill(out, out + lanes, static_cast<float>(value * scale));
-      continue;
-    }
-    if (isReduced(i) || !std::ranges::equal(array->extents(), tokens.leading))
-      return Status(ErrorCode::Value, "upstream gradient of '" + output.name + "' has shape " + shapeText(array->extents()) +
-                                          "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
-    InputPlan input{InputPlan::Kind::Token, output.name, 0, ElementType::F32, false};
-    char *buffer = reinterpret_cast<char *>(out);
-    if (Status status = loadInput(input, *array, tokens, {plan.vocab, plan.columns, {}, std::nullopt}, {&buffer, 1}, lanes); !status.isOk())
+    double constant = arguments.upstreams.empty() && output.name == "loss" ? 1 : 0;
+    bool isDivided = isReduced(i) && (isAdjoint || !isDivisorLate());
+    Status status = work->loadUpstream(i, findArray(arguments.upstreams, output.name), constant, isDivided, tokens);
+    if (!status.isOk())
       return status;
   }
   return Status();
@@ -240,66 +251,40 @@ Status Call::runSteps(const std::vector<StepPlan> &steps) {
 
 // ---- what comes out ---------------------------------------------------------------------------------------------------------
 
-Status Call::checkComputedIndices() const {
+Status Call::checkComputedIndices() {
   for (int64_t buffer : plan.checkedIndices) {
-    auto *indices = reinterpret_cast<const int32_t *>(binding.memory(buffer));
-    if (!indices)
+    if (!binding.memory(buffer))
       continue; // checked in the other phase
-    auto *wrong = std::find_if(indices, indices + tokens.counted, [&](int32_t index) { return index < 0 || index >= plan.vocab; });
-    if (wrong == indices + tokens.counted)
-      continue;
-    std::string position = positionText(tokens.map[wrong - indices], tokens.leading), vocab = std::to_string(plan.vocab);
-    Error error;
-    error.code = ErrorCode::Index;
-    error.text = "the index that is computed for token " + (position.empty() ? "[]" : position) + " is " + std::to_string(*wrong) +
-                 ", outside the vocabulary of " + vocab + " entries: it must be 0 to " + std::to_string(plan.vocab - 1);
-    error.computedIndex = plan.buffers[buffer].name;
-    return Status(std::move(error));
+    if (Status status = work->checkIndices(buffer, tokens); !status.isOk())
+      return status;
   }
   return Status();
 }
 
-double Call::reducedLoss(double sum) const {
-  if (arguments.reduction == Reduction::Sum)
-    return sum;
-  if (tokens.counted == 0 && !arguments.divisor)
-    return arguments.isZeroWhenAllIgnored ? 0 : std::numeric_limits<double>::quiet_NaN();
-  return sum / divisor;
+/// Wrong indices are told at once where the user asks for it.
+Status Call::checkIndexReport() const {
+  gpu::IndexReport *report = loaded.device->indexReport();
+  const char *isAsked = std::getenv("LOGITILE_CHECK");
+  if (!report || !isAsked || std::string_view(isAsked) != "1")
+    return Status();
+  return inOrder([&] { return loaded.device->synchronise(); }, [&] { return report->take(); });
 }
 
-void Call::storeOutputs() const {
+Status Call::storeOutputs() {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const OutputPlan &output = plan.outputs[i];
     const Array &array = *findArray(arguments.outputs, output.name);
     const char *values = binding.memory(output.buffer);
-    if (isReduced(i))
-      storeScalar(array, reducedLoss(sumOf(values, output.element, tokens.counted)));
-    else
-      scatterOutput(array, tokens, plan.buffers[output.buffer].element, values); // bools are kept in 32 bits
+    Status status = isReduced(i) ? work->storeReduced(array, {values, output.element}, tokens)
+                                 // bools are kept in 32 bits
+                                 : work->storeTokens(array, {values, plan.buffers[output.buffer].element}, tokens);
+    if (!status.isOk())
+      return status;
   }
+  return Status();
 }
 
-void Call::storeGradient(const GradientPlan &gradient, const Array &array) const {
-  if (gradient.accumulates && gradient.kind == GradientPlan::Kind::Zero)
-    return;
-  auto values = [&](int64_t buffer) { return reinterpret_cast<const float *>(binding.memory(buffer)); };
-  float scaling = static_cast<float>(factor);
-  switch (gradient.kind) {
-  case GradientPlan::Kind::Direct:
-    if (factor != 1)
-      scale(array, scaling);
-    if (plan.buffers[gradient.buffers.front()].rows < 0)
-      zeroIgnoredRows(array, tokens);
-    return;
-  case GradientPlan::Kind::Vocab:
-    return storeVector(array, values(gradient.buffers.front()), scaling);
-  case GradientPlan::Kind::Scalar:
-    return storeScalar(array, sumOf(binding.memory(gradient.buffers.front()), ElementType::F32, tokens.counted) * factor);
-  case GradientPlan::Kind::Zero:
-    return fillZero(array);
-  case GradientPlan::Kind::Token:
-    break;
-  }
+Status Call::storeEntries(const GradientPlan &gradient, const Array &array) {
   bool hasEntries = array.rank > static_cast<int>(tokens.leading.size());
   int64_t count = hasEntries ? array.extent(-1) : 1;
   for (int64_t entry = 0; entry < count; ++entry) {
@@ -307,70 +292,70 @@ void Call::storeGradient(const GradientPlan &gradient, const Array &array) const
     part.rank -= hasEntries;
     part.data = array.bytes() + (hasEntries ? entry * array.stride(-1) * elementBytes(array.type) : 0);
     int64_t buffer = entry < static_cast<int64_t>(gradient.buffers.size()) ? gradient.buffers[entry] : -1;
-    if (buffer < 0)
-      fillZero(part);
-    else
-      scatterGradient(part, tokens, values(buffer), scaling);
+    Status status = buffer < 0 ? work->storeZero(part) : work->storeTokenGradient(part, binding.memory(buffer), tokens);
+    if (!status.isOk())
+      return status;
   }
+  return Status();
 }
 
-void Call::storeGradients() const {
+Status Call::storeGradient(const GradientPlan &gradient, const Array &array) {
+  switch (gradient.kind) {
+  case GradientPlan::Kind::Direct:
+    return work->finishGradient(array, plan.buffers[gradient.buffers.front()].rows < 0, tokens);
+  case GradientPlan::Kind::Vocab:
+    return work->storeVectorGradient(array, binding.memory(gradient.buffers.front()));
+  case GradientPlan::Kind::Scalar:
+    return work->storeScalarGradient(array, binding.memory(gradient.buffers.front()), tokens);
+  case GradientPlan::Kind::Zero:
+    return gradient.accumulates ? Status() : work->storeZero(array);
+  case GradientPlan::Kind::Token:
+    break;
+  }
+  return storeEntries(gradient, array);
+}
+
+Status Call::storeGradients() {
+  if (!makesGradients())
+    return Status();
   for (const GradientPlan &gradient : plan.gradients)
-    storeGradient(gradient, *findArray(arguments.gradients, gradient.name));
+    if (Status status = storeGradient(gradient, *findArray(arguments.gradients, gradient.name)); !status.isOk())
+      return status;
+  return Status();
 }
 
 /// Results where no token counts: nothing has run.
-void Call::storeNothing() const {
-  if (!isAdjoint)
-    for (size_t i = 0; i < plan.outputs.size(); ++i) {
-      const Array &array = *findArray(arguments.outputs, plan.outputs[i].name);
-      if (isReduced(i))
-        storeScalar(array, reducedLoss(0));
-      else
-        scatterOutput(array, tokens, plan.outputs[i].element, nullptr);
-    }
-  if (makesGradients())
-    for (const GradientPlan &gradient : plan.gradients)
-      if (!gradient.accumulates)
-        fillZero(*findArray(arguments.gradients, gradient.name));
+Status Call::storeNothing() {
+  Status status;
+  for (size_t i = 0; i < plan.outputs.size() && !isAdjoint && status.isOk(); ++i) {
+    const Array &array = *findArray(arguments.outputs, plan.outputs[i].name);
+    TokenValues nothing{nullptr, plan.outputs[i].element};
+    status = isReduced(i) ? work->storeReduced(array, nothing, tokens) : work->storeTokens(array, nothing, tokens);
+  }
+  for (size_t i = 0; i < plan.gradients.size() && makesGradients() && status.isOk(); ++i)
+    if (!plan.gradients[i].accumulates)
+      status = work->storeZero(*findArray(arguments.gradients, plan.gradients[i].name));
+  return status;
 }
 
 // ---- phases ---------------------------------------------------------------------------------------------------------------
 
 Status Call::forward(Saved &saved) {
-  Status status = findTokens();
-  auto then = [&](auto step) {
-    if (status.isOk())
-      status = step();
-  };
-  then([&] { return checkOutputs(); });
-  then([&] { return readDivisor(); });
-  then([&] { return binding.bindInputs(arguments, tokens); });
-  then([&] { return binding.bindGradients(arguments, tokens); });
-  if (!status.isOk() || tokens.counted == 0) {
-    if (status.isOk())
-      storeNothing();
-    return status;
-  }
-  then([&] { return takeMemory(&saved.memory); });
-  then([&] { return loadInputs(); });
-  then([&] { return runSteps(plan.prologue); });
-  bool isDivisorKnown = status.isOk() && findDivisor(/*forwardHasRun=*/false);
-  if (makesGradients())
-    then([&] { return isDivisorKnown ? Status() : checkLateDivisor(); });
-  then([&] { return loadUpstreams(); });
-  then([&] { return runSteps(plan.forward); });
-  then([&] { return checkComputedIndices(); });
+  Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },
+                          [&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
+                          [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return checkLateDivisor(); },
+                          [&] { return takeMemory(&saved.memory); });
   if (!status.isOk())
     return status;
-  if (!isDivisorKnown) {
-    findDivisor(/*forwardHasRun=*/true);
-    factor = hasLossUpstream() ? 1 / divisor : 1;
-  }
-  storeOutputs();
-  if (makesGradients())
-    storeGradients();
-  saved.divisor = divisor;
+  if (tokens.counted == 0)
+    return inOrder([&] { return setDivisor(false); }, [&] { return storeNothing(); });
+  bool isLate = isDivisorLate();
+  status = inOrder([&] { return loadInputs(); }, [&] { return runSteps(plan.prologue); },
+                   [&] { return isLate ? Status() : setDivisor(false); }, [&] { return loadUpstreams(); },
+                   [&] { return runSteps(plan.forward); }, [&] { return checkComputedIndices(); },
+                   [&] { return isLate ? setDivisor(true) : Status(); }, [&] { return storeOutputs(); }, [&] { return storeGradients(); },
+                   [&] { return work->finish(tokens); }, [&] { return checkIndexReport(); });
+  saved.divisor = work->divisor();
   return status;
 }
 
@@ -382,31 +367,24 @@ Status Call::adjoint(const Saved &saved) {
     return Status(ErrorCode::Value, std::to_string(tokens.counted) + " tokens of " + shapeText(tokens.leading) +
                                         " count, but in the forward call " + std::to_string(saved.counted) + " of " +
                                         shapeText(saved.leading) + "; an input was changed in between");
-  auto then = [&](auto step) {
-    if (status.isOk())
-      status = step();
-  };
-  then([&] { return binding.bindInputs(arguments, tokens); });
-  then([&] { return binding.bindGradients(arguments, tokens); });
-  if (!status.isOk() || tokens.counted == 0) {
-    if (status.isOk())
-      storeNothing();
-    return status;
-  }
   savedMemory = saved.memory.data();
-  divisor = saved.divisor;
-  then([&] { return takeMemory(nullptr); });
-  then([&] { return loadInputs(); });
-  then([&] { return loadUpstreams(); });
-  then([&] { return runSteps(plan.adjoint); });
-  if (status.isOk())
-    storeGradients();
-  return status;
+  savedDivisor = saved.divisor;
+  status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
+                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return takeMemory(nullptr); });
+  if (!status.isOk())
+    return status;
+  if (tokens.counted == 0)
+    return storeNothing();
+  return inOrder([&] { return loadInputs(); }, [&] { return loadUpstreams(); }, [&] { return runSteps(plan.adjoint); },
+                 [&] { return storeGradients(); }, [&] { return work->finish(tokens); });
 }
 
 Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
                                                     CallReport &report) {
   DefaultFloatEnvironment environment;
+  if (gpu::IndexReport *earlier = loaded->device->indexReport())
+    if (Status status = earlier->take(); !status.isOk())
+      return status;
   auto saved = std::make_unique<Saved>();
   Call call(*loaded, arguments, /*isAdjoint=*/false, report);
   if (Status status = call.forward(*saved); !status.isOk())

@@ -6,6 +6,10 @@
 #include <functional>
 
 namespace logitile {
+namespace gpu {
+class IndexReport;
+}
+
 /// Memory that the kernels of one call may touch.
 struct MemoryRange {
   std::string_view name;
@@ -31,6 +35,8 @@ public:
     int threads;
   };
   virtual Status launch(const Launch &launch) = 0;
+  /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by value.
+  virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
 };
 
 /// The code of one plan, ready to run. It goes away when destroyed.
@@ -46,6 +52,12 @@ public:
   virtual ~Device() = default;
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) = 0;
   virtual Workspace &workspace() = 0;
+  /// Waits for everything that has been launched.
+  virtual Status synchronise() { return Status(); }
+  /// Whether the host reads and writes the memory of calls itself.
+  virtual bool isHost() const = 0;
+  /// What kernels report wrong indices to; null where the host checks them.
+  virtual gpu::IndexReport *indexReport() { return nullptr; }
   /// Bytes to leave free behind each buffer, so that an access outside of it meets no other one.
   virtual int64_t guardBytes() const { return 0; }
 };

@@ -172,6 +172,17 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
   return status;
 }
 
+Status Engine::check() {
+  for (const std::shared_ptr<Device> &device : {cpu, emulator}) {
+    Status status = device->synchronise();
+    if (status.isOk() && device->indexReport())
+      status = device->indexReport()->take();
+    if (!status.isOk())
+      return status;
+  }
+  return Status();
+}
+
 void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds) {
   LaunchRecord entry;
   entry.key = use.loaded->key;

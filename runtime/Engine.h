@@ -53,6 +53,9 @@ public:
   static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel);
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
 
+  /// Waits for all devices. An error where a call of theirs has met an index outside the vocabulary.
+  Status check();
+
   History &history() { return records; }
   KernelCache &cache() { return plans; }
   Workspace &workspace() { return cpu->workspace(); }

@@ -82,7 +82,11 @@ Status checkType(const InputPlan &input, const Array &array) {
   return isFine ? Status() : Status(ErrorCode::Type, "'" + input.name + "' is " + describe(array) + "; " + wanted + " are needed");
 }
 
-Status checkShape(const InputPlan &input, const Array &array, const Tokens &tokens, int64_t columns) {
+} // namespace
+
+Status logitile::checkInput(const InputPlan &input, const Array &array, const Tokens &tokens, int64_t columns) {
+  if (Status status = checkType(input, array); !status.isOk())
+    return status;
   std::vector<int64_t> wanted;
   if (input.kind == InputPlan::Kind::Token)
     wanted.assign(tokens.leading.begin(), tokens.leading.end());
@@ -96,14 +100,9 @@ Status checkShape(const InputPlan &input, const Array &array, const Tokens &toke
     return Status();
   return Status(ErrorCode::Value, "'" + input.name + "' has shape " + shapeText(array.extents()) + "; it must be " + shapeText(wanted));
 }
-} // namespace
 
 Status logitile::loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules,
                            std::span<char *const> buffers, int64_t lanes) {
-  if (Status status = checkType(input, array); !status.isOk())
-    return status;
-  if (Status status = checkShape(input, array, tokens, rules.columns); !status.isOk())
-    return status;
   Tokens all{array.extents(), array.elements(), array.elements(), nullptr}; // Vocab and Scalar inputs: every element counts
   const Tokens &counted = input.kind == InputPlan::Kind::Token ? tokens : all;
   size_t axes = counted.leading.size();

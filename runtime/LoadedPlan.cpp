@@ -103,6 +103,9 @@ PlanTables tablesOf(const LaunchPlan &plan) {
     tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
   }
   tables.map = plan.findBuffer("tokens.map");
+  tables.facts = plan.findBuffer("call.facts");
+  tables.slots = plan.findBuffer("tokens.slots");
+  tables.wrong = plan.findBuffer("tokens.wrong");
   tables.isWeightInPrologue = tables.weight >= 0 && writesInPrologue(plan, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;
@@ -120,5 +123,7 @@ Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, co
   if (!code.isOk())
     return code.status();
   PlanTables tables = tablesOf(plan);
+  if (!device->isHost() && (tables.facts < 0 || tables.slots < 0 || tables.wrong < 0))
+    return Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' lacks buffers that GPUs need");
   return std::shared_ptr<const LoadedPlan>(new LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), std::move(*code)});
 }

@@ -18,6 +18,7 @@ struct PlanTables {
   std::vector<int64_t> upstreams; // by output
   std::vector<int64_t> roots;     // by buffer: whose memory it uses
   int64_t map = -1;
+  int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h
   int64_t loss = -1, weight = -1;  // outputs of these names
   bool isWeightInPrologue = false; // known before anything reads logits
   int64_t scratchStride = 0;       // bytes for each thread

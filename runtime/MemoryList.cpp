@@ -10,8 +10,8 @@ static MemoryRange rangeOf(const Array &array, bool isDefined) {
   return {array.name, array.bytes() + first * size, (layout.largestOffset() - first + 1) * size, isDefined};
 }
 
-/// Buffers that the runtime fills, by index.
-static std::vector<bool> filledByRuntime(const LoadedPlan &loaded) {
+/// Buffers that the host fills, by index.
+static std::vector<bool> filledByHost(const LoadedPlan &loaded) {
   std::vector<bool> filled(loaded.plan.buffers.size());
   auto fill = [&](int64_t buffer) {
     if (buffer >= 0)
@@ -33,13 +33,20 @@ std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Bi
                                               const CallArguments &arguments, bool isAdjoint) {
   const LaunchPlan &plan = loaded.plan;
   std::vector<MemoryRange> list;
+  auto add = [&](const Array *array, bool isDefined) {
+    if (array && array->elements() > 0)
+      list.push_back(rangeOf(*array, isDefined));
+  };
   for (const Array &array : arguments.inputs)
-    if (array.elements() > 0)
-      list.push_back(rangeOf(array, /*isDefined=*/true));
+    add(&array, /*isDefined=*/true);
+  for (const Array &array : arguments.upstreams)
+    add(&array, /*isDefined=*/true);
+  add(arguments.divisor, /*isDefined=*/true);
+  for (const Array &array : arguments.outputs)
+    add(&array, /*isDefined=*/false);
   for (const GradientPlan &gradient : plan.gradients)
-    if (const Array *array = findArray(arguments.gradients, gradient.name); array && array->elements() > 0)
-      list.push_back(rangeOf(*array, gradient.accumulates));
-  std::vector<bool> filled = filledByRuntime(loaded);
+    add(findArray(arguments.gradients, gradient.name), gradient.accumulates);
+  std::vector<bool> filled = loaded.device->isHost() ? filledByHost(loaded) : std::vector<bool>(plan.buffers.size());
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferPlan &buffer = plan.buffers[i];
     if (buffer.alias >= 0 || layout.offsets[i] < 0)

@@ -112,6 +112,15 @@ static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, 
   return column / panelWidth * state.stride1;
 }
 
+/// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the most.
+void StepRunner::packScalar(ScalarKind kind, const Position &position) {
+  if (kind == ScalarKind::Tokens && loaded.tables.facts >= 0) {
+    words.push_back(reinterpret_cast<int64_t>(binding.memory(loaded.tables.facts)));
+    words.push_back(position.firstToken);
+  }
+  words.push_back(scalar(kind, position));
+}
+
 char *StepRunner::addressOf(int64_t index, const Position &position) const {
   const BufferPlan &buffer = plan.buffers[index];
   const BufferState &state = binding[index];
@@ -147,7 +156,7 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
   words.clear();
   for (const ArgumentPlan &argument : kernel.arguments) {
     if (!argument.isBuffer) {
-      words.push_back(scalar(argument.scalar, position));
+      packScalar(argument.scalar, position);
       continue;
     }
     const BufferState &state = binding[argument.buffer];

@@ -27,6 +27,7 @@ private:
   Status launch(const StepPlan &step, Position position);
 
   int64_t scalar(ScalarKind kind, const Position &position) const;
+  void packScalar(ScalarKind kind, const Position &position);
   int64_t extent(const Extent &extent, const Position &position) const;
   int64_t taskCount(const KernelPlan &kernel, const Position &position) const;
   /// Where a buffer's element (0, 0) of the current tokens would be.

@@ -80,6 +80,8 @@ LT_API lt_code lt_host_target(lt_text *name);
 /* JSON: a list of what ran lately, oldest first. */
 LT_API lt_code lt_history(lt_engine *engine, lt_text *json);
 LT_API void lt_history_clear(lt_engine *engine);
+/* Waits for GPUs; LT_INDEX_ERROR where a call on one has met an index outside the vocabulary. */
+LT_API lt_code lt_engine_check(lt_engine *engine);
 /* Gives free workspace back to the system and forgets plans that no program uses now. */
 LT_API void lt_engine_trim(lt_engine *engine);
 typedef struct lt_engine_usage {

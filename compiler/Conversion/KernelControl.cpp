@@ -10,12 +10,13 @@ void KernelControl::bindScalar(BlockArgument argument, Int word) {
   setScalar(argument, arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, word, builder.integer(0)));
 }
 
-LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, function_ref<Int()> nextWord) {
+LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, function_ref<Int()> nextWord,
+                                           function_ref<Int(StringRef)> nextScalar) {
   for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
     builder.setLoc(argument.getLoc()); // values are printed under its name
     auto type = dyn_cast<ViewType>(argument.getType());
     if (!type) {
-      bindScalar(argument, nextWord());
+      bindScalar(argument, nextScalar(role));
       continue;
     }
     if (!CodeBuilder::isSupported(type.getElement()))
@@ -45,19 +46,28 @@ Int KernelControl::bound(OpFoldResult bound) const {
   return scalar(cast<Value>(bound));
 }
 
-LogicalResult KernelControl::convertForall(scf::ForallOp forall, Int task) {
+Value KernelControl::bindTask(scf::ForallOp forall, Int task) {
+  Value isThere;
   SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
   for (int64_t axis = variables.size() - 1; axis >= 0; --axis) {
     Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
     Int step = bound(forall.getMixedStep()[axis]), index = task;
+    bool isConstant = getConstantIntValue(forall.getMixedUpperBound()[axis]).has_value();
     if (axis > 0) {
       Int count = divideUp(upper - lower, step);
+      if (!isConstant) // there may be no task at all
+        count = choose(isLess(count, 1), builder.integer(1), count);
       index = task % count;
       task = task / count;
     }
-    setScalar(variables[axis], lower + index * step);
+    Int variable = lower + index * step;
+    setScalar(variables[axis], variable);
+    if (isConstant)
+      continue;
+    Value isInside = isLess(variable, upper);
+    isThere = isThere ? Value(arith::AndIOp::create(builder, isThere, isInside)) : isInside;
   }
-  return convertBlock(*forall.getBody());
+  return isThere;
 }
 
 LogicalResult KernelControl::convertIndexOp(Operation &op) {

@@ -63,6 +63,15 @@ void logitile::python::bindEngine(py::module_ &module) {
              return json.parsed();
            })
       .def("clear_history", [](const Engine &engine) { lt_history_clear(engine.handle.get()); })
+      .def("check",
+           [](const Engine &engine) {
+             lt_code code;
+             {
+               py::gil_scoped_release release;
+               code = lt_engine_check(engine.handle.get());
+             }
+             check(code);
+           })
       .def("trim", [](const Engine &engine) { lt_engine_trim(engine.handle.get()); })
       .def("usage", &usageOf);
   module.def("build_id", &lt_build_id);

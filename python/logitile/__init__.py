@@ -9,7 +9,7 @@ from __future__ import annotations
 from .annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .arrays import ShapeDtype
 from .definition import Loss, loss
-from .engine import history, trim
+from .engine import check, history, trim
 from .errors import (
     CacheWarning,
     CallError,
@@ -37,8 +37,8 @@ from . import losses  # isort: skip - written in the language, so everything abo
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
     "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SliceState",
-    "SpecError", "TargetError", "Token", "Vocab", "history", "jit", "load_plan", "loss", "losses", "merge",
-    "trim", *_functions,
+    "SpecError", "TargetError", "Token", "Vocab", "check", "history", "jit", "load_plan", "loss", "losses",
+    "merge", "trim", *_functions,
 )  # fmt: skip
 
 

@@ -78,6 +78,13 @@ class Engine:
         """
 
     def clear_history(self) -> None: ...
+    def check(self) -> None:
+        """Waits for GPUs.
+
+        Raises:
+            CallIndexError: a call on one has met an index outside the vocabulary.
+        """
+
     def trim(self) -> None:
         """Gives free workspace back to the system and forgets cached plans."""
 

@@ -15,6 +15,9 @@ public:
              [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
     return Status();
   }
+  Status launchOwn(const char *kernel, int64_t, int64_t, const void *) override {
+    return Status(ErrorCode::Internal, "kernel '" + std::string(kernel) + "' is for GPUs");
+  }
 
 private:
   const std::vector<CpuKernel> &kernels;

@@ -10,6 +10,7 @@ public:
   explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
   Workspace &workspace() override { return memory; }
+  bool isHost() const override { return true; }
 
 private:
   ThreadPool pool;

@@ -1,6 +1,7 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/emulator/Program.h"
+#include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
 #include <charconv>
 #include <mutex>
@@ -32,71 +33,113 @@ void addMemory(emulator::GlobalMemory &memory, std::vector<MemoryRange> ranges) 
   }
 }
 
-/// Shared by the calls of a plan, which take turns.
+/// Kernels of one module. Launches take turns.
 struct EmulatedCode {
-  std::vector<KernelPlan> kernels;
   std::unique_ptr<emulator::Program> program;
   std::mutex mutex;
+
+  Status launch(const emulator::Launch &launch, emulator::GlobalMemory &memory) {
+    emulator::Outcome outcome;
+    std::string error;
+    std::lock_guard lock(mutex);
+    if (!program->run(launch, memory, outcome, error))
+      return Status(ErrorCode::Internal, "kernel '" + launch.kernel + "' cannot be launched: " + error);
+    if (outcome.reports.empty())
+      return Status();
+    return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + launch.kernel + "':\n" + outcome.text());
+  }
+};
+} // namespace
+
+/// Loaded at the first launch: most processes never emulate.
+struct logitile::EmulatedMachine {
+  EmulatedCode own;
+  gpu::IndexFlag *flag = nullptr;
+
+  Status load() {
+    std::lock_guard lock(own.mutex);
+    std::string error;
+    if (!own.program)
+      own.program = emulator::Program::load(gpu::ownKernelsIr(), error);
+    return own.program ? Status() : Status(ErrorCode::Internal, "the runtime's own kernels do not load: " + error);
+  }
 };
 
+namespace {
 class EmulatorCall : public DeviceCall {
 public:
-  EmulatorCall(EmulatedCode &code, const MemoryList &ranges) : code(code) { addMemory(memory, ranges()); }
+  EmulatorCall(EmulatedCode &code, const std::vector<KernelPlan> &kernels, EmulatedMachine &machine, const MemoryList &list)
+      : code(code), kernels(kernels), machine(machine) {
+    std::vector<MemoryRange> ranges = list();
+    ranges.push_back({"index flag", reinterpret_cast<char *>(machine.flag), sizeof(gpu::IndexFlag), true});
+    addMemory(memory, std::move(ranges));
+  }
 
   Status launch(const Launch &launch) override {
     if (launch.tasks == 0)
       return Status();
     if (launch.tasks > INT32_MAX)
       return Status(ErrorCode::Value, "a grid of " + std::to_string(launch.tasks) + " blocks is larger than GPUs allow; give 'chunks'");
-    Result<uint64_t> seed = scheduleSeed();
-    if (!seed.isOk())
-      return seed.status();
-    const KernelPlan &kernel = code.kernels[launch.kernel];
+    const KernelPlan &kernel = kernels[launch.kernel];
     emulator::Launch call;
     call.kernel = kernel.name;
-    call.grid = {static_cast<uint32_t>(launch.tasks), 1, 1};
-    call.threads = {static_cast<uint32_t>(kernel.threads), 1, 1};
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
-    call.seed = *seed;
-    int64_t words = 0;
-    for (const ArgumentPlan &argument : kernel.arguments)
-      words += argument.isBuffer ? 3 : 1;
-    for (int64_t word = 0; word < words; ++word)
+    for (int64_t word = 0; word < wordsOf(kernel, /*isGpu=*/true); ++word)
       call.arguments.push_back(launch.arguments + word);
-    emulator::Outcome outcome;
-    std::string error;
-    std::lock_guard lock(code.mutex);
-    if (!code.program->run(call, memory, outcome, error))
-      return Status(ErrorCode::Internal, "kernel '" + kernel.name + "' cannot be launched: " + error);
-    if (outcome.reports.empty())
-      return Status();
-    return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + kernel.name + "':\n" + outcome.text());
+    return run(code, std::move(call), launch.tasks, kernel.threads);
+  }
+
+  Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) override {
+    emulator::Launch call;
+    call.kernel = kernel;
+    call.arguments = {parameters};
+    return run(machine.own, std::move(call), blocks, threads);
   }
 
 private:
+  Status run(EmulatedCode &program, emulator::Launch call, int64_t blocks, int64_t threads) {
+    Result<uint64_t> seed = scheduleSeed();
+    if (!seed.isOk())
+      return seed.status();
+    call.seed = *seed;
+    call.grid = {static_cast<uint32_t>(blocks), 1, 1};
+    call.threads = {static_cast<uint32_t>(threads), 1, 1};
+    return program.launch(call, memory);
+  }
+
   EmulatedCode &code;
+  const std::vector<KernelPlan> &kernels;
+  EmulatedMachine &machine;
   emulator::GlobalMemory memory;
 };
 
 class EmulatorCode : public DeviceCode {
 public:
-  EmulatorCode(std::unique_ptr<emulator::Program> program, const std::vector<KernelPlan> &kernels) {
+  EmulatorCode(std::unique_ptr<emulator::Program> program, const std::vector<KernelPlan> &kernels, std::shared_ptr<EmulatedMachine> machine)
+      : kernels(kernels), machine(std::move(machine)) {
     code.program = std::move(program);
-    code.kernels = kernels;
   }
   Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory) override {
-    return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, memory));
+    if (Status status = machine->load(); !status.isOk())
+      return status;
+    return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, kernels, *machine, memory));
   }
 
 private:
   EmulatedCode code;
+  const std::vector<KernelPlan> kernels;
+  std::shared_ptr<EmulatedMachine> machine;
 };
 } // namespace
+
+EmulatorDevice::EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(host)), machine(std::make_shared<EmulatedMachine>()) {
+  machine->flag = &flag;
+}
 
 Result<std::unique_ptr<DeviceCode>> EmulatorDevice::load(const LaunchPlan &plan) {
   std::string error;
   std::unique_ptr<emulator::Program> program = emulator::Program::load(plan.code, error);
   if (!program)
     return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
-  return std::unique_ptr<DeviceCode>(std::make_unique<EmulatorCode>(std::move(program), plan.kernels));
+  return std::unique_ptr<DeviceCode>(std::make_unique<EmulatorCode>(std::move(program), plan.kernels, machine));
 }

@@ -1,19 +1,29 @@
 // EmulatorDevice.h - GPU kernels of a plan run by the emulator, in memory of the host. Every access is checked.
 #pragma once
 #include "runtime/Device.h"
+#include "runtime/gpu/IndexReport.h"
 
 namespace logitile {
+/// The runtime's own kernels and what a machine has one of.
+struct EmulatedMachine;
+
 /// Launches whose kernels the emulator finds faults in fail with its report. LOGITILE_EMULATOR_SEED, read at each launch,
 /// is the seed of the order in which threads run: 0 or nothing for threads in order and copies as late as is legal.
 class EmulatorDevice : public Device {
 public:
   /// Memory comes from 'host'.
-  explicit EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(host)) {}
+  explicit EmulatorDevice(std::shared_ptr<Device> host);
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
   Workspace &workspace() override { return host->workspace(); }
+  /// The memory is, but what happens to it happens as on a GPU.
+  bool isHost() const override { return false; }
+  gpu::IndexReport *indexReport() override { return &report; }
   int64_t guardBytes() const override { return 64 * 1024; } // more than a tile is wide
 
 private:
   std::shared_ptr<Device> host;
+  std::shared_ptr<EmulatedMachine> machine;
+  gpu::IndexFlag flag = {};
+  gpu::IndexReport report{&flag};
 };
 } // namespace logitile

@@ -38,7 +38,8 @@ void SharedMemory::reset(uint32_t bytes, uint32_t warpCount) {
   size = bytes;
   warps = warpCount;
   words.assign((bytes + 3) / 4, Word{});
-  reads.resize(words.size() * warps);
+  reads.assign(words.size() * warps, Read{});
+  laneTimes.resize(1); // the first stands for none
   std::memset(window, 0xff, bytes);
 }
 
@@ -69,13 +70,14 @@ void SharedMemory::checkRead(Block &block, const Access &access, uint32_t index,
     block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
 }
 
-bool SharedMemory::isOrdered(Block &block, const Access &access, const Read &read, uint32_t warp) const {
+std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const {
   if (read.lane != kSeveral)
-    return block.knows(access.thread, warp * 32 + read.lane, read.time);
-  for (uint32_t thread = warp * 32; thread < std::min(warp * 32 + 32, block.actors.threads); ++thread)
-    if (!block.knows(access.thread, thread, read.time))
-      return false;
-  return true;
+    return block.knows(access.thread, warp * 32 + read.lane, read.time) ? std::nullopt : std::optional<uint32_t>(read.lane);
+  const LaneTimes &times = laneTimes[read.lanes];
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if (times[lane] && !block.knows(access.thread, warp * 32 + lane, times[lane] - 1))
+      return lane;
+  return std::nullopt;
 }
 
 void SharedMemory::checkWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
@@ -86,10 +88,22 @@ void SharedMemory::checkWrite(Block &block, const Access &access, uint32_t index
   for (uint32_t left = word.readers; left; left &= left - 1) {
     const uint32_t warp = std::countr_zero(left);
     const Read &read = reads[index * warps + warp];
-    if ((read.bytes & bytes) && !isOrdered(block, access, read, warp))
-      block.reportRace(access, touchedWord(index),
-                       {warp * 32 + (read.lane == kSeveral ? 0 : read.lane), read.op, read.time, AccessKind::read});
+    if (!(read.bytes & bytes))
+      continue;
+    if (const std::optional<uint32_t> lane = unorderedLane(block, access, read, warp))
+      block.reportRace(access, touchedWord(index), {warp * 32 + *lane, read.op, read.time, AccessKind::read});
   }
+}
+
+/// A second lane reads: from now on every lane has a time of its own, for each comes to the next barrier at another time.
+void SharedMemory::noteSeveral(Read &read) {
+  if (!read.lanes) {
+    read.lanes = laneTimes.size();
+    laneTimes.emplace_back();
+  }
+  laneTimes[read.lanes].fill(0);
+  laneTimes[read.lanes][read.lane] = read.time + 1;
+  read.lane = kSeveral;
 }
 
 void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
@@ -97,9 +111,15 @@ void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, 
   Word &word = words[index];
   Read &read = reads[index * warps + warp];
   const auto lane = static_cast<uint8_t>(access.thread.lane);
-  const bool isFirst = !(word.readers & bit);
-  read.lane = isFirst || read.lane == lane ? lane : kSeveral;
-  read.bytes = isFirst ? bytes : read.bytes | bytes;
+  if (!(word.readers & bit)) {
+    read.lane = lane;
+    read.bytes = 0;
+  } else if (read.lane != lane && read.lane != kSeveral) {
+    noteSeveral(read);
+  }
+  if (read.lane == kSeveral)
+    laneTimes[read.lanes][lane] = block.now + 1;
+  read.bytes |= bytes;
   read.time = block.now;
   read.op = access.op.index;
   word.readers |= bit;

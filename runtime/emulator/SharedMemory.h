@@ -2,6 +2,8 @@
 // here; how accesses come about is the business of the instructions.
 #pragma once
 #include "runtime/emulator/Instruction.h"
+#include <array>
+#include <optional>
 
 namespace logitile::emulator {
 class Block;
@@ -47,13 +49,18 @@ private:
   };
   struct Read {
     uint32_t time, op;
+    uint32_t lanes;      // where the times of all lanes are, once several have read the word; 0: nowhere yet
     uint8_t lane, bytes; // kSeveral where more than one lane has read
   };
+  /// When each lane of a warp has read a word, plus 1; 0: it has not.
+  using LaneTimes = std::array<uint32_t, 32>;
   static constexpr uint8_t kSeveral = 0xff;
 
   void checkRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   void checkWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
-  bool isOrdered(Block &block, const Access &access, const Read &read, uint32_t warp) const;
+  /// A lane of 'warp' whose read nothing orders before the access; none where all are ordered.
+  std::optional<uint32_t> unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const;
+  void noteSeveral(Read &read);
   void noteRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   void noteWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
 
@@ -61,5 +68,6 @@ private:
   uint32_t size = 0, warps = 0;
   std::vector<Word> words;
   std::vector<Read> reads; // one per word and warp
+  std::vector<LaneTimes> laneTimes;
 };
 } // namespace logitile::emulator

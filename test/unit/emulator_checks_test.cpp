@@ -83,6 +83,30 @@ TEST(EmulatorChecks, overwritingWhatOthersStillReadRaces) {
   fixed.harness.runClean();
 }
 
+/// All lanes read one word; each comes to the barrier behind it at a time of its own.
+TEST(EmulatorChecks, overwritingWhatAllLanesHaveReadNeedsOneBarrier) {
+  const auto kernel = [](const std::string &between) {
+    return R"(
+@tile = internal addrspace(3) global [64 x i32] undef, align 16
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %mine = getelementptr i32, ptr addrspace(3) @tile, i32 %tid
+  store i32 %tid, ptr addrspace(3) %mine
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %r = load i32, ptr addrspace(3) getelementptr (i32, ptr addrspace(3) @tile, i32 5)
+  )" + between +
+           R"(
+  store i32 %r, ptr addrspace(3) %mine
+  ret void
+})";
+  };
+  Exchange faulty(kernel(""));
+  const Outcome outcome = faulty.harness.run();
+  EXPECT_TRUE(hasRace(outcome)) << outcome.text();
+  for (uint64_t seed : {0, 1, 2})
+    Exchange(kernel(kBarrier)).harness.seed(seed).runClean();
+}
+
 TEST(EmulatorChecks, twoWritersRace) {
   const std::string body = access("store i32 1, ptr addrspace(3) @tile");
   std::vector<uint32_t> unused(1);

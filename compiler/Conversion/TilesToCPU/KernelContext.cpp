@@ -13,8 +13,9 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   scratchPointer = function.getArgument(2);
   int64_t next = 0;
   auto place = [&] { return e.at(words, e.integer(next++)); };
-  return KernelControl::bindArguments([&] { return LLVM::LoadOp::create(e, e.pointerType, place().pointer, 8); },
-                                      [&] { return e.integer(e.loadBits(place(), 0)); });
+  auto word = [&] { return e.integer(e.loadBits(place(), 0)); };
+  return KernelControl::bindArguments([&] { return LLVM::LoadOp::create(e, e.pointerType, place().pointer, 8); }, word,
+                                      [&](StringRef) { return word(); });
 }
 
 FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsigned dim, Value first, int64_t count) {
@@ -93,7 +94,10 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
 LogicalResult KernelContext::convertOp(Operation &op) {
   e.setLoc(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall, e.integer(e.getBlock()->getParent()->getArgument(1))); })
+      .Case<scf::ForallOp>([&](auto forall) {
+        bindTask(forall, e.integer(e.getBlock()->getParent()->getArgument(1)));
+        return convertBlock(*forall.getBody());
+      })
       .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
       .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })

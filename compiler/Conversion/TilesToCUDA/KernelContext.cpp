@@ -6,9 +6,19 @@
 using namespace mlir;
 
 namespace logitile::cuda {
+/// The host does not know how many tokens count: a launch gives the place of their number, the first one and the most.
 LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function) {
   unsigned next = 0;
-  return KernelControl::bindArguments([&] { return function.getArgument(next++); }, [&] { return e.integer(function.getArgument(next++)); });
+  auto pointer = [&] { return function.getArgument(next++); };
+  auto word = [&] { return e.integer(function.getArgument(next++)); };
+  return KernelControl::bindArguments(pointer, word, [&](StringRef role) {
+    if (role != "tokens")
+      return word();
+    Value counted = LLVM::LoadOp::create(e, e.i64, pointer(), /*alignment=*/8);
+    Int first = word(), most = word();
+    Value left = arith::MaxSIOp::create(e, e.integer(counted) - first, e.integer(0));
+    return e.integer(arith::MinSIOp::create(e, left, most));
+  });
 }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------
@@ -92,10 +102,20 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
   return converted;
 }
 
+/// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
+LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
+  Value isThere = bindTask(forall, e.block());
+  if (!isThere)
+    return convertBlock(*forall.getBody());
+  LogicalResult converted = success();
+  e.when(isThere, [&] { converted = convertBlock(*forall.getBody()); });
+  return converted;
+}
+
 LogicalResult KernelContext::convertOp(Operation &op) {
   e.setLoc(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall, e.block()); })
+      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall); })
       .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
       .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })

@@ -59,6 +59,7 @@ public:
 
 private:
   mlir::LogicalResult convertOp(mlir::Operation &op) override;
+  mlir::LogicalResult convertForall(mlir::scf::ForallOp forall);
   mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
 
   llvm::DenseMap<mlir::Value, Tile> tiles;

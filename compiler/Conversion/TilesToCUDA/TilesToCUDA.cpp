@@ -13,12 +13,13 @@ namespace logitile {
 namespace {
 using namespace cuda;
 
-/// A word for a scalar; a pointer and two strides for a view.
+/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens.
 SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
   SmallVector<Type> types;
-  for (Type type : kernel.getBody().getArgumentTypes()) {
-    types.push_back(isa<ViewType>(type) ? e.globalPointer : e.i64);
-    if (isa<ViewType>(type))
+  for (auto [type, role] : llvm::zip_equal(kernel.getBody().getArgumentTypes(), kernel.getRoles().getAsValueRange<StringAttr>())) {
+    bool isWord = !isa<ViewType>(type) && role != "tokens";
+    types.push_back(isWord ? e.i64 : e.globalPointer);
+    if (!isWord)
       types.append(2, e.i64);
   }
   return types;

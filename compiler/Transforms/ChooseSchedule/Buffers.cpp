@@ -84,6 +84,8 @@ void ScheduleBuilder::declareInputs() {
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  if (problem.target.kind != DeviceKind::Cpu)
+    declareFacts();
   ProgramOp(problem.program).walk([&](InputOp input) {
     std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
     Type element = input.getType();
@@ -101,6 +103,15 @@ void ScheduleBuilder::declareInputs() {
     case InputKind::Known: return;
     }
   });
+}
+
+/// What GPUs find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.
+void ScheduleBuilder::declareFacts() {
+  Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
+  constexpr int64_t kFactWords = 16;
+  declare(buffers::kFacts, problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both, view({kFactWords}, i32));
+  declare(buffers::kTokenSlots, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
+  declare(buffers::kWrongTokens, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
 }
 
 /// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.

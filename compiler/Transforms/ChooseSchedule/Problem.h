@@ -73,6 +73,7 @@ private:
   // ---- buffers (Buffers.cpp)
   void declareBuffers();
   void declareInputs();
+  void declareFacts();
   void declareKnown();
   void declareGradients();
   void declare(llvm::StringRef name, BufferScope scope, Use use, ViewType type);

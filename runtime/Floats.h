@@ -1,0 +1,52 @@
+// Floats.h - the element types that callers may have, and the two 16-bit floats. Code of GPUs shares this file, so it needs no
+// header of the C++ library.
+#pragma once
+#include <stdint.h>
+
+namespace logitile {
+/// Element types that callers may have. The order is that of lt_type.
+enum class ArrayType : uint8_t { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
+
+/// The upper half of an f32.
+struct BFloat {
+  uint16_t bits = 0;
+
+  BFloat() = default;
+  /// Rounded to nearest, ties to even; NaN stays NaN.
+  explicit BFloat(float value) {
+    uint32_t word = __builtin_bit_cast(uint32_t, value);
+    bool isNan = (word & 0x7fffffff) > 0x7f800000;
+    uint32_t rounded = word + 0x7fff + ((word >> 16) & 1);
+    bits = static_cast<uint16_t>((isNan ? word | 0x400000 : rounded) >> 16);
+  }
+  operator float() const { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
+};
+
+/// IEEE half precision.
+struct Half {
+  uint16_t bits = 0;
+
+  Half() = default;
+  /// Rounded to nearest, ties to even; NaN stays NaN.
+  explicit Half(float value) {
+    uint32_t word = __builtin_bit_cast(uint32_t, value), magnitude = word & 0x7fffffff, half;
+    if (magnitude > 0x7f800000)
+      half = 0x7e00;
+    else if (magnitude >= 0x477ff000) // rounds beyond 65504
+      half = 0x7c00;
+    else if (magnitude < 0x38800000) // below 2^-14: added to 0.5, the bits of the subnormal come last, rounded by the addition
+      half = __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude) + 0.5f) - 0x3f000000;
+    else
+      half = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+    bits = static_cast<uint16_t>(half | (word >> 16 & 0x8000));
+  }
+  operator float() const {
+    uint32_t word = bits, magnitude = (word & 0x7fff) << 13;
+    // Exponents move by multiplying with 2^112, which takes subnormals along.
+    float value = __builtin_bit_cast(float, magnitude) * 0x1p112f;
+    if ((word & 0x7c00) == 0x7c00)
+      value = __builtin_bit_cast(float, magnitude | 0x7f800000);
+    return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, value) | (word & 0x8000) << 16);
+  }
+};
+} // namespace logitile

@@ -1,0 +1,26 @@
+// IndexReport.h - indices outside the vocabulary that kernels have met. Nothing waits for a GPU, so they are told late.
+#pragma once
+#include "runtime/ForkGuard.h"
+#include "runtime/Status.h"
+#include "runtime/gpu/CallKernels.h"
+#include <vector>
+
+namespace logitile::gpu {
+/// Thread-safe.
+class IndexReport {
+public:
+  /// In memory that the host reads and kernels write; it outlives the report.
+  explicit IndexReport(IndexFlag *flag) : flag(flag) {}
+
+  IndexFlag *memory() const { return flag; }
+  /// What stands for an input in the flag.
+  int32_t numberOf(const std::string &input);
+  /// An error for a wrong index of a call that has run, once.
+  Status take();
+
+private:
+  IndexFlag *const flag;
+  ForkSafeMutex mutex;
+  std::vector<std::string> inputs;
+};
+} // namespace logitile::gpu
