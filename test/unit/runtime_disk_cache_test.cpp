@@ -327,6 +327,30 @@ TEST_F(DiskCacheTest, AFullDiskIsOneNoticeAndLeavesNothing) {
   cache.publish(keyOf("b"), smallPlan(0, 100));
   EXPECT_NE(find(cache, "b", 5), "") << "there may be room later";
 }
+TEST_F(DiskCacheTest, AReadOnlyFolderIsReadAndOneNotice) {
+  constexpr uid_t kNobody = 65534;
+  cache.publish(keyOf("a"), smallPlan(0, 100));
+  fs::path shard = onlyFile().parent_path();
+  const bool isRoot = geteuid() == 0; // who may write everywhere
+  for (const fs::path &path : {fs::path(temporary.path), fs::path(folder).parent_path(), onlyFile(), shard, fs::path(folder)}) {
+    chmod(path.c_str(), path == onlyFile() ? 0400 : 0500);
+    if (isRoot)
+      ASSERT_EQ(chown(path.c_str(), kNobody, -1), 0);
+  }
+  if (isRoot)
+    ASSERT_EQ(seteuid(kNobody), 0);
+  std::string found = find(cache, "a", 5);
+  for (const char *name : {"b", "c"})
+    cache.publish(keyOf(name), smallPlan(0, 100));
+  std::vector<std::string> notices = cache.takeNotices();
+  if (isRoot)
+    ASSERT_EQ(seteuid(0), 0);
+  for (const fs::path &path : {fs::path(temporary.path), fs::path(folder).parent_path(), fs::path(folder), shard})
+    chmod(path.c_str(), 0700);
+  EXPECT_EQ(found, "code");
+  ASSERT_EQ(notices.size(), 1u);
+  EXPECT_NE(notices[0].find("Permission denied; put that right"), std::string::npos) << notices[0];
+}
 TEST_F(DiskCacheTest, AnEntryLargerThanTheCacheIsNotKept) {
   DiskCache small({folder, 3000});
   small.publish(keyOf("a"), smallPlan(0, 100, std::string(10000, 'x')));
