@@ -57,8 +57,12 @@ const char *lt_build_id(void) {
 
 void lt_engine_options_init(lt_engine_options *options) {
   Engine::Options defaults;
-  *options = {defaults.cache.plans,  defaults.cache.codeBytes, defaults.workspaceKeepBytes, static_cast<int64_t>(defaults.historyRecords),
-              defaults.timesKernels, nullptr,                  0};
+  *options = {};
+  options->cache_plans = defaults.cache.plans;
+  options->cache_code_bytes = defaults.cache.codeBytes;
+  options->workspace_keep_bytes = defaults.workspaceKeepBytes;
+  options->history_records = static_cast<int64_t>(defaults.historyRecords);
+  options->times_kernels = defaults.timesKernels;
 }
 
 static Result<std::optional<DiskCache::Options>> diskOptions(const lt_engine_options &given) {

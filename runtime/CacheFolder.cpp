@@ -17,6 +17,7 @@ using namespace logitile;
 namespace {
 constexpr std::string_view kTemporary = "tmp-"; // then the process and a random number
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+constexpr int64_t kMostBytes = int64_t(256) << 20; // of a file: a length that is wrong must not take all memory
 
 Status refuse(std::string text) { return Status(ErrorCode::Value, std::move(text)); }
 Status failure(const std::string &what) { return Status(ErrorCode::Internal, what + ": " + std::strerror(errno)); }
@@ -155,6 +156,8 @@ Result<std::optional<std::string>> CacheFolder::read(const std::string &name) co
     return refuse("'" + pathOf(name) + "' is no file");
   if (std::string why = wrongOwnerOrMode(facts, pathOf(name)); !why.empty())
     return refuse(why);
+  if (facts.st_size > kMostBytes)
+    return refuse("'" + pathOf(name) + "' has " + std::to_string(facts.st_size) + " bytes, more than any program");
   std::string bytes(facts.st_size, '\0');
   size_t done = 0;
   while (done < bytes.size()) {

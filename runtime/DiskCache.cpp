@@ -88,7 +88,8 @@ Result<std::optional<DiskCache::Options>> DiskCache::fromEnvironment(const char 
   if (options.folder.empty())
     options.folder = userFolder();
   else if (!isAbsolute(options.folder))
-    return Status(ErrorCode::Value, "the folder of the disk cache (LOGITILE_CACHE_DIR) is '" + options.folder + "'; expected an absolute path, or off");
+    return Status(ErrorCode::Value,
+                  "the folder of the disk cache (LOGITILE_CACHE_DIR) is '" + options.folder + "'; expected an absolute path, or off");
   return options.folder.empty() ? std::optional<Options>() : std::optional(options);
 }
 
@@ -134,8 +135,8 @@ bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, con
     return true;
   }
   shard.remove(name);
-  tell(Trouble::Damage, "entry '" + shard.pathOf(name) + "' cannot be used: " + status.error().text +
-                            "; it is removed and the program is compiled again");
+  tell(Trouble::Damage,
+       "entry '" + shard.pathOf(name) + "' cannot be used: " + status.error().text + "; it is removed and the program is compiled again");
   return false;
 }
 
@@ -218,7 +219,8 @@ void DiskCache::sweep(const std::string &kept) {
   });
   if (total <= options.bytes)
     return;
-  std::ranges::sort(candidates, [](const Candidate &a, const Candidate &b) { return std::tie(a.lastUse, a.name) < std::tie(b.lastUse, b.name); });
+  std::ranges::sort(candidates,
+                    [](const Candidate &a, const Candidate &b) { return std::tie(a.lastUse, a.name) < std::tie(b.lastUse, b.name); });
   for (const Candidate &candidate : candidates) {
     if (total <= options.bytes - options.bytes / 8) // room for what comes before the next sweep, of other processes too
       return;

@@ -24,7 +24,7 @@ struct PlanUse {
   PlanEvent event = PlanEvent::Hit;
   std::vector<StageMilliseconds> stages;
   double loadMilliseconds = 0;
-  std::optional<CallRules> rules; // of a plan from bytes: what it was saved for
+  std::optional<CallRules> rules;   // of a plan from bytes: what it was saved for
   std::vector<std::string> notices; // what went wrong with the disk cache meanwhile, for the user
 };
 

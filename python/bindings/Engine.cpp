@@ -5,8 +5,8 @@
 namespace py = pybind11;
 using namespace logitile::python;
 
-static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords,
-                         bool timesKernels, const std::optional<std::string> &diskCache, int64_t diskCacheBytes) {
+static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords, bool timesKernels,
+                         const std::optional<std::string> &diskCache, int64_t diskCacheBytes) {
   lt_engine_options options;
   lt_engine_options_init(&options);
   auto set = [](int64_t &option, int64_t value) { option = value >= 0 ? value : option; };

@@ -161,8 +161,8 @@ class Program:
         """64 hexadecimal digits: the same for the same program and compiler."""
 
     def plan(self, tokens: int) -> Plan:
-        """The plan for calls with this many tokens: from memory, from disk, or compiled. Trouble with the disk
-        cache is a CacheWarning.
+        """The plan for calls with this many tokens: from memory, from disk, or compiled. Trouble with the
+        disk cache is a CacheWarning.
 
         Raises:
             CallValueError: the budget is too small; its `minimum_workspace` says what is needed.

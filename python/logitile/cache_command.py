@@ -1,4 +1,4 @@
-"""`python -m logitile cache`: the compiled programs on disk, for people. What they are is in runtime/DiskCache.h."""
+"""`python -m logitile cache`: the compiled programs on disk, for people (runtime/DiskCache.h)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _plan_facts(entry: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple
         ("inputs", ", ".join(f"{i['name']} ({i['kind']})" for i in plan["inputs"]) or "none"),
         ("outputs", ", ".join(f"{o['name']} ({o['element']})" for o in plan["outputs"])),
         ("gradients", gradients + phase),
-        ("schedule", f"{plan['kept']} logits per token are kept; {forward} forward, {adjoint} adjoint sweeps"),
+        ("schedule", f"{plan['kept']} logits per token kept; {forward} forward, {adjoint} adjoint sweeps"),
         ("code", f"{size_text(plan['code_bytes'])} in {len(plan['kernels'])} kernels"),
         *(("", kernel["name"]) for kernel in plan["kernels"]),
     ]

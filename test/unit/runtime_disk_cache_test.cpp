@@ -1,7 +1,7 @@
 // runtime_disk_cache_test.cpp - entries of the disk cache: what is found, what is refused, what goes when there is no room.
 // Many processes at once are in runtime_disk_processes_test.cpp; the way through an engine is in runtime_engine_test.cpp.
-#include "test/unit/DiskCaches.h"
 #include "runtime/Bytes.h"
+#include "test/unit/DiskCaches.h"
 #include "gtest/gtest.h"
 #include <csignal>
 #include <cstdlib>
@@ -292,6 +292,12 @@ TEST_F(DiskCacheTest, LinksAreNotFollowed) {
   cache.publish(keyOf("a"), smallPlan(0, 100));
   EXPECT_TRUE(fs::is_empty(temporary.path + "/shard"));
   EXPECT_NE(onlyNotice().find("cannot open folder"), std::string::npos);
+}
+TEST_F(DiskCacheTest, AHugeFileIsNotRead) {
+  cache.publish(keyOf("a"), smallPlan(0, 100));
+  fs::resize_file(onlyFile(), uintmax_t(1) << 40); // without blocks on disk
+  EXPECT_EQ(find(cache, "a", 5), "");
+  EXPECT_NE(onlyNotice().find("more than any program"), std::string::npos);
 }
 TEST_F(DiskCacheTest, APipeDoesNotHoldACallUp) {
   cache.publish(keyOf("a"), smallPlan(0, 100));

@@ -319,7 +319,8 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
-  PlanUse use{std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}, {}};
+  PlanUse use{
+      std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}, {}};
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(use, 100, 2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object &object = *json->getAsObject();
