@@ -134,9 +134,9 @@ bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, con
     shard.touch(name);
     return true;
   }
-  shard.remove(name);
+  const char *fate = shard.remove(name) ? "; it is removed" : "; it cannot be removed,";
   tell(Trouble::Damage,
-       "entry '" + shard.pathOf(name) + "' cannot be used: " + status.error().text + "; it is removed and the program is compiled again");
+       "entry '" + shard.pathOf(name) + "' cannot be used: " + status.error().text + fate + " and the program is compiled again");
   return false;
 }
 
