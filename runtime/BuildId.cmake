@@ -1,8 +1,8 @@
-# Writes the source that names this compiler: version, LLVM, and a digest of the archives of the compiler.
-# DIALECT, COMPILER, VERSION and OUTPUT are given. Run again whenever an archive changes; writes nothing where the digest is the same.
+# Writes the source that names this build: version, LLVM, and a digest of the code of compiler and runtime.
+# FILES, VERSION and OUTPUT are given. Run again whenever one of the files changes; writes nothing where the digest is the same.
 set(digests "")
-foreach(archive ${DIALECT} ${COMPILER})
-  file(SHA256 ${archive} digest)
+foreach(file ${FILES})
+  file(SHA256 ${file} digest)
   string(APPEND digests ${digest})
 endforeach()
 string(SHA256 digest "${digests}")

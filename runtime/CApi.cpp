@@ -57,8 +57,22 @@ const char *lt_build_id(void) {
 
 void lt_engine_options_init(lt_engine_options *options) {
   Engine::Options defaults;
-  *options = {defaults.cache.plans, defaults.cache.codeBytes, defaults.workspaceKeepBytes, static_cast<int64_t>(defaults.historyRecords),
-              defaults.timesKernels};
+  *options = {};
+  options->cache_plans = defaults.cache.plans;
+  options->cache_code_bytes = defaults.cache.codeBytes;
+  options->workspace_keep_bytes = defaults.workspaceKeepBytes;
+  options->history_records = static_cast<int64_t>(defaults.historyRecords);
+  options->times_kernels = defaults.timesKernels;
+}
+
+static Result<std::optional<DiskCache::Options>> diskOptions(const lt_engine_options &given) {
+  using None = std::optional<DiskCache::Options>;
+  if (given.disk_cache && !*given.disk_cache)
+    return None();
+  Result<None> found = DiskCache::fromEnvironment(given.disk_cache);
+  if (found.isOk() && *found && given.disk_cache_bytes > 0)
+    (*found)->bytes = given.disk_cache_bytes;
+  return found;
 }
 
 lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine) {
@@ -67,13 +81,18 @@ lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine) {
     lt_engine_options_init(&given);
     if (options)
       given = *options;
-    if (given.cache_plans < 1 || given.cache_code_bytes < 0 || given.workspace_keep_bytes < 0 || given.history_records < 0)
+    if (given.cache_plans < 1 || given.cache_code_bytes < 0 || given.workspace_keep_bytes < 0 || given.history_records < 0 ||
+        given.disk_cache_bytes < 0)
       return Status(ErrorCode::Value, "an engine needs room for at least 1 plan, and no negative sizes");
     Engine::Options made;
     made.cache = {given.cache_plans, given.cache_code_bytes};
     made.workspaceKeepBytes = given.workspace_keep_bytes;
     made.historyRecords = static_cast<size_t>(given.history_records);
     made.timesKernels = given.times_kernels;
+    Result<std::optional<DiskCache::Options>> disk = diskOptions(given);
+    if (!disk.isOk())
+      return disk.status();
+    made.disk = *disk;
     *engine = new lt_engine{Engine::withCompiler(made)};
     return Status();
   });
@@ -118,6 +137,38 @@ void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage) {
   KernelCache::Usage cache = engine->engine->cache().usage();
   Workspace::Usage workspace = engine->engine->workspace().usage();
   *usage = {cache.plans, cache.codeBytes, workspace.takenBytes, workspace.freeBytes, workspace.peakBytes};
+}
+
+// ---- the disk cache ---------------------------------------------------------------------------------------------------------
+
+lt_code lt_disk_cache_settings(lt_text *folder, int64_t *bytes) {
+  return guarded([&]() -> Status {
+    Result<std::optional<DiskCache::Options>> options = DiskCache::fromEnvironment(nullptr);
+    if (!options.isOk())
+      return options.status();
+    DiskCache::Options settings = options->value_or(DiskCache::Options());
+    *folder = textOf(settings.folder);
+    *bytes = settings.bytes;
+    return Status();
+  });
+}
+lt_code lt_disk_cache_list(const char *folder, const char *prefix, int details, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::vector<DiskCache::Listed>> entries = DiskCache::list(folder, prefix);
+    if (entries.isOk())
+      *json = textOf(describeEntries(*entries, details));
+    return entries.status();
+  });
+}
+lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t *bytes) {
+  return guarded([&]() -> Status {
+    Result<DiskCache::Removed> removed = DiskCache::clear(folder);
+    if (removed.isOk()) {
+      *entries = removed->entries;
+      *bytes = removed->bytes;
+    }
+    return removed.status();
+  });
 }
 
 // ---- programs ---------------------------------------------------------------------------------------------------------------
@@ -235,21 +286,29 @@ lt_code lt_stage_from_text(const char *text, const char *from, const char *to, c
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
+static lt_plan *newPlan(const std::shared_ptr<Engine> &engine, PlanUse use) {
+  std::string notice;
+  for (const std::string &line : use.notices)
+    notice += (notice.empty() ? "" : "\n") + line;
+  return new lt_plan{engine, std::move(use), std::move(notice)};
+}
+
 lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan) {
   return guarded([&]() -> Status {
     if (tokens < 0)
       return Status(ErrorCode::Value, "a call cannot have " + std::to_string(tokens) + " tokens");
     Result<PlanUse> use = program->engine->findPlan(program->program, tokens);
     if (use.isOk())
-      *plan = new lt_plan{program->engine, std::move(*use)};
+      *plan = newPlan(program->engine, std::move(*use));
     return use.status();
   });
 }
+const char *lt_plan_notice(const lt_plan *plan) { return plan->notice.c_str(); }
 lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan) {
   return guarded([&]() -> Status {
     Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size});
     if (use.isOk())
-      *plan = new lt_plan{engine->engine, std::move(*use)};
+      *plan = newPlan(engine->engine, std::move(*use));
     return use.status();
   });
 }

@@ -16,6 +16,7 @@ struct lt_program {
 struct lt_plan {
   std::shared_ptr<logitile::Engine> engine;
   logitile::PlanUse use;
+  std::string notice;                      // the lines of use.notices
   mutable std::atomic<bool> hasRun{false}; // its first call tells how it was come by
 };
 struct lt_saved {

@@ -94,7 +94,7 @@ lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **sav
       return status;
     bool isFirst = !plan->hasRun.exchange(true);
     Result<std::unique_ptr<Saved>> result =
-        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0, {}}, copied.arguments);
+        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0, {}, {}}, copied.arguments);
     if (!result.isOk())
       return result.status();
     *saved = *result ? new lt_saved{plan->engine, std::move(*result)} : nullptr;

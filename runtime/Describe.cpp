@@ -23,7 +23,7 @@ const char *word(InputPlan::Kind kind) {
   return kWords[static_cast<int>(kind)];
 }
 const char *word(PlanEvent event) {
-  constexpr const char *kWords[] = {"hit", "compile", "load"};
+  constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
   return kWords[static_cast<int>(event)];
 }
 const char *word(GradientPlan::Kind kind) {
@@ -116,10 +116,8 @@ json::Object rulesOf(const CallRules &rules) {
                       {"ignore_index", rules.ignoreIndex ? json::Value(*rules.ignoreIndex) : json::Value(nullptr)},
                       {"zero_if_all_ignored", rules.isZeroWhenAllIgnored}};
 }
-} // namespace
 
-std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
-  const LaunchPlan &plan = use.loaded->plan;
+json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   Layouts layouts(plan, tokens);
   json::Array buffers;
   for (size_t i = 0; i < plan.buffers.size(); ++i)
@@ -161,14 +159,43 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
                         {"accumulates", gradient.accumulates}};
   });
   object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
-  if (use.rules)
-    object["rules"] = rulesOf(*use.rules);
-  object["stage_ms"] = millisecondsOf(use.stages);
-  object["load_ms"] = use.loadMilliseconds;
   object["prologue"] = stepsOf(plan, plan.prologue);
   object["forward"] = stepsOf(plan, plan.forward);
   object["adjoint"] = stepsOf(plan, plan.adjoint);
+  return object;
+}
+
+json::Value entryOf(const DiskCache::Listed &listed, bool details) {
+  constexpr double kSecond = 1e9; // in nanoseconds
+  json::Object object{{"key", listed.key}, {"path", listed.path}, {"bytes", listed.bytes}, {"last_use", listed.lastUse / kSecond}};
+  Status status = listed.entry.isOk() ? checkPlan(listed.entry->plan) : listed.entry.status();
+  if (!status.isOk()) {
+    object["damage"] = status.error().text;
+    return object;
+  }
+  const LaunchPlan &plan = listed.entry->plan;
+  object["build"] = std::string(buildIdOf(listed.entry->key));
+  object["name"] = plan.name;
+  object["target"] = plan.target;
+  object["interval"] = json::Array{plan.tokensFirst, plan.tokensBehind};
+  if (details)
+    object["plan"] = planOf(plan, std::max<int64_t>(plan.tokensFirst, 1), /*threads=*/1);
+  return object;
+}
+} // namespace
+
+std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
+  json::Object object = planOf(use.loaded->plan, tokens, threads);
+  if (use.rules)
+    object["rules"] = rulesOf(*use.rules);
+  object["event"] = word(use.event);
+  object["stage_ms"] = millisecondsOf(use.stages);
+  object["load_ms"] = use.loadMilliseconds;
   return textOf(std::move(object));
+}
+
+std::string logitile::describeEntries(const std::vector<DiskCache::Listed> &entries, bool details) {
+  return textOf(arrayOf(entries, [&](const DiskCache::Listed &listed) { return entryOf(listed, details); }));
 }
 
 std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {

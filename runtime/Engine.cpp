@@ -67,7 +67,8 @@ Result<std::string> textOr(const StageText &result) {
 
 Engine::Engine(CompileFunction compile, const Options &options)
     : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
-      emulator(std::make_shared<EmulatorDevice>(cpu)), plans(options.cache), records(options.historyRecords) {}
+      emulator(std::make_shared<EmulatorDevice>(cpu)), plans(options.cache),
+      disk(options.disk ? std::make_unique<DiskCache>(*options.disk) : nullptr), records(options.historyRecords) {}
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 
@@ -119,13 +120,46 @@ Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t to
   return loaded;
 }
 
+KernelCache::Plan Engine::findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use) {
+  KernelCache::Plan found;
+  Stopwatch watch;
+  disk->find(key, tokens, [&](LaunchPlan plan) -> Status {
+    Result<std::shared_ptr<Device>> device = deviceOf(plan.target);
+    if (!device.isOk())
+      return device.status();
+    Result<KernelCache::Plan> loaded = loadPlan(std::move(plan), program.key, *device);
+    if (loaded.isOk())
+      found = std::move(*loaded);
+    return loaded.status();
+  });
+  if (!found)
+    return nullptr;
+  use.event = PlanEvent::Disk;
+  use.loadMilliseconds = watch.milliseconds();
+  return found;
+}
+
+Result<KernelCache::Plan> Engine::makePlan(const Program &program, int64_t tokens, PlanUse &use) {
+  if (!disk)
+    return compilePlan(program, tokens, use);
+  DiskKey key{program.key, requestBytes(program.request, compilerBuildId())};
+  if (KernelCache::Plan found = findOnDisk(key, program, tokens, use))
+    return found;
+  Result<KernelCache::Plan> made = compilePlan(program, tokens, use);
+  if (made.isOk())
+    disk->publish(key, (*made)->plan);
+  return made;
+}
+
 Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens) {
   tokens = std::max<int64_t>(tokens, 1); // a call without tokens runs nothing, but needs the plan's names
   PlanUse use;
-  Result<KernelCache::Found> found = plans.get(program.key, tokens, [&] { return compilePlan(program, tokens, use); });
+  Result<KernelCache::Found> found = plans.get(program.key, tokens, [&] { return makePlan(program, tokens, use); });
   if (!found.isOk())
     return found.status();
   use.loaded = std::move(found->plan);
+  if (disk && found->isNew)
+    use.notices = disk->takeNotices();
   return use;
 }
 
@@ -168,7 +202,7 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
   Stopwatch watch;
   Status status = runAdjoint(saved, timed, report);
   if (status.isOk())
-    record({saved.loaded, PlanEvent::Hit, {}, 0, {}}, /*isAdjoint=*/true, report, watch.milliseconds());
+    record({saved.loaded, PlanEvent::Hit, {}, 0, {}, {}}, /*isAdjoint=*/true, report, watch.milliseconds());
   return status;
 }
 

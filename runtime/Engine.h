@@ -1,7 +1,8 @@
-// Engine.h - from a request to a plan that runs: key, cache, compiler, device. The only class that sees everything.
+// Engine.h - from a request to a plan that runs: key, caches, compiler, device. The only class that sees everything.
 // What a call does is Call.h.
 #pragma once
 #include "runtime/Call.h"
+#include "runtime/DiskCache.h"
 #include "runtime/History.h"
 #include "runtime/KernelCache.h"
 #include <functional>
@@ -23,7 +24,8 @@ struct PlanUse {
   PlanEvent event = PlanEvent::Hit;
   std::vector<StageMilliseconds> stages;
   double loadMilliseconds = 0;
-  std::optional<CallRules> rules; // of a plan from bytes: what it was saved for
+  std::optional<CallRules> rules;   // of a plan from bytes: what it was saved for
+  std::vector<std::string> notices; // what went wrong with the disk cache meanwhile, for the user
 };
 
 class Engine {
@@ -33,6 +35,7 @@ public:
     int64_t workspaceKeepBytes = int64_t(1) << 30; // free memory that is kept for later calls
     size_t historyRecords = 256;
     bool timesKernels = false;
+    std::optional<DiskCache::Options> disk; // none: plans live in memory only
   };
   Engine(CompileFunction compile, const Options &options);
   /// With the compiler of this build.
@@ -40,7 +43,7 @@ public:
 
   /// An error where the target is unknown. Whether this machine has the device, calls find out.
   Result<Program> makeProgram(Request request);
-  /// The plan for calls with 'tokens' tokens, compiled if need be.
+  /// The plan for calls with 'tokens' tokens: from memory, from disk, or compiled.
   Result<PlanUse> findPlan(const Program &program, int64_t tokens);
   /// A plan from bytes that writePlan made.
   Result<PlanUse> loadPlanBytes(std::string_view bytes);
@@ -62,6 +65,8 @@ public:
 
 private:
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
+  Result<KernelCache::Plan> makePlan(const Program &program, int64_t tokens, PlanUse &use);
+  KernelCache::Plan findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use);
   Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, PlanUse &use);
   void record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds);
 
@@ -69,6 +74,7 @@ private:
   const bool timesKernels;
   std::shared_ptr<Device> cpu, emulator;
   KernelCache plans;
+  std::unique_ptr<DiskCache> disk; // null: there is none
   History records;
 };
 } // namespace logitile

@@ -8,7 +8,12 @@
 
 namespace logitile {
 /// Where the plan of a call came from.
-enum class PlanEvent : uint8_t { Hit, Compile, Load };
+enum class PlanEvent : uint8_t {
+  Hit,     // from memory
+  Compile, // made now
+  Load,    // from bytes of the caller
+  Disk,    // from the disk cache
+};
 
 struct StageMilliseconds {
   Stage stage;

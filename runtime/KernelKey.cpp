@@ -1,6 +1,7 @@
 // KernelKey.cpp - the bytes that a key is the digest of: every field has a tag and a length before it, so that no two
 // requests spell the same bytes.
 #include "runtime/KernelKey.h"
+#include "runtime/Bytes.h"
 #include "llvm/Support/BLAKE3.h"
 using namespace logitile;
 
@@ -29,32 +30,24 @@ enum class KeyField : uint8_t {
 class KeyBuilder {
 public:
   void add(KeyField field, std::string_view bytes) {
-    addWord(static_cast<uint64_t>(field));
-    addWord(bytes.size());
-    hasher.update(llvm::StringRef(bytes.data(), bytes.size()));
+    writer.number(static_cast<int64_t>(field));
+    writer.number(static_cast<int64_t>(bytes.size()));
+    writer.bytes += bytes;
   }
   void add(KeyField field, int64_t value) {
-    addWord(static_cast<uint64_t>(field));
-    addWord(sizeof(value));
-    addWord(static_cast<uint64_t>(value));
+    writer.number(static_cast<int64_t>(field));
+    writer.number(sizeof(value));
+    writer.number(value);
   }
   void add(KeyField field, ElementType type) { add(field, static_cast<int64_t>(type)); }
-  std::array<uint8_t, 32> digest() { return hasher.final(); }
+  std::string bytes() && { return std::move(writer.bytes); }
 
 private:
-  void addWord(uint64_t word) {
-    uint8_t bytes[8]; // little-endian, whatever the machine
-    for (uint8_t &byte : bytes) {
-      byte = static_cast<uint8_t>(word);
-      word >>= 8;
-    }
-    hasher.update(llvm::ArrayRef<uint8_t>(bytes));
-  }
-  llvm::BLAKE3 hasher;
+  ByteWriter writer;
 };
 } // namespace
 
-KernelKey KernelKey::of(const Request &request, std::string_view buildId) {
+std::string logitile::requestBytes(const Request &request, std::string_view buildId) {
   KeyBuilder builder;
   builder.add(KeyField::BuildId, buildId);
   builder.add(KeyField::Spec, request.spec);
@@ -84,17 +77,28 @@ KernelKey KernelKey::of(const Request &request, std::string_view buildId) {
     builder.add(KeyField::SlicePart, static_cast<int64_t>(request.slice->part));
     builder.add(KeyField::SliceSweep, request.slice->sweep);
   }
+  return std::move(builder).bytes();
+}
+
+std::string_view logitile::buildIdOf(std::string_view requestBytes) {
+  ByteReader reader(requestBytes);
+  bool isThere = reader.number() == static_cast<int64_t>(KeyField::BuildId);
+  std::string_view id = reader.take(reader.number());
+  return isThere ? id : std::string_view();
+}
+
+KernelKey KernelKey::ofRequestBytes(std::string_view bytes) {
   KernelKey key;
-  key.digest = builder.digest();
+  key.digest = llvm::BLAKE3::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   return key;
 }
+
+KernelKey KernelKey::of(const Request &request, std::string_view buildId) { return ofRequestBytes(requestBytes(request, buildId)); }
 
 KernelKey KernelKey::ofBytes(std::string_view bytes) {
   KeyBuilder builder;
   builder.add(KeyField::Bytes, bytes);
-  KernelKey key;
-  key.digest = builder.digest();
-  return key;
+  return ofRequestBytes(std::move(builder).bytes());
 }
 
 std::string KernelKey::hex() const {

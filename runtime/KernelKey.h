@@ -7,6 +7,11 @@
 #include <string_view>
 
 namespace logitile {
+/// A request and the compiler 'buildId' that serves it as bytes, every field of them: what a key is the digest of.
+std::string requestBytes(const Request &request, std::string_view buildId);
+/// The 'buildId' of such bytes.
+std::string_view buildIdOf(std::string_view requestBytes);
+
 class KernelKey {
 public:
   KernelKey() = default;
@@ -25,10 +30,11 @@ public:
   friend bool operator==(const KernelKey &, const KernelKey &) = default;
 
 private:
+  static KernelKey ofRequestBytes(std::string_view bytes);
   std::array<uint8_t, 32> digest{};
 };
 
-/// Names the compiler in this build: the version and a digest of its code.
+/// Names the compiler and the runtime in this build: the version and a digest of their code.
 std::string_view compilerBuildId();
 } // namespace logitile
 

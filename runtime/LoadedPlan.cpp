@@ -116,8 +116,10 @@ PlanTables tablesOf(const LaunchPlan &plan) {
 }
 } // namespace
 
+Status logitile::checkPlan(const LaunchPlan &plan) { return PlanChecker(plan).run(); }
+
 Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device) {
-  if (Status status = PlanChecker(plan).run(); !status.isOk())
+  if (Status status = checkPlan(plan); !status.isOk())
     return status;
   Result<std::unique_ptr<DeviceCode>> code = device->load(plan);
   if (!code.isOk())

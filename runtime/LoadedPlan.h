@@ -33,6 +33,8 @@ struct LoadedPlan {
   std::unique_ptr<DeviceCode> code;
 };
 
+/// An error where calls of the plan would read or write what is not there.
+Status checkPlan(const LaunchPlan &plan);
 /// Checks a plan and brings its code to the device. 'key' is what History shows.
 Result<std::shared_ptr<const LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device);
 } // namespace logitile

@@ -1,97 +1,14 @@
 // PlanFile.cpp - the format: a magic word, a version, the length and checksum of what follows, then every field in the order
 // of LaunchPlan.h. Numbers are 64-bit little-endian words; texts and lists have their length before them.
 #include "runtime/PlanFile.h"
-#include "llvm/Support/xxhash.h"
-#include <algorithm>
+#include "runtime/Bytes.h"
 using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
 constexpr uint64_t kVersion = 3;
 
-class Writer {
-public:
-  std::string bytes;
-
-  void number(int64_t value) {
-    for (int shift = 0; shift < 64; shift += 8)
-      bytes += static_cast<char>(static_cast<uint64_t>(value) >> shift);
-  }
-  void field(int64_t value) { number(value); }
-  void field(bool value) { number(value); }
-  void field(const std::string &text) {
-    number(static_cast<int64_t>(text.size()));
-    bytes += text;
-  }
-  template <typename Enum>
-    requires std::is_enum_v<Enum>
-  void field(Enum value, Enum /*last*/) {
-    number(static_cast<int64_t>(value));
-  }
-  void field(const std::optional<int64_t> &value) {
-    field(value.has_value());
-    number(value.value_or(0));
-  }
-  template <typename T, typename One> void list(const std::vector<T> &values, One one) {
-    number(static_cast<int64_t>(values.size()));
-    for (const T &value : values)
-      one(value);
-  }
-};
-
-/// Reads what Writer wrote; after the first field that is impossible, everything is empty.
-class Reader {
-public:
-  explicit Reader(std::string_view bytes) : rest(bytes) {}
-  bool isFine = true;
-  bool isAtEnd() const { return rest.empty(); }
-
-  int64_t number() {
-    uint64_t value = 0;
-    std::string_view word = take(8);
-    for (size_t i = 0; i < word.size(); ++i)
-      value |= static_cast<uint64_t>(static_cast<uint8_t>(word[i])) << 8 * i;
-    return static_cast<int64_t>(value);
-  }
-  void field(int64_t &value) { value = number(); }
-  void field(bool &value) {
-    int64_t word = number();
-    isFine &= word == 0 || word == 1;
-    value = word == 1;
-  }
-  void field(std::string &text) { text = take(number()); }
-  void field(std::optional<int64_t> &value) {
-    bool isThere = false;
-    field(isThere);
-    int64_t word = number();
-    value = isThere ? std::optional(word) : std::nullopt;
-  }
-  template <typename Enum>
-    requires std::is_enum_v<Enum>
-  void field(Enum &value, Enum last) {
-    int64_t word = number();
-    isFine &= word >= 0 && word <= static_cast<int64_t>(last);
-    value = isFine ? static_cast<Enum>(word) : Enum();
-  }
-  template <typename T, typename One> void list(std::vector<T> &values, One one) {
-    int64_t count = number();
-    constexpr int64_t kSmallest = 8; // bytes of an element: no list is longer than what is left
-    isFine &= count >= 0 && count <= static_cast<int64_t>(rest.size()) / kSmallest;
-    for (int64_t i = 0; isFine && i < count; ++i)
-      one(values.emplace_back());
-  }
-  std::string_view take(int64_t count) {
-    isFine &= count >= 0 && count <= static_cast<int64_t>(rest.size());
-    std::string_view taken = isFine ? rest.substr(0, count) : std::string_view();
-    rest.remove_prefix(taken.size());
-    return taken;
-  }
-
-private:
-  std::string_view rest;
-};
-
-// Each function below is the layout of one struct, for both directions: F is Writer with const data, or Reader.
+// Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
 template <typename F, typename T> void visitExtent(F &f, T &extent) {
   f.field(extent.isConstant);
@@ -192,19 +109,15 @@ template <typename F, typename T> void visitRules(F &f, T &rules) {
   f.field(rules.ignoreIndex);
   f.field(rules.isZeroWhenAllIgnored);
 }
-
-uint64_t checksum(std::string_view bytes) {
-  return llvm::xxh3_64bits(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
-}
 } // namespace
 
 std::string logitile::writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules) {
-  Writer body;
+  ByteWriter body;
   visitPlan(body, plan);
   body.field(rules.has_value());
   if (rules)
     visitRules(body, *rules);
-  Writer file;
+  ByteWriter file;
   file.bytes = kMagic;
   file.number(kVersion);
   file.number(static_cast<int64_t>(body.bytes.size()));
@@ -217,7 +130,7 @@ Result<SavedPlan> logitile::readPlan(std::string_view bytes) {
   auto refuse = [](const std::string &why) {
     return Status(ErrorCode::Value, "these bytes are no launch plan that this build can load: " + why);
   };
-  Reader file(bytes);
+  ByteReader file(bytes);
   if (file.take(kMagic.size()) != kMagic)
     return refuse("they do not start like one");
   uint64_t version = file.number();
@@ -230,7 +143,7 @@ Result<SavedPlan> logitile::readPlan(std::string_view bytes) {
     return refuse("their length is wrong, they may have been cut off");
   if (checksum(body) != expected)
     return refuse("their checksum is wrong, they are damaged");
-  Reader reader(body);
+  ByteReader reader(body);
   SavedPlan saved;
   visitPlan(reader, saved.plan);
   bool hasRules = false;

@@ -21,9 +21,9 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 1
+#define LT_ABI_VERSION 2
 LT_API int lt_abi_version(void);
-/* Version and digest of the compiler in this library; a part of every key. */
+/* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
 
 /* ---- errors ------------------------------------------------------------------------------------------------------------ */
@@ -67,6 +67,8 @@ typedef struct lt_engine_options {
   int64_t workspace_keep_bytes; /* free workspace that is kept for later calls */
   int64_t history_records;      /* records that lt_history shows */
   int times_kernels;            /* every kernel is timed: lt_history shows it */
+  const char *disk_cache;       /* folder of plans that outlive the process; null: as lt_disk_cache_settings says; "": none */
+  int64_t disk_cache_bytes;     /* the most that it may hold; 0: LOGITILE_CACHE_BYTES, else 1 GiB */
 } lt_engine_options;
 LT_API void lt_engine_options_init(lt_engine_options *options);
 LT_API lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine);
@@ -89,6 +91,21 @@ typedef struct lt_engine_usage {
   int64_t workspace_taken, workspace_free, workspace_peak; /* bytes: held by calls and saved states, kept for later ones, most held */
 } lt_engine_usage;
 LT_API void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage);
+
+/* ---- the disk cache ---------------------------------------------------------------------------------------------------- */
+
+/* Compiled plans are kept in a folder that processes share. Nothing that is wrong with it keeps a program from running: entries
+ * that are damaged are removed, a folder that others may write is not used, and lt_plan_notice says so. */
+
+/* The folder: LOGITILE_CACHE_DIR, else $XDG_CACHE_HOME/logitile, else ~/.cache/logitile; "" where LOGITILE_CACHE_DIR is off or none of
+ * them is set. The most bytes that it may hold: LOGITILE_CACHE_BYTES, else 1 GiB. */
+LT_API lt_code lt_disk_cache_settings(lt_text *folder, int64_t *bytes);
+/* JSON: a list of the entries in a folder whose keys start so, the last used first: key, path, bytes, last_use (seconds since
+ * 1970), and "damage", or build, name, target and interval. With 'details' also "plan", which is what lt_plan_describe tells of a
+ * call with the fewest tokens on one thread. */
+LT_API lt_code lt_disk_cache_list(const char *folder, const char *key_prefix, int details, lt_text *json);
+/* Removes all entries of a folder; tells how many they were and their bytes. */
+LT_API lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t *bytes);
 
 /* ---- programs ---------------------------------------------------------------------------------------------------------- */
 
@@ -179,8 +196,11 @@ LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char
 /* Compiled code and how to run it, for an interval of numbers of tokens. */
 typedef struct lt_plan lt_plan;
 typedef struct lt_call lt_call;
-/* The plan for calls with 'tokens' tokens: from the cache, or compiled. */
+/* The plan for calls with 'tokens' tokens: from a cache, or compiled. */
 LT_API lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan);
+/* What went wrong with the disk cache meanwhile, one line for each trouble, each kind once for an engine; "" where nothing did.
+ * Never null; valid as long as the plan. */
+LT_API const char *lt_plan_notice(const lt_plan *plan);
 /* A plan from bytes of lt_plan_save. They hold machine code: load only what you would run. */
 LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan);
 /* Bytes for lt_plan_load. Of 'call' its reduction, ignore, ignore_index and zero_if_all_ignored are saved too, without one those

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+os.environ["LOGITILE_CACHE_DIR"] = "off"  # tests compile, and leave the user's programs alone
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "docs"))  # ods.py, make_reference.py
 
 

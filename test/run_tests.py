@@ -85,8 +85,11 @@ def find_suites(build: pathlib.Path, jobs: int, full: bool) -> list[Suite]:
 
 
 def environment(build: pathlib.Path, full: bool) -> dict[str, str]:
-    """The environment of all suites: LOGITILE_TEST_FULL for slow parts, LOGITILE_BUILD for the package."""
+    """The environment of all suites: LOGITILE_TEST_FULL for slow parts, LOGITILE_BUILD for the package; the
+    user's programs on disk are left alone.
+    """
     env = dict(os.environ, LOGITILE_TEST_FULL="1" if full else "0", LOGITILE_BUILD=str(build))
+    env["LOGITILE_CACHE_DIR"] = "off"
     env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "python"), env.get("PYTHONPATH")]))
     return env
 

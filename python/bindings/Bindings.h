@@ -10,6 +10,9 @@ namespace logitile::python {
 /// Throws the Python exception of the last error unless 'code' is LT_OK. The GIL must be held.
 void check(lt_code code);
 
+/// Shows the user a CacheWarning. The GIL must be held; throws where he wants warnings to be errors.
+void warn(const char *text);
+
 /// Text of the C interface, freed at the end of the scope.
 class Text {
 public:

@@ -1,10 +1,12 @@
 // Engine.cpp - engines, and what is known without one: this machine, threads, stages of text.
 #include "python/bindings/Bindings.h"
+#include <optional>
+#include <pybind11/stl.h>
 namespace py = pybind11;
 using namespace logitile::python;
 
-static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords,
-                         bool timesKernels) {
+static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords, bool timesKernels,
+                         const std::optional<std::string> &diskCache, int64_t diskCacheBytes) {
   lt_engine_options options;
   lt_engine_options_init(&options);
   auto set = [](int64_t &option, int64_t value) { option = value >= 0 ? value : option; };
@@ -13,6 +15,8 @@ static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t wor
   set(options.workspace_keep_bytes, workspaceKeepBytes);
   set(options.history_records, historyRecords);
   options.times_kernels = timesKernels;
+  options.disk_cache = diskCache ? diskCache->c_str() : nullptr;
+  set(options.disk_cache_bytes, diskCacheBytes);
   lt_engine *engine = nullptr;
   check(lt_engine_create(&options, &engine));
   return {Owner<lt_engine, lt_engine_destroy>(engine)};
@@ -51,10 +55,36 @@ static py::object stageFromText(const std::string &text, const std::string &from
   return result.stage(to);
 }
 
+static void bindDiskCache(py::module_ &module) {
+  module.def("disk_cache_settings", [] {
+    Text folder;
+    int64_t bytes = 0;
+    check(lt_disk_cache_settings(folder.out(), &bytes));
+    return py::make_tuple(folder.str(), bytes);
+  });
+  module.def(
+      "disk_cache_list",
+      [](const std::string &folder, const std::string &prefix, bool details) {
+        Text json;
+        check(lt_disk_cache_list(folder.c_str(), prefix.c_str(), details, json.out()));
+        return json.parsed();
+      },
+      py::arg("folder"), py::arg("key_prefix") = "", py::arg("details") = false);
+  module.def(
+      "disk_cache_clear",
+      [](const std::string &folder) {
+        int64_t entries = 0, bytes = 0;
+        check(lt_disk_cache_clear(folder.c_str(), &entries, &bytes));
+        return py::make_tuple(entries, bytes);
+      },
+      py::arg("folder"));
+}
+
 void logitile::python::bindEngine(py::module_ &module) {
   py::class_<Engine>(module, "Engine")
       .def(py::init(&makeEngine), py::kw_only(), py::arg("cache_plans") = -1, py::arg("cache_code_bytes") = -1,
-           py::arg("workspace_keep_bytes") = -1, py::arg("history_records") = -1, py::arg("times_kernels") = false)
+           py::arg("workspace_keep_bytes") = -1, py::arg("history_records") = -1, py::arg("times_kernels") = false,
+           py::arg("disk_cache") = py::none(), py::arg("disk_cache_bytes") = -1)
       .def("load", &loadPlan, py::arg("data"))
       .def("history",
            [](const Engine &engine) {
@@ -75,6 +105,7 @@ void logitile::python::bindEngine(py::module_ &module) {
       .def("trim", [](const Engine &engine) { lt_engine_trim(engine.handle.get()); })
       .def("usage", &usageOf);
   module.def("build_id", &lt_build_id);
+  bindDiskCache(module);
   module.def("host_target", [] {
     Text name;
     check(lt_host_target(name.out()));

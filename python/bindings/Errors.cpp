@@ -1,4 +1,4 @@
-// Errors.cpp - which exception of logitile.errors an error of the C interface becomes.
+// Errors.cpp - which exception of logitile.errors an error of the C interface becomes, and how warnings are shown.
 #include "python/bindings/Bindings.h"
 namespace py = pybind11;
 
@@ -33,4 +33,10 @@ void logitile::python::check(lt_code code) {
     exception.attr("is_computed") = true;
   PyErr_SetObject(py::type::of(exception).ptr(), exception.ptr());
   throw py::error_already_set();
+}
+
+void logitile::python::warn(const char *text) {
+  py::object category = py::module_::import("logitile.errors").attr("CacheWarning");
+  if (PyErr_WarnEx(category.ptr(), text, 1) != 0)
+    throw py::error_already_set();
 }

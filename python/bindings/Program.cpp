@@ -85,7 +85,10 @@ static Plan planOf(const Program &program, int64_t tokens) {
     code = lt_program_plan(program.handle.get(), tokens, &plan);
   }
   check(code);
-  return {Owner<lt_plan, lt_plan_destroy>(plan)};
+  Plan found{Owner<lt_plan, lt_plan_destroy>(plan)};
+  if (const char *notice = lt_plan_notice(plan); *notice)
+    warn(notice);
+  return found;
 }
 
 static py::object stageOf(const Program &program, int64_t tokens, const std::string &stage, const std::string &kernel) {

@@ -19,7 +19,7 @@ type Array = (
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
-    """Version and digest of the compiler; a part of every key."""
+    """Version and digest of the native code; a part of every key."""
 
 def host_target() -> str:
     """The target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it.
@@ -33,6 +33,27 @@ def thread_count(wanted: int = 0) -> int:
 
     Raises:
         CallValueError: the environment variable is no number of threads.
+    """
+
+def disk_cache_settings() -> tuple[str, int]:
+    """The folder of the disk cache, "" where it is off, and the most bytes that it may hold.
+
+    Raises:
+        CallValueError: LOGITILE_CACHE_DIR or LOGITILE_CACHE_BYTES is impossible.
+    """
+
+def disk_cache_list(folder: str, key_prefix: str = "", details: bool = False) -> list[dict[str, Any]]:
+    """The entries whose keys start so, the last used first: key, path, bytes, last_use (seconds since 1970),
+    and damage, or build, name, target, interval. With `details` also plan, as `Plan.describe` tells it.
+
+    Raises:
+        CallValueError, LogitileError: the folder is not the user's alone, or cannot be read.
+    """
+
+def disk_cache_clear(folder: str) -> tuple[int, int]:
+    """Removes all entries; returns their number and bytes.
+
+    Raises: as `disk_cache_list`.
     """
 
 def stage_from_text(text: str, source: str, to: str, kernel: str = "") -> str | bytes:
@@ -53,6 +74,11 @@ class Engine:
         workspace_keep_bytes: free workspace that is kept for later calls.
         history_records: records that `history` shows.
         times_kernels: time every kernel; `history` shows it.
+        disk_cache: folder of plans that outlive the process; None: that of `disk_cache_settings`; "": none.
+        disk_cache_bytes: the most that it may hold.
+
+    Raises:
+        CallValueError: LOGITILE_CACHE_DIR or LOGITILE_CACHE_BYTES is impossible.
     """
 
     def __init__(
@@ -63,6 +89,8 @@ class Engine:
         workspace_keep_bytes: int = -1,
         history_records: int = -1,
         times_kernels: bool = False,
+        disk_cache: str | None = None,
+        disk_cache_bytes: int = -1,
     ) -> None: ...
     def load(self, data: bytes) -> Plan:
         """A plan from bytes of `Plan.save`. They hold machine code: load only what you would run.
@@ -73,8 +101,8 @@ class Engine:
         """
 
     def history(self) -> list[dict[str, Any]]:
-        """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load"), phase,
-        tokens, counted, chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
+        """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load", "disk"),
+        phase, tokens, counted, chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
         """
 
     def clear_history(self) -> None: ...
@@ -140,7 +168,8 @@ class Program:
         """64 hexadecimal digits: the same for the same program and compiler."""
 
     def plan(self, tokens: int) -> Plan:
-        """The plan for calls with this many tokens, compiled if there is none.
+        """The plan for calls with this many tokens: from memory, from disk, or compiled. Trouble with the
+        disk cache is a CacheWarning.
 
         Raises:
             CallValueError: the budget is too small; its `minimum_workspace` says what is needed.

@@ -94,22 +94,22 @@ class Explanation:
 
     def __str__(self) -> str:
         first, behind = self.interval
-        budget = "" if self.budget is None else f" of {_size(self.budget)}"
+        budget = "" if self.budget is None else f" of {size_text(self.budget)}"
         lines = [
             f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
             f"  tokens     {self.tokens} in {self.chunks} chunks of up to {self.chunk_tokens}; the same "
             f"program serves {first} to {behind - 1}",
             f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
             f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
-            f"  work       {self.flops / 1e9:.3g} Gflop, {_size(self.bytes)} read or written",
+            f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
             f"  compiled   {', '.join(f'{s} {ms:.1f} ms' for s, ms in self.compile_milliseconds.items())}",
-            f"  workspace  {_size(self.workspace_bytes)}{budget}",
+            f"  workspace  {size_text(self.workspace_bytes)}{budget}",
         ]
         for purpose, count in sorted(self.workspace.items(), key=lambda item: -item[1]):
-            lines.append(f"    {purpose:<28}{_size(count):>12}")
+            lines.append(f"    {purpose:<28}{size_text(count):>12}")
         lines.append(f"  {'kernel':<30}{'launches':>10}{'Gflop':>10}{'bytes':>12}{self._timed('ms')}")
         for kernel in self.kernels:
-            work = f"{kernel.flops / 1e9:>10.3g}{_size(kernel.bytes):>12}"
+            work = f"{kernel.flops / 1e9:>10.3g}{size_text(kernel.bytes):>12}"
             time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
             lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
         return "\n".join(lines)
@@ -259,7 +259,8 @@ def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str,
     return elements * _ELEMENT_BYTES[buffer["element"]] * repeats
 
 
-def _size(count: int) -> str:
+def size_text(count: int) -> str:
+    """A number of bytes for people."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= factor:
             return f"{count / factor:.1f} {unit}"

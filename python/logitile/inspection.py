@@ -69,7 +69,7 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     """An explanation from a program of its own, so that compiling is always measured."""
     from . import _native
 
-    engine = _native.Engine(times_kernels=timing)
+    engine = _native.Engine(times_kernels=timing, disk_cache="")
     where = place(head.options.backend, call.pairs[0].hidden.device)
     key = program_key(head.spec(call), call, wanted, *where)
     program = Program(head.spec(call), head.options, call, key, engine)

@@ -22,6 +22,8 @@ logitile_runtime_test(runtime_key_test runtime_key_test.cpp)
 logitile_runtime_test(runtime_threads_test runtime_threads_test.cpp)
 logitile_runtime_test(runtime_workspace_test runtime_workspace_test.cpp)
 logitile_runtime_test(runtime_cache_test runtime_cache_test.cpp)
+logitile_runtime_test(runtime_disk_cache_test runtime_disk_cache_test.cpp)
+logitile_runtime_test(runtime_disk_processes_test runtime_disk_processes_test.cpp)
 logitile_runtime_test(runtime_engine_test runtime_engine_test.cpp)
 logitile_runtime_test(runtime_inputs_test runtime_inputs_test.cpp)
 

@@ -3,6 +3,7 @@
 #include "runtime/Describe.h"
 #include "runtime/Engine.h"
 #include "runtime/PlanFile.h"
+#include "test/unit/DiskCaches.h"
 #include "test/unit/RuntimeCalls.h"
 #include "llvm/Support/JSON.h"
 #include "gtest/gtest.h"
@@ -43,6 +44,24 @@ Request request() {
   return request;
 }
 
+/// Forward and adjoint of one call.
+void runCall(Engine &engine, const PlanUse &use, const PlanOptions &options, int64_t tokens) {
+  TestCall call({tokens});
+  std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(),
+                               call.beta.array(),   call.bias.array(),   call.mask.array()};
+  std::vector<Array> outputs = {call.loss.array()};
+  std::vector<Array> gradients = {call.dHidden.array(), call.dWeight.array(), call.dMask.array(),
+                                  call.dBias.array(),   call.dAlpha.array(),  call.dBeta.array()};
+  CallArguments arguments = call.options;
+  arguments.inputs = inputs;
+  arguments.outputs = outputs;
+  arguments.gradients = gradients;
+  Result<std::unique_ptr<Saved>> saved = engine.forward(use, arguments);
+  ASSERT_TRUE(saved.isOk()) << saved.status().error().text;
+  ASSERT_TRUE(engine.adjoint(**saved, arguments).isOk());
+  call.expectRight(options, true);
+}
+
 class EngineTest : public testing::Test {
 protected:
   TestCompiler compiler;
@@ -55,23 +74,7 @@ protected:
     EXPECT_TRUE(use.isOk()) << use.status().error().text;
     return *use;
   }
-  /// Forward and adjoint of one call.
-  void run(const PlanUse &use, int64_t tokens) {
-    TestCall call({tokens});
-    std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(),
-                                 call.beta.array(),   call.bias.array(),   call.mask.array()};
-    std::vector<Array> outputs = {call.loss.array()};
-    std::vector<Array> gradients = {call.dHidden.array(), call.dWeight.array(), call.dMask.array(),
-                                    call.dBias.array(),   call.dAlpha.array(),  call.dBeta.array()};
-    CallArguments arguments = call.options;
-    arguments.inputs = inputs;
-    arguments.outputs = outputs;
-    arguments.gradients = gradients;
-    Result<std::unique_ptr<Saved>> saved = engine.forward(use, arguments);
-    ASSERT_TRUE(saved.isOk()) << saved.status().error().text;
-    ASSERT_TRUE(engine.adjoint(**saved, arguments).isOk());
-    call.expectRight(compiler.options, true);
-  }
+  void run(const PlanUse &use, int64_t tokens) { runCall(engine, use, compiler.options, tokens); }
 };
 } // namespace
 
@@ -186,6 +189,100 @@ TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
   EXPECT_EQ(use.status().error().text, "target 'cpu:avx512_bf16' needs instructions that this machine's 'cpu:portable' lacks");
 }
 
+// ---- plans from disk ------------------------------------------------------------------------------------------------------------
+
+namespace {
+/// Engines one after the other, as processes are, on one folder.
+class EngineDiskTest : public testing::Test {
+protected:
+  TemporaryFolder folder;
+  TestCompiler compiler;
+
+  std::unique_ptr<Engine> start() {
+    Engine::Options options;
+    options.disk = DiskCache::Options{folder.path};
+    return std::make_unique<Engine>([this](const CompileRequest &request) { return compiler(request); }, options);
+  }
+  PlanUse plan(Engine &engine, int64_t tokens) {
+    Result<PlanUse> use = engine.findPlan(*engine.makeProgram(request()), tokens);
+    EXPECT_TRUE(use.isOk()) << use.status().error().text;
+    return *use;
+  }
+  std::filesystem::path onlyEntry() { return DiskCache::list(folder.path, "")->at(0).path; }
+};
+} // namespace
+
+TEST_F(EngineDiskTest, TheNextEngineDoesNotCompile) {
+  EXPECT_EQ(plan(*start(), 37).event, PlanEvent::Compile);
+  std::unique_ptr<Engine> engine = start();
+  PlanUse use = plan(*engine, 99);
+  EXPECT_EQ(compiler.seen.size(), 1u);
+  EXPECT_EQ(use.event, PlanEvent::Disk);
+  EXPECT_TRUE(use.stages.empty());
+  EXPECT_GT(use.loadMilliseconds, 0);
+  EXPECT_TRUE(use.notices.empty());
+  EXPECT_EQ(use.loaded->key, engine->makeProgram(request())->key);
+  EXPECT_EQ(plan(*engine, 99).event, PlanEvent::Hit);
+  runCall(*engine, use, compiler.options, 37);
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describeHistory(engine->history().snapshot()));
+  ASSERT_TRUE(bool(json));
+  EXPECT_EQ(*(*json->getAsArray())[0].getAsObject()->getString("event"), "disk");
+}
+TEST_F(EngineDiskTest, EveryIntervalIsKept) {
+  std::unique_ptr<Engine> first = start();
+  plan(*first, 37);
+  plan(*first, 137);
+  std::unique_ptr<Engine> second = start();
+  EXPECT_EQ(plan(*second, 150).event, PlanEvent::Disk);
+  EXPECT_EQ(plan(*second, 50).event, PlanEvent::Disk);
+  EXPECT_EQ(plan(*second, 250).event, PlanEvent::Compile);
+}
+TEST_F(EngineDiskTest, ForgottenPlansAreOnDisk) {
+  std::unique_ptr<Engine> engine = start();
+  plan(*engine, 37);
+  engine->cache().clear();
+  EXPECT_EQ(plan(*engine, 37).event, PlanEvent::Disk);
+}
+TEST_F(EngineDiskTest, DamageIsANoticeAndCompiles) {
+  plan(*start(), 37);
+  std::filesystem::resize_file(onlyEntry(), 1000);
+  std::unique_ptr<Engine> engine = start();
+  PlanUse use = plan(*engine, 37);
+  EXPECT_EQ(use.event, PlanEvent::Compile);
+  ASSERT_EQ(use.notices.size(), 1u);
+  EXPECT_NE(use.notices[0].find("its checksum is wrong"), std::string::npos);
+  EXPECT_TRUE(plan(*engine, 37).notices.empty());
+  EXPECT_EQ(plan(*start(), 37).event, PlanEvent::Disk) << "it was replaced";
+}
+TEST_F(EngineDiskTest, APlanThatDoesNotLoadCompiles) {
+  plan(*start(), 37);
+  LaunchPlan wrong = makePlan(compiler.options);
+  wrong.tokensFirst = 0;
+  wrong.tokensBehind = 100;
+  DiskKey key{start()->makeProgram(request())->key, requestBytes(request(), compilerBuildId())};
+  auto change = {+[](LaunchPlan &plan) { plan.code = "no object"; }, +[](LaunchPlan &plan) { plan.kernels[0].name = "another"; },
+                 +[](LaunchPlan &plan) { plan.outputs[0].buffer = 1000; }, +[](LaunchPlan &plan) { plan.target = "cuda:sm_90a"; }};
+  for (auto make : change) {
+    LaunchPlan plan = wrong;
+    make(plan);
+    DiskCache({folder.path}).publish(key, plan);
+    PlanUse use = this->plan(*start(), 37);
+    EXPECT_EQ(use.event, PlanEvent::Compile);
+    EXPECT_EQ(use.notices.size(), 1u);
+  }
+  EXPECT_EQ(DiskCache::list(folder.path, "")->size(), 1u);
+}
+TEST_F(EngineDiskTest, AFailedCompilationKeepsItsNoticesForTheNext) {
+  std::filesystem::permissions(folder.path, std::filesystem::perms::all);
+  bool fails = true;
+  Engine::Options options;
+  options.disk = DiskCache::Options{folder.path};
+  Engine engine([&](const CompileRequest &request) { return fails ? CompileResult() : compiler(request); }, options);
+  EXPECT_FALSE(engine.findPlan(*engine.makeProgram(request()), 37).isOk());
+  fails = false;
+  EXPECT_EQ(plan(engine, 37).notices.size(), 1u);
+}
+
 // ---- errors -------------------------------------------------------------------------------------------------------------------
 
 TEST_F(EngineTest, UnknownTargets) {
@@ -222,7 +319,8 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
-  PlanUse use{std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}};
+  PlanUse use{
+      std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}, {}};
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(use, 100, 2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object &object = *json->getAsObject();

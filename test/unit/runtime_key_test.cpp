@@ -67,6 +67,16 @@ TEST(KernelKey, IsTheSameInEveryProcess) {
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
   EXPECT_EQ(KernelKey::of(request(), "build").hex(), "aa57c2799e2f947d123d11103415066747a0e236b95a195f1699dc45dbdc44f7");
 }
+TEST(KernelKey, IsTheDigestOfBytesThatNameTheBuild) {
+  std::set<std::string> spellings{requestBytes(request(), "build")};
+  for (const std::function<void(Request &)> &change : kChanges) {
+    Request changed = request();
+    change(changed);
+    EXPECT_TRUE(spellings.insert(requestBytes(changed, "build")).second);
+  }
+  EXPECT_EQ(buildIdOf(requestBytes(request(), "build")), "build");
+  EXPECT_EQ(buildIdOf("hello"), "");
+}
 TEST(KernelKey, BytesHaveKeysOfTheirOwn) {
   EXPECT_EQ(KernelKey::ofBytes("plan"), KernelKey::ofBytes("plan"));
   EXPECT_FALSE(KernelKey::ofBytes("plan") == KernelKey::ofBytes("plans"));
