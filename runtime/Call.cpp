@@ -116,15 +116,14 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
   layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
-  Workspace &workspace = loaded.device->workspace();
   if (saved && layout.savedBytes > 0) {
-    Result<WorkspaceBlock> block = workspace.take(layout.savedBytes);
+    Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.savedBytes, arguments.stream);
     if (!block.isOk())
       return block.status();
     *saved = std::move(*block);
     savedMemory = saved->data();
   }
-  Result<WorkspaceBlock> block = workspace.take(layout.phaseBytes + tables.scratchStride * arguments.threads);
+  Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.phaseBytes + tables.scratchStride * arguments.threads, arguments.stream);
   if (!block.isOk())
     return block.status();
   memory = std::move(*block);
@@ -133,7 +132,7 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   binding.bindWorkspace(layout, savedMemory, memory.data());
   binding.fillMaps(rule, tokens);
   Result<std::unique_ptr<DeviceCall>> started =
-      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); });
+      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); }, arguments.stream);
   if (!started.isOk())
     return started.status();
   device = std::move(*started);
@@ -404,8 +403,18 @@ Status Call::adjoint(const Saved &saved) {
   return status;
 }
 
+/// This file and those it uses read and write elements of the caller's arrays and of workspace on the host.
+static Status checkMemory(const LoadedPlan &loaded) {
+  if (loaded.device->hasHostMemory())
+    return Status();
+  return Status(ErrorCode::Target, "calls on CUDA arrays need kernels that find ignored tokens, convert inputs and reduce the loss of '" +
+                                       loaded.plan.name + "' on the device, which this build does not make; move the arrays to the CPU");
+}
+
 Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
                                                     CallReport &report) {
+  if (Status status = checkMemory(*loaded); !status.isOk())
+    return status;
   DefaultFloatEnvironment environment;
   auto saved = std::make_unique<Saved>();
   Call call(*loaded, arguments, /*isAdjoint=*/false, report);
@@ -421,10 +430,14 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
   saved->ignore = arguments.ignore;
   saved->ignoreIndex = arguments.ignoreIndex;
   saved->threads = arguments.threads;
+  saved->stream = {arguments.stream.ordinal, arguments.stream.handle, {}};
   return saved;
 }
 
 Status logitile::runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report) {
+  if (arguments.stream.ordinal != saved.stream.ordinal || arguments.stream.handle != saved.stream.handle)
+    return Status(ErrorCode::Value, "the adjoint phase is to run on another stream of the device than its forward call, which what was "
+                                    "saved may not be ready for; use the same one");
   DefaultFloatEnvironment environment;
   CallArguments same = arguments;
   same.reduction = saved.reduction;

@@ -34,19 +34,19 @@ WorkspaceBlock &WorkspaceBlock::operator=(WorkspaceBlock &&other) noexcept {
   owner = std::exchange(other.owner, nullptr);
   memory = std::exchange(other.memory, nullptr);
   bytes = std::exchange(other.bytes, 0);
-  capacity = std::exchange(other.capacity, 0);
+  held = std::exchange(other.held, 0);
+  remark = std::exchange(other.remark, nullptr);
   return *this;
 }
 
 void WorkspaceBlock::release() {
-  if (Workspace *to = std::exchange(owner, nullptr))
+  if (BlockOwner *to = std::exchange(owner, nullptr))
     to->giveBack(*this);
 }
 
 Workspace::~Workspace() { clear(); }
 
 Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
-  WorkspaceBlock block;
   int64_t capacity = roundUp(std::max<int64_t>(bytes, 1), kPage);
   std::optional<FreeBlock> found = takeFree(capacity);
   if (!found)
@@ -54,14 +54,10 @@ Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
   if (!found->memory)
     return Status(ErrorCode::Value, "the system has no memory for a workspace of " + std::to_string(bytes) +
                                         " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
-  block.owner = this;
-  block.memory = found->memory;
-  block.bytes = bytes;
-  block.capacity = found->capacity;
   std::lock_guard lock(mutex);
   counts.takenBytes += bytes;
   counts.peakBytes = std::max(counts.peakBytes, counts.takenBytes);
-  return block;
+  return WorkspaceBlock(*this, found->memory, bytes, found->capacity);
 }
 
 /// The smallest free block that is large enough, but not much larger. Where there is none, the largest of those that are
@@ -93,9 +89,9 @@ void Workspace::giveBack(const WorkspaceBlock &block) {
   std::vector<FreeBlock> excess;
   {
     std::lock_guard lock(mutex);
-    counts.takenBytes -= block.bytes;
-    counts.freeBytes += block.capacity;
-    free.push_back({block.memory, block.capacity});
+    counts.takenBytes -= block.size();
+    counts.freeBytes += block.capacity();
+    free.push_back({block.data(), block.capacity()});
     while (counts.freeBytes > keepBytes) {
       counts.freeBytes -= free.front().capacity;
       excess.push_back(free.front());

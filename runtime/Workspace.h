@@ -1,4 +1,4 @@
-// Workspace.h - the one allocator of memory that calls need for themselves: large blocks that are kept for later calls.
+// Workspace.h - the allocator of host memory that calls need for themselves: large blocks that are kept for later calls.
 // What lies where in a block is the layout of the launch plan.
 #pragma once
 #include "runtime/ForkGuard.h"
@@ -6,12 +6,24 @@
 #include <vector>
 
 namespace logitile {
-class Workspace;
+class WorkspaceBlock;
 
-/// Memory of one call, given back when destroyed. The Workspace must outlive it.
+/// Where blocks go back to.
+class BlockOwner {
+public:
+  virtual void giveBack(const WorkspaceBlock &block) = 0;
+
+protected:
+  ~BlockOwner() = default;
+};
+
+/// Memory of one call, given back when destroyed. The owner must outlive it.
 class WorkspaceBlock {
 public:
   WorkspaceBlock() = default;
+  /// 'capacity' and 'note' are for the owner alone.
+  WorkspaceBlock(BlockOwner &owner, char *memory, int64_t bytes, int64_t capacity, void *note = nullptr)
+      : owner(&owner), memory(memory), bytes(bytes), held(capacity), remark(note) {}
   WorkspaceBlock(WorkspaceBlock &&other) noexcept { *this = std::move(other); }
   WorkspaceBlock &operator=(WorkspaceBlock &&other) noexcept;
   ~WorkspaceBlock() { release(); }
@@ -19,18 +31,20 @@ public:
   char *data() const { return memory; }
   /// Bytes that were asked for.
   int64_t size() const { return bytes; }
+  int64_t capacity() const { return held; }
+  void *note() const { return remark; }
 
 private:
-  friend class Workspace;
   void release();
-  Workspace *owner = nullptr;
+  BlockOwner *owner = nullptr;
   char *memory = nullptr;
   int64_t bytes = 0;
-  int64_t capacity = 0;
+  int64_t held = 0;
+  void *remark = nullptr;
 };
 
 /// Thread-safe. Blocks of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
-class Workspace {
+class Workspace final : public BlockOwner {
 public:
   /// 'keepBytes': free blocks beyond it go back to the system.
   explicit Workspace(int64_t keepBytes) : keepBytes(keepBytes) {}
@@ -40,6 +54,7 @@ public:
   Result<WorkspaceBlock> take(int64_t bytes);
   /// Gives all free blocks back to the system.
   void clear();
+  void giveBack(const WorkspaceBlock &block) override;
 
   struct Usage {
     int64_t takenBytes = 0; // in blocks that calls hold, as they asked for
@@ -49,13 +64,11 @@ public:
   Usage usage();
 
 private:
-  friend class WorkspaceBlock;
   struct FreeBlock {
     char *memory;
     int64_t capacity;
   };
   std::optional<FreeBlock> takeFree(int64_t bytes);
-  void giveBack(const WorkspaceBlock &block);
 
   const int64_t keepBytes;
   ForkSafeMutex mutex;

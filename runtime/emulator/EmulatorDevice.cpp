@@ -46,8 +46,8 @@ public:
   Status launch(const Launch &launch) override {
     if (launch.tasks == 0)
       return Status();
-    if (launch.tasks > INT32_MAX)
-      return Status(ErrorCode::Value, "a grid of " + std::to_string(launch.tasks) + " blocks is larger than GPUs allow; give 'chunks'");
+    if (Status status = checkBlocks(launch.tasks); !status.isOk())
+      return status;
     Result<uint64_t> seed = scheduleSeed();
     if (!seed.isOk())
       return seed.status();
@@ -55,10 +55,7 @@ public:
     emulator::Launch call{kernel.name, {static_cast<uint32_t>(launch.tasks), 1, 1}, {static_cast<uint32_t>(kernel.threads), 1, 1}};
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     call.seed = *seed;
-    int64_t words = 0;
-    for (const ArgumentPlan &argument : kernel.arguments)
-      words += argument.isBuffer ? 3 : 1;
-    for (int64_t word = 0; word < words; ++word)
+    for (int64_t word = 0; word < kernel.words(); ++word)
       call.arguments.push_back(launch.arguments + word);
     emulator::Outcome outcome;
     std::string error;
@@ -81,7 +78,7 @@ public:
     code.program = std::move(program);
     code.kernels = kernels;
   }
-  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory) override {
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &) override {
     return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, memory));
   }
 

@@ -10,7 +10,7 @@ public:
   /// Memory comes from 'host'.
   explicit EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(host)) {}
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
-  Workspace &workspace() override { return host->workspace(); }
+  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override { return host->takeMemory(bytes, stream); }
   int64_t guardBytes() const override { return 64 * 1024; } // more than a tile is wide
 
 private:

@@ -128,8 +128,7 @@ def test_backends_that_are_not_here():
     refused(
         lt.TargetError,
         lambda: lt.jit(plain, backend="cuda")(hidden, weight, target=target),
-        "backend='cuda' asks for cuda, but this build makes code for the CPU alone; use backend='cpu' and "
-        "arrays in its memory",
+        "XX",
     )
 
 

@@ -1,0 +1,17 @@
+// Device.cpp - what is the same for most devices.
+#include "runtime/Device.h"
+#include <chrono>
+using namespace logitile;
+
+Status logitile::checkBlocks(int64_t tasks) {
+  if (tasks <= INT32_MAX)
+    return Status();
+  return Status(ErrorCode::Value, "a grid of " + std::to_string(tasks) + " blocks is larger than GPUs allow; give 'chunks'");
+}
+
+Result<double> DeviceCall::timedLaunch(const Launch &launched) {
+  auto start = std::chrono::steady_clock::now();
+  if (Status status = launch(launched); !status.isOk())
+    return status;
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
