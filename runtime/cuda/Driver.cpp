@@ -18,8 +18,8 @@ template <typename... Parameters> bool find(Driver::Entry<Parameters...> &entry,
 Status Driver::resolve(void *library, const std::string &file) {
 #define LOGITILE_CUDA_FIND(name, symbol, ...)                                                                                              \
   if (!find(name, library))                                                                                                                \
-    return Status(ErrorCode::Target, "the CUDA driver '" + file + "' has no function " + symbol +                                          \
-                                         "; install a driver for CUDA 11.4 or later, or use backend='cpu'");
+    return Status(ErrorCode::Target, "the CUDA driver '" + file +                                                                          \
+                                         "' has no function " #symbol "; install a driver for CUDA 11.4 or later, or use backend='cpu'");
   LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_FIND)
 #undef LOGITILE_CUDA_FIND
   return Status();

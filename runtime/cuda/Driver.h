@@ -49,35 +49,35 @@ using DevicePointer = unsigned long long;
 
 // clang-format off
 /// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
-#define LOGITILE_CUDA_FUNCTIONS(X)                                                                                          \
-  X(init,                     "cuInit", unsigned)                                                                           \
-  X(getErrorName,             "cuGetErrorName", Code, const char **)                                                        \
-  X(getErrorString,           "cuGetErrorString", Code, const char **)                                                      \
-  X(deviceGetCount,           "cuDeviceGetCount", int *)                                                                    \
-  X(deviceGet,                "cuDeviceGet", DeviceHandle *, int)                                                           \
-  X(deviceGetName,            "cuDeviceGetName", char *, int, DeviceHandle)                                                 \
-  X(deviceGetAttribute,       "cuDeviceGetAttribute", int *, DeviceAttribute, DeviceHandle)                                 \
-  X(devicePrimaryCtxRetain,   "cuDevicePrimaryCtxRetain", Context *, DeviceHandle)                                               \
-  X(devicePrimaryCtxRelease,  "cuDevicePrimaryCtxRelease_v2", DeviceHandle)                                                 \
-  X(ctxGetCurrent,            "cuCtxGetCurrent", Context *)                                                                 \
-  X(ctxGetDevice,             "cuCtxGetDevice", DeviceHandle *)                                                             \
-  X(ctxPushCurrent,           "cuCtxPushCurrent_v2", Context)                                                               \
-  X(ctxPopCurrent,            "cuCtxPopCurrent_v2", Context *)                                                              \
-  X(moduleLoadDataEx,         "cuModuleLoadDataEx", Module *, const void *, unsigned, JitOption *, void **)                 \
-  X(moduleUnload,             "cuModuleUnload", Module)                                                                     \
-  X(moduleGetFunction,        "cuModuleGetFunction", Function *, Module, const char *)                                      \
-  X(funcGetAttribute,         "cuFuncGetAttribute", int *, FunctionAttribute, Function)                                     \
-  X(funcSetAttribute,         "cuFuncSetAttribute", Function, FunctionAttribute, int)                                       \
-  X(launchKernel,             "cuLaunchKernel", Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,       \
-                              unsigned, Stream, void **, void **)                                                           \
-  X(streamIsCapturing,        "cuStreamIsCapturing", Stream, CaptureStatus *)                                               \
-  X(memAllocAsync,            "cuMemAllocAsync", DevicePointer *, size_t, Stream)                                           \
-  X(memFreeAsync,             "cuMemFreeAsync", DevicePointer, Stream)                                                      \
-  X(eventCreate,              "cuEventCreate", Event *, unsigned)                                                           \
-  X(eventRecord,              "cuEventRecord", Event, Stream)                                                               \
-  X(eventSynchronize,         "cuEventSynchronize", Event)                                                                  \
-  X(eventElapsedTime,         "cuEventElapsedTime", float *, Event, Event)                                                  \
-  X(eventDestroy,             "cuEventDestroy_v2", Event)
+#define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
+  X(init,                     cuInit,                        unsigned)                                                             \
+  X(getErrorName,             cuGetErrorName,                Code, const char **)                                                  \
+  X(getErrorString,           cuGetErrorString,              Code, const char **)                                                  \
+  X(deviceGetCount,           cuDeviceGetCount,              int *)                                                                \
+  X(deviceGet,                cuDeviceGet,                   DeviceHandle *, int)                                                  \
+  X(deviceGetName,            cuDeviceGetName,               char *, int, DeviceHandle)                                            \
+  X(deviceGetAttribute,       cuDeviceGetAttribute,          int *, DeviceAttribute, DeviceHandle)                                 \
+  X(devicePrimaryCtxRetain,   cuDevicePrimaryCtxRetain,      Context *, DeviceHandle)                                              \
+  X(devicePrimaryCtxRelease,  cuDevicePrimaryCtxRelease_v2,  DeviceHandle)                                                         \
+  X(ctxGetCurrent,            cuCtxGetCurrent,               Context *)                                                            \
+  X(ctxGetDevice,             cuCtxGetDevice,                DeviceHandle *)                                                       \
+  X(ctxPushCurrent,           cuCtxPushCurrent_v2,           Context)                                                              \
+  X(ctxPopCurrent,            cuCtxPopCurrent_v2,            Context *)                                                            \
+  X(moduleLoadDataEx,         cuModuleLoadDataEx,            Module *, const void *, unsigned, JitOption *, void **)               \
+  X(moduleUnload,             cuModuleUnload,                Module)                                                               \
+  X(moduleGetFunction,        cuModuleGetFunction,           Function *, Module, const char *)                                     \
+  X(funcGetAttribute,         cuFuncGetAttribute,            int *, FunctionAttribute, Function)                                   \
+  X(funcSetAttribute,         cuFuncSetAttribute,            Function, FunctionAttribute, int)                                     \
+  X(launchKernel,             cuLaunchKernel,                Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                                                             unsigned, Stream, void **, void **)                                   \
+  X(streamIsCapturing,        cuStreamIsCapturing,           Stream, CaptureStatus *)                                              \
+  X(memAllocAsync,            cuMemAllocAsync,               DevicePointer *, size_t, Stream)                                      \
+  X(memFreeAsync,             cuMemFreeAsync,                DevicePointer, Stream)                                                \
+  X(eventCreate,              cuEventCreate,                 Event *, unsigned)                                                    \
+  X(eventRecord,              cuEventRecord,                 Event, Stream)                                                        \
+  X(eventSynchronize,         cuEventSynchronize,            Event)                                                                \
+  X(eventElapsedTime,         cuEventElapsedTime,            float *, Event, Event)                                                \
+  X(eventDestroy,             cuEventDestroy_v2,             Event)
 // clang-format on
 
 /// The opened library. It stays open until the process ends, since others may use it too.
@@ -88,7 +88,7 @@ public:
     const char *symbol;
     Code (*address)(Parameters...) = nullptr;
   };
-#define LOGITILE_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name{symbol};
+#define LOGITILE_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name{#symbol};
   LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_ENTRY)
 #undef LOGITILE_CUDA_ENTRY
 
