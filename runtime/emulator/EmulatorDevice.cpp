@@ -52,7 +52,10 @@ public:
     if (!seed.isOk())
       return seed.status();
     const KernelPlan &kernel = code.kernels[launch.kernel];
-    emulator::Launch call{kernel.name, {static_cast<uint32_t>(launch.tasks), 1, 1}, {static_cast<uint32_t>(kernel.threads), 1, 1}};
+    emulator::Launch call;
+    call.kernel = kernel.name;
+    call.grid = {static_cast<uint32_t>(launch.tasks), 1, 1};
+    call.threads = {static_cast<uint32_t>(kernel.threads), 1, 1};
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     call.seed = *seed;
     for (int64_t word = 0; word < kernel.words(); ++word)

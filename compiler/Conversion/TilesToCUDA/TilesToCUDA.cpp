@@ -60,7 +60,7 @@ struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToC
     ModuleOp module = getOperation();
     RequestAttr request = getRequest(module);
     std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
-    if (!target || target->kind != DeviceKind::Cuda) {
+    if (!target || target->kind == DeviceKind::Cpu) {
       module.emitOpError() << "has no '" << kRequestAttrName << "' with a target such as cuda:sm_80";
       return signalPassFailure();
     }
