@@ -436,7 +436,7 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
 
 Status logitile::runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report) {
   if (arguments.stream.ordinal != saved.stream.ordinal || arguments.stream.handle != saved.stream.handle)
-    return Status(ErrorCode::Value, "the adjoint phase is to run on another stream of the device than its forward call, which what was "
+    return Status(ErrorCode::Value, "the adjoint phase is to run on another stream or device than its forward call, which what was "
                                     "saved may not be ready for; use the same one");
   DefaultFloatEnvironment environment;
   CallArguments same = arguments;

@@ -17,8 +17,8 @@ type Array = (
     tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object] | tuple[str, object, bool]
 )
 type Stream = tuple[int, int, Callable[[int], tuple[int, object]]]
-"""Where calls on a GPU run: number of the device, handle of the stream, and what allocates workspace there: its
-address, and the object that owns it."""
+"""Where calls on a GPU run: number of the device, handle of the stream, and what allocates workspace there
+(bytes in, its address and the object that owns it out)."""
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
@@ -233,7 +233,8 @@ class Saved:
         upstreams: Sequence[Array] = (),
         stream: Stream | None = None,
     ) -> None:
-        """Makes the gradients of the forward call from the same inputs on the same stream, any number of times.
+        """Makes the gradients of the forward call from the same inputs on the same stream, as often as
+        asked.
 
         Raises: as `Plan.forward`.
         """

@@ -54,10 +54,10 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
     wanted = (kind or "cpu") if backend == "auto" else backend
     read = "cuda" if wanted.partition(":")[0] == "cuda" else "cpu"  # emulated GPUs read host memory
     if backend != "auto" and kind and kind != read:
-        shapes = ", or give lt.ShapeDtype where no numbers are needed" if read == "cuda" else ""
-        raise CallValueError(
-            f"backend='{backend}', but the arrays are on {device}; move them or use backend='auto'{shapes}"
-        )
+        advice = "move them or use backend='auto'"
+        if read == "cuda":
+            advice = "move them, use backend='auto', or give lt.ShapeDtype where no numbers are needed"
+        raise CallValueError(f"backend='{backend}', but the arrays are on {device}; {advice}")
     if wanted == "cpu":
         return native().host_target(), thread_count()
     if wanted == "cuda":

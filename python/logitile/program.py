@@ -205,7 +205,9 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     of = [name for name in spec.output_names if name in key.wanted.of] or None
     chunked = options.chunks is not None
     budget = (
-        {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call, key.target, key.threads)}
+        {"chunks": options.chunks}
+        if chunked
+        else {"workspace": workspace_budget(options, call, key.target, key.threads)}
     )
     return {
         "spec": spec.text(of, wrt, locations=False),

@@ -207,7 +207,7 @@ TEST_F(CudaTest, SharedMemoryFitsTheDevice) {
     Result<std::unique_ptr<DeviceCall>> call = start();
     ASSERT_TRUE(call.isOk()) << textOf(call.status());
     int64_t words[] = {1, 2, 3};
-    EXPECT_TRUE((*call)->launch({1, words, 1, nullptr, 0, 1}).isOk());
+    ASSERT_TRUE((*call)->launch({1, words, 1, nullptr, 0, 1}).isOk());
     EXPECT_EQ(stand_in::launches().back().sharedBytes, bytes);
   }
   EXPECT_EQ(timesCalled("cuFuncSetAttribute"), 2);
