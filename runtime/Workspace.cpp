@@ -29,21 +29,6 @@ char *map(int64_t capacity) {
 }
 } // namespace
 
-WorkspaceBlock &WorkspaceBlock::operator=(WorkspaceBlock &&other) noexcept {
-  release();
-  owner = std::exchange(other.owner, nullptr);
-  memory = std::exchange(other.memory, nullptr);
-  bytes = std::exchange(other.bytes, 0);
-  held = std::exchange(other.held, 0);
-  remark = std::exchange(other.remark, nullptr);
-  return *this;
-}
-
-void WorkspaceBlock::release() {
-  if (BlockOwner *to = std::exchange(owner, nullptr))
-    to->giveBack(*this);
-}
-
 Workspace::~Workspace() { clear(); }
 
 Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
@@ -54,10 +39,12 @@ Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
   if (!found->memory)
     return Status(ErrorCode::Value, "the system has no memory for a workspace of " + std::to_string(bytes) +
                                         " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
-  std::lock_guard lock(mutex);
-  counts.takenBytes += bytes;
-  counts.peakBytes = std::max(counts.peakBytes, counts.takenBytes);
-  return WorkspaceBlock(*this, found->memory, bytes, found->capacity);
+  {
+    std::lock_guard lock(mutex);
+    counts.takenBytes += bytes;
+    counts.peakBytes = std::max(counts.peakBytes, counts.takenBytes);
+  }
+  return WorkspaceBlock(std::shared_ptr<char>(found->memory, [this, block = *found, bytes](char *) { giveBack(block, bytes); }), bytes);
 }
 
 /// The smallest free block that is large enough, but not much larger. Where there is none, the largest of those that are
@@ -85,13 +72,13 @@ std::optional<Workspace::FreeBlock> Workspace::takeFree(int64_t capacity) {
   return found;
 }
 
-void Workspace::giveBack(const WorkspaceBlock &block) {
+void Workspace::giveBack(const FreeBlock &block, int64_t bytes) {
   std::vector<FreeBlock> excess;
   {
     std::lock_guard lock(mutex);
-    counts.takenBytes -= block.size();
-    counts.freeBytes += block.capacity();
-    free.push_back({block.data(), block.capacity()});
+    counts.takenBytes -= bytes;
+    counts.freeBytes += block.capacity;
+    free.push_back(block);
     while (counts.freeBytes > keepBytes) {
       counts.freeBytes -= free.front().capacity;
       excess.push_back(free.front());

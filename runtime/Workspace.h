@@ -6,45 +6,23 @@
 #include <vector>
 
 namespace logitile {
-class WorkspaceBlock;
-
-/// Where blocks go back to.
-class BlockOwner {
-public:
-  virtual void giveBack(const WorkspaceBlock &block) = 0;
-
-protected:
-  ~BlockOwner() = default;
-};
-
-/// Memory of one call, given back when destroyed. The owner must outlive it.
+/// Memory of one call, given back when destroyed: by what deletes 'memory'.
 class WorkspaceBlock {
 public:
   WorkspaceBlock() = default;
-  /// 'capacity' and 'note' are for the owner alone.
-  WorkspaceBlock(BlockOwner &owner, char *memory, int64_t bytes, int64_t capacity, void *note = nullptr)
-      : owner(&owner), memory(memory), bytes(bytes), held(capacity), remark(note) {}
-  WorkspaceBlock(WorkspaceBlock &&other) noexcept { *this = std::move(other); }
-  WorkspaceBlock &operator=(WorkspaceBlock &&other) noexcept;
-  ~WorkspaceBlock() { release(); }
+  WorkspaceBlock(std::shared_ptr<char> memory, int64_t bytes) : memory(std::move(memory)), bytes(bytes) {}
 
-  char *data() const { return memory; }
+  char *data() const { return memory.get(); }
   /// Bytes that were asked for.
   int64_t size() const { return bytes; }
-  int64_t capacity() const { return held; }
-  void *note() const { return remark; }
 
 private:
-  void release();
-  BlockOwner *owner = nullptr;
-  char *memory = nullptr;
+  std::shared_ptr<char> memory;
   int64_t bytes = 0;
-  int64_t held = 0;
-  void *remark = nullptr;
 };
 
-/// Thread-safe. Blocks of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
-class Workspace final : public BlockOwner {
+/// Thread-safe; outlives its blocks. Those of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
+class Workspace {
 public:
   /// 'keepBytes': free blocks beyond it go back to the system.
   explicit Workspace(int64_t keepBytes) : keepBytes(keepBytes) {}
@@ -54,7 +32,6 @@ public:
   Result<WorkspaceBlock> take(int64_t bytes);
   /// Gives all free blocks back to the system.
   void clear();
-  void giveBack(const WorkspaceBlock &block) override;
 
   struct Usage {
     int64_t takenBytes = 0; // in blocks that calls hold, as they asked for
@@ -69,6 +46,7 @@ private:
     int64_t capacity;
   };
   std::optional<FreeBlock> takeFree(int64_t bytes);
+  void giveBack(const FreeBlock &block, int64_t bytes);
 
   const int64_t keepBytes;
   ForkSafeMutex mutex;

@@ -2,6 +2,7 @@
 #include "runtime/cuda/CudaDevice.h"
 #include "compiler/Target.h"
 #include "runtime/cuda/ContextModule.h"
+#include "runtime/cuda/StreamMemory.h"
 #include <map>
 using namespace logitile;
 using namespace logitile::cuda;
@@ -167,7 +168,7 @@ Result<std::unique_ptr<DeviceCode>> CudaDevice::load(const LaunchPlan &plan) {
 
 Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream &stream) {
   Result<std::shared_ptr<Contexts>> opened = open();
-  return opened.isOk() ? memory.take(*opened, bytes, stream) : opened.status();
+  return opened.isOk() ? takeStreamMemory(*opened, bytes, stream) : opened.status();
 }
 
 Result<std::string> logitile::cudaTarget(int ordinal) {

@@ -1,6 +1,7 @@
 // CudaDevice.h - GPUs as devices: launches are queued on the streams of calls, and nothing waits for them.
 #pragma once
-#include "runtime/cuda/StreamMemory.h"
+#include "runtime/Device.h"
+#include "runtime/cuda/Contexts.h"
 
 namespace logitile {
 /// All GPUs of the machine. Plans can be loaded where there is none; calls find out.
@@ -16,7 +17,6 @@ public:
 private:
   std::mutex mutex;
   std::shared_ptr<cuda::Contexts> contexts;
-  cuda::StreamMemory memory;
 };
 
 /// The name of the target of a GPU: "cuda:sm_80". An error where there is no driver or no such device.

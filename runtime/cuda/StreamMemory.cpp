@@ -1,23 +1,43 @@
-// StreamMemory.cpp - blocks, and what it takes to give each of them back.
+// StreamMemory.cpp - blocks of workspace, and what it takes to give each of them back.
 #include "runtime/cuda/StreamMemory.h"
 #include <algorithm>
 using namespace logitile;
 using namespace logitile::cuda;
 
 namespace {
-/// How a block goes back.
-struct Return {
-  void (*release)(void *owner) = nullptr; // of the framework; null: the block is the driver's
-  void *owner = nullptr;
+/// Gives memory of the driver back. Nobody can be told of an error here: memory went with a context that is destroyed, and
+/// with a driver that is shut down.
+struct FreeOnStream {
   std::shared_ptr<Contexts> contexts;
-  DeviceHandle device = 0;
-  Context context = nullptr;
-  Stream stream = nullptr;
+  DeviceHandle device;
+  Context context;
+  Stream stream;
+
+  void operator()(char *memory) const {
+    const Driver &driver = contexts->driver();
+    if (driver.isForked())
+      return;
+    Result<CurrentContext> entered = CurrentContext::enter(driver, device, context);
+    if (entered.isOk())
+      driver.memFreeAsync.address(reinterpret_cast<DevicePointer>(memory), stream);
+  }
 };
 
 Status noMemory(int64_t bytes, const std::string &whose) {
   return Status(ErrorCode::Value, whose + " has no memory for a workspace of " + std::to_string(bytes) +
                                       " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
+}
+
+Result<WorkspaceBlock> takeFromFramework(int64_t bytes, const FrameworkMemory &framework) {
+  constexpr uintptr_t kAlignment = 256; // of the driver's own memory
+  void *data = nullptr, *owner = nullptr;
+  if (framework.allocate(framework.context, std::max<int64_t>(bytes, 1), &data, &owner) != 0)
+    return noMemory(bytes, "the framework of the call");
+  std::shared_ptr<char> memory(static_cast<char *>(data), [release = framework.release, owner](char *) { release(owner); });
+  if (reinterpret_cast<uintptr_t>(data) % kAlignment != 0)
+    return Status(ErrorCode::Value,
+                  "the framework of the call gave memory for a workspace that is not aligned to " + std::to_string(kAlignment) + " bytes");
+  return WorkspaceBlock(std::move(memory), bytes);
 }
 } // namespace
 
@@ -28,22 +48,9 @@ Result<bool> cuda::isCapturing(const Driver &driver, const DeviceStream &stream)
   return status != CaptureStatus::None;
 }
 
-Result<WorkspaceBlock> StreamMemory::takeFromFramework(int64_t bytes, const DeviceStream &stream) {
-  constexpr uintptr_t kAlignment = 256; // of the driver's own memory
-  void *data = nullptr, *owner = nullptr;
-  if (stream.memory.allocate(stream.memory.context, std::max<int64_t>(bytes, 1), &data, &owner) != 0)
-    return noMemory(bytes, "the framework of the call");
-  auto *note = new Return{stream.memory.release, owner, nullptr, 0, nullptr, nullptr};
-  WorkspaceBlock block(*this, static_cast<char *>(data), bytes, bytes, note);
-  if (reinterpret_cast<uintptr_t>(data) % kAlignment != 0)
-    return Status(ErrorCode::Value,
-                  "the framework of the call gave memory for a workspace that is not aligned to " + std::to_string(kAlignment) + " bytes");
-  return block;
-}
-
-Result<WorkspaceBlock> StreamMemory::take(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream) {
+Result<WorkspaceBlock> cuda::takeStreamMemory(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream) {
   if (stream.memory.allocate)
-    return takeFromFramework(bytes, stream);
+    return takeFromFramework(bytes, stream.memory);
   const Driver &driver = contexts->driver();
   Result<CurrentContext> context = CurrentContext::enter(*contexts, stream.ordinal);
   if (!context.isOk())
@@ -60,19 +67,6 @@ Result<WorkspaceBlock> StreamMemory::take(const std::shared_ptr<Contexts> &conte
     return noMemory(bytes, driver.nameOf(context->deviceHandle()));
   if (code != Code::Success)
     return driver.failure(driver.memAllocAsync.symbol, code);
-  auto *note = new Return{nullptr, nullptr, contexts, context->deviceHandle(), context->handle(), streamOf(stream)};
-  return WorkspaceBlock(*this, reinterpret_cast<char *>(data), bytes, bytes, note);
-}
-
-/// Nobody can be told of an error here. Memory went with a context that is destroyed, and with a driver that is shut down.
-void StreamMemory::giveBack(const WorkspaceBlock &block) {
-  std::unique_ptr<Return> to(static_cast<Return *>(block.note()));
-  if (to->release)
-    return to->release(to->owner);
-  const Driver &driver = to->contexts->driver();
-  if (driver.isForked())
-    return;
-  Result<CurrentContext> context = CurrentContext::enter(driver, to->device, to->context);
-  if (context.isOk())
-    driver.memFreeAsync.address(reinterpret_cast<DevicePointer>(block.data()), to->stream);
+  FreeOnStream free{contexts, context->deviceHandle(), context->handle(), streamOf(stream)};
+  return WorkspaceBlock(std::shared_ptr<char>(reinterpret_cast<char *>(data), std::move(free)), bytes);
 }

@@ -5,15 +5,8 @@
 #include "runtime/cuda/Contexts.h"
 
 namespace logitile::cuda {
-class StreamMemory final : public BlockOwner {
-public:
-  /// Memory for what runs on the stream. The framework's is taken in whatever context is current.
-  Result<WorkspaceBlock> take(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream);
-  void giveBack(const WorkspaceBlock &block) override;
-
-private:
-  Result<WorkspaceBlock> takeFromFramework(int64_t bytes, const DeviceStream &stream);
-};
+/// Memory for what runs on the stream. The framework's is taken in whatever context is current.
+Result<WorkspaceBlock> takeStreamMemory(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream);
 
 /// Whether launches into the stream become nodes of a CUDA graph. Its context must be current.
 Result<bool> isCapturing(const Driver &driver, const DeviceStream &stream);
