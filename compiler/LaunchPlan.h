@@ -88,14 +88,6 @@ struct KernelPlan {
   int64_t scratchBytes = 0; // for each thread
   int64_t threads = 0;      // GPUs: of a block
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
-
-  /// Of its arguments.
-  int64_t words() const {
-    int64_t words = 0;
-    for (const ArgumentPlan &argument : arguments)
-      words += argument.isBuffer ? 3 : 1;
-    return words;
-  }
 };
 
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };

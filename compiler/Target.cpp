@@ -57,16 +57,6 @@ std::optional<Target> Target::parse(std::string_view name) {
   return target;
 }
 
-/// The last one that is not later than the GPU, whose driver brings it to the GPU's own instructions.
-std::optional<Target> Target::ofGpu(int major, int minor) {
-  Target target;
-  target.kind = DeviceKind::Cuda;
-  for (const GpuInfo &info : kGpus)
-    if (info.sm <= 10 * major + minor)
-      target.sm = std::max(target.sm, info.sm);
-  return target.sm > 0 ? std::optional(target) : std::nullopt;
-}
-
 static CpuTier detectTier() {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {

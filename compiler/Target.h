@@ -46,8 +46,6 @@ struct Target {
   std::string canonicalName() const;
   /// Null where 'name' is none of these.
   static std::optional<Target> parse(std::string_view name);
-  /// The target whose code is best for a GPU of that compute capability; null where there is none.
-  static std::optional<Target> ofGpu(int major, int minor);
   /// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is
   /// refused: then 'error' says why and the result is null.
   static std::optional<Target> host(std::string &error);

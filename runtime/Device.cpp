@@ -3,6 +3,13 @@
 #include <chrono>
 using namespace logitile;
 
+int64_t logitile::wordCount(const KernelPlan &kernel) {
+  int64_t words = 0;
+  for (const ArgumentPlan &argument : kernel.arguments)
+    words += argument.isBuffer ? 3 : 1;
+  return words;
+}
+
 Status logitile::checkBlocks(int64_t tasks) {
   if (tasks <= INT32_MAX)
     return Status();

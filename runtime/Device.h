@@ -58,6 +58,8 @@ public:
   virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &stream) = 0;
 };
 
+/// Of the arguments of a kernel, as GPUs take them.
+int64_t wordCount(const KernelPlan &kernel);
 /// An error where a kernel has more tasks than a GPU takes blocks.
 Status checkBlocks(int64_t tasks);
 

@@ -54,7 +54,7 @@ public:
       return status;
     const KernelPlan &kernel = kernels[launch.kernel];
     parameters.clear();
-    for (int64_t word = 0; word < kernel.words(); ++word)
+    for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       parameters.push_back(const_cast<int64_t *>(launch.arguments + word)); // the driver copies what they hold
     Code code = driver.launchKernel.address(module.function(launch.kernel), static_cast<unsigned>(launch.tasks), 1, 1,
                                             static_cast<unsigned>(kernel.threads), 1, 1, static_cast<unsigned>(kernel.sharedBytes), stream,
@@ -171,6 +171,16 @@ Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream 
   return opened.isOk() ? takeStreamMemory(*opened, bytes, stream) : opened.status();
 }
 
+/// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
+static std::optional<Target> targetOf(int major, int minor) {
+  Target target;
+  target.kind = DeviceKind::Cuda;
+  for (target.sm = 10 * major + minor; target.sm >= 80; --target.sm)
+    if (getGpuInfo(target).sm == target.sm)
+      return target;
+  return std::nullopt;
+}
+
 Result<std::string> logitile::cudaTarget(int ordinal) {
   Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver.isOk())
@@ -182,7 +192,7 @@ Result<std::string> logitile::cudaTarget(int ordinal) {
   Result<int> minor = (*driver)->attribute(DeviceAttribute::CapabilityMinor, *device);
   if (!major.isOk() || !minor.isOk())
     return major.isOk() ? minor.status() : major.status();
-  if (std::optional<Target> target = Target::ofGpu(*major, *minor))
+  if (std::optional<Target> target = targetOf(*major, *minor))
     return target->canonicalName();
   return Status(ErrorCode::Target, (*driver)->nameOf(*device) + " has compute capability " + std::to_string(*major) + "." +
                                        std::to_string(*minor) + ", but kernels need 8.0 or later; use backend='cpu'");

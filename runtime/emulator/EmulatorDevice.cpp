@@ -58,7 +58,7 @@ public:
     call.threads = {static_cast<uint32_t>(kernel.threads), 1, 1};
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     call.seed = *seed;
-    for (int64_t word = 0; word < kernel.words(); ++word)
+    for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       call.arguments.push_back(launch.arguments + word);
     emulator::Outcome outcome;
     std::string error;
