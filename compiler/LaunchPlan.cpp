@@ -63,13 +63,6 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   return geometry;
 }
 
-int64_t logitile::wordsOf(const KernelPlan &kernel, bool isGpu) {
-  int64_t words = 0;
-  for (const ArgumentPlan &argument : kernel.arguments)
-    words += argument.isBuffer || (isGpu && argument.scalar == ScalarKind::Tokens) ? 3 : 1;
-  return words;
-}
-
 WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint,
                                           int64_t guard) {
   constexpr int64_t kAlignment = 64; // a cache line, and the widest vector

@@ -90,9 +90,6 @@ struct KernelPlan {
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
 };
 
-/// The number of words that a kernel takes.
-int64_t wordsOf(const KernelPlan &kernel, bool isGpu);
-
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };
 
 /// A launch of one kernel, or a loop around further steps.

@@ -4,6 +4,7 @@
 #include "runtime/Describe.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/ThreadPool.h"
+#include "runtime/cuda/CudaDevice.h"
 #include <cstdlib>
 #include <new>
 using namespace logitile;
@@ -116,6 +117,15 @@ lt_code lt_host_target(lt_text *name) {
       return Status(ErrorCode::Target, error);
     *name = textOf(host->canonicalName());
     return Status();
+  });
+}
+
+lt_code lt_cuda_target(int device, lt_text *name) {
+  return guarded([&]() -> Status {
+    Result<std::string> target = cudaTarget(device);
+    if (target.isOk())
+      *name = textOf(*target);
+    return target.status();
   });
 }
 

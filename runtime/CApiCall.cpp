@@ -34,6 +34,10 @@ public:
       arguments.ignoreIndex = *call.ignore_index;
     arguments.isZeroWhenAllIgnored = call.zero_if_all_ignored;
     arguments.threads = call.threads;
+    if (const lt_stream *stream = call.stream)
+      arguments.stream = {stream->device, stream->handle, {stream->allocate, stream->release, stream->context}};
+    if (arguments.stream.memory.allocate && !arguments.stream.memory.release)
+      return Status(ErrorCode::Value, "a stream with 'allocate' needs 'release'");
     arguments.interrupt = {call.interrupt ? &isInterrupted : nullptr, const_cast<lt_call *>(&call)};
     return Status();
   }

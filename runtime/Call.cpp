@@ -163,15 +163,14 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
   layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
-  Workspace &workspace = loaded.device->workspace();
   if (saved && layout.savedBytes > 0) {
-    Result<WorkspaceBlock> block = workspace.take(layout.savedBytes);
+    Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.savedBytes, arguments.stream);
     if (!block.isOk())
       return block.status();
     *saved = std::move(*block);
     savedMemory = saved->data();
   }
-  Result<WorkspaceBlock> block = workspace.take(layout.phaseBytes + tables.scratchStride * arguments.threads);
+  Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.phaseBytes + tables.scratchStride * arguments.threads, arguments.stream);
   if (!block.isOk())
     return block.status();
   memory = std::move(*block);
@@ -179,7 +178,7 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   report.predictedBytes = workspaceBytes(plan, tokens.counted, arguments.threads);
   binding.bindWorkspace(layout, savedMemory, memory.data());
   Result<std::unique_ptr<DeviceCall>> started =
-      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); });
+      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); }, arguments.stream);
   if (!started.isOk())
     return started.status();
   device = std::move(*started);
@@ -399,10 +398,14 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
   saved->ignore = arguments.ignore;
   saved->ignoreIndex = arguments.ignoreIndex;
   saved->threads = arguments.threads;
+  saved->stream = {arguments.stream.ordinal, arguments.stream.handle, {}};
   return saved;
 }
 
 Status logitile::runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report) {
+  if (arguments.stream.ordinal != saved.stream.ordinal || arguments.stream.handle != saved.stream.handle)
+    return Status(ErrorCode::Value, "the adjoint phase is to run on another stream or device than its forward call, which what was "
+                                    "saved may not be ready for; use the same one");
   DefaultFloatEnvironment environment;
   CallArguments same = arguments;
   same.reduction = saved.reduction;

@@ -32,6 +32,7 @@ struct CallArguments {
   std::optional<int64_t> ignoreIndex;    // also what entries of other inputs may be beside an index
   bool isZeroWhenAllIgnored = false; // what a mean over no token is: 0 rather than NaN
   int threads = 1;
+  DeviceStream stream;
   Interrupt interrupt;
   bool isTimed = false; // each kernel's time goes into the report
 };
@@ -62,6 +63,7 @@ struct Saved {
   std::string ignore;
   std::optional<int64_t> ignoreIndex;
   int threads = 1;
+  DeviceStream stream;
 };
 
 /// Runs prologue and forward steps; 'saved' is null unless the plan makes gradients in a phase of their own. After an error
@@ -69,7 +71,7 @@ struct Saved {
 Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
                                           CallReport &report);
 
-/// Makes the gradients of a forward call from the same inputs, as often as asked. Reduction, divisor, ignored tokens and
-/// threads are those of the forward call; 'outputs' are not written.
+/// Makes the gradients of a forward call from the same inputs, as often as asked, on the same stream. Reduction, divisor,
+/// ignored tokens and threads are those of the forward call; 'outputs' are not written.
 Status runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report);
 } // namespace logitile

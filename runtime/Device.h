@@ -1,5 +1,5 @@
 // Device.h - what the runtime needs of a device: code brought in, kernels launched, memory for calls.
-// Each kind of device has a folder of its own; memory is memory that the host can read.
+// Each kind of device has a folder of its own.
 #pragma once
 #include "compiler/LaunchPlan.h"
 #include "runtime/Workspace.h"
@@ -19,13 +19,28 @@ struct MemoryRange {
 };
 using MemoryList = std::function<std::vector<MemoryRange>()>;
 
-/// Launches of one phase of one call.
+/// Memory of the framework that calls: such as comes from its caching allocator.
+struct FrameworkMemory {
+  /// 0, and in 'owner' what 'release' takes; anything else where there is none left. Null where there is no framework.
+  int (*allocate)(void *context, int64_t bytes, void **data, void **owner) = nullptr;
+  void (*release)(void *owner) = nullptr; // from any thread, also after the call
+  void *context = nullptr;                // for 'allocate', as long as the call lasts
+};
+
+/// Where the launches of a call are queued on a GPU. Devices that the host waits for look at nothing of it.
+struct DeviceStream {
+  int ordinal = 0;        // of the device
+  void *handle = nullptr; // null: the default stream
+  FrameworkMemory memory;
+};
+
+/// Launches of one phase of one call, made on the thread that started it.
 class DeviceCall {
 public:
   virtual ~DeviceCall() = default;
 
-  /// Runs all tasks of a kernel and returns when they are done. 'arguments' are words as KernelPlan packs them; 'scratch'
-  /// holds 'scratchStride' bytes for each of 'threads' threads.
+  /// Runs all tasks of a kernel: to their end, or where the device has streams, behind what is queued there. 'arguments' are words as
+  /// KernelPlan packs them; 'scratch' holds 'scratchStride' bytes for each of 'threads' threads.
   struct Launch {
     int64_t kernel;
     const int64_t *arguments;
@@ -37,6 +52,8 @@ public:
   virtual Status launch(const Launch &launch) = 0;
   /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by value.
   virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
+  /// The same; waits and returns the milliseconds that it took.
+  virtual Result<double> timedLaunch(const Launch &launch);
 };
 
 /// The code of one plan, ready to run. It goes away when destroyed.
@@ -44,18 +61,26 @@ class DeviceCode {
 public:
   virtual ~DeviceCode() = default;
   /// Begins a phase: an error where the machine has no such device. Devices that check accesses ask for the memory.
-  virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory) = 0;
+  virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &stream) = 0;
 };
+
+/// Of the arguments of a kernel, as GPUs take them.
+int64_t wordCount(const KernelPlan &kernel);
+/// An error where a kernel has more tasks than a GPU takes blocks.
+Status checkBlocks(int64_t tasks);
 
 class Device {
 public:
   virtual ~Device() = default;
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) = 0;
-  virtual Workspace &workspace() = 0;
+  /// Workspace of a call. The device must outlive it.
+  virtual Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) = 0;
   /// Waits for everything that has been launched.
   virtual Status synchronise() { return Status(); }
-  /// Whether the host reads and writes the memory of calls itself.
+  /// Whether the host itself does the work on single elements of a call.
   virtual bool isHost() const = 0;
+  /// Where the host does not: whether it has to read this number, since kernels cannot.
+  virtual bool isOutOfReach(const void *) const { return false; }
   /// What kernels report wrong indices to; null where the host checks them.
   virtual gpu::IndexReport *indexReport() { return nullptr; }
   /// Bytes to leave free behind each buffer, so that an access outside of it meets no other one.

@@ -5,6 +5,7 @@
 #include "compiler/Target.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/CpuDevice.h"
+#include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include <chrono>
 using namespace logitile;
@@ -67,10 +68,12 @@ Result<std::string> textOr(const StageText &result) {
 
 Engine::Engine(CompileFunction compile, const Options &options)
     : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
-      emulator(std::make_shared<EmulatorDevice>(cpu)), plans(options.cache),
+      emulator(std::make_shared<EmulatorDevice>(cpu)), cuda(std::make_shared<CudaDevice>()), plans(options.cache),
       disk(options.disk ? std::make_unique<DiskCache>(*options.disk) : nullptr), records(options.historyRecords) {}
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
+
+Workspace &Engine::workspace() { return cpu->workspace(); }
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
@@ -85,14 +88,14 @@ Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const 
   if (target->kind == DeviceKind::Emulator)
     return emulator;
   if (target->kind == DeviceKind::Cuda)
-    return Status(ErrorCode::Target, "target '" + name + "' needs a device that this build does not have; it has the CPU and emulated GPUs");
+    return cuda;
   std::string error;
   std::optional<Target> host = Target::host(error);
   if (!host)
     return Status(ErrorCode::Target, error);
   if (target->tier > host->tier)
     return Status(ErrorCode::Target, "target '" + name + "' needs instructions that this machine's '" + host->canonicalName() + "' lacks");
-  return cpu;
+  return std::shared_ptr<Device>(cpu);
 }
 
 Result<Program> Engine::makeProgram(Request request) {
@@ -207,7 +210,7 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
 }
 
 Status Engine::check() {
-  for (const std::shared_ptr<Device> &device : {cpu, emulator}) {
+  for (const std::shared_ptr<Device> &device : {std::static_pointer_cast<Device>(cpu), emulator, cuda}) {
     Status status = device->synchronise();
     if (status.isOk() && device->indexReport())
       status = device->indexReport()->take();

@@ -8,6 +8,7 @@
 #include <functional>
 
 namespace logitile {
+class CpuDevice;
 struct CompileRequest;
 struct CompileResult;
 using CompileFunction = std::function<CompileResult(const CompileRequest &)>;
@@ -61,7 +62,7 @@ public:
 
   History &history() { return records; }
   KernelCache &cache() { return plans; }
-  Workspace &workspace() { return cpu->workspace(); }
+  Workspace &workspace(); // of the host
 
 private:
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
@@ -72,7 +73,8 @@ private:
 
   const CompileFunction compile;
   const bool timesKernels;
-  std::shared_ptr<Device> cpu, emulator;
+  const std::shared_ptr<CpuDevice> cpu;
+  const std::shared_ptr<Device> emulator, cuda;
   KernelCache plans;
   std::unique_ptr<DiskCache> disk; // null: there is none
   History records;

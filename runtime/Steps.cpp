@@ -1,7 +1,6 @@
 // Steps.cpp - loops, grids and the packing of arguments.
 #include "runtime/Steps.h"
 #include <algorithm>
-#include <chrono>
 using namespace logitile;
 
 StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, DeviceCall &device, char *scratch,
@@ -168,8 +167,8 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
                             arguments.threads};
   if (!arguments.isTimed)
     return device.launch(launch);
-  auto start = std::chrono::steady_clock::now();
-  Status status = device.launch(launch);
-  time(step.kernel, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
-  return status;
+  Result<double> milliseconds = device.timedLaunch(launch);
+  if (milliseconds.isOk())
+    time(step.kernel, *milliseconds);
+  return milliseconds.status();
 }

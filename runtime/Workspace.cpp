@@ -29,24 +29,9 @@ char *map(int64_t capacity) {
 }
 } // namespace
 
-WorkspaceBlock &WorkspaceBlock::operator=(WorkspaceBlock &&other) noexcept {
-  release();
-  owner = std::exchange(other.owner, nullptr);
-  memory = std::exchange(other.memory, nullptr);
-  bytes = std::exchange(other.bytes, 0);
-  capacity = std::exchange(other.capacity, 0);
-  return *this;
-}
-
-void WorkspaceBlock::release() {
-  if (Workspace *to = std::exchange(owner, nullptr))
-    to->giveBack(*this);
-}
-
 Workspace::~Workspace() { clear(); }
 
 Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
-  WorkspaceBlock block;
   int64_t capacity = roundUp(std::max<int64_t>(bytes, 1), kPage);
   std::optional<FreeBlock> found = takeFree(capacity);
   if (!found)
@@ -54,14 +39,12 @@ Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
   if (!found->memory)
     return Status(ErrorCode::Value, "the system has no memory for a workspace of " + std::to_string(bytes) +
                                         " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
-  block.owner = this;
-  block.memory = found->memory;
-  block.bytes = bytes;
-  block.capacity = found->capacity;
-  std::lock_guard lock(mutex);
-  counts.takenBytes += bytes;
-  counts.peakBytes = std::max(counts.peakBytes, counts.takenBytes);
-  return block;
+  {
+    std::lock_guard lock(mutex);
+    counts.takenBytes += bytes;
+    counts.peakBytes = std::max(counts.peakBytes, counts.takenBytes);
+  }
+  return WorkspaceBlock(std::shared_ptr<char>(found->memory, [this, block = *found, bytes](char *) { giveBack(block, bytes); }), bytes);
 }
 
 /// The smallest free block that is large enough, but not much larger. Where there is none, the largest of those that are
@@ -89,13 +72,13 @@ std::optional<Workspace::FreeBlock> Workspace::takeFree(int64_t capacity) {
   return found;
 }
 
-void Workspace::giveBack(const WorkspaceBlock &block) {
+void Workspace::giveBack(const FreeBlock &block, int64_t bytes) {
   std::vector<FreeBlock> excess;
   {
     std::lock_guard lock(mutex);
-    counts.takenBytes -= block.bytes;
+    counts.takenBytes -= bytes;
     counts.freeBytes += block.capacity;
-    free.push_back({block.memory, block.capacity});
+    free.push_back(block);
     while (counts.freeBytes > keepBytes) {
       counts.freeBytes -= free.front().capacity;
       excess.push_back(free.front());

@@ -1,4 +1,4 @@
-// Workspace.h - the one allocator of memory that calls need for themselves: large blocks that are kept for later calls.
+// Workspace.h - the allocator of host memory that calls need for themselves: large blocks that are kept for later calls.
 // What lies where in a block is the layout of the launch plan.
 #pragma once
 #include "runtime/ForkGuard.h"
@@ -6,30 +6,22 @@
 #include <vector>
 
 namespace logitile {
-class Workspace;
-
-/// Memory of one call, given back when destroyed. The Workspace must outlive it.
+/// Memory of one call, given back when destroyed: by what deletes 'memory'.
 class WorkspaceBlock {
 public:
   WorkspaceBlock() = default;
-  WorkspaceBlock(WorkspaceBlock &&other) noexcept { *this = std::move(other); }
-  WorkspaceBlock &operator=(WorkspaceBlock &&other) noexcept;
-  ~WorkspaceBlock() { release(); }
+  WorkspaceBlock(std::shared_ptr<char> memory, int64_t bytes) : memory(std::move(memory)), bytes(bytes) {}
 
-  char *data() const { return memory; }
+  char *data() const { return memory.get(); }
   /// Bytes that were asked for.
   int64_t size() const { return bytes; }
 
 private:
-  friend class Workspace;
-  void release();
-  Workspace *owner = nullptr;
-  char *memory = nullptr;
+  std::shared_ptr<char> memory;
   int64_t bytes = 0;
-  int64_t capacity = 0;
 };
 
-/// Thread-safe. Blocks of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
+/// Thread-safe; outlives its blocks. Those of 2 MiB and more are aligned to huge pages. Contents of a new block are whatever they are.
 class Workspace {
 public:
   /// 'keepBytes': free blocks beyond it go back to the system.
@@ -49,13 +41,12 @@ public:
   Usage usage();
 
 private:
-  friend class WorkspaceBlock;
   struct FreeBlock {
     char *memory;
     int64_t capacity;
   };
   std::optional<FreeBlock> takeFree(int64_t bytes);
-  void giveBack(const WorkspaceBlock &block);
+  void giveBack(const FreeBlock &block, int64_t bytes);
 
   const int64_t keepBytes;
   ForkSafeMutex mutex;

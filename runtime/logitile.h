@@ -79,6 +79,8 @@ LT_API void lt_engine_destroy(lt_engine *engine);
 LT_API lt_code lt_thread_count(int wanted, int *threads);
 /* The name of the target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it. */
 LT_API lt_code lt_host_target(lt_text *name);
+/* The name of the target of a GPU, "cuda:sm_80", by its number among those that the driver shows. */
+LT_API lt_code lt_cuda_target(int device, lt_text *name);
 /* JSON: a list of what ran lately, oldest first. */
 LT_API lt_code lt_history(lt_engine *engine, lt_text *json);
 LT_API void lt_history_clear(lt_engine *engine);
@@ -229,6 +231,18 @@ typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
 /* Called between kernels by the thread that makes the call; anything but 0 ends the call with LT_INTERRUPTED. */
 typedef int (*lt_interrupt)(void *context);
 
+/* Where the launches of a call are queued on a GPU, and whose memory it uses. A call on a GPU returns before they are done. */
+typedef struct lt_stream {
+  int device;   /* its number among those that the driver shows */
+  void *handle; /* a CUstream of that device; null: the default stream. It must live as long as what the call saves */
+  /* Workspace for what is queued on the stream from then on, aligned to 256 bytes: 'data', and in 'owner' what 'release' takes.
+   * Anything but 0 means that there is none. Null: workspace comes from the driver, which no CUDA graph can capture. */
+  int (*allocate)(void *context, int64_t bytes, void **data, void **owner);
+  /* Called once for each block, by any thread, when all that uses it is queued. */
+  void (*release)(void *owner);
+  void *context; /* for 'allocate' */
+} lt_stream;
+
 struct lt_call {
   /* "<pair>.hidden" [..., D] and "<pair>.weight" [V, D] of every projection, and the other inputs by name: per token (leading
    * dimensions of hidden, perhaps with an axis of entries), per vocabulary entry, both, or single numbers. Arrays that the
@@ -256,6 +270,7 @@ struct lt_call {
   int threads;
   lt_interrupt interrupt; /* or null */
   void *interrupt_context;
+  const lt_stream *stream; /* of calls on GPUs; null: the default stream of device 0 */
 };
 
 /* What the adjoint phase needs of a forward call. */
@@ -264,8 +279,8 @@ typedef struct lt_saved lt_saved;
 /* Runs the forward phase; in mode LT_EARLY it makes the gradients as well. 'saved' receives null unless gradients are made in
  * a phase of their own (LT_SPLIT). After an error the contents of outputs and gradients are unspecified. */
 LT_API lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved);
-/* Makes the gradients of a forward call, any number of times. Takes the same inputs; outputs, reduction, divisor, ignored tokens
- * and threads are those of the forward call, whatever 'call' says. */
+/* Makes the gradients of a forward call, any number of times. Takes the same inputs, and the same stream; outputs, reduction,
+ * divisor, ignored tokens and threads are those of the forward call, whatever 'call' says. */
 LT_API lt_code lt_saved_adjoint(const lt_saved *saved, const lt_call *call);
 /* Bytes that a saved state holds. */
 LT_API int64_t lt_saved_bytes(const lt_saved *saved);

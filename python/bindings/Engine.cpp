@@ -112,6 +112,14 @@ void logitile::python::bindEngine(py::module_ &module) {
     return name.str();
   });
   module.def(
+      "cuda_target",
+      [](int device) {
+        Text name;
+        check(lt_cuda_target(device, name.out()));
+        return name.str();
+      },
+      py::arg("device"));
+  module.def(
       "thread_count",
       [](int wanted) {
         int threads = 0;

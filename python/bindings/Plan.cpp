@@ -42,13 +42,57 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
+/// A stream (device, handle, allocate) of Python, where allocate(bytes) gives an address and the object that owns the memory.
+class StreamOf {
+public:
+  void read(py::handle given) {
+    py::tuple parts = py::cast<py::tuple>(given);
+    if (parts.size() != 3)
+      throw py::type_error("a stream is a tuple of device, handle and allocate");
+    stream.device = parts[0].cast<int>();
+    stream.handle = reinterpret_cast<void *>(parts[1].cast<uintptr_t>());
+    allocator = parts[2];
+    stream.allocate = &allocate;
+    stream.release = &release;
+    stream.context = this;
+  }
+  const lt_stream *get() const { return &stream; }
+
+private:
+  /// An exception stays set: it is raised when the call has ended.
+  static int allocate(void *context, int64_t bytes, void **data, void **owner) noexcept {
+    py::gil_scoped_acquire acquire;
+    try {
+      py::tuple made = static_cast<StreamOf *>(context)->allocator(bytes);
+      *data = reinterpret_cast<void *>(made[0].cast<uintptr_t>());
+      *owner = py::object(made[1]).release().ptr();
+      return 0;
+    } catch (py::error_already_set &error) {
+      error.restore();
+    } catch (const std::exception &error) {
+      PyErr_SetString(PyExc_TypeError, error.what());
+    }
+    return 1;
+  }
+  static void release(void *owner) {
+    if (!Py_IsInitialized())
+      return;
+    py::gil_scoped_acquire acquire;
+    Py_DECREF(static_cast<PyObject *>(owner));
+  }
+
+  lt_stream stream{};
+  py::object allocator;
+};
+
 /// The arrays of one call.
 struct CallArrays {
   ArrayList inputs, outputs, gradients, upstreams, divisor;
   Signals signals;
+  StreamOf stream;
   lt_call call{};
 
-  CallArrays(py::handle in, py::handle out, py::handle made, py::handle arriving) {
+  CallArrays(py::handle in, py::handle out, py::handle made, py::handle arriving, py::handle where) {
     inputs.read(in, ArrayList::Access::Read);
     outputs.read(out, ArrayList::Access::Write);
     gradients.read(made, ArrayList::Access::Write);
@@ -64,6 +108,10 @@ struct CallArrays {
     call.threads = 1;
     call.interrupt = &Signals::check;
     call.interrupt_context = &signals;
+    if (where.is_none())
+      return;
+    stream.read(where);
+    call.stream = stream.get();
   }
   void setOptions(const CallOptions &options, py::handle given) {
     options.copyTo(call);
@@ -82,8 +130,8 @@ CallOptions makeOptions(const std::string &reduction, const std::optional<std::s
 }
 
 std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients,
-                             py::handle upstreams, py::handle divisor) {
-  CallArrays arrays(inputs, outputs, gradients, upstreams);
+                             py::handle upstreams, py::handle divisor, py::handle stream) {
+  CallArrays arrays(inputs, outputs, gradients, upstreams, stream);
   arrays.setOptions(options, divisor);
   lt_saved *saved = nullptr;
   lt_code code;
@@ -95,8 +143,8 @@ std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::h
   return saved ? std::optional<Saved>(Saved{Owner<lt_saved, lt_saved_destroy>(saved)}) : std::nullopt;
 }
 
-void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle upstreams) {
-  CallArrays arrays(inputs, py::tuple(), gradients, upstreams);
+void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle upstreams, py::handle stream) {
+  CallArrays arrays(inputs, py::tuple(), gradients, upstreams, stream);
   lt_code code;
   {
     py::gil_scoped_release release;
@@ -108,8 +156,8 @@ void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::ha
 
 void logitile::python::bindPlan(py::module_ &module) {
   py::class_<CallOptions>(module, "CallOptions")
-      .def(py::init(&makeOptions), py::kw_only(), py::arg("reduction"), py::arg("ignore") = py::none(), py::arg("ignore_index") = py::none(),
-           py::arg("zero_if_all_ignored") = false, py::arg("threads"));
+      .def(py::init(&makeOptions), py::kw_only(), py::arg("reduction"), py::arg("ignore") = py::none(),
+           py::arg("ignore_index") = py::none(), py::arg("zero_if_all_ignored") = false, py::arg("threads"));
   py::class_<Plan>(module, "Plan")
       .def_property_readonly("interval",
                              [](const Plan &plan) {
@@ -117,15 +165,16 @@ void logitile::python::bindPlan(py::module_ &module) {
                                lt_plan_interval(plan.handle.get(), &first, &behind);
                                return py::make_tuple(first, behind);
                              })
-      .def("save",
-           [](const Plan &plan, const CallOptions &options) {
-             lt_call call{};
-             options.copyTo(call);
-             Text bytes;
-             check(lt_plan_save(plan.handle.get(), &call, bytes.out()));
-             return bytes.bytes();
-           },
-           py::arg("options"))
+      .def(
+          "save",
+          [](const Plan &plan, const CallOptions &options) {
+            lt_call call{};
+            options.copyTo(call);
+            Text bytes;
+            check(lt_plan_save(plan.handle.get(), &call, bytes.out()));
+            return bytes.bytes();
+          },
+          py::arg("options"))
       .def(
           "describe",
           [](const Plan &plan, int64_t tokens, int threads) {
@@ -135,8 +184,9 @@ void logitile::python::bindPlan(py::module_ &module) {
           },
           py::arg("tokens"), py::arg("threads"))
       .def("forward", &forward, py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("gradients") = py::tuple(),
-           py::arg("upstreams") = py::tuple(), py::arg("divisor") = py::none());
+           py::arg("upstreams") = py::tuple(), py::arg("divisor") = py::none(), py::arg("stream") = py::none());
   py::class_<Saved>(module, "Saved")
       .def_property_readonly("nbytes", [](const Saved &saved) { return lt_saved_bytes(saved.handle.get()); })
-      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("upstreams") = py::tuple());
+      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("upstreams") = py::tuple(),
+           py::arg("stream") = py::none());
 }

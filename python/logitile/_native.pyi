@@ -7,7 +7,7 @@ those of logitile.errors: CallTypeError, CallValueError, CallIndexError, TargetE
 LogitileError itself for a failure of the runtime.
 """
 
-from collections.abc import Buffer, Sequence
+from collections.abc import Buffer, Callable, Sequence
 from typing import Any
 
 TYPES: dict[str, int]
@@ -16,6 +16,9 @@ TYPES: dict[str, int]
 type Array = (
     tuple[str, int, int, tuple[int, ...], tuple[int, ...]] | tuple[str, object] | tuple[str, object, bool]
 )
+type Stream = tuple[int, int, Callable[[int], tuple[int, object]]]
+"""Where calls on a GPU run: number of the device, handle of the stream, and what allocates workspace there
+(bytes in, its address and the object that owns it out)."""
 type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 
 def build_id() -> str:
@@ -26,6 +29,13 @@ def host_target() -> str:
 
     Raises:
         TargetError: the environment asks for a tier that the machine lacks.
+    """
+
+def cuda_target(device: int) -> str:
+    """The target of a GPU, "cuda:sm_80", by its number among those that the driver shows.
+
+    Raises:
+        TargetError: there is no driver, no such device, or none that code is made for.
     """
 
 def thread_count(wanted: int = 0) -> int:
@@ -226,6 +236,7 @@ class Plan:
         gradients: Sequence[Array] = (),
         upstreams: Sequence[Array] = (),
         divisor: Number | None = None,
+        stream: Stream | None = None,
     ) -> Saved | None:
         """Runs the forward phase; in mode "early" it makes the gradients as well.
 
@@ -237,6 +248,7 @@ class Plan:
             upstreams: what reaches outputs, by output: a number (rank 0) or one per token. Those left out are
                 0; with none at all that of the loss is 1.
             divisor: what a mean divides by; None: the sum of the output `weight`, else the tokens that count.
+            stream: of arrays on a GPU; None: its default stream, and memory of the driver.
         Returns: what the adjoint phase needs, in mode "split".
 
         Raises:
@@ -251,9 +263,14 @@ class Saved:
     @property
     def nbytes(self) -> int: ...
     def adjoint(
-        self, inputs: Sequence[Array], gradients: Sequence[Array], upstreams: Sequence[Array] = ()
+        self,
+        inputs: Sequence[Array],
+        gradients: Sequence[Array],
+        upstreams: Sequence[Array] = (),
+        stream: Stream | None = None,
     ) -> None:
-        """Makes the gradients of the forward call from the same inputs, any number of times.
+        """Makes the gradients of the forward call from the same inputs on the same stream, as often as
+        asked.
 
         Raises: as `Plan.forward`.
         """

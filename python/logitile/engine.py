@@ -48,23 +48,35 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
 
     Raises:
         CallValueError: the arrays are on a device that the backend cannot read.
-        TargetError: there is no code generation for the backend.
+        TargetError: there is no code generation for the device, no driver, or no such GPU.
     """
-    kind = (device or "cpu").partition(":")[0]
-    wanted = kind if backend == "auto" else backend
-    host = wanted == "cpu" or wanted.startswith("emu:")
-    if host and kind != "cpu":
-        raise CallValueError(
-            f"backend='{backend}', but the arrays are on {device}; move them or use backend='auto'"
-        )
+    kind, _, ordinal = (device or "").partition(":")
+    wanted = (kind or "cpu") if backend == "auto" else backend
+    read = "cuda" if wanted.partition(":")[0] == "cuda" else "cpu"  # emulated GPUs read host memory
+    if backend != "auto" and kind and kind != read:
+        advice = "move them or use backend='auto'"
+        if read == "cuda":
+            advice = "move them, use backend='auto', or give lt.ShapeDtype where no numbers are needed"
+        raise CallValueError(f"backend='{backend}', but the arrays are on {device}; {advice}")
     if wanted == "cpu":
         return native().host_target(), thread_count()
+    if wanted == "cuda":
+        return gpu_target(int(ordinal or 0)), 1
     if ":" not in wanted:
         raise TargetError(
-            f"backend='{backend}' asks for {wanted}, but this build runs code on the CPU and on emulated GPUs "
-            "alone; use backend='cpu' and arrays in its memory"
+            f"the arrays are on {device}, but code runs on CPUs and NVIDIA GPUs alone; move them to one"
         )
     return wanted, 1
+
+
+@functools.cache
+def gpu_target(ordinal: int) -> str:
+    """What code is made for on a GPU, "cuda:sm_90". Calls ask for it, the driver once.
+
+    Raises:
+        TargetError: there is no driver, or no such GPU.
+    """
+    return native().cuda_target(ordinal)
 
 
 def history() -> list[dict[str, Any]]:

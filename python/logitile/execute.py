@@ -15,7 +15,7 @@ from .gradients import (
     upstream_gradients,
     wanted_gradients,
 )
-from .memory import empty, given_back, result, view, zeros
+from .memory import empty, given_back, result, stream, view, zeros
 from .names import listed
 from .options import Options
 from .program import Gradient, Program, Wanted, float_dtype, native_inputs, weight_view
@@ -48,7 +48,7 @@ def run(
     is_early = program.wanted.mode == "early"
     saved = program.forward(call, written, made if is_early else (), reaching if is_early else ())
     if saved is not None:
-        saved.adjoint(native_inputs(call, head.options), made, reaching)
+        saved.adjoint(native_inputs(call, head.options), made, reaching, stream(call.pairs[0].hidden))
     return outputs, gradients
 
 

@@ -76,7 +76,7 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")
     times = _kernel_times(head, call, program, engine) if timing else {}
-    budget = None if head.options.chunks else workspace_budget(head.options, call, key.threads)
+    budget = None if head.options.chunks else workspace_budget(head.options, call, key.target, key.threads)
     return explanation(plan.describe(call.tokens, key.threads), str(plan_text), wanted.mode, budget, times)
 
 

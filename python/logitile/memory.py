@@ -12,6 +12,7 @@ from .errors import CallTypeError
 
 if TYPE_CHECKING:
     from ._native import Array as NativeArray
+    from ._native import Stream
 
 
 def view(array: Array, name: str) -> NativeArray:
@@ -41,6 +42,22 @@ def transposed(native: NativeArray) -> NativeArray:
         return (*native, True)
     name, pointer, dtype, shape, strides = native
     return (name, pointer, dtype, shape[::-1], strides[::-1])
+
+
+def stream(like: Array) -> Stream | None:
+    """Where a call on arrays beside this one runs, and whose memory it uses; None on the CPU.
+
+    Workspace comes from torch's allocator in the order of its current stream, which CUDA graphs can capture.
+    """
+    if like.framework != "torch" or like.device is None or like.device == "cpu":
+        return None
+    torch, device = sys.modules["torch"], like.source.device
+
+    def allocate(size: int) -> tuple[int, object]:
+        block = torch.empty(size, dtype=torch.uint8, device=device)
+        return block.data_ptr(), block
+
+    return device.index, torch.cuda.current_stream(device).cuda_stream, allocate
 
 
 def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .arrays import Array, described
 from .engine import engine, native, place, thread_count
 from .errors import CallTypeError, CallValueError
-from .memory import empty, given_back, view
+from .memory import empty, given_back, stream, view
 from .names import did_you_mean, listed
 from .options import Options
 from .program import float_dtype
@@ -80,9 +80,10 @@ class Plan:
             [] if is_split else made,
             [] if is_split else upstreams,
             None if factor is None else factor[1] if len(factor) == 2 else factor[1:],
+            stream(hidden),
         )
         if saved is not None:
-            saved.adjoint(read, made, upstreams)
+            saved.adjoint(read, made, upstreams, stream(hidden))
         return self._result(hidden, outputs), {
             self._public_name(name): given_back(hidden, array) for name, array in gradients.items()
         }
@@ -111,6 +112,8 @@ class Plan:
         missing = [name for name in known if given.get(name) is None]
         if missing:
             raise CallTypeError(f"the plan reads {listed(missing)}, which the call does not give")
+        target = self._described["target"]
+        backend = "cpu" if target.startswith("cpu:") else target
         arrays = {}
         for name, item in given.items():
             if name not in pairs:
@@ -125,7 +128,8 @@ class Plan:
                 raise CallTypeError(
                     f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
                 )
-            place("cpu", array.device)  # code of a plan is for the CPU
+            if array.shape or array.device != "cpu":  # single numbers may lie in host memory
+                place(backend, array.device)
         return arrays
 
     def _upstreams(self, grad_output: object) -> dict[str, object]:

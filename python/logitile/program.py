@@ -15,7 +15,7 @@ from .definition import Specialisation
 from .engine import engine as process_engine
 from .errors import CallIndexError, CallTypeError
 from .gradients import is_weight, native_name
-from .memory import transposed, view
+from .memory import stream, transposed, view
 from .options import Options
 from .spec import LossSpec
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from . import _native
     from ._native import Array as NativeArray
 
-_MIB = 2**20
+_MIB, _GIB = 2**20, 2**30
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,7 @@ class Program:
                 gradients,
                 upstreams,
                 None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+                stream(call.pairs[0].hidden),
             )
         except CallIndexError as error:
             raise located(error, self.spec) from None
@@ -204,7 +205,9 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     of = [name for name in spec.output_names if name in key.wanted.of] or None
     chunked = options.chunks is not None
     budget = (
-        {"chunks": options.chunks} if chunked else {"workspace": workspace_budget(options, call, key.threads)}
+        {"chunks": options.chunks}
+        if chunked
+        else {"workspace": workspace_budget(options, call, key.target, key.threads)}
     )
     return {
         "spec": spec.text(of, wrt, locations=False),
@@ -221,14 +224,16 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     }
 
 
-def workspace_budget(options: Options, call: Call, threads: int) -> int:
+def workspace_budget(options: Options, call: Call, target: str, threads: int) -> int:
     """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights and for
-    more than 64 threads.
+    more than 64 threads; on GPUs 4 GiB, more for large weights.
     """
     if options.workspace is not None:
         return options.workspace
     halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
     singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
+    if target.startswith("cuda:"):
+        return max(4 * _GIB, 2 * (halves + singles) + _GIB)
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 
 

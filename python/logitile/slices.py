@@ -20,7 +20,7 @@ from .binding import Call, named_arguments, specialised
 from .engine import engine, place
 from .errors import CallIndexError, CallTypeError, CallValueError
 from .gradients import native_name, upstream_gradients, wanted_gradients
-from .memory import given_back, result, view
+from .memory import given_back, result, stream, view
 from .names import listed, shape_text
 from .options import Options
 from .program import (
@@ -370,7 +370,7 @@ def _part(
         "target": target,
         "threads": threads,
         "slice": (part, call.vocab if call.pairs else 1, sweep),
-        "workspace": 0 if options.chunks else workspace_budget(options, call, threads),
+        "workspace": 0 if options.chunks else workspace_budget(options, call, target, threads),
         "chunks": options.chunks or 0,
     }
     return _made_part(tuple(request.items()))
@@ -410,6 +410,7 @@ def _run(
             gradients,
             [view(array, name) for name, array in upstreams.items()],
             None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+            stream(like),
         )
     except CallIndexError as error:
         raise located(error, call.form.spec) from None

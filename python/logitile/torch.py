@@ -18,7 +18,7 @@ from .arrays import Array, described
 from .binding import Call, operand_name
 from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
-from .memory import view
+from .memory import stream, view
 from .program import Program, Wanted, native_inputs
 from .spec import LossSpec
 
@@ -159,7 +159,8 @@ def _adjoint(
         if upstream is not None and name in wanted.of
     }
     gradients, made = execute.new_gradients(call, program.options, program.wanted, program.gradients)
-    state.adjoint(native_inputs(call, program.options), made, list(reaching.values()))
+    where = stream(call.pairs[0].hidden)
+    state.adjoint(native_inputs(call, program.options), made, list(reaching.values()), where)
     gradients = execute.cast_back(call, gradients, None)
     buffered = {name for name in wanted.names if execute.has_buffer(call, name)}
     return [None if name in buffered else gradient for name, gradient in gradients.items()]

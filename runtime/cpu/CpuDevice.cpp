@@ -29,7 +29,7 @@ public:
   CpuCode(std::unique_ptr<ObjectLoader> object, std::vector<CpuKernel> kernels, ThreadPool &pool)
       : object(std::move(object)), kernels(std::move(kernels)), pool(pool) {}
 
-  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &) override {
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &, const DeviceStream &) override {
     return std::unique_ptr<DeviceCall>(std::make_unique<CpuCall>(kernels, pool));
   }
 

@@ -9,7 +9,8 @@ public:
   /// 'keepBytes' as in Workspace.
   explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
-  Workspace &workspace() override { return memory; }
+  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory.take(bytes); }
+  Workspace &workspace() { return memory; }
   bool isHost() const override { return true; }
 
 private:

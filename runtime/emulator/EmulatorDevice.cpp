@@ -78,13 +78,13 @@ public:
   Status launch(const Launch &launch) override {
     if (launch.tasks == 0)
       return Status();
-    if (launch.tasks > INT32_MAX)
-      return Status(ErrorCode::Value, "a grid of " + std::to_string(launch.tasks) + " blocks is larger than GPUs allow; give 'chunks'");
+    if (Status status = checkBlocks(launch.tasks); !status.isOk())
+      return status;
     const KernelPlan &kernel = kernels[launch.kernel];
     emulator::Launch call;
     call.kernel = kernel.name;
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
-    for (int64_t word = 0; word < wordsOf(kernel, /*isGpu=*/true); ++word)
+    for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       call.arguments.push_back(launch.arguments + word);
     return run(code, std::move(call), launch.tasks, kernel.threads);
   }
@@ -119,7 +119,7 @@ public:
       : kernels(kernels), machine(std::move(machine)) {
     code.program = std::move(program);
   }
-  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory) override {
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &) override {
     if (Status status = machine->load(); !status.isOk())
       return status;
     return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, kernels, *machine, memory));

@@ -14,7 +14,7 @@ public:
   /// Memory comes from 'host'.
   explicit EmulatorDevice(std::shared_ptr<Device> host);
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
-  Workspace &workspace() override { return host->workspace(); }
+  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override { return host->takeMemory(bytes, stream); }
   /// The memory is, but what happens to it happens as on a GPU.
   bool isHost() const override { return false; }
   gpu::IndexReport *indexReport() override { return &report; }

@@ -14,12 +14,14 @@ struct CallFacts {
   double factor;    // of gradients that were made before the divisor was known
 };
 
-/// Elements of a caller's array by their number, the last axis fastest.
+/// Elements of a caller's array by their number, the last axis fastest; or one number that the host has read.
 struct Elements {
-  void *data;
+  void *data; // null: the number
   ArrayType type;
   int32_t axes;
   int64_t extents[kMaxAxes], strides[kMaxAxes]; // in elements
+  double number;
+  int64_t integer;
 };
 
 /// Which of a call's indices was outside the vocabulary, in memory that the host reads.
@@ -80,8 +82,7 @@ struct SetDivisor {
 struct LoadUpstream {
   const CallFacts *facts;
   const int32_t *map;
-  Elements source; // no data: 'constant'
-  double constant;
+  Elements source;
   bool isDivided;
   float *out;
 };

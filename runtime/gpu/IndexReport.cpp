@@ -15,7 +15,7 @@ int32_t IndexReport::numberOf(const std::string &input) {
 
 Status IndexReport::take() {
   std::lock_guard lock(mutex);
-  if (!std::atomic_ref(flag->isSet).exchange(0))
+  if (!flag || !std::atomic_ref(flag->isSet).exchange(0))
     return Status();
   bool isComputed = flag->input < 0 || flag->input >= static_cast<int32_t>(inputs.size());
   std::string what = isComputed ? "an index that the loss computes" : "'" + inputs[flag->input] + "'";

@@ -9,9 +9,9 @@ namespace logitile::gpu {
 /// Thread-safe.
 class IndexReport {
 public:
-  /// In memory that the host reads and kernels write; it outlives the report.
-  explicit IndexReport(IndexFlag *flag) : flag(flag) {}
-
+  /// Memory that the host reads and kernels write, once there is some; it outlives the report.
+  explicit IndexReport(IndexFlag *flag = nullptr) : flag(flag) {}
+  void setMemory(IndexFlag *memory) { flag = memory; }
   IndexFlag *memory() const { return flag; }
   /// What stands for an input in the flag.
   int32_t numberOf(const std::string &input);
@@ -19,7 +19,7 @@ public:
   Status take();
 
 private:
-  IndexFlag *const flag;
+  IndexFlag *flag;
   ForkSafeMutex mutex;
   std::vector<std::string> inputs;
 };

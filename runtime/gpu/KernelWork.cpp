@@ -1,13 +1,15 @@
 // KernelWork.cpp - parameters of the runtime's own kernels.
 #include "runtime/gpu/KernelWork.h"
+#include "runtime/Values.h"
 #include "runtime/gpu/IndexReport.h"
 #include <algorithm>
+#include <utility>
 
 namespace logitile::gpu {
 namespace {
 /// The first 'axes' axes of an array, neighbours merged.
 Result<Elements> elementsOf(const Array &array, size_t axes) {
-  Elements elements{array.data, array.type, 0, {}, {}};
+  Elements elements{array.data, array.type, 0, {}, {}, 0, 0};
   if (array.elements() == 0)
     return elements;
   TokenLayout layout(array.extents().first(axes), {array.strides, axes});
@@ -23,10 +25,27 @@ Result<Elements> elementsOf(const Array &array, size_t axes) {
 }
 Result<Elements> elementsOf(const Array &array) { return elementsOf(array, array.rank); }
 
+/// A number that kernels cannot read goes with the launch.
+Elements numberOf(const Array &array) {
+  Elements elements{nullptr, array.type, 0, {}, {}, 0, 0};
+  withElement(array.type, [&](auto example) {
+    auto value = *static_cast<const decltype(example) *>(array.data);
+    elements.number = static_cast<double>(value);
+    if constexpr (std::is_integral_v<decltype(value)>)
+      elements.integer = std::in_range<int64_t>(value) ? static_cast<int64_t>(value) : INT64_MAX;
+  });
+  return elements;
+}
+
 Kind kindOf(ElementType element) {
   return element == ElementType::F32 ? Kind::F32 : element == ElementType::I32 ? Kind::I32 : Kind::Byte;
 }
 } // namespace
+
+Result<Elements> KernelWork::elementsOfInput(const Array &array, size_t axes) const {
+  bool isNumber = array.rank == 0 && loaded.device->isOutOfReach(array.data);
+  return isNumber ? Result<Elements>(numberOf(array)) : elementsOf(array, axes);
+}
 
 template <typename Parameters> Status KernelWork::launch(const char *kernel, const Parameters &parameters, int64_t elements) {
   constexpr int64_t kMostBlocks = 4096; // threads go on with the elements that are left
@@ -75,10 +94,10 @@ Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
 Status KernelWork::loadEntry(size_t index, const Array &array, const Tokens &tokens, size_t entry, char *buffer) {
   const InputPlan &input = plan.inputs[index];
   bool isPerToken = input.kind == InputPlan::Kind::Token, hasEntries = input.entries > 0;
-  Result<Elements> source = elementsOf(array, isPerToken ? tokens.leading.size() : array.rank - hasEntries);
+  Result<Elements> source = elementsOfInput(array, isPerToken ? tokens.leading.size() : array.rank - hasEntries);
   if (!source.isOk())
     return source.status();
-  if (hasEntries)
+  if (hasEntries && source->data)
     source->data = array.bytes() + entry * array.stride(-1) * elementBytes(array.type);
   bool mayBeIgnored = hasEntries || input.name == arguments.ignore;
   std::optional<int64_t> exempt = mayBeIgnored ? arguments.ignoreIndex : std::nullopt;
@@ -107,7 +126,7 @@ Status KernelWork::setDivisor(DivisorSource source, TokenValues weights, const T
                                            SetDivisor::From::Values};
   SetDivisor divide{kSources[static_cast<int>(source)], facts(), {}, kindOf(weights.element), weights.data, late};
   if (source == DivisorSource::Given) {
-    Result<Elements> given = elementsOf(*arguments.divisor);
+    Result<Elements> given = elementsOfInput(*arguments.divisor, 0);
     if (!given.isOk())
       return given.status();
     divide.given = *given;
@@ -116,9 +135,10 @@ Status KernelWork::setDivisor(DivisorSource source, TokenValues weights, const T
 }
 
 Status KernelWork::loadUpstream(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
-  LoadUpstream load{facts(), map(), {}, constant, isDivided, memory<float>(loaded.tables.upstreams[output])};
+  LoadUpstream load{facts(), map(), {}, isDivided, memory<float>(loaded.tables.upstreams[output])};
+  load.source.number = constant;
   if (array) {
-    Result<Elements> source = elementsOf(*array);
+    Result<Elements> source = elementsOfInput(*array, array->rank);
     if (!source.isOk())
       return source.status();
     load.source = *source;

@@ -36,6 +36,8 @@ private:
   template <typename Parameters> Status launchBlock(const char *kernel, const Parameters &parameters) {
     return device.launchOwn(kernel, 1, kThreads, &parameters);
   }
+  /// Elements that kernels read: of the first 'axes' axes.
+  Result<Elements> elementsOfInput(const Array &array, size_t axes) const;
   Status scatter(const Array &array, TokenValues values, const Tokens &tokens, bool isScaled);
   Status scaleAll(const Array &array, const CallFacts *by);
   Status loadEntry(size_t input, const Array &array, const Tokens &tokens, size_t entry, char *buffer);

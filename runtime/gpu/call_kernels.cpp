@@ -44,6 +44,8 @@ int64_t offsetOf(const Elements &array, int64_t element) {
 }
 
 double numberAt(const Elements &array, int64_t offset) {
+  if (!array.data)
+    return array.number;
   switch (array.type) {
   case ArrayType::F16:
     return bitsAs<Half>(load<uint16_t>(array, offset));
@@ -76,6 +78,8 @@ double numberAt(const Elements &array, int64_t offset) {
 
 /// An element of integers. What does not fit in 64 bits becomes the largest number, which no index is.
 int64_t integerAt(const Elements &array, int64_t offset) {
+  if (!array.data)
+    return array.integer;
   switch (array.type) {
   case ArrayType::I8:
     return load<int8_t>(array, offset);
@@ -254,8 +258,7 @@ KERNEL void set_divisor(SetDivisor to) {
 KERNEL void load_upstream(LoadUpstream to) {
   double scale = to.isDivided ? 1 / global(to.facts)->divisor : 1;
   for (int64_t i = firstElement(); i < global(to.facts)->counted; i += step()) {
-    double value = to.source.data ? numberAt(to.source, offsetOf(to.source, global(to.map)[i])) : to.constant;
-    global(to.out)[i] = float(value * scale);
+    global(to.out)[i] = float(numberAt(to.source, offsetOf(to.source, global(to.map)[i])) * scale);
   }
 }
 

@@ -123,14 +123,15 @@ def test_upstream_gradients_that_do_not_fit():
 
 
 @pytest.mark.contract("2 backend")
-def test_backends_that_are_not_here():
+def test_backends_that_do_not_read_the_arrays():
     hidden, weight, target = operands()
-    refused(
-        lt.TargetError,
-        lambda: lt.jit(plain, backend="cuda")(hidden, weight, target=target),
-        "backend='cuda' asks for cuda, but this build makes code for the CPU alone; use backend='cpu' and "
-        "arrays in its memory",
-    )
+    for backend in ("cuda", "cuda:sm_80"):
+        refused(
+            lt.CallValueError,
+            lambda backend=backend: lt.jit(plain, backend=backend)(hidden, weight, target=target),
+            f"backend='{backend}', but the arrays are on cpu; move them, use backend='auto', or give "
+            "lt.ShapeDtype where no numbers are needed",
+        )
 
 
 @pytest.mark.contract("2 least workspace")

@@ -46,3 +46,5 @@ target_link_libraries(run_plan PRIVATE logitile_core m)
 logitile_unit_test(runtime_c_test unit/runtime_c_test.cpp)
 target_compile_definitions(runtime_c_test-objects PRIVATE RUN_PLAN="$<TARGET_FILE:run_plan>" TEST_PLANS="${test_plans}")
 add_dependencies(runtime_c_test run_plan test-plans)
+
+include(unit/cuda.cmake)

@@ -182,6 +182,22 @@ TEST_F(CallRefusal, LateDivisorOfAccumulatedGradients) {
   call.dWeight.fill(0);
   EXPECT_TRUE(call.forward(load(makePlan(late))).isOk());
 }
+TEST_F(CallRefusal, AnotherStreamForTheAdjointPhase) {
+  PlanOptions split{Gradients::Split, 0, 0, 1};
+  TestCall call({5});
+  call.options.stream.handle = &call;
+  std::unique_ptr<Saved> saved;
+  ASSERT_TRUE(call.forward(load(makePlan(split)), &saved).isOk());
+  for (DeviceStream stream : {DeviceStream{0, nullptr, {}}, DeviceStream{1, &call, {}}}) {
+    call.options.stream = stream;
+    Status status = call.adjoint(*saved);
+    ASSERT_FALSE(status.isOk());
+    EXPECT_EQ(status.error().text, "the adjoint phase is to run on another stream or device than its forward call, which what was "
+                                   "saved may not be ready for; use the same one");
+  }
+  call.options.stream = {0, &call, {}};
+  EXPECT_TRUE(call.adjoint(*saved).isOk());
+}
 TEST_F(CallRefusal, InputsThatChangedBeforeTheAdjointPhase) {
   PlanOptions split{Gradients::Split, 0, 0, 1};
   TestCall call({5});

@@ -1,0 +1,123 @@
+// ContextModule.cpp - loads PTX and looks up its kernels.
+#include "runtime/cuda/ContextModule.h"
+#include "compiler/Target.h"
+using namespace logitile;
+using namespace logitile::cuda;
+
+// ---- whether the device can run the code ------------------------------------------------------------------------------------
+
+/// Code without a suffix runs on every later device, "f" on later ones of the family, "a" on this one alone.
+static bool runsOn(const Target &target, int major, int minor) {
+  int capability = 10 * major + minor;
+  if (target.suffix == "a")
+    return capability == target.sm;
+  return capability >= target.sm && (target.suffix != "f" || major == target.sm / 10);
+}
+
+static Status checkTarget(const Driver &driver, DeviceHandle device, const LaunchPlan &plan) {
+  std::optional<Target> target = Target::parse(plan.target);
+  if (!target || target->kind != DeviceKind::Cuda)
+    return Status(ErrorCode::Internal, "the plan '" + plan.name + "' is for target '" + plan.target + "', which no CUDA device is");
+  Result<int> major = driver.attribute(DeviceAttribute::CapabilityMajor, device);
+  Result<int> minor = driver.attribute(DeviceAttribute::CapabilityMinor, device);
+  if (!major.isOk() || !minor.isOk())
+    return major.isOk() ? minor.status() : major.status();
+  if (runsOn(*target, *major, *minor))
+    return Status();
+  std::string name = plan.target.substr(plan.target.find(':') + 1);
+  return Status(ErrorCode::Target, "the code of '" + plan.name + "' is for " + name + ", but " + driver.nameOf(device) +
+                                       " has compute capability " + std::to_string(*major) + "." + std::to_string(*minor) +
+                                       "; use backend='auto', or 'cuda:sm_80', whose code runs on all from 8.0");
+}
+
+// ---- loading ------------------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<ContextModule>> ContextModule::load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
+                                                           const LaunchPlan &plan) {
+  if (Status status = checkTarget(contexts->driver(), context.deviceHandle(), plan); !status.isOk())
+    return status;
+  std::unique_ptr<ContextModule> loaded(new ContextModule(std::move(contexts), context));
+  if (Status status = loaded->loadCode(plan); !status.isOk())
+    return status;
+  for (const KernelPlan &kernel : plan.kernels)
+    if (Status status = loaded->findFunction(plan, kernel); !status.isOk())
+      return status;
+  return loaded;
+}
+
+Status ContextModule::loadCode(const LaunchPlan &plan) {
+  constexpr size_t kLogBytes = 16 * 1024;
+  std::string errors(kLogBytes, '\0'), remarks(kLogBytes, '\0');
+  JitOption options[] = {JitOption::ErrorLog, JitOption::ErrorLogBytes, JitOption::InfoLog, JitOption::InfoLogBytes};
+  // Sizes are passed in the place of pointers.
+  void *values[] = {errors.data(), reinterpret_cast<void *>(kLogBytes), remarks.data(), reinterpret_cast<void *>(kLogBytes)};
+  const Driver &driver = contexts->driver();
+  Code code = driver.moduleLoadDataEx.address(&module, plan.code.c_str(), std::size(options), options, values);
+  if (code == Code::Success)
+    return Status();
+  module = nullptr;
+  std::string log = errors.c_str(), info = remarks.c_str();
+  if (!info.empty())
+    log += (log.empty() ? "" : "\n") + info;
+  return driver.failure(driver.moduleLoadDataEx.symbol, code,
+                        "the code of '" + plan.name + "' for " + plan.target + " does not load on " + driver.nameOf(device) +
+                            (log.empty() ? ", and the driver writes nothing about it" : "; the driver writes:\n" + log));
+}
+
+Status ContextModule::findFunction(const LaunchPlan &plan, const KernelPlan &kernel) {
+  const Driver &driver = contexts->driver();
+  Function function = nullptr;
+  Code code = driver.moduleGetFunction.address(&function, module, kernel.name.c_str());
+  if (code != Code::Success)
+    return driver.failure(driver.moduleGetFunction.symbol, code, "kernel '" + kernel.name + "' of '" + plan.name + "' is looked for");
+  if (Status status = checkBlock(kernel, function); !status.isOk())
+    return status;
+  if (Status status = allowSharedBytes(kernel, function); !status.isOk())
+    return status;
+  functions.push_back(function);
+  return Status();
+}
+
+Status ContextModule::checkBlock(const KernelPlan &kernel, Function function) const {
+  const Driver &driver = contexts->driver();
+  Result<int> ofDevice = driver.attribute(DeviceAttribute::MaxThreadsPerBlock, device);
+  if (!ofDevice.isOk())
+    return ofDevice.status();
+  int ofKernel = 0; // fewer where it needs many registers
+  if (Status status = driver.call(driver.funcGetAttribute, &ofKernel, FunctionAttribute::MaxThreadsPerBlock, function); !status.isOk())
+    return status;
+  if (kernel.threads >= 1 && kernel.threads <= std::min(*ofDevice, ofKernel))
+    return Status();
+  return Status(ErrorCode::Target, "kernel '" + kernel.name + "' is made for blocks of " + std::to_string(kernel.threads) +
+                                       " threads, but " + driver.nameOf(device) + " runs 1 to " +
+                                       std::to_string(std::min(*ofDevice, ofKernel)) + " of its threads in a block");
+}
+
+/// Beyond what every device has, a kernel must be allowed to have its dynamic shared memory.
+Status ContextModule::allowSharedBytes(const KernelPlan &kernel, Function function) const {
+  const Driver &driver = contexts->driver();
+  Result<int> most = driver.attribute(DeviceAttribute::MaxSharedBytesPerBlockOptin, device);
+  Result<int> usual = driver.attribute(DeviceAttribute::MaxSharedBytesPerBlock, device);
+  if (!most.isOk() || !usual.isOk())
+    return most.isOk() ? usual.status() : most.status();
+  int fixed = 0;
+  if (Status status = driver.call(driver.funcGetAttribute, &fixed, FunctionAttribute::SharedBytes, function); !status.isOk())
+    return status;
+  if (kernel.sharedBytes < 0 || kernel.sharedBytes + fixed > *most)
+    return Status(ErrorCode::Target, "kernel '" + kernel.name + "' needs " + std::to_string(kernel.sharedBytes + fixed) +
+                                         " bytes of shared memory in a block, but " + driver.nameOf(device) + " has " +
+                                         std::to_string(*most) + "; compile for that device (backend='auto')");
+  if (kernel.sharedBytes + fixed <= *usual)
+    return Status();
+  return driver.call(driver.funcSetAttribute, function, FunctionAttribute::MaxDynamicSharedBytes, static_cast<int>(kernel.sharedBytes));
+}
+
+/// Nobody can be told of an error here. The code went with a context that is destroyed, and with a driver that is shut down.
+ContextModule::~ContextModule() {
+  const Driver &driver = contexts->driver();
+  if (!module || isKept || driver.isForked())
+    return;
+  Result<CurrentContext> entered = CurrentContext::enter(driver, device, context);
+  if (entered.isOk())
+    driver.moduleUnload.address(module);
+}

@@ -1,0 +1,39 @@
+// ContextModule.h - the code of a plan in one context: assembled by the driver, checked against the device, ready to launch.
+#pragma once
+#include "compiler/LaunchPlan.h"
+#include "runtime/cuda/Contexts.h"
+#include <atomic>
+#include <vector>
+
+namespace logitile::cuda {
+class ContextModule {
+public:
+  /// Loads PTX for 'plan.target'. An error where the device is none of that target, where the driver refuses the code (with
+  /// what it writes about it), and where a kernel needs more than the device has.
+  static Result<std::unique_ptr<ContextModule>> load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
+                                                     const LaunchPlan &plan);
+  ContextModule(const ContextModule &) = delete;
+  /// The module goes too, except where a graph may still launch it.
+  ~ContextModule();
+
+  /// By index in the plan.
+  Function function(int64_t kernel) const { return functions[kernel]; }
+  /// To be called where launches become nodes of a CUDA graph, which nobody knows the end of.
+  void keepLoaded() { isKept = true; }
+
+private:
+  ContextModule(std::shared_ptr<Contexts> contexts, const CurrentContext &context)
+      : contexts(std::move(contexts)), device(context.deviceHandle()), context(context.handle()) {}
+  Status loadCode(const LaunchPlan &plan);
+  Status findFunction(const LaunchPlan &plan, const KernelPlan &kernel);
+  Status checkBlock(const KernelPlan &kernel, Function function) const;
+  Status allowSharedBytes(const KernelPlan &kernel, Function function) const;
+
+  const std::shared_ptr<Contexts> contexts;
+  const DeviceHandle device;
+  const Context context;
+  Module module = nullptr;
+  std::vector<Function> functions;
+  std::atomic<bool> isKept{false};
+};
+} // namespace logitile::cuda

@@ -1,0 +1,231 @@
+// CudaDevice.cpp - the way of a plan's code to the contexts of its calls, and launches.
+#include "runtime/cuda/CudaDevice.h"
+#include "compiler/Target.h"
+#include "runtime/cuda/StreamMemory.h"
+#include "runtime/gpu/OwnKernels.h"
+#include <algorithm>
+using namespace logitile;
+using namespace logitile::cuda;
+
+namespace {
+/// Two events around a launch.
+class Timer {
+public:
+  explicit Timer(const Driver &driver) : driver(driver) {}
+  Timer(const Timer &) = delete;
+  ~Timer() {
+    for (Event event : {first, last})
+      if (event)
+        driver.eventDestroy.address(event);
+  }
+  Status start(Stream stream) {
+    for (Event *event : {&first, &last})
+      if (Status status = driver.call(driver.eventCreate, event, 0); !status.isOk())
+        return status;
+    return driver.call(driver.eventRecord, first, stream);
+  }
+  /// Waits for the launch.
+  Result<double> stop(Stream stream) {
+    float milliseconds = 0;
+    Status status = driver.call(driver.eventRecord, last, stream);
+    if (status.isOk())
+      status = driver.call(driver.eventSynchronize, last);
+    if (status.isOk())
+      status = driver.call(driver.eventElapsedTime, &milliseconds, first, last);
+    return status.isOk() ? Result<double>(milliseconds) : Result<double>(status);
+  }
+
+private:
+  const Driver &driver;
+  Event first = nullptr, last = nullptr;
+};
+
+/// The launches of one phase, in a context that stays current meanwhile.
+class CudaCall : public DeviceCall {
+public:
+  CudaCall(const Driver &driver, CurrentContext context, const ContextModule &module, const ContextModule &own,
+           const std::vector<KernelPlan> &kernels, Stream stream, bool isCaptured)
+      : driver(driver), context(std::move(context)), module(module), own(own), kernels(kernels), stream(stream), isCaptured(isCaptured) {}
+
+  Status launch(const Launch &launch) override {
+    if (launch.tasks == 0)
+      return Status();
+    if (Status status = checkBlocks(launch.tasks); !status.isOk())
+      return status;
+    const KernelPlan &kernel = kernels[launch.kernel];
+    parameters.clear();
+    for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
+      parameters.push_back(const_cast<int64_t *>(launch.arguments + word)); // the driver copies what they hold
+    return queue(kernel.name, module.function(launch.kernel), launch.tasks, kernel.threads, kernel.sharedBytes, parameters.data());
+  }
+
+  Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *what) override {
+    auto *found = std::ranges::find(gpu::kOwnKernels, std::string_view(kernel));
+    void *parameter = const_cast<void *>(what); // one, which the driver copies
+    return queue(kernel, own.function(found - std::begin(gpu::kOwnKernels)), blocks, threads, 0, &parameter);
+  }
+
+  Result<double> timedLaunch(const Launch &launched) override {
+    if (isCaptured)
+      return Status(ErrorCode::Target, "kernels cannot be timed while their stream is captured into a CUDA graph; make the call "
+                                       "outside of the capture, or without timing");
+    Timer timer(driver);
+    if (Status status = timer.start(stream); !status.isOk())
+      return status;
+    if (Status status = launch(launched); !status.isOk())
+      return status;
+    return timer.stop(stream);
+  }
+
+private:
+  Status queue(const std::string &kernel, Function function, int64_t blocks, int64_t threads, int64_t sharedBytes, void **words) {
+    Code code = driver.launchKernel.address(function, static_cast<unsigned>(blocks), 1, 1, static_cast<unsigned>(threads), 1, 1,
+                                            static_cast<unsigned>(sharedBytes), stream, words, nullptr);
+    if (code == Code::Success)
+      return Status();
+    return driver.failure(driver.launchKernel.symbol, code,
+                          "kernel '" + kernel + "' was launched; an error of a kernel before it shows here too");
+  }
+
+  const Driver &driver;
+  const CurrentContext context;
+  const ContextModule &module, &own;
+  const std::vector<KernelPlan> &kernels;
+  const Stream stream;
+  const bool isCaptured;
+  std::vector<void *> parameters; // of the current launch
+};
+
+/// The code of a plan, brought to each context that calls come from.
+class CudaCode : public DeviceCode {
+public:
+  CudaCode(CudaDevice &device, const LaunchPlan &plan) : device(device), modules(plan) {}
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &, const DeviceStream &stream) override;
+
+private:
+  CudaDevice &device;
+  ModuleSet modules;
+};
+
+/// The runtime's own kernels as a plan: all have blocks of the same size.
+LaunchPlan ownPlan() {
+  LaunchPlan plan;
+  plan.name = "the runtime's own kernels";
+  plan.target = "cuda:sm_80";
+  plan.code = gpu::ownKernelsPtx();
+  for (std::string_view name : gpu::kOwnKernels) {
+    plan.kernels.emplace_back().name = name;
+    plan.kernels.back().threads = gpu::kThreads;
+  }
+  return plan;
+}
+} // namespace
+
+// ---- code -------------------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<DeviceCall>> CudaCode::start(const MemoryList &, const DeviceStream &stream) {
+  Result<std::shared_ptr<Contexts>> contexts = device.open();
+  if (!contexts.isOk())
+    return contexts.status();
+  const Driver &driver = (*contexts)->driver();
+  Result<CurrentContext> context = CurrentContext::enter(**contexts, stream.ordinal);
+  if (!context.isOk())
+    return context.status();
+  Result<bool> captured = isCapturing(driver, stream);
+  if (!captured.isOk())
+    return captured.status();
+  Result<ContextModule *> module = modules.in(*contexts, *context, *captured);
+  if (!module.isOk())
+    return module.status();
+  Result<const ContextModule *> own = device.ownKernels(*contexts, *context, stream.ordinal, *captured);
+  if (!own.isOk())
+    return own.status();
+  return std::unique_ptr<DeviceCall>(
+      std::make_unique<CudaCall>(driver, std::move(*context), **module, **own, modules.kernels(), streamOf(stream), *captured));
+}
+
+// ---- the device -------------------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<Contexts>> CudaDevice::open() {
+  std::lock_guard lock(mutex);
+  if (contexts)
+    return contexts;
+  Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver.isOk())
+    return driver.status();
+  contexts = std::make_shared<Contexts>(std::move(*driver));
+  return contexts;
+}
+
+Result<const ContextModule *> CudaDevice::ownKernels(const std::shared_ptr<Contexts> &contexts, const CurrentContext &context, int ordinal,
+                                                     bool isCaptured) {
+  std::lock_guard lock(mutex);
+  if (!own)
+    own = std::make_unique<ModuleSet>(ownPlan());
+  Result<ContextModule *> module = own->in(contexts, context, isCaptured);
+  if (!module.isOk())
+    return module.status();
+  if (!report.memory()) {
+    Result<gpu::IndexFlag *> flag = contexts->indexFlag(context.deviceHandle());
+    if (!flag.isOk())
+      return flag.status();
+    report.setMemory(*flag);
+  }
+  used.insert(ordinal);
+  return *module;
+}
+
+Status CudaDevice::synchronise() {
+  std::lock_guard lock(mutex);
+  for (int ordinal : used) {
+    Result<CurrentContext> context = CurrentContext::enter(*contexts, ordinal);
+    Status status = context.isOk() ? contexts->driver().call(contexts->driver().ctxSynchronize) : context.status();
+    if (!status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+bool CudaDevice::isOutOfReach(const void *memory) const {
+  std::lock_guard lock(mutex);
+  const Driver &driver = contexts->driver();
+  MemoryType type = MemoryType::Host;
+  Code code = driver.pointerGetAttribute.address(&type, PointerAttribute::MemoryType, reinterpret_cast<DevicePointer>(memory));
+  return code != Code::Success || type == MemoryType::Host; // the driver knows nothing of most memory of the host
+}
+
+Result<std::unique_ptr<DeviceCode>> CudaDevice::load(const LaunchPlan &plan) {
+  return std::unique_ptr<DeviceCode>(std::make_unique<CudaCode>(*this, plan));
+}
+
+Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream &stream) {
+  Result<std::shared_ptr<Contexts>> opened = open();
+  return opened.isOk() ? takeStreamMemory(*opened, bytes, stream) : opened.status();
+}
+
+/// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
+static std::optional<Target> targetOf(int major, int minor) {
+  Target target;
+  target.kind = DeviceKind::Cuda;
+  for (target.sm = 10 * major + minor; target.sm >= 80; --target.sm)
+    if (getGpuInfo(target).sm == target.sm)
+      return target;
+  return std::nullopt;
+}
+
+Result<std::string> logitile::cudaTarget(int ordinal) {
+  Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver.isOk())
+    return driver.status();
+  Result<DeviceHandle> device = (*driver)->device(ordinal);
+  if (!device.isOk())
+    return device.status();
+  Result<int> major = (*driver)->attribute(DeviceAttribute::CapabilityMajor, *device);
+  Result<int> minor = (*driver)->attribute(DeviceAttribute::CapabilityMinor, *device);
+  if (!major.isOk() || !minor.isOk())
+    return major.isOk() ? minor.status() : major.status();
+  if (std::optional<Target> target = targetOf(*major, *minor))
+    return target->canonicalName();
+  return Status(ErrorCode::Target, (*driver)->nameOf(*device) + " has compute capability " + std::to_string(*major) + "." +
+                                       std::to_string(*minor) + ", but kernels need 8.0 or later; use backend='cpu'");
+}

@@ -1,0 +1,128 @@
+// Driver.h - the functions of NVIDIA's driver that the runtime calls, in declarations of its own: nothing of CUDA has to be
+// installed to build. The library is opened when a call needs it; what is done with it is in the files beside this one.
+#pragma once
+#include "runtime/Status.h"
+#include <cstddef>
+#include <type_traits>
+
+// What the driver's handles point to.
+struct CUctx_st;
+struct CUmod_st;
+struct CUfunc_st;
+struct CUstream_st;
+struct CUevent_st;
+
+namespace logitile::cuda {
+/// Those of CUresult that the runtime tells apart.
+enum class Code : uint32_t {
+  Success = 0,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+};
+enum class DeviceAttribute : uint32_t {
+  MaxThreadsPerBlock = 1,
+  MaxSharedBytesPerBlock = 8,
+  CapabilityMajor = 75,
+  CapabilityMinor = 76,
+  MaxSharedBytesPerBlockOptin = 97,
+};
+enum class FunctionAttribute : uint32_t {
+  MaxThreadsPerBlock = 0,
+  SharedBytes = 1, // static ones
+  MaxDynamicSharedBytes = 8,
+};
+enum class JitOption : uint32_t {
+  InfoLog = 3,
+  InfoLogBytes = 4,
+  ErrorLog = 5,
+  ErrorLogBytes = 6,
+};
+enum class PointerAttribute : uint32_t { MemoryType = 2 };
+enum class MemoryType : uint32_t { Host = 1, Device = 2, Array = 3, Unified = 4 };
+/// Memory of the host that every context sees at the same address.
+enum class HostMemory : uint32_t { Portable = 1, Mapped = 2 };
+enum class CaptureStatus : uint32_t { None = 0, Active = 1, Invalidated = 2 };
+
+using DeviceHandle = int;
+using Context = CUctx_st *;
+using Module = CUmod_st *;
+using Function = CUfunc_st *;
+using Stream = CUstream_st *; // null: the default stream of the current context
+using Event = CUevent_st *;
+using DevicePointer = unsigned long long;
+
+// clang-format off
+/// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
+#define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
+  X(init,                     cuInit,                        unsigned)                                                             \
+  X(getErrorName,             cuGetErrorName,                Code, const char **)                                                  \
+  X(getErrorString,           cuGetErrorString,              Code, const char **)                                                  \
+  X(deviceGetCount,           cuDeviceGetCount,              int *)                                                                \
+  X(deviceGet,                cuDeviceGet,                   DeviceHandle *, int)                                                  \
+  X(deviceGetName,            cuDeviceGetName,               char *, int, DeviceHandle)                                            \
+  X(deviceGetAttribute,       cuDeviceGetAttribute,          int *, DeviceAttribute, DeviceHandle)                                 \
+  X(devicePrimaryCtxRetain,   cuDevicePrimaryCtxRetain,      Context *, DeviceHandle)                                              \
+  X(devicePrimaryCtxRelease,  cuDevicePrimaryCtxRelease_v2,  DeviceHandle)                                                         \
+  X(ctxGetCurrent,            cuCtxGetCurrent,               Context *)                                                            \
+  X(ctxGetDevice,             cuCtxGetDevice,                DeviceHandle *)                                                       \
+  X(ctxPushCurrent,           cuCtxPushCurrent_v2,           Context)                                                              \
+  X(ctxPopCurrent,            cuCtxPopCurrent_v2,            Context *)                                                            \
+  X(moduleLoadDataEx,         cuModuleLoadDataEx,            Module *, const void *, unsigned, JitOption *, void **)               \
+  X(moduleUnload,             cuModuleUnload,                Module)                                                               \
+  X(moduleGetFunction,        cuModuleGetFunction,           Function *, Module, const char *)                                     \
+  X(funcGetAttribute,         cuFuncGetAttribute,            int *, FunctionAttribute, Function)                                   \
+  X(funcSetAttribute,         cuFuncSetAttribute,            Function, FunctionAttribute, int)                                     \
+  X(launchKernel,             cuLaunchKernel,                Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
+                                                             unsigned, Stream, void **, void **)                                   \
+  X(streamIsCapturing,        cuStreamIsCapturing,           Stream, CaptureStatus *)                                              \
+  X(memAllocAsync,            cuMemAllocAsync,               DevicePointer *, size_t, Stream)                                      \
+  X(memFreeAsync,             cuMemFreeAsync,                DevicePointer, Stream)                                                \
+  X(memHostAlloc,             cuMemHostAlloc,                void **, size_t, unsigned)                                            \
+  X(memFreeHost,              cuMemFreeHost,                 void *)                                                               \
+  X(pointerGetAttribute,      cuPointerGetAttribute,         void *, PointerAttribute, DevicePointer)                              \
+  X(ctxSynchronize,           cuCtxSynchronize)                                                                                    \
+  X(eventCreate,              cuEventCreate,                 Event *, unsigned)                                                    \
+  X(eventRecord,              cuEventRecord,                 Event, Stream)                                                        \
+  X(eventSynchronize,         cuEventSynchronize,            Event)                                                                \
+  X(eventElapsedTime,         cuEventElapsedTime,            float *, Event, Event)                                                \
+  X(eventDestroy,             cuEventDestroy_v2,             Event)
+// clang-format on
+
+/// The opened library. It stays open until the process ends, since others may use it too.
+class Driver {
+public:
+  /// One function of the library.
+  template <typename... Parameters> struct Entry {
+    const char *symbol;
+    Code (*address)(Parameters...) = nullptr;
+  };
+#define LOGITILE_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name{#symbol};
+  LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_ENTRY)
+#undef LOGITILE_CUDA_ENTRY
+
+  /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names. An error where there is
+  /// none, where it lacks a function, or where it finds no device.
+  static Result<std::shared_ptr<const Driver>> open();
+
+  /// Calls a function; its error names it and has the driver's own text.
+  template <typename... Parameters> Status call(const Entry<Parameters...> &entry, std::type_identity_t<Parameters>... arguments) const {
+    Code code = entry.address(arguments...);
+    return code == Code::Success ? Status() : failure(entry.symbol, code);
+  }
+  /// The error of a function that ended in 'code'; 'remark' comes behind the driver's text.
+  Status failure(const std::string &function, Code code, const std::string &remark = {}) const;
+
+  /// The device of a number. An error in a forked process, or where there is none.
+  Result<DeviceHandle> device(int ordinal) const;
+  Result<int> attribute(DeviceAttribute attribute, DeviceHandle device) const;
+  /// "device 1 (NVIDIA H200)"
+  std::string nameOf(DeviceHandle device) const;
+  /// Whether this process is a fork of the one that opened the library: nothing of it may be used then.
+  bool isForked() const;
+
+private:
+  Driver() = default;
+  Status resolve(void *library, const std::string &file);
+  uint64_t generation = 0;
+};
+} // namespace logitile::cuda

@@ -1,0 +1,14 @@
+// StreamMemory.h - workspace on a device: from the framework that calls, else from the driver's pool, in the order of a stream.
+// What lies where in it is the layout of the launch plan.
+#pragma once
+#include "runtime/Device.h"
+#include "runtime/cuda/Contexts.h"
+
+namespace logitile::cuda {
+/// Memory for what runs on the stream. The framework's is taken in whatever context is current.
+Result<WorkspaceBlock> takeStreamMemory(const std::shared_ptr<Contexts> &contexts, int64_t bytes, const DeviceStream &stream);
+
+/// Whether launches into the stream become nodes of a CUDA graph. Its context must be current.
+Result<bool> isCapturing(const Driver &driver, const DeviceStream &stream);
+inline Stream streamOf(const DeviceStream &stream) { return static_cast<Stream>(stream.handle); }
+} // namespace logitile::cuda
