@@ -11,7 +11,7 @@ using namespace logitile::test;
 using Gradients = PlanOptions::Gradients;
 
 /// Fills the free memory of a device with bytes that are NaN as floats and far outside as indices.
-static void poison(Device &device, int64_t bytes) {
+static void poison(CpuDevice &device, int64_t bytes) {
   WorkspaceBlock block = *device.workspace().take(bytes);
   std::memset(block.data(), 0xff, bytes);
 }

@@ -93,14 +93,16 @@ struct Loaded {
   }
 };
 static Loaded loaded(const InputPlan &input, const TestArray &array, const Tokens &tokens,
-                     const IntegerRules &rules = {1000, 1000, {}, std::nullopt}) {
+                     const IntegerRules &rules = {1000, {}, std::nullopt}) {
   Loaded result;
   size_t count = std::max<int64_t>(input.entries, 1);
   result.buffers.assign(count, std::vector<char>(32, 0x77));
   std::vector<char *> pointers;
   for (std::vector<char> &buffer : result.buffers)
     pointers.push_back(buffer.data());
-  result.status = loadInput(input, array.array(), tokens, rules, pointers, 8);
+  result.status = checkInput(input, array.array(), tokens, rules.vocab);
+  if (result.status.isOk())
+    result.status = loadInput(input, array.array(), tokens, rules, pointers, 8);
   return result;
 }
 
@@ -122,13 +124,13 @@ TEST(InputsTest, EntriesThatAreIgnoreIndexStay) {
   for (int i = 0; i < 4; ++i)
     array.set(i, values[i]);
   InputPlan input{InputPlan::Kind::Token, "t", 2, ElementType::I32, true};
-  Loaded result = loaded(input, array, allTokens(leading), {10, 10, {}, -100});
+  Loaded result = loaded(input, array, allTokens(leading), {10, {}, -100});
   ASSERT_TRUE(result.status.isOk());
   EXPECT_EQ(result.values<int32_t>(1)[0], -100);
-  result = loaded(input, array, allTokens(leading), {10, 10, {}, std::nullopt});
+  result = loaded(input, array, allTokens(leading), {10, {}, std::nullopt});
   EXPECT_EQ(result.status.error().text, "'t'[1, 0] is -100, outside the vocabulary of 10 entries: it must be 0 to 9");
   array.set(3, 10);
-  result = loaded(input, array, allTokens(leading), {10, 10, {}, -100});
+  result = loaded(input, array, allTokens(leading), {10, {}, -100});
   EXPECT_EQ(result.status.error().text, "'t'[1, 1] is 10, outside the vocabulary of 10 entries: it must be 0 to 9 or ignore_index -100");
 }
 TEST(InputsTest, TooFewEntriesAreRefused) {
@@ -163,7 +165,7 @@ TEST(InputsTest, VocabIntegersAreChecked) {
   array.set(0, 1);
   array.set(1, 2147483648.0);
   array.set(2, 2);
-  Loaded result = loaded({InputPlan::Kind::Vocab, "v", 0, ElementType::I32, false}, array, allTokens({}), {3, 3, {}, std::nullopt});
+  Loaded result = loaded({InputPlan::Kind::Vocab, "v", 0, ElementType::I32, false}, array, allTokens({}), {3, {}, std::nullopt});
   EXPECT_EQ(result.status.error().text, "'v'[1] is 2147483648, which does not fit in 32 bits");
 }
 
