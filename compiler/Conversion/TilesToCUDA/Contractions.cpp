@@ -1,6 +1,7 @@
 // Contractions.cpp - project and contract: which operands they multiply, and what their sums start from.
 #include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Conversion/TilesToCUDA/MainLoop.h"
+#include "compiler/Conversion/TilesToCUDA/RowLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -62,12 +63,17 @@ static FailureOr<CodeBuilder::Values> startOf(KernelContext &k, ContractOp op, T
   if (failed(endRow) || failed(endColumn))
     return failure();
   auto read = [&] {
-    Tile tile = k.makeTile(type, [&](int64_t rowSlot, int64_t columnSlot) {
-      Int row = smaller(k.scalar(op.getRow()) + k.threads.row(rowSlot), *endRow - 1);
-      Int column = smaller(k.scalar(op.getColumn()) + k.threads.column(columnSlot), *endColumn - 1);
-      return e.load(k.windowOf(view, row, column));
+    RowLoop loop(k);
+    loop.make(type);
+    loop.run([&] {
+      for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot)
+        for (int64_t columnSlot = 0; columnSlot < k.columnSlots(type); ++columnSlot) {
+          Int row = smaller(k.scalar(op.getRow()) + k.threads.row(rowSlot), *endRow - 1);
+          Int column = smaller(k.scalar(op.getColumn()) + k.threads.column(columnSlot), *endColumn - 1);
+          loop.results[0].push_back(e.load(k.windowOf(view, row, column)));
+        }
     });
-    return tile.values;
+    return loop.results[0];
   };
   return e.choose(k.condition(op.getWhen()), SmallVector<Type>(zeros.size(), e.f32), read, [&] { return zeros; });
 }

@@ -1,5 +1,5 @@
 // Copies.cpp - load, store and gather: between views and the elements that threads hold.
-#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/TilesToCUDA/RowLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -38,6 +38,21 @@ static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op
   return std::function<Int(Int)>([=, last = *end - 1](Int entry) { return smaller(start + entry, last); });
 }
 
+/// Whether memory is as it was at every use: then uses may read it themselves.
+static bool isReadBeforeStores(LoadOp op) {
+  Operation *last = op;
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() != op->getBlock())
+      return false;
+    if (last->isBeforeInBlock(user))
+      last = user;
+  }
+  for (Operation *next = op; next != last; next = next->getNextNode())
+    if (isa<StoreOp>(next))
+      return false;
+  return true;
+}
+
 LogicalResult convertLoad(KernelContext &k, LoadOp op) {
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
@@ -68,9 +83,12 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
       return k.e.load(k.windowOf(view, column(c), row(r)));
     return k.e.load(k.windowOf(view, k.throughMap(map, row(r)), column(c)));
   };
-  bool isWhole = type.getExtent(0) > 1 && type.getExtent(1) > 1; // may be stored over, and is read more than once
-  Tile tile{type, {}, read};
-  k.setTile(op, isWhole ? k.makeTile(type, [&](int64_t r, int64_t c) { return k.element(tile, r, c); }) : tile);
+  if (type.getExtent(0) > 1 && type.getExtent(1) > 1 && !isReadBeforeStores(op))
+    return op.emitOpError() << "is used after a store; CUDA kernels read a tile of memory where they use it";
+  for (auto [side, dim] : {std::pair(0, axes.rows), std::pair(1, axes.columns)})
+    if (dim && k.mayClip(view, *dim, op.getAt()[*dim], type.getExtent(side)))
+      k.readPastEnds.insert(view.memory);
+  k.setTile(op, Tile{type, {}, read});
   return success();
 }
 
@@ -118,10 +136,12 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
   if (failed(endRow) || failed(endColumn))
     return failure();
+  if (k.readPastEnds.contains(view.memory))
+    e.barrier(); // all threads have read what is stored over
   Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
   bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
-  auto storeRow = [&](int64_t rowSlot, bool isTail) {
+  auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
     Int row = firstRow + k.threads.row(rowSlot);
     e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
       Int to = k.throughMap(op.getMap(), row);
@@ -133,8 +153,12 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     });
   };
   k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, [&](bool isTail) {
-    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
-      storeRow(slot, isTail);
+    RowLoop loop(k);
+    loop.take(tile);
+    loop.run([&] {
+      for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
+        storeRow(loop.tiles[0], slot, isTail);
+    });
   });
   return success();
 }

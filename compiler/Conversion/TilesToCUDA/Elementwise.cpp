@@ -3,7 +3,7 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k) {
+RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k), values(values) {
   for (Value value : values)
     tiles.push_back(k.tile(value));
 }
@@ -24,9 +24,14 @@ void RegionInputs::readColumns() {
         values.push_back(k.element(tile, 0, slot));
 }
 
-RegionInputs::Row RegionInputs::readRow(int64_t rowSlot) {
+void RegionInputs::takeInto(RowLoop &loop, Operation *op) const {
+  for (auto [value, tile] : llvm::zip_equal(values, tiles))
+    loop.take(tile, isLastUse(value, op));
+}
+
+RegionInputs::Row RegionInputs::readRow(const RowLoop &loop, int64_t rowSlot) {
   Row row = columns;
-  for (auto [tile, values] : llvm::zip_equal(tiles, row))
+  for (auto [tile, values] : llvm::zip_equal(loop.tiles, row))
     if (values.empty())
       for (int64_t slot = 0; slot < k.columnSlots(tile.type); ++slot)
         values.push_back(k.element(tile, rowSlot, slot));
@@ -53,19 +58,24 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
   RegionInputs inputs(k, op.getInputs());
   if (failed(inputs.check(op)))
     return failure();
-  SmallVector<Tile> results;
-  int64_t rows = 1, columns = 1;
+  RowLoop loop(k);
+  inputs.takeInto(loop, op);
+  SmallVector<TileType> types;
   for (Type type : op.getResultTypes()) {
-    results.push_back({cast<TileType>(type), {}, {}});
-    rows = std::max(rows, k.rowSlots(results.back().type));
-    columns = std::max(columns, k.columnSlots(results.back().type));
+    types.push_back(cast<TileType>(type));
+    if (k.threads.sharing.isFragments && types.back().getExtent(0) == 1)
+      return op.emitOpError() << "makes " << type << " in a kernel of tiles with several rows; CUDA kernels have no such use";
+    loop.make(types.back());
   }
+  int64_t columns = 1;
+  for (TileType type : types)
+    columns = std::max(columns, k.columnSlots(type));
   Region &body = op.getBody();
   ValueRange arguments = body.getArguments();
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : k.e.integer(0);
   inputs.readColumns();
-  for (int64_t rowSlot = 0; rowSlot < rows; ++rowSlot) {
-    RegionInputs::Row row = inputs.readRow(rowSlot);
+  auto mapRow = [&](int64_t rowSlot) {
+    RegionInputs::Row row = inputs.readRow(loop, rowSlot);
     Widener group(k.e, 0);
     inputs.mapUniform(group, arguments, row);
     group.emitReady(body);
@@ -73,13 +83,18 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
       Widener element = group;
       inputs.mapColumn(element, arguments, row, slot);
       element.setColumn(body, column + k.threads.column(slot));
-      for (auto [value, result] : llvm::zip_equal(body.front().getTerminator()->getOperands(), results))
-        if (rowSlot < k.rowSlots(result.type) && slot < k.columnSlots(result.type))
-          result.values.push_back(element.get(value));
+      for (auto [i, value] : llvm::enumerate(body.front().getTerminator()->getOperands()))
+        if (slot < k.columnSlots(types[i]))
+          loop.results[i].push_back(element.get(value));
     }
-  }
-  for (auto [result, tile] : llvm::zip_equal(op->getResults(), results))
-    k.setTile(result, tile);
+  };
+  loop.run([&] {
+    int64_t rows = types.empty() ? 0 : k.rowSlots(types.front());
+    for (int64_t rowSlot = 0; rowSlot < rows; ++rowSlot)
+      mapRow(rowSlot);
+  });
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    k.setTile(result, Tile{types[i], loop.results[i], {}});
   return success();
 }
 } // namespace logitile::cuda

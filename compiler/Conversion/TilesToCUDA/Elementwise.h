@@ -1,7 +1,7 @@
 // Elementwise.h - what a scalar region reads at one element, for the thread that has it.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
-#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/TilesToCUDA/RowLoop.h"
 
 namespace logitile::cuda {
 /// The operands of an op with regions, each element read once.
@@ -14,9 +14,11 @@ public:
   bool isVarying(size_t input) const { return tiles[input].type.getExtent(1) > 1; }
   /// Reads what is the same in all rows.
   void readColumns();
-  /// The values of one row: one for each input without columns, one for each slot of the others.
+  /// Turns of 'loop' read the operands of 'op'.
+  void takeInto(RowLoop &loop, mlir::Operation *op) const;
+  /// The values of one row of a turn: one for each input without columns, one for each slot of the others.
   using Row = llvm::SmallVector<CodeBuilder::Values>;
-  Row readRow(int64_t rowSlot);
+  Row readRow(const RowLoop &loop, int64_t rowSlot);
   /// Maps arguments of a region: those that are uniform in a row, then the others at one column slot.
   void mapUniform(Widener &widener, mlir::ValueRange arguments, const Row &row) const;
   void mapColumn(Widener &widener, mlir::ValueRange arguments, const Row &row, int64_t columnSlot) const;
@@ -25,6 +27,7 @@ public:
 
 private:
   KernelContext &k;
+  llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<Tile> tiles;
   llvm::SmallVector<CodeBuilder::Values> columns; // of tiles with one row
 };

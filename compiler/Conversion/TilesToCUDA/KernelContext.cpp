@@ -30,14 +30,6 @@ Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSl
   return tile.values[row * columnSlots(tile.type) + column];
 }
 
-Tile KernelContext::makeTile(TileType type, function_ref<Value(int64_t, int64_t)> value) {
-  Tile tile{type, {}, {}};
-  for (int64_t row = 0; row < rowSlots(type); ++row)
-    for (int64_t column = 0; column < columnSlots(type); ++column)
-      tile.values.push_back(value(row, column));
-  return tile;
-}
-
 bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
 
 // ---- limits ---------------------------------------------------------------------------------------------------------

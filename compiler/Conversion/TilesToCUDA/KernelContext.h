@@ -23,7 +23,7 @@ public:
       : KernelControl(kernel, emitter), e(emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
 
   Emitter &e;
-  const Threads threads;
+  Threads threads;
   const int64_t stages; // of a pipeline
 
   mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function);
@@ -31,12 +31,13 @@ public:
   // ---- tiles ------------------------------------------------------------------------------------------------------
   const Tile &tile(mlir::Value value) { return tiles.at(value); }
   void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
-  int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : threads.sharing.rowSlots(); }
+  int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
   int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
   /// The element of a thread's slots; tiles with one row or column repeat it.
   mlir::Value element(const Tile &tile, int64_t rowSlot, int64_t columnSlot);
-  /// The tile with a value for every slot.
-  Tile makeTile(TileType type, llvm::function_ref<mlir::Value(int64_t rowSlot, int64_t columnSlot)> value);
+  /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
+  void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
+  void leaveTurn() { enterTurn(e.integer(0), 0); }
   /// Whether tiles of one column are one value for each thread, the row of its number.
   bool isOwned(TileType type) const;
 
@@ -49,6 +50,9 @@ public:
   void splitTail(bool mayClip, Int first, int64_t count, Int end, llvm::function_ref<void(bool isTail)> body);
   /// The row of a view that row 'row' stands for.
   Int throughMap(mlir::Value map, Int row);
+
+  /// Memory whose tiles threads read where they use them, and where those past the end read an entry of another thread.
+  llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
 
   // ---- shared memory ------------------------------------------------------------------------------------------------
   /// Bytes of the block that an op has for itself.
@@ -64,6 +68,7 @@ private:
 
   llvm::DenseMap<mlir::Value, Tile> tiles;
   int64_t allocated;
+  int64_t turnRows = 0; // 0: not in a turn
 };
 
 // ---- families of ops ------------------------------------------------------------------------------------------------

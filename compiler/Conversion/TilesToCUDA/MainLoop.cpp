@@ -48,10 +48,10 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first, Int behind, bool 
   };
   Int count = divideUp(behind - first, depth);
   e.barrier(); // whoever used this memory before is done
-  for (int64_t block = 0; block + 1 < stages; ++block) {
-    e.when(isLess(e.integer(block), count), [&] { copy(e.integer(block), e.integer(block)); });
+  e.loop(e.integer(stages - 1), [&](Int block) {
+    e.when(isLess(block, count), [&] { copy(block, block); });
     e.commitCopies();
-  }
+  });
   CodeBuilder::Values carried{e.integer(0)}; // where the current block lies
   llvm::append_range(carried, start);
   CodeBuilder::Values last = e.loop(count, carried, [&](Int block, ValueRange current) {

@@ -62,14 +62,19 @@ private:
       columns.push_back(column + k.threads.column(slot));
       inside.push_back(isTail ? isLess(columns.back(), op.getLimit()) : Value());
     }
-    for (int64_t slot = 0; slot < k.threads.sharing.rowSlots(); ++slot)
-      foldRow(slot);
+    RowLoop loop(k);
+    inputs.takeInto(loop, op);
+    loop.run([&] {
+      int64_t rows = k.rowSlots(cast<TileType>(op.getRows()[0].getType()));
+      for (int64_t slot = 0; slot < rows; ++slot)
+        foldRow(loop, slot);
+    });
     columns.clear();
     inside.clear();
   }
 
-  void foldRow(int64_t rowSlot) {
-    row = inputs.readRow(rowSlot);
+  void foldRow(const RowLoop &loop, int64_t rowSlot) {
+    row = inputs.readRow(loop, rowSlot);
     Widener group(e, 0);
     inputs.mapUniform(group, inputArguments(op.getBound(), 0), row);
     inputs.mapUniform(group, inputArguments(op.getUpdate(), stateSize), row);

@@ -18,15 +18,12 @@ StageShape Operand::shape(int64_t depth) const {
 // ---- to shared memory -----------------------------------------------------------------------------------------------
 
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
-    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)), depth(depth), perChunk(16 / CodeBuilder::bytesOf(operand.element())),
+    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)), perChunk(16 / CodeBuilder::bytesOf(operand.element())),
       sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
   int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
-  for (int64_t first = 0; first < count; first += threads) {
-    Int number = e.thread() + first;
-    Int line = number / shape.chunks, chunk = number % shape.chunks;
-    chunks.push_back({line, chunk, line * shape.lineBytes() + shape.swapped(line, chunk) * 16});
-  }
+  for (int64_t first = 0; first < count; first += threads)
+    chunks.push_back(chunkOf(e.thread() + first));
   const View &view = *operand.view;
   Value address = LLVM::PtrToIntOp::create(e, e.i64, view.base.pointer);
   Int pitch = view.stride0 * CodeBuilder::bytesOf(operand.element());
@@ -36,10 +33,19 @@ Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int shar
 
 void Stager::copy(Int shared, Int offset) {
   int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
-  for (auto [round, chunk] : llvm::enumerate(chunks)) {
-    bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
-    e.when(isFull ? e.truth(true) : isLess(chunk.line, shape.lines), [&] { copyChunk(chunk, shared, offset); });
-  }
+  auto copyWhole = [&] {
+    for (auto [round, chunk] : llvm::enumerate(chunks)) {
+      bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
+      e.when(isFull ? e.truth(true) : isLess(chunk.line, shape.lines), [&] { copyChunk(chunk, shared, offset); });
+    }
+  };
+  auto copyElements = [&] { e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); }); };
+  e.when(isAligned, copyWhole, copyElements);
+}
+
+Stager::Chunk Stager::chunkOf(Int number) const {
+  Int line = number / shape.chunks, chunk = number % shape.chunks;
+  return {line, chunk, line * shape.lineBytes() + shape.swapped(line, chunk) * 16};
 }
 
 /// Bytes of a chunk that exist.
@@ -54,24 +60,22 @@ void Stager::copyChunk(const Chunk &chunk, Int shared, Int offset) {
   Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
   Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
   bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
-  auto copyWhole = [&] {
-    Value bytes;
-    Int from = row;
-    if (clipsRows || clipsColumns) {
-      Int count = clipsColumns ? bytesInside(e, column, columnEnd, CodeBuilder::bytesOf(operand.element())) : e.integer(16);
-      if (clipsRows)
-        count = choose(isLess(row, rowEnd), count, e.integer(0));
-      bytes = e.narrow(count);
-    }
+  Value bytes;
+  Int from = row;
+  if (clipsRows || clipsColumns) {
+    Int count = clipsColumns ? bytesInside(e, column, columnEnd, CodeBuilder::bytesOf(operand.element())) : e.integer(16);
     if (clipsRows)
-      from = smaller(row, rowEnd - 1);
-    e.copyAsync(e.shared(offset + chunk.target, operand.element()), k.windowOf(view, from, column), bytes);
-  };
-  e.when(isAligned, copyWhole, [&] { copyElements(chunk, row, column, offset); });
+      count = choose(isLess(row, rowEnd), count, e.integer(0));
+    bytes = e.narrow(count);
+  }
+  if (clipsRows)
+    from = smaller(row, rowEnd - 1);
+  e.copyAsync(e.shared(offset + chunk.target, operand.element()), k.windowOf(view, from, column), bytes);
 }
 
-void Stager::copyElements(const Chunk &chunk, Int row, Int column, Int offset) {
+void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {
   bool inner = operand.isInnerShared;
+  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
   Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
   bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
   e.loop(e.integer(perChunk), [&](Int i) {

@@ -42,15 +42,15 @@ private:
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
   };
-  Int clipped(Int row, Int column);
+  Chunk chunkOf(Int number) const;
   void copyChunk(const Chunk &chunk, Int shared, Int offset);
-  void copyElements(const Chunk &chunk, Int row, Int column, Int offset);
+  void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
 
   KernelContext &k;
   Emitter &e;
   const Operand operand;
   StageShape shape;
-  int64_t depth, perChunk; // elements of a chunk
+  int64_t perChunk;        // elements of a chunk
   Int sharedEnd;
   bool mayClipShared;
   llvm::SmallVector<Chunk> chunks;

@@ -1,5 +1,5 @@
 // Sums.cpp - sums over the rows of a view and over the tokens of a tile, always in the same order.
-#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/TilesToCUDA/RowLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -36,13 +36,19 @@ LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op) {
   Place parts = e.shared(k.allocate(sharing.warpRows * sharing.columns * 4), e.f32);
   Int tokens = k.scalar(op.getCount()), first = k.scalar(op.getRow());
   e.barrier(); // the sums of the tile before are read
-  for (int64_t columnSlot = 0; columnSlot < sharing.columnSlots(); ++columnSlot) {
-    Value sum = e.number(e.f32, 0);
-    for (int64_t rowSlot = 0; rowSlot < sharing.rowSlots(); ++rowSlot) {
+  RowLoop loop(k);
+  loop.take(tile);
+  loop.carry(CodeBuilder::Values(sharing.columnSlots(), e.number(e.f32, 0)));
+  loop.run([&] {
+    for (int64_t rowSlot = 0; rowSlot < k.rowSlots(tile.type); ++rowSlot) {
       Value isToken = isLess(first + k.threads.row(rowSlot), tokens);
-      Value value = arith::SelectOp::create(e, isToken, k.element(tile, rowSlot, columnSlot), e.number(e.f32, 0));
-      sum = arith::AddFOp::create(e, sum, value);
+      for (auto [columnSlot, sum] : llvm::enumerate(loop.carried)) {
+        Value value = arith::SelectOp::create(e, isToken, k.element(loop.tiles[0], rowSlot, columnSlot), e.number(e.f32, 0));
+        sum = arith::AddFOp::create(e, sum, value);
+      }
     }
+  });
+  for (auto [columnSlot, sum] : llvm::enumerate(loop.carried)) {
     for (int64_t mask : {4, 8, 16})
       sum = arith::AddFOp::create(e, sum, e.exchange(sum, mask));
     e.when(isEqual(k.threads.group, 0),

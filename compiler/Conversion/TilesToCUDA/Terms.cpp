@@ -1,5 +1,5 @@
 // Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
-#include "compiler/Conversion/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/TilesToCUDA/RowLoop.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -18,6 +18,24 @@ Value isSame(Emitter &e, Value a, Int b) { return arith::CmpIOp::create(e, arith
 Value select(Emitter &e, Value condition, Value a, Value b) { return arith::SelectOp::create(e, condition, a, b); }
 Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b); }
 Value scale(Emitter &e, Value a, Value b) { return arith::MulFOp::create(e, a, b); }
+
+/// The values of 'tile', the operand of 'op', after 'change' had each row.
+CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile,
+                               function_ref<void(int64_t rowSlot, MutableArrayRef<Value> row)> change) {
+  RowLoop loop(k);
+  loop.take(tile, isLastUse(op->getOperand(0), op));
+  loop.make(tile.type);
+  loop.run([&] {
+    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
+      CodeBuilder::Values row;
+      for (int64_t column = 0; column < k.columnSlots(tile.type); ++column)
+        row.push_back(k.element(loop.tiles[0], slot, column));
+      change(slot, row);
+      llvm::append_range(loop.results[0], row);
+    }
+  });
+  return loop.results[0];
+}
 } // namespace
 
 // ---- terms ----------------------------------------------------------------------------------------------------------
@@ -57,14 +75,15 @@ LogicalResult convertTerms(KernelContext &k, TermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
-  int64_t columns = k.columnSlots(tile.type);
-  for (const Term &term : termsOf(k, op.getTerms())) {
-    if (isSum)
+  SmallVector<Term> terms = termsOf(k, op.getTerms());
+  if (isSum)
+    for (const Term &term : terms)
       tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
-    else
-      for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
-        actOnRow(k, op, term, slot, MutableArrayRef(tile.values).slice(slot * columns, columns));
-  }
+  else if (!terms.empty())
+    tile.values = changeRows(k, op, tile, [&](int64_t slot, MutableArrayRef<Value> row) {
+      for (const Term &term : terms)
+        actOnRow(k, op, term, slot, row);
+    });
   k.setTile(op.getResult(), tile);
   return success();
 }
@@ -79,23 +98,19 @@ public:
       : k(k), e(k.e), op(op), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())),
         mayClip(k.mayClip(rhs, 1, op.getColumn(), op.getTile().getType().getExtent(1))), endColumn(endColumn) {}
 
-  /// G W: each token gets the row of the head that it names.
-  void addNamedRows(const Term &term, CodeBuilder::Values &values) {
-    int64_t columns = k.columnSlots(op.getTile().getType());
-    for (int64_t slot = 0; slot * columns < static_cast<int64_t>(values.size()); ++slot) {
-      MutableArrayRef<Value> mine = MutableArrayRef(values).slice(slot * columns, columns);
-      Int token = smaller(row + k.threads.row(slot), tokens - 1);
-      Int entry = e.extend(e.load(e.at(term.columns, token)));
-      auto visit = [&] {
-        CodeBuilder::Values sums, scaled = scaledRow(e.load(e.at(term.coefficients, token)), entry, columns);
-        for (auto [value, part] : llvm::zip_equal(mine, scaled))
-          sums.push_back(add(e, value, part));
-        return sums;
-      };
-      CodeBuilder::Values sums = e.choose(isLess(entry, rhs.extent(0)), SmallVector<Type>(columns, e.f32), visit,
-                                          [&] { return CodeBuilder::Values(mine.begin(), mine.end()); });
-      llvm::copy(sums, mine.begin());
-    }
+  /// G W: the token of a row slot gets the row of the head that it names.
+  void addNamedRow(const Term &term, int64_t slot, MutableArrayRef<Value> mine) {
+    Int token = smaller(row + k.threads.row(slot), tokens - 1);
+    Int entry = e.extend(e.load(e.at(term.columns, token)));
+    auto visit = [&] {
+      CodeBuilder::Values sums, scaled = scaledRow(e.load(e.at(term.coefficients, token)), entry, mine.size());
+      for (auto [value, part] : llvm::zip_equal(mine, scaled))
+        sums.push_back(add(e, value, part));
+      return sums;
+    };
+    CodeBuilder::Values sums = e.choose(isLess(entry, rhs.extent(0)), SmallVector<Type>(mine.size(), e.f32), visit,
+                                        [&] { return CodeBuilder::Values(mine.begin(), mine.end()); });
+    llvm::copy(sums, mine.begin());
   }
 
   /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending.
@@ -142,15 +157,21 @@ LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
   FailureOr<Int> endColumn = k.end(op, rhs, 1);
   if (failed(endColumn))
     return failure();
-  if (rhs.layout() != Layout::Strided || tile.values.empty() || !k.threads.sharing.isFragments)
+  bool isComputed = !tile.values.empty() || (tile.read && !op.getTransposed());
+  if (rhs.layout() != Layout::Strided || !isComputed || !k.threads.sharing.isFragments)
     return op.emitOpError() << "adds to " << tile.type << " with " << rhs.type << "; expected a computed tile of two dimensions and a strided view";
   ContractTerms terms(k, op, *endColumn);
-  for (const Term &term : termsOf(k, op.getTerms())) {
-    if (op.getTransposed())
+  SmallVector<Term> list = termsOf(k, op.getTerms());
+  if (op.getTransposed())
+    for (const Term &term : list)
       terms.addNamingTokens(term, tile.values);
-    else
-      terms.addNamedRows(term, tile.values);
-  }
+  else if (!list.empty())
+    tile = {tile.type, changeRows(k, op, tile,
+                                  [&](int64_t slot, MutableArrayRef<Value> row) {
+                                    for (const Term &term : list)
+                                      terms.addNamedRow(term, slot, row);
+                                  }),
+            {}};
   k.setTile(op.getResult(), tile);
   return success();
 }

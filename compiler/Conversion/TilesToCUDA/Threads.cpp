@@ -86,7 +86,7 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel) {
 
 Threads::Threads(Emitter &e, const Sharing &sharing)
     : sharing(sharing), warpRow(e.warp() / sharing.warpColumns), warpColumn(e.warp() % sharing.warpColumns), group(e.lane() / 4),
-      quad(e.lane() % 4), firstRow(e.integer(0)), firstColumn(e.integer(0)) {
+      quad(e.lane() % 4), firstRow(e.integer(0)), firstColumn(e.integer(0)), slotShift(e.integer(0)) {
   if (sharing.isFragments) {
     firstRow = warpRow * sharing.blockRows() + group;
     firstColumn = warpColumn * sharing.blockColumns() + quad * 2;
@@ -94,6 +94,6 @@ Threads::Threads(Emitter &e, const Sharing &sharing)
     (sharing.rows > 1 ? firstRow : firstColumn) = e.thread();
   }
 }
-Int Threads::row(int64_t slot) const { return firstRow + slot * 8; }
+Int Threads::row(int64_t slot) const { return firstRow + slotShift * 8 + slot * 8; }
 Int Threads::column(int64_t slot) const { return firstColumn + (slot / 2 * 8 + slot % 2); }
 } // namespace logitile::cuda

@@ -35,10 +35,12 @@ public:
   Int group, quad;         // g and q
   /// Row and column of an element in the tile.
   Int row(int64_t slot) const;
+  /// The row of slot 0 is that of slot 'first' from here on.
+  void shiftRows(Int first) { slotShift = first; }
   Int column(int64_t slot) const;
 
 private:
-  Int firstRow, firstColumn;
+  Int firstRow, firstColumn, slotShift;
 };
 /// Whether the only use of a loaded tile is to be stored: then it goes from view to view.
 bool isCopied(LoadOp load);
