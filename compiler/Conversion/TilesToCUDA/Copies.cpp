@@ -36,6 +36,31 @@ static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op
   return std::function<Int(Int)>([=, last = *end - 1](Int entry) { return smaller(start + entry, last); });
 }
 
+/// Entries that do not exist are zeros. They are not read: the thread that has the last one may have stored over it.
+static LogicalResult loadWhole(KernelContext &k, LoadOp op, const View &view, TileType type) {
+  Emitter &e = k.e;
+  FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
+  if (failed(endRow) || failed(endColumn))
+    return failure();
+  Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
+  auto rowOf = [&](int64_t slot) { return firstRow + k.threads.row(slot); };
+  auto columnOf = [&](int64_t slot) { return firstColumn + k.threads.column(slot); };
+  auto read = [&](int64_t r, int64_t c) { return e.load(k.windowOf(view, k.throughMap(op.getMap(), rowOf(r)), columnOf(c))); };
+  auto readInside = [&](int64_t r, int64_t c) {
+    Value isInside = e.both(isLess(rowOf(r), *endRow), isLess(columnOf(c), *endColumn));
+    return e.choose(isInside, type.getElement(), [&]() -> CodeBuilder::Values { return {read(r, c)}; },
+                    [&]() -> CodeBuilder::Values { return {e.number(type.getElement(), 0)}; })[0];
+  };
+  Value isCut = isLess(*endRow, firstRow + type.getExtent(0));
+  if (k.mayClip(view, 1, op.getAt()[1], type.getExtent(1)))
+    isCut = arith::OrIOp::create(e, isCut, isLess(*endColumn, firstColumn + type.getExtent(1)));
+  SmallVector<Type> types(k.rowSlots(type) * k.columnSlots(type), type.getElement());
+  CodeBuilder::Values values = e.choose(
+      isCut, types, [&] { return k.makeTile(type, readInside).values; }, [&] { return k.makeTile(type, read).values; });
+  k.setTile(op, Tile{type, values, {}});
+  return success();
+}
+
 LogicalResult convertLoad(KernelContext &k, LoadOp op) {
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
@@ -49,6 +74,8 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
   }
   if (k.e.valueType(view.type.getElement()) != type.getElement())
     return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
+  if (type.getExtent(0) > 1 && type.getExtent(1) > 1)
+    return loadWhole(k, op, view, type);
   Axes axes = axesOf(view, type);
   auto fixed = [&](unsigned dim) { return std::function<Int(Int)>([at = k.scalar(op.getAt()[dim])](Int) { return at; }); };
   auto along = [&](std::optional<unsigned> dim, unsigned side) -> FailureOr<std::function<Int(Int)>> {
@@ -66,9 +93,7 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
       return k.e.load(k.windowOf(view, column(c), row(r)));
     return k.e.load(k.windowOf(view, k.throughMap(map, row(r)), column(c)));
   };
-  bool isWhole = type.getExtent(0) > 1 && type.getExtent(1) > 1; // may be stored over, and is read more than once
-  Tile tile{type, {}, read};
-  k.setTile(op, isWhole ? k.makeTile(type, [&](int64_t r, int64_t c) { return k.element(tile, r, c); }) : tile);
+  k.setTile(op, Tile{type, {}, read});
   return success();
 }
 
