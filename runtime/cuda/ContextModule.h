@@ -19,7 +19,10 @@ public:
   /// By index in the plan.
   Function function(int64_t kernel) const { return functions[kernel]; }
   /// To be called where launches become nodes of a CUDA graph, which nobody knows the end of.
-  void keepLoaded() { isKept = true; }
+  void keepLoaded() {
+    isKept = true;
+    contexts->keepForGraphs();
+  }
 
 private:
   ContextModule(std::shared_ptr<Contexts> contexts, const CurrentContext &context)

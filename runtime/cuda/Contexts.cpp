@@ -6,7 +6,7 @@ using namespace logitile::cuda;
 
 /// Nobody can be told of an error here; one at the end of a process says that the driver is gone already.
 Contexts::~Contexts() {
-  if (library->isForked())
+  if (library->isForked() || isKept)
     return;
   if (flag)
     if (Result<CurrentContext> context = CurrentContext::enter(*library, flagDevice, retained[flagDevice]); context.isOk())

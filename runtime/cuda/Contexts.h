@@ -2,6 +2,7 @@
 #pragma once
 #include "runtime/cuda/Driver.h"
 #include "runtime/gpu/CallKernels.h"
+#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -17,11 +18,14 @@ public:
   Result<Context> primary(DeviceHandle device);
   /// What kernels of all devices write about wrong indices, cleared, in memory of the host; made by way of one of the devices.
   Result<gpu::IndexFlag *> indexFlag(DeviceHandle device);
+  /// From now on nothing is given back: CUDA graphs use it, which nobody knows the end of.
+  void keepForGraphs() { isKept = true; }
 
 private:
   const std::shared_ptr<const Driver> library;
   std::mutex mutex;
   std::map<DeviceHandle, Context> retained;
+  std::atomic<bool> isKept{false};
   gpu::IndexFlag *flag = nullptr;
   DeviceHandle flagDevice = 0;
 };

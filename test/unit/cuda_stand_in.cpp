@@ -6,7 +6,6 @@
 #include <cstring>
 #include <map>
 #include <mutex>
-#include <regex>
 #include <set>
 #include <unistd.h>
 using namespace logitile::cuda;
@@ -405,15 +404,16 @@ DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned count, Jit
   if (isAnyCapturing())
     return call.wrong("a stream is capturing", kCaptureUnsupported);
   std::string ptx = static_cast<const char *>(image);
-  std::smatch target;
-  bool isPtx = std::regex_search(ptx, target, std::regex(R"(\.version[^]*\.target\s+sm_(\d+)(a?))"));
+  size_t version = ptx.find(".version "), target = ptx.find(".target sm_", version);
+  bool isPtx = version != std::string::npos && target != std::string::npos;
   std::string problem = isPtx ? "" : "ptxas fatal   : line 1; Missing .version directive";
   if (!writeLogs(count, options, values, problem, isPtx ? "ptxas info    : 0 bytes spilled" : "ptxas info    : nothing was assembled"))
     return call.wrong("the options have no logs with room", kInvalidValue);
   if (!isPtx)
     return error(kInvalidPtx);
-  int device = 10 * state->major + state->minor, code = std::stoi(target[1]);
-  if (target[2].length() ? device != code : device < code)
+  int device = 10 * state->major + state->minor, code = numberBehind(ptx, ".target sm_");
+  bool isExact = ptx.find(".target sm_" + std::to_string(code) + "a") == target;
+  if (isExact ? device != code : device < code)
     return call.wrong("the code is for another device", kNoBinary);
   state->modules.push_back(std::make_unique<CUmod_st>());
   *module = state->modules.back().get();
