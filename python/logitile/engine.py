@@ -50,6 +50,8 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
         CallValueError: the arrays are on a device that the backend cannot read.
         TargetError: there is no code generation for the device, no driver, or no such GPU.
     """
+    if device == "cpu" and backend in ("auto", "cpu"):
+        return native().host_target(), thread_count()
     kind, _, ordinal = (device or "").partition(":")
     wanted = (kind or "cpu") if backend == "auto" else backend
     read = "cuda" if wanted.partition(":")[0] == "cuda" else "cpu"  # emulated GPUs read host memory
