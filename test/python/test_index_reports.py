@@ -1,9 +1,8 @@
 """Indices outside the vocabulary on GPUs, where no call waits for the host; the emulator behaves alike."""
 
+import logitile as lt
 import numpy as np
 import pytest
-
-import logitile as lt
 from logitile import losses
 
 BACKEND = "emu:sm_80"
@@ -85,7 +84,7 @@ def test_ignored_tokens_are_exempt():
     head = lt.jit(losses.cross_entropy, backend=BACKEND)
     loss, gradients = head.value_and_grad(hidden, weight, target=target)
     lt.check()
-    expected, reference = head.reference(hidden, weight, target=target), head.reference_grad(hidden, weight, target=target)
+    expected, exact = head.reference_grad(hidden, weight, target=target)
     np.testing.assert_allclose(loss, expected, rtol=1e-6)
     assert (gradients["hidden"][1] == 0).all()
-    np.testing.assert_allclose(gradients["weight"], reference[1]["weight"], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gradients["weight"], exact["weight"], rtol=1e-4, atol=1e-6)

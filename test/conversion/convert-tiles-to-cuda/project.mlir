@@ -4,11 +4,18 @@
 
 // CHECK: llvm.mlir.global external @shared() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(
-// CHECK-SAME: %[[N:[^:]+]]: i64, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>
+// CHECK-SAME: %[[COUNTED:[^:]+]]: !llvm.ptr<1>, %[[FIRST:[^:]+]]: i64, %[[MOST:[^:]+]]: i64, %{{[^:]+}}: !llvm.ptr<1>
 // CHECK-SAME: logitile.shared_bytes = 32768 : i64, logitile.threads = 128 : i64
 // CHECK-SAME: nvvm.kernel
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK-SAME: nvvm.reqntid = array<i32: 128, 1, 1>
+// How many tokens count only the GPU knows; blocks beyond them have nothing to do.
+// CHECK: %[[ALL:.*]] = llvm.load %[[COUNTED]]
+// CHECK: %[[LEFT:.*]] = arith.subi %[[ALL]], %[[FIRST]]
+// CHECK: arith.maxsi %[[LEFT]]
+// CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %[[MOST]]
+// CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
+// CHECK: scf.if %[[IS_THERE]]
 // CHECK: nvvm.barrier0
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
