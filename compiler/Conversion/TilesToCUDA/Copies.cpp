@@ -31,6 +31,8 @@ static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op
   if (failed(end))
     return failure();
   Int start = k.scalar(first);
+  if (count == 1) // all threads have it
+    return std::function<Int(Int)>([=](Int) { return start; });
   if (!k.mayClip(view, dim, first, count))
     return std::function<Int(Int)>([=](Int entry) { return start + entry; });
   return std::function<Int(Int)>([=, last = *end - 1](Int entry) { return smaller(start + entry, last); });
