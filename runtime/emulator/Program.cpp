@@ -9,7 +9,6 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -80,25 +79,11 @@ Expected<JITTargetMachineBuilder> hostMachine() {
     InitializeNativeTargetAsmPrinter();
   });
   Expected<JITTargetMachineBuilder> machine = JITTargetMachineBuilder::detectHost();
-  if (machine) // the blocks are huge and run but a few times
-    machine->setCodeGenOptLevel(CodeGenOptLevel::Less);
+  if (machine) // the blocks are huge, come optimised and run but a few times
+    machine->setCodeGenOptLevel(CodeGenOptLevel::None);
   if (machine && machine->getTargetTriple().isX86()) // whose conversions to bf16 lose subnormal numbers
     machine->addFeatures({"-avx512bf16", "-avxneconvert"});
   return machine;
-}
-
-void optimise(Module &module, TargetMachine &machine) {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O1).run(module, modules);
 }
 
 Error defineSymbols(LLJIT &jit) {
@@ -122,7 +107,6 @@ Expected<std::unique_ptr<LLJIT>> compile(ThreadSafeModule owned, Lowered &lowere
   std::string error;
   if (!lowerModule(*module, lowered, error))
     return createStringError(error);
-  optimise(*module, **machine);
   Expected<std::unique_ptr<LLJIT>> jit = LLJITBuilder()
                                              .setJITTargetMachineBuilder(std::move(*builder))
                                              .setLinkProcessSymbolsByDefault(false)

@@ -10,7 +10,7 @@ Emitter::Emitter(ModuleOp module)
   // The size of it is given at the launch.
   setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMArrayType::get(getI8Type(), 0);
-  LLVM::GlobalOp::create(*this, type, /*isConstant=*/false, LLVM::Linkage::External, "shared", Attribute(), /*alignment=*/128,
+  LLVM::GlobalOp::create(*this, type, /*isConstant=*/false, LLVM::Linkage::External, kSharedName, Attribute(), /*alignment=*/128,
                          /*addrSpace=*/3);
 }
 

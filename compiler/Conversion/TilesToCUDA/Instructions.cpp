@@ -21,7 +21,7 @@ LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, 
   kernel->setAttr(NVVM::NVVMDialect::getReqntidAttrName(), getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
   kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), getI32IntegerAttr(1));
   enter(kernel.addEntryBlock(*this));
-  sharedBase = LLVM::AddressOfOp::create(*this, sharedPointer, "shared");
+  sharedBase = LLVM::AddressOfOp::create(*this, sharedPointer, kSharedName);
   threadNumber = Int(*this, readThread());
   laneNumber = *threadNumber % kWarp;
   warpNumber = *threadNumber / kWarp;

@@ -13,11 +13,13 @@ LogicalResult convertSumRows(KernelContext &k, SumRowsOp op) {
   FailureOr<Int> end = k.end(op, view, 1);
   if (failed(end))
     return failure();
-  Int column = smaller(k.scalar(op.getColumn()) + k.threads.column(0), *end - 1);
+  Int own = k.scalar(op.getColumn()) + k.threads.column(0), column = smaller(own, *end - 1);
   Value start = e.number(e.f32, 0);
   if (op.getPlus()) {
     auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(k.view(op.getPlus()), e.integer(0), column))}; };
-    start = e.choose(k.condition(op.getWhen()), e.f32, read, [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; })[0];
+    // The thread that has the last column may have stored over what is there already: no other one reads it.
+    Value isThere = e.both(k.condition(op.getWhen()), isLess(own, *end));
+    start = e.choose(isThere, e.f32, read, [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; })[0];
   }
   CodeBuilder::Values sum = e.loop(k.scalar(op.getCount()), start, [&](Int row, ValueRange sum) -> CodeBuilder::Values {
     return {arith::AddFOp::create(e, sum[0], e.load(k.windowOf(view, row, column)))};

@@ -83,11 +83,11 @@ private:
     constexpr int64_t kGrowth = 4;
     for (int64_t growth : {kGrowth, int64_t(1)}) {
       auto fits = [&](int64_t chunk) { return bytes(withChunk(choice, chunk), tokens * growth) <= budget; };
-      int64_t chunk = largest(problem.panelWidth, std::max<int64_t>(tokens, problem.panelWidth), fits);
+      int64_t unit = problem.chunkUnit(), chunk = largest(unit, std::max<int64_t>(tokens, unit), fits);
       if (chunk == 0)
         continue;
       // As many chunks as it takes, but all about the same size: each of them reads the head and adds to its gradient.
-      int64_t even = llvm::alignTo(llvm::divideCeil(tokens, llvm::divideCeil(std::max<int64_t>(tokens, 1), chunk)), problem.panelWidth);
+      int64_t even = llvm::alignTo(llvm::divideCeil(tokens, llvm::divideCeil(std::max<int64_t>(tokens, 1), chunk)), unit);
       return finish(withChunk(choice, even > 0 && fits(even) ? even : chunk));
     }
     return std::nullopt;
@@ -123,7 +123,7 @@ private:
   FailureOr<Candidate> complain() const {
     int64_t least = INT64_MAX;
     for (const Choice &shape : shapes())
-      least = std::min(least, bytes(problem.isSplit() && shape.keptSlabs > 0 ? shape : withChunk(shape, problem.panelWidth), tokens));
+      least = std::min(least, bytes(problem.isSplit() && shape.keptSlabs > 0 ? shape : withChunk(shape, problem.chunkUnit()), tokens));
     // For callers that name the minimum in their own words.
     problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
     return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << least << " bytes for " << tokens

@@ -33,6 +33,8 @@ struct Problem {
   GradientOp gradient;                    // per element; null where there is none
   /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
   bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
+  /// Chunks of tokens are multiples of it: on GPUs a tile that is not full costs as much as a full one.
+  int64_t chunkUnit() const { return packsPanels() ? panelWidth : tiles.TM; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Finishes of a sweep, or of a phase without one, in order.
