@@ -120,7 +120,7 @@ def ConvertTilesToCUDAPass : Pass<"convert-tiles-to-cuda", "mlir::ModuleOp"> {
     thread. Its arguments are those of the kernel in order, a global pointer and two strides in elements (i64) for a view,
     an i64 for a scalar. Block number b is task b, which counts through the axes of the `scf.forall`, the last one fastest.
     `logitile.threads` are the threads of a block, `logitile.shared_bytes` the dynamic shared memory that a launch gives
-    it, `@shared.memory`. Programs stay as they are.
+    it, `@shared$memory`. Programs stay as they are.
 
     Products run on tensor cores (m16n8k16, sums in f32), fed by a pipeline of asynchronous copies; f32 operands are three
     bf16 planes, six products of which count. Row states are folded where the products lie: first by the threads of a row,

@@ -6,7 +6,7 @@
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32;
 /// Shared memory of a block; no function of a user can have this name.
-inline constexpr llvm::StringLiteral kSharedName = "shared.memory";
+inline constexpr llvm::StringLiteral kSharedName = "shared$memory";
 
 /// Element types whose products the tensor cores take.
 enum class MmaType { BF16, F16 };

@@ -2,7 +2,7 @@
 // The pipeline of a product: copies two blocks ahead of it, a barrier before each block, sums carried by the loop. Tokens are
 // clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them.
 
-// CHECK: llvm.mlir.global external @shared.memory() {addr_space = 3 : i32, alignment = 128 : i64}
+// CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(
 // CHECK-SAME: %[[COUNTED:[^:]+]]: !llvm.ptr<1>, %[[FIRST:[^:]+]]: i64, %[[MOST:[^:]+]]: i64, %{{[^:]+}}: !llvm.ptr<1>
 // CHECK-SAME: logitile.shared_bytes = 32768 : i64, logitile.threads = 128 : i64
