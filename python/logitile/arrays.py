@@ -58,6 +58,19 @@ class ShapeDtype:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """Stands for an operand that is rounded to another type while it is packed; nobody makes a copy of it.
+
+    Args:
+        source: an array.
+        dtype: the name of that type.
+    """
+
+    source: object
+    dtype: str
+
+
 @dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
     """What a call needs to know about one array. It is never changed.
@@ -131,6 +144,13 @@ def described(item: object, name: str) -> Array:
         f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
         "object with __dlpack__, shape and dtype"
     )
+
+
+def rounded(array: Array, dtype: str) -> Array:
+    """A copy in another type, itself where it has that type; only tensors are rounded, by autocast."""
+    if array.dtype == dtype or not array.has_data:
+        return array
+    return described(array.source.to(getattr(sys.modules["torch"], dtype)), "operand")
 
 
 def to_numpy(array: Array, name: str) -> numpy.ndarray:

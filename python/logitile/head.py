@@ -5,7 +5,7 @@ torch.py.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import execute, inspection
@@ -145,8 +145,6 @@ class Head:
         call = self._autocast(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
-        if dtype is None and call.framework == "torch":
-            gradients = sys.modules["logitile.torch"].uncast(self, call, args, inputs, gradients)
         return self.result(self.spec(call), outputs), gradients
 
     def partial(
@@ -325,12 +323,19 @@ class Head:
         return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
     def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
-        """Binds what a user gives: where torch casts automatically, hidden and weights are cast."""
-        if "torch" in sys.modules:
-            from . import torch
-
-            args, inputs = torch.autocast(self, args, inputs)
+        """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
+        args, inputs = self.rounded(args, inputs)
         return self.bind(*args, **inputs)
+
+    def rounded(
+        self, args: Sequence[object], inputs: Mapping[str, Any]
+    ) -> tuple[Sequence[object], Mapping[str, Any]]:
+        """The same arguments; where torch casts automatically, hidden and weights are marked as rounded."""
+        if "torch" not in sys.modules:
+            return args, inputs
+        from . import torch
+
+        return torch.autocast(self.loss.signature, args, inputs)
 
     def spec(self, call: Call) -> LossSpec:
         """The loss, traced for a call."""

@@ -27,6 +27,7 @@ from .program import (
     Wanted,
     call_options,
     described_gradients,
+    described_pair,
     gradient_dtype,
     located,
     native_inputs,
@@ -195,7 +196,7 @@ def _bound(
 ) -> tuple[int, Call]:
     """The first column and the call of a slice; its specialisation is that of the whole vocabulary."""
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
-    given = named_arguments(head.loss.signature, args, inputs)
+    given = named_arguments(head.loss.signature, *head.rounded(args, inputs))
     part = specialised(head.loss.signature, head.options, given)
     if first < 0 or first + part.vocab > vocab:
         raise CallValueError(
@@ -360,7 +361,10 @@ def _part(
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     request = {
         "spec": source.text,
-        "pairs": tuple((pair.name, pair.hidden_size, types[pair.hidden.dtype]) for pair in call.pairs),
+        "pairs": tuple(
+            (name, size, *(types[dtype] for dtype in dtypes))
+            for name, size, *dtypes in map(described_pair, call.pairs)
+        ),
         "dense": tuple((n, types[call.inputs[n].dtype]) for n in dense),
         "gradients": tuple(name for name, _ in gradients),
         "gradient_types": tuple(gradients),

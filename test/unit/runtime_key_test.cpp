@@ -24,6 +24,8 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.pairs[0].name = "students"; },
     [](Request &r) { r.pairs[0].hidden = 65; },
     [](Request &r) { r.pairs[1].element = ElementType::F16; },
+    [](Request &r) { r.pairs[1].hiddenMemory = ElementType::F32; },
+    [](Request &r) { r.pairs[1].weightMemory = ElementType::F32; },
     [](Request &r) { std::swap(r.pairs[0], r.pairs[1]); },
     [](Request &r) { r.pairs.pop_back(); },
     [](Request &r) { r.dense["mask"] = ElementType::BF16; },
