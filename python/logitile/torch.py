@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from . import execute
-from .arrays import Array, Rounded, described, dtype_name
+from .arrays import Array, Rounded, described
 from .binding import Call
 from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
@@ -238,7 +238,9 @@ def rounds_to(item: Any) -> str | None:
     if not isinstance(item, Tensor) or item.dtype not in _CASTS:
         return None
     kind = item.device.type
-    return dtype_name(torch.get_autocast_dtype(kind)) if torch.is_autocast_enabled(kind) else None
+    if not torch.is_autocast_enabled(kind):
+        return None
+    return str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
 
 
 def autocast(

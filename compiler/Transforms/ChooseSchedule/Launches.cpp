@@ -68,7 +68,8 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
 
 void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
   LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
-                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)}, {"op", type(pair.operand)}});
+                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)},
+                        {"op", type(pair.operand)}});
   setViews(op, {{"source", buffers::hidden(pair.name)},
                 {"map", buffers::map(buffers::hidden(pair.name))},
                 {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
