@@ -118,7 +118,7 @@ def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
   let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element,
                         "mlir::Type":$hiddenMemory, "mlir::Type":$weightMemory);
   let assemblyFormat = [{
-    `<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element custom<Memory>($hiddenMemory, $weightMemory, ref($element)) `>`
+    `<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element `` custom<Memory>($hiddenMemory, $weightMemory, ref($element)) `>`
   }];
   let genVerifyDecl = 1;
 }

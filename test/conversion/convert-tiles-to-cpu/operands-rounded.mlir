@@ -8,6 +8,13 @@
 // DOT: func.call @copy_f32_bf16
 // WIDE-LABEL: func.func @pack(
 // WIDE: func.call @copy_f32_to_bf16_f32
+//
+// The bits are those of a copy in bf16: rounded to nearest, widened again.
+// WIDE-LABEL: func.func private @copy_f32_to_bf16_f32
+// WIDE: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// WIDE: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+// WIDE: arith.extui %{{.*}} : vector<16xi16> to vector<16xi32>
+// WIDE: llvm.store %{{.*}} {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
 logitile.kernel @pack(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %x: !logitile.view<?x40xf32 to bf16> from "x",
                       %p: !logitile.view<?x40xbf16, row_panels> from "p") {
   %zero = arith.constant 0 : index
@@ -50,10 +57,3 @@ logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x96xbf16,
     logitile.store %exact to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
   }
 }
-
-// The bits are those of a copy in bf16: rounded to nearest, widened again.
-// WIDE-LABEL: func.func private @copy_f32_to_bf16_f32
-// WIDE: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
-// WIDE: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
-// WIDE: arith.extui %{{.*}} : vector<16xi16> to vector<16xi32>
-// WIDE: llvm.store %{{.*}} {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
