@@ -238,6 +238,8 @@ def rounds_to(item: Any) -> str | None:
     if not isinstance(item, Tensor) or item.dtype not in _CASTS:
         return None
     kind = item.device.type
+    if kind == "meta":  # lies nowhere, so it follows whichever autocast is on
+        kind = "cpu" if torch.is_autocast_enabled("cpu") else "cuda"
     if not torch.is_autocast_enabled(kind):
         return None
     return str(torch.get_autocast_dtype(kind)).removeprefix("torch.")

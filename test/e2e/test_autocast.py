@@ -178,6 +178,8 @@ def test_what_is_rounded_is_told():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         text = head.ir("plan", x.bfloat16(), w, target=target)
         told = head.explain(x.bfloat16(), w, target=target)
+        meta = [tensor.to("meta") for tensor in (x.bfloat16(), w)]
+        assert head.ir("plan", *meta, target=target.to("meta")) == text
     assert '<"z", hidden = 37, element = bf16, memory = [bf16, f32]>' in text
     assert told.operands == {"z": ("bfloat16", "bfloat16", "float32")}
     assert "z in bfloat16 (weight from float32, rounded while packed)" in str(told)
