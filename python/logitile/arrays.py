@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import CallTypeError, CallValueError
@@ -84,6 +84,7 @@ class Array:
             numbers.
         strides: steps in elements, where the framework tells.
         requires_grad: whether torch wants a gradient.
+        rounded_to: the type that an operand is rounded to while it is packed; None where it is not.
     """
 
     source: Any
@@ -93,6 +94,12 @@ class Array:
     device: str | None
     strides: tuple[int, ...] | None = None
     requires_grad: bool = False
+    rounded_to: str | None = None
+
+    @property
+    def operand_dtype(self) -> str:
+        """The type that an operand is multiplied in."""
+        return self.rounded_to or self.dtype
 
     @property
     def has_data(self) -> bool:
@@ -133,6 +140,8 @@ def described(item: object, name: str) -> Array:
         return _checked(_of_numpy(item, name, numpy), name)
     if isinstance(item, ShapeDtype):
         return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
+    if isinstance(item, Rounded):
+        return replace(described(item.source, name), rounded_to=item.dtype)
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
@@ -146,11 +155,11 @@ def described(item: object, name: str) -> Array:
     )
 
 
-def rounded(array: Array, dtype: str) -> Array:
-    """A copy in another type, itself where it has that type; only tensors are rounded, by autocast."""
-    if array.dtype == dtype or not array.has_data:
+def rounded(array: Array) -> Array:
+    """A copy in the type that it is rounded to; itself where it is not. Only tensors are, by autocast."""
+    if array.rounded_to is None or not array.has_data:
         return array
-    return described(array.source.to(getattr(sys.modules["torch"], dtype)), "operand")
+    return described(array.source.to(getattr(sys.modules["torch"], array.rounded_to)), "operand")
 
 
 def to_numpy(array: Array, name: str) -> numpy.ndarray:

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from .annotations import MAX_ENTRIES, Kind
-from .arrays import FLOATS, INTEGERS, Array, Rounded, described, same_device
+from .arrays import FLOATS, INTEGERS, Array, described, same_device
 from .definition import Specialisation
 from .errors import CallTypeError, CallValueError
 from .names import did_you_mean, listed, shape_text
@@ -29,21 +29,11 @@ _DENSE_DTYPES = ("float32", "bfloat16", "float16")
 
 @dataclass(eq=False, slots=True)
 class Pair:
-    """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv").
-
-    Args:
-        dtypes: what hidden and weight are multiplied in: their own types, or what they are rounded to.
-    """
+    """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv")."""
 
     name: str
     hidden: Array
     weight: Array
-    dtypes: tuple[str, str]
-
-    @property
-    def dtype(self) -> str:
-        """The type of both operands, once it is checked that they have the same."""
-        return self.dtypes[0]
 
     @property
     def hidden_size(self) -> int:
@@ -110,9 +100,11 @@ class Arguments:
         arrays += self.weight_grad_out.items()
         if self.divisor is not None:
             arrays.append(("divisor", self.divisor))
-        facts = [(name, a.framework, a.shape, a.dtype, a.device, a.requires_grad) for name, a in arrays]
-        dtypes = tuple(pair.dtypes for pair in self.pairs)
-        return (dtypes, len(self.weight_grad_out), *facts)
+        facts = [
+            (name, a.framework, a.shape, a.dtype, a.rounded_to, a.device, a.requires_grad)
+            for name, a in arrays
+        ]
+        return (len(self.pairs), len(self.weight_grad_out), *facts)
 
 
 @dataclass(eq=False)
@@ -263,17 +255,8 @@ def operand_name(pair: str, operand: str, several: bool) -> str:
 def _pair(name: str, item: object, several: bool) -> Pair:
     if not isinstance(item, (tuple, list)) or len(item) != 2:
         raise CallTypeError(f"'{name}' must be a tuple of hidden and weight, not {type(item).__name__}")
-    hidden, hidden_dtype = _operand(item[0], operand_name(name, "hidden", several))
-    weight, weight_dtype = _operand(item[1], operand_name(name, "weight", several))
-    return Pair(name, hidden, weight, (hidden_dtype, weight_dtype))
-
-
-def _operand(item: object, name: str) -> tuple[Array, str]:
-    """An operand and the type that it is multiplied in."""
-    if isinstance(item, Rounded):
-        return described(item.source, name), item.dtype
-    array = described(item, name)
-    return array, array.dtype
+    hidden = described(item[0], operand_name(name, "hidden", several))
+    return Pair(name, hidden, described(item[1], operand_name(name, "weight", several)))
 
 
 def _check_pair(pair: Pair, options: Options, several: bool) -> None:
@@ -284,10 +267,10 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
             raise CallTypeError(
                 f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
             )
-    if pair.dtypes[0] != pair.dtypes[1]:
+    if hidden.operand_dtype != weight.operand_dtype:
         raise CallTypeError(
-            f"'{hidden_name}' is {pair.dtypes[0]} but '{weight_name}' is {pair.dtypes[1]}; both must be the "
-            "same"
+            f"'{hidden_name}' is {hidden.operand_dtype} but '{weight_name}' is {weight.operand_dtype}; both "
+            "must be the same"
         )
     if not hidden.shape:
         raise CallValueError(

@@ -5,7 +5,7 @@ torch.py.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import execute, inspection
@@ -324,18 +324,11 @@ class Head:
 
     def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
         """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
-        args, inputs = self.rounded(args, inputs)
+        if "torch" in sys.modules:
+            from . import torch
+
+            args, inputs = torch.autocast(self.loss.signature, args, inputs)
         return self.bind(*args, **inputs)
-
-    def rounded(
-        self, args: Sequence[object], inputs: Mapping[str, Any]
-    ) -> tuple[Sequence[object], Mapping[str, Any]]:
-        """The same arguments; where torch casts automatically, hidden and weights are marked as rounded."""
-        if "torch" not in sys.modules:
-            return args, inputs
-        from . import torch
-
-        return torch.autocast(self.loss.signature, args, inputs)
 
     def spec(self, call: Call) -> LossSpec:
         """The loss, traced for a call."""

@@ -70,7 +70,7 @@ def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads
 
 def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
     """Name, hidden size and type of a projection, and the types of hidden and weight in memory."""
-    return pair.name, pair.hidden_size, pair.dtype, pair.hidden.dtype, pair.weight.dtype
+    return pair.name, pair.hidden_size, pair.hidden.operand_dtype, pair.hidden.dtype, pair.weight.dtype
 
 
 def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:

@@ -52,7 +52,7 @@ def load(spec: LossSpec, options: Options, call: Call) -> Data:
     hidden, weight = {}, {}
     for pair in call.pairs:
         rows, matrix = (
-            to_numpy(rounded(array, pair.dtype), operand_name(pair.name, operand, several))
+            to_numpy(rounded(array), operand_name(pair.name, operand, several))
             for operand, array in (("hidden", pair.hidden), ("weight", pair.weight))
         )
         hidden[pair.name] = rows.reshape(call.tokens, pair.hidden_size)

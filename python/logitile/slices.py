@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -196,7 +197,11 @@ def _bound(
 ) -> tuple[int, Call]:
     """The first column and the call of a slice; its specialisation is that of the whole vocabulary."""
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
-    given = named_arguments(head.loss.signature, *head.rounded(args, inputs))
+    if "torch" in sys.modules:
+        from . import torch
+
+        args, inputs = torch.autocast(head.loss.signature, args, inputs)
+    given = named_arguments(head.loss.signature, args, inputs)
     part = specialised(head.loss.signature, head.options, given)
     if first < 0 or first + part.vocab > vocab:
         raise CallValueError(

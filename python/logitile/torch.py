@@ -183,7 +183,14 @@ def _emptied(call: Call) -> tuple[Call, list[Tensor]]:
 
 def _filled(call: Call, tensors: Sequence[Tensor]) -> Call:
     rest = iter(tensors)
-    return _mapped(call, lambda array: described(next(rest), "input") if array.source is None else array)
+
+    def filled(array: Array) -> Array:
+        if array.source is not None:
+            return array
+        tensor = next(rest)
+        return described(tensor if array.rounded_to is None else Rounded(tensor, array.rounded_to), "input")
+
+    return _mapped(call, filled)
 
 
 def _mapped(call: Call, change: Any) -> Call:

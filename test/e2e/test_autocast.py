@@ -104,7 +104,7 @@ def test_autograd(dtype, reduction):
     casted = x.to(dtype), w.to(dtype)
     out, wide = head.value_and_grad(*casted, target=target, grad_output=up, grad_dtype="float32")
     assert torch.equal(loss, out)
-    rtol = 1e-5 if dtype == torch.float16 else 1e-2  # a phase of its own may round a gradient of logits otherwise
+    rtol = 1e-5 if dtype == torch.float16 else 1e-2  # another schedule may round logit gradients otherwise
     for name, leaf in zip(("hidden", "weight"), leaves, strict=True):
         torch.testing.assert_close(leaf.grad, wide[name], rtol=rtol, atol=rtol / 10)
 
