@@ -61,7 +61,8 @@ KernelKey KernelKey::of(const Request &request, std::string_view buildId) {
   for (const PairPlan &pair : request.pairs) {
     builder.add(KeyField::Pair, pair.name);
     builder.add(KeyField::Hidden, pair.hidden);
-    builder.add(KeyField::Element, pair.element);
+    for (ElementType element : {pair.element, pair.hiddenMemory, pair.weightMemory})
+      builder.add(KeyField::Element, element);
   }
   for (const auto &[name, element] : request.dense) {
     builder.add(KeyField::Dense, name);

@@ -115,7 +115,7 @@ Value Emitter::isAnyLane(Value lanes) { return vector::ReductionOp::create(*this
 Place Emitter::at(Place place, Int index) {
   if (index.is(0))
     return place;
-  Type unit = place.element.isInteger(1) ? getI8Type() : place.element;
+  Type unit = place.element.isInteger(1) ? getI8Type() : memoryOf(place.element);
   LLVM::GEPArg offset = index.isKnown() && llvm::isInt<32>(index.known()) ? LLVM::GEPArg(static_cast<int32_t>(index.known()))
                                                                           : LLVM::GEPArg(static_cast<Value>(index));
   return {LLVM::GEPOp::create(*this, pointerType, unit, place.pointer, ArrayRef(offset)), place.element};

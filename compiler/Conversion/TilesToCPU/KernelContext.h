@@ -14,7 +14,9 @@ struct View {
   Layout layout() const { return type.getLayout(); }
   int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
   /// 16-bit packed buffers hold pairs of the inner axis side by side.
-  bool isPaired() const { return type.getElement().getIntOrFloatBitWidth() == 16; }
+  bool isPaired() const { return Emitter::bytesOf(type.getElement()) == 2; }
+  /// The precision in which contractions get the elements.
+  mlir::Type operand() const { return Emitter::precisionOf(type.getElement()); }
 };
 
 /// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows (tokens) or the columns.
