@@ -21,7 +21,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 1
+#define LT_ABI_VERSION 2
 LT_API int lt_abi_version(void);
 /* Version and digest of the compiler in this library; a part of every key. */
 LT_API const char *lt_build_id(void);
