@@ -12,6 +12,8 @@ using namespace logitile;
 // ---- types --------------------------------------------------------------------------------------------------------
 
 ElementType logitile::elementTypeOf(Type type) {
+  if (auto rounded = dyn_cast<RoundedType>(type))
+    return elementTypeOf(rounded.getMemory());
   if (type.isF32())
     return ElementType::F32;
   if (type.isBF16())
@@ -76,7 +78,8 @@ public:
       addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint);
     }
     for (PairAttr pair : request.getPairs())
-      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement())});
+      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),
+                            elementTypeOf(pair.getWeightMemory())});
     addInputs(request);
     addOutputs();
     addGradients(request);

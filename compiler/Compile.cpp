@@ -38,7 +38,8 @@ DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementT
 RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<PairAttr> pairs;
   for (const PairPlan &pair : request.pairs) {
-    auto attr = PairAttr::getChecked(emitError, context, StringRef(pair.name), pair.hidden, toMLIR(context, pair.element));
+    auto attr = PairAttr::getChecked(emitError, context, StringRef(pair.name), pair.hidden, toMLIR(context, pair.element),
+                                     toMLIR(context, pair.hiddenMemory), toMLIR(context, pair.weightMemory));
     if (!attr)
       return {};
     pairs.push_back(attr);

@@ -119,7 +119,8 @@ inline bool isPerToken(const InputPlan &input) { return input.kind == InputPlan:
 struct PairPlan {
   std::string name;
   int64_t hidden = 0;
-  ElementType element = ElementType::F32;
+  ElementType element = ElementType::F32;                     // of both operands
+  ElementType hiddenMemory = element, weightMemory = element; // in memory: rounded to 'element' while they are packed
 };
 
 /// One output of the loss, per token.

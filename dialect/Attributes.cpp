@@ -21,6 +21,19 @@ static void printPairs(AsmPrinter &printer, ArrayRef<PairAttr> pairs) {
   printer << ']';
 }
 
+/// `, memory = [hidden, weight]`; left out where both are of type 'element'.
+static ParseResult parseMemory(AsmParser &parser, Type &hidden, Type &weight, Type element) {
+  hidden = weight = element;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return failure(parser.parseKeyword("memory") || parser.parseEqual() || parser.parseLSquare() || parser.parseType(hidden) ||
+                 parser.parseComma() || parser.parseType(weight) || parser.parseRSquare());
+}
+static void printMemory(AsmPrinter &printer, Type hidden, Type weight, Type element) {
+  if (hidden != element || weight != element)
+    printer << ", memory = [" << hidden << ", " << weight << ']';
+}
+
 #include "dialect/LogitileEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/LogitileAttrs.cpp.inc"
@@ -32,11 +45,13 @@ void LogitileDialect::registerAttributes() {
       >();
 }
 
-LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element) {
+LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element,
+                               Type hiddenMemory, Type weightMemory) {
   if (hidden <= 0)
     return emitError() << "hidden size " << hidden << " of pair '" << name << "' must be positive";
-  if (!element.isF32() && !element.isBF16() && !element.isF16())
-    return emitError() << "element type " << element << " of pair '" << name << "' must be f32, bf16 or f16";
+  for (Type type : {element, hiddenMemory, weightMemory})
+    if (!type.isF32() && !type.isBF16() && !type.isF16())
+      return emitError() << "element type " << type << " of pair '" << name << "' must be f32, bf16 or f16";
   return success();
 }
 

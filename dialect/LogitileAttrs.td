@@ -106,14 +106,20 @@ def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_actio
 def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
   let summary = "one projection: hidden states times head weights";
   let description = [{
-    `element` is the type of both operands in memory.
+    `element` is the type of both operands. `memory` has their types in memory, hidden first, where one of them is
+    another: such operands are rounded while they are packed, as under automatic casting, and their gradients have
+    the type in memory.
 
     ```mlir
     #logitile.pair<"z", hidden = 1024, element = bf16>
+    #logitile.pair<"z", hidden = 1024, element = bf16, memory = [bf16, f32]>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element);
-  let assemblyFormat = "`<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element `>`";
+  let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element,
+                        "mlir::Type":$hiddenMemory, "mlir::Type":$weightMemory);
+  let assemblyFormat = [{
+    `<` $name `,` `hidden` `=` $hidden `,` `element` `=` $element `` custom<Memory>($hiddenMemory, $weightMemory, ref($element)) `>`
+  }];
   let genVerifyDecl = 1;
 }
 

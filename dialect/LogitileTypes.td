@@ -86,6 +86,22 @@ def Logitile_SymbolicType : Logitile_Type<"Symbolic", "sym"> {
   let parameters = (ins StringRefParameter<>:$name);
 }
 
+def Logitile_RoundedType : Logitile_Type<"Rounded", "rounded"> {
+  let summary = "an element of a view that is rounded when it is read";
+  let description = [{
+    Memory holds numbers of the type `memory`; whoever reads one gets it in the precision of `value`. So operands are
+    rounded on the way to a contraction, and no copy of them exists. Such a view is never written. In shapes it is
+    spelled with the word `to`.
+
+    ```mlir
+    !logitile.view<32000x1024xf32 to bf16>
+    !logitile.rounded<f32 to bf16>
+    ```
+  }];
+  let parameters = (ins "mlir::Type":$memory, "mlir::Type":$value);
+  let genVerifyDecl = 1;
+}
+
 def Logitile_AnyTile : AnyTypeOf<[Logitile_TileType, Logitile_BundleType], "a tile or a bundle of tiles">;
 def Logitile_AnyView : AnyTypeOf<[Logitile_ViewType, Logitile_BundleType], "a view or a bundle of views">;
 #endif

@@ -107,7 +107,11 @@ static LogicalResult verifyTransfer(Operation *op, Value view, StringRef tileNam
 }
 
 LogicalResult LoadOp::verify() { return verifyTransfer(*this, getView(), "result", getResult(), getAt().size(), getMap()); }
-LogicalResult StoreOp::verify() { return verifyTransfer(*this, getView(), "value", getValue(), getAt().size(), getMap()); }
+LogicalResult StoreOp::verify() {
+  if (auto view = dyn_cast<ViewType>(getView().getType()); view && isa<RoundedType>(view.getElement()))
+    return emitOpError() << "writes to " << view << ", whose elements are rounded when they are read; such a view is only read";
+  return verifyTransfer(*this, getView(), "value", getValue(), getAt().size(), getMap());
+}
 
 LogicalResult GatherOp::verify() {
   auto index = cast<TileType>(getIndex().getType()), result = cast<TileType>(getResult().getType());

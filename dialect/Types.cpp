@@ -101,8 +101,22 @@ static void printShape(AsmPrinter &printer, ArrayRef<Attribute> dims, Type eleme
   printer << (dims.empty() ? "" : by);
   if (auto symbol = dyn_cast<SymbolicType>(element))
     printer << symbol.getName();
+  else if (auto rounded = dyn_cast<RoundedType>(element))
+    printer << rounded.getMemory() << " to " << rounded.getValue();
   else
     printer << element;
+}
+
+/// What 'memory', the type of an element, is rounded to: `to f16`, or nothing.
+static ParseResult parseRounding(AsmParser &parser, Type &element) {
+  SMLoc at = parser.getCurrentLocation();
+  Type value;
+  if (failed(parser.parseOptionalKeyword("to")))
+    return success();
+  if (parser.parseType(value))
+    return failure();
+  element = RoundedType::getChecked([&] { return parser.emitError(at); }, parser.getContext(), element, value);
+  return success(bool(element));
 }
 
 /// One part of a shape: a dimension into 'dims', or the element type, which ends it.
@@ -120,7 +134,7 @@ static ParseResult parseShapePart(AsmParser &parser, SmallVectorImpl<Attribute> 
     return success();
   }
   if (OptionalParseResult type = parser.parseOptionalType(element); type.has_value())
-    return *type;
+    return failure(failed(*type) || failed(parseRounding(parser, element)));
   if (failed(parser.parseOptionalKeyword(&word)))
     return parser.emitError(at, "expected a dimension (integer, '?' or a symbol) or an element type");
   if (isNameOfDim(word)) {
@@ -178,6 +192,12 @@ Type LogitileDialect::parseType(DialectAsmParser &parser) const {
     return word == "tile" ? Type(TileType::getChecked(emitError, context, dims, element))
                           : Type(ViewType::getChecked(emitError, context, dims, element, layout));
   }
+  if (word == "rounded") {
+    Type value;
+    if (parser.parseLess() || parser.parseType(element) || parser.parseKeyword("to") || parser.parseType(value) || parser.parseGreater())
+      return {};
+    return RoundedType::getChecked(emitError, context, element, value);
+  }
   const auto *spelling = llvm::find_if(kBundles, [&](const BundleSpelling &bundle) { return bundle.word == word; });
   if (spelling == std::end(kBundles)) {
     parser.emitError(at, "no type '") << word << "' in dialect 'logitile'";
@@ -212,6 +232,7 @@ void LogitileDialect::printType(Type type, DialectAsmPrinter &printer) const {
         printShape(printer, bundle.getDims(), bundle.getElement());
         printer << '>';
       })
+      .Case<RoundedType>([&](RoundedType type) { printer << "rounded<" << type.getMemory() << " to " << type.getValue() << '>'; })
       .Case<SymbolicType>([&](SymbolicType symbol) { printer << "sym<" << symbol.getName() << '>'; });
 }
 
@@ -247,7 +268,17 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     return emitError() << "a view has 1 or 2 dimensions, got " << dims.size();
   if (dims.size() == 1 && layout != Layout::Strided)
     return emitError() << "a view of 1 dimension has no layout '" << stringifyLayout(layout) << "'";
-  return failure(failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/true)) || failed(verifyElement(emitError, element)));
+  if (failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/true)))
+    return failure();
+  return isa_and_nonnull<RoundedType>(element) ? success() : verifyElement(emitError, element);
+}
+LogicalResult RoundedType::verify(function_ref<InFlightDiagnostic()> emitError, Type memory, Type value) {
+  for (Type type : {memory, value})
+    if (!isa<FloatType>(type))
+      return emitError() << "cannot round " << memory << " to " << value << "; both must be floats";
+  if (memory == value)
+    return emitError() << "rounds " << memory << " to itself; write " << memory;
+  return success();
 }
 LogicalResult BundleType::verify(function_ref<InFlightDiagnostic()> emitError, BundleKind kind, ArrayRef<Attribute> dims, Type element) {
   const BundleSpelling &spelling = kBundles[static_cast<int>(kind)];

@@ -50,13 +50,13 @@ Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tok
   const Array *weight = findArray(arguments.inputs, pair.name + ".weight");
   if (!hidden || !weight)
     return missing("input", pair.name + (hidden ? ".weight" : ".hidden"));
-  std::optional<ArrayType> type = arrayTypeOf(pair.element);
+  std::optional<ArrayType> hiddenType = arrayTypeOf(pair.hiddenMemory), weightType = arrayTypeOf(pair.weightMemory);
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   rows.push_back(pair.hidden);
-  if (Status status = checkArray(*hidden, "input", rows, {&*type, 1}); !status.isOk())
+  if (Status status = checkArray(*hidden, "input", rows, {&*hiddenType, 1}); !status.isOk())
     return status;
   int64_t matrix[] = {plan.columns, pair.hidden};
-  if (Status status = checkArray(*weight, "input", matrix, {&*type, 1}); !status.isOk())
+  if (Status status = checkArray(*weight, "input", matrix, {&*weightType, 1}); !status.isOk())
     return status;
   if (table.weight >= 0)
     states[table.weight] = {weight->bytes(), weight->stride(0), weight->stride(1)};

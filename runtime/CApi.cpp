@@ -221,10 +221,13 @@ static Status copyRequest(const lt_request &given, Request &request) {
   request.spec = given.spec;
   request.locatedSpec = given.located_spec ? given.located_spec : "";
   for (size_t i = 0; i < given.pair_count; ++i) {
-    Result<ElementType> element = elementOf(given.pairs[i].type, given.pairs[i].name);
-    if (!element.isOk())
-      return element.status();
-    request.pairs.push_back({given.pairs[i].name, given.pairs[i].hidden, *element});
+    const lt_pair &pair = given.pairs[i];
+    Result<ElementType> element = elementOf(pair.type, pair.name);
+    Result<ElementType> hidden = elementOf(pair.hidden_memory, pair.name), weight = elementOf(pair.weight_memory, pair.name);
+    for (const Result<ElementType> *type : {&element, &hidden, &weight})
+      if (!type->isOk())
+        return type->status();
+    request.pairs.push_back({pair.name, pair.hidden, *element, *hidden, *weight});
   }
   if (Status status = copyTypes(given.dense, given.dense_count, request.dense); !status.isOk())
     return status;

@@ -140,7 +140,10 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                       {"saved_bytes", layouts.forward.savedBytes},
                       {"buffers", std::move(buffers)}};
   object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value {
-    return json::Object{{"name", pair.name}, {"hidden", pair.hidden}, {"element", word(pair.element)}};
+    return json::Object{{"name", pair.name},
+                        {"hidden", pair.hidden},
+                        {"element", word(pair.element)},
+                        {"memory", json::Array{word(pair.hiddenMemory), word(pair.weightMemory)}}};
   });
   object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
     return json::Object{{"name", input.name},

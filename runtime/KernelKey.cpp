@@ -54,7 +54,8 @@ std::string logitile::requestBytes(const Request &request, std::string_view buil
   for (const PairPlan &pair : request.pairs) {
     builder.add(KeyField::Pair, pair.name);
     builder.add(KeyField::Hidden, pair.hidden);
-    builder.add(KeyField::Element, pair.element);
+    for (ElementType element : {pair.element, pair.hiddenMemory, pair.weightMemory})
+      builder.add(KeyField::Element, element);
   }
   for (const auto &[name, element] : request.dense) {
     builder.add(KeyField::Dense, name);

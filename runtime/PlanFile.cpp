@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 3;
+constexpr uint64_t kVersion = 4;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -64,6 +64,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(pair.name);
     f.field(pair.hidden);
     f.field(pair.element, ElementType::Bool);
+    f.field(pair.hiddenMemory, ElementType::Bool);
+    f.field(pair.weightMemory, ElementType::Bool);
   });
   f.list(plan.inputs, [&](auto &input) {
     f.field(input.kind, InputPlan::Kind::Scalar);

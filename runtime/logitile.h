@@ -133,11 +133,13 @@ typedef enum lt_mode {
   LT_SPLIT = 2    /* gradients in a phase of their own */
 } lt_mode;
 
-/* A projection: hidden [..., hidden] and weight [V, hidden] of one type. */
+/* A projection: hidden [..., hidden] and weight [V, hidden], operands of one type. In memory each may have another one: then it is
+ * rounded while it is packed, and its gradient has the type in memory. */
 typedef struct lt_pair {
   const char *name;
   int64_t hidden;
   lt_type type;
+  lt_type hidden_memory, weight_memory;
 } lt_pair;
 typedef struct lt_named_type {
   const char *name;

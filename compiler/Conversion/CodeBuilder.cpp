@@ -1,5 +1,6 @@
 // CodeBuilder.cpp - integers that fold, constants, places and loops. What only one target has is in its own folder.
 #include "compiler/Conversion/CodeBuilder.h"
+#include "dialect/Logitile.h"
 #include "mlir/IR/Matchers.h"
 using namespace mlir;
 using namespace logitile;
@@ -108,12 +109,22 @@ Value CodeBuilder::spread(Value scalar, int64_t lanes) {
 // ---- memory ---------------------------------------------------------------------------------------------------------
 
 bool CodeBuilder::isSupported(Type element) {
+  if (auto rounded = dyn_cast<RoundedType>(element))
+    return isSupported(rounded.getMemory()) && isSupported(rounded.getValue());
   return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) || element.isInteger(1);
+}
+Type CodeBuilder::precisionOf(Type element) {
+  auto rounded = dyn_cast<RoundedType>(element);
+  return rounded ? rounded.getValue() : element;
+}
+Type CodeBuilder::memoryOf(Type element) {
+  auto rounded = dyn_cast<RoundedType>(element);
+  return rounded ? rounded.getMemory() : element;
 }
 Place CodeBuilder::at(Place place, Int index) {
   if (index.is(0))
     return place;
-  Type unit = place.element.isInteger(1) ? getI8Type() : place.element;
+  Type unit = place.element.isInteger(1) ? getI8Type() : memoryOf(place.element);
   LLVM::GEPArg offset = index.isKnown() && llvm::isInt<32>(index.known()) ? LLVM::GEPArg(static_cast<int32_t>(index.known()))
                                                                           : LLVM::GEPArg(static_cast<Value>(index));
   return {LLVM::GEPOp::create(*this, place.pointer.getType(), unit, place.pointer, ArrayRef(offset)), place.element};

@@ -52,7 +52,7 @@ private:
 /// Elements of one type in memory, from one place on.
 struct Place {
   mlir::Value pointer;
-  mlir::Type element; // f32, bf16, f16, i32, or i1 in a byte of its own
+  mlir::Type element; // f32, bf16, f16, i32, i1 in a byte of its own, or a float that is rounded when it is read
 };
 
 /// Builds the body of one function after the other.
@@ -83,8 +83,11 @@ public:
   /// Whether elements of this type can be computed with.
   static bool isSupported(mlir::Type element);
   /// The type in which elements are computed: f32 for all floating-point types.
-  mlir::Type valueType(mlir::Type element) { return llvm::isa<mlir::FloatType>(element) ? f32 : element; }
-  static int64_t bytesOf(mlir::Type element) { return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8); }
+  mlir::Type valueType(mlir::Type element) { return llvm::isa<mlir::FloatType>(precisionOf(element)) ? f32 : element; }
+  /// The type whose numbers an element has when it is read, and the one that it has in memory.
+  static mlir::Type precisionOf(mlir::Type element);
+  static mlir::Type memoryOf(mlir::Type element);
+  static int64_t bytesOf(mlir::Type element) { return llvm::divideCeil(memoryOf(element).getIntOrFloatBitWidth(), 8); }
   Place at(Place place, Int index);
 
   // ---- control ----------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
       return complain() << "binds '" << param << "' to " << value << "; capitals take an integer, small letters a type";
     if (auto extent = dyn_cast<IntegerAttr>(value); extent && extent.getInt() <= 0)
       return complain() << "binds '" << param << "' to " << extent.getInt() << ", which must be positive";
-    if (auto type = dyn_cast<TypeAttr>(value); type && !type.getValue().isIntOrFloat())
+    if (auto type = dyn_cast<TypeAttr>(value); type && !isa<IntegerType, FloatType, RoundedType>(type.getValue()))
       return complain() << "binds '" << param << "' to " << value << ", which is no integer and no float type";
   }
   result.replacer = std::make_shared<AttrTypeReplacer>();

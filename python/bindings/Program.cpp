@@ -6,7 +6,7 @@
 namespace py = pybind11;
 using namespace logitile::python;
 
-using Pairs = std::vector<std::tuple<std::string, int64_t, int>>;
+using Pairs = std::vector<std::tuple<std::string, int64_t, int, int, int>>;
 using NamedTypes = std::vector<std::pair<std::string, int>>;
 
 static lt_mode modeOf(const std::string &mode) {
@@ -43,8 +43,8 @@ static Program makeProgram(const Engine &engine, const std::string &spec, const 
                            const std::string &mode, int64_t workspace, int64_t chunks, bool accumulate, const std::string &target,
                            int threads, const std::optional<std::tuple<std::string, int64_t, int64_t>> &slice) {
   std::vector<lt_pair> pairList;
-  for (const auto &[name, hidden, type] : pairs)
-    pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type)});
+  for (const auto &[name, hidden, type, hiddenMemory, weightMemory] : pairs)
+    pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type), static_cast<lt_type>(hiddenMemory), static_cast<lt_type>(weightMemory)});
   std::vector<lt_named_type> denseList = listOf(dense), typeList = listOf(gradientTypes);
   std::vector<const char *> gradientList;
   for (const std::string &name : gradients)

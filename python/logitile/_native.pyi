@@ -136,7 +136,8 @@ class Program:
         engine: compiles and keeps the plans.
         spec: text of stage "spec", without locations: the key sees it.
         located_spec: the same with locations, for diagnostics.
-        pairs: name, hidden size and type code of every projection.
+        pairs: name, hidden size and type code of every projection, and the type codes of hidden and weight in
+            memory.
         dense: name and type code of every Dense input.
         gradients: "z.hidden", "z.weight", "bias", ...
         gradient_types: type codes of gradients that have another type than their input.
@@ -161,7 +162,7 @@ class Program:
         *,
         spec: str,
         located_spec: str | None = None,
-        pairs: Sequence[tuple[str, int, int]],
+        pairs: Sequence[tuple[str, int, int, int, int]],
         dense: Sequence[tuple[str, int]] = (),
         gradients: Sequence[str] = (),
         gradient_types: Sequence[tuple[str, int]] = (),

@@ -11,7 +11,7 @@ import functools
 import operator
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import CallTypeError, CallValueError
@@ -58,6 +58,19 @@ class ShapeDtype:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
 
 
+@dataclass(frozen=True)
+class Rounded:
+    """Stands for an operand that is rounded to another type while it is packed; nobody makes a copy of it.
+
+    Args:
+        source: an array.
+        dtype: the name of that type.
+    """
+
+    source: object
+    dtype: str
+
+
 @dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
     """What a call needs to know about one array. It is never changed.
@@ -71,6 +84,7 @@ class Array:
             numbers.
         strides: steps in elements, where the framework tells.
         requires_grad: whether torch wants a gradient.
+        rounded_to: the type that an operand is rounded to while it is packed; None where it is not.
     """
 
     source: Any
@@ -80,6 +94,12 @@ class Array:
     device: str | None
     strides: tuple[int, ...] | None = None
     requires_grad: bool = False
+    rounded_to: str | None = None
+
+    @property
+    def operand_dtype(self) -> str:
+        """The type that an operand is multiplied in."""
+        return self.rounded_to or self.dtype
 
     @property
     def has_data(self) -> bool:
@@ -120,6 +140,8 @@ def described(item: object, name: str) -> Array:
         return _checked(_of_numpy(item, name, numpy), name)
     if isinstance(item, ShapeDtype):
         return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
+    if isinstance(item, Rounded):
+        return replace(described(item.source, name), rounded_to=item.dtype)
     if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
         raise CallTypeError(
             f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
@@ -131,6 +153,13 @@ def described(item: object, name: str) -> Array:
         f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
         "object with __dlpack__, shape and dtype"
     )
+
+
+def rounded(array: Array) -> Array:
+    """A copy in the type that it is rounded to; itself where it is not. Only tensors are, by autocast."""
+    if array.rounded_to is None or not array.has_data:
+        return array
+    return described(array.source.to(getattr(sys.modules["torch"], array.rounded_to)), "operand")
 
 
 def to_numpy(array: Array, name: str) -> numpy.ndarray:

@@ -100,7 +100,10 @@ class Arguments:
         arrays += self.weight_grad_out.items()
         if self.divisor is not None:
             arrays.append(("divisor", self.divisor))
-        facts = [(name, a.framework, a.shape, a.dtype, a.device, a.requires_grad) for name, a in arrays]
+        facts = [
+            (name, a.framework, a.shape, a.dtype, a.rounded_to, a.device, a.requires_grad)
+            for name, a in arrays
+        ]
         return (len(self.pairs), len(self.weight_grad_out), *facts)
 
 
@@ -264,9 +267,10 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
             raise CallTypeError(
                 f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
             )
-    if hidden.dtype != weight.dtype:
+    if hidden.operand_dtype != weight.operand_dtype:
         raise CallTypeError(
-            f"'{hidden_name}' is {hidden.dtype} but '{weight_name}' is {weight.dtype}; both must be the same"
+            f"'{hidden_name}' is {hidden.operand_dtype} but '{weight_name}' is {weight.operand_dtype}; both "
+            "must be the same"
         )
     if not hidden.shape:
         raise CallValueError(

@@ -119,7 +119,7 @@ def wanted_in_one_call(
     late = (
         "weight" in spec.output_names and options.reduces == "mean" and call.divisor is None and "loss" in of
     )
-    halves = (dtype or call.pairs[0].hidden.dtype) == "float16"
+    halves = any((dtype or float_dtype(call.operands[name][1])) == "float16" for name in names)
     mode = "split" if late and (buffered or halves or len(of) > 1) else "early"
     return Wanted(names, of, mode, dtype, buffered)
 

@@ -56,6 +56,7 @@ class Explanation:
         kept: vocabulary entries whose logits are kept.
         chunk_tokens, chunks: how tokens are cut.
         forward_sweeps, adjoint_sweeps: passes over the vocabulary beside the gradient's.
+        operands: by pair, the type that hidden and weight are multiplied in, and their types in memory.
         kernels: in the order of their first launch.
         workspace: bytes by purpose.
         workspace_bytes: all of them; never more than the budget.
@@ -76,6 +77,7 @@ class Explanation:
     chunks: int
     forward_sweeps: int
     adjoint_sweeps: int
+    operands: Mapping[str, tuple[str, str, str]]
     kernels: tuple[KernelRow, ...]
     workspace: Mapping[str, int]
     workspace_bytes: int
@@ -101,6 +103,7 @@ class Explanation:
             f"program serves {first} to {behind - 1}",
             f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
             f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
+            f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
             f"  compiled   {', '.join(f'{s} {ms:.1f} ms' for s, ms in self.compile_milliseconds.items())}",
             f"  workspace  {size_text(self.workspace_bytes)}{budget}",
@@ -117,6 +120,15 @@ class Explanation:
     def _timed(self, text: str) -> str:
         """The last column, which is there if something was measured."""
         return f"{text:>10}" if any(kernel.milliseconds is not None for kernel in self.kernels) else ""
+
+
+def _operands(name: str, dtype: str, hidden: str, weight: str) -> str:
+    """How one pair is multiplied; what is rounded for that is told."""
+    given = [
+        (operand, memory) for operand, memory in (("hidden", hidden), ("weight", weight)) if memory != dtype
+    ]
+    rounded = " and ".join(f"{operand} from {memory}" for operand, memory in given)
+    return f"{name} in {dtype}" + (f" ({rounded}, rounded while packed)" if rounded else "")
 
 
 _MODES = {"forward": "none", "early": "along with the outputs", "split": "in a phase of their own"}
@@ -150,6 +162,7 @@ def explanation(
         chunks=-(-tokens // chunk) if chunk else 0,
         forward_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ forward", plan_text, re.MULTILINE)),
         adjoint_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ adjoint", plan_text, re.MULTILINE)),
+        operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
         kernels=_kernels(described, times),
         workspace=_workspace(described),
         workspace_bytes=described["workspace_bytes"],

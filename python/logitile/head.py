@@ -145,8 +145,6 @@ class Head:
         call = self._autocast(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
-        if dtype is None and call.framework == "torch":
-            gradients = sys.modules["logitile.torch"].uncast(self, call, args, inputs, gradients)
         return self.result(self.spec(call), outputs), gradients
 
     def partial(
@@ -325,11 +323,11 @@ class Head:
         return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
     def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
-        """Binds what a user gives: where torch casts automatically, hidden and weights are cast."""
+        """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
         if "torch" in sys.modules:
             from . import torch
 
-            args, inputs = torch.autocast(self, args, inputs)
+            args, inputs = torch.autocast(self.loss.signature, args, inputs)
         return self.bind(*args, **inputs)
 
     def spec(self, call: Call) -> LossSpec:

@@ -10,7 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from .arrays import FLOATS, Array
-from .binding import Call
+from .binding import Call, Pair
 from .definition import Specialisation
 from .engine import engine as process_engine
 from .errors import CallIndexError, CallTypeError
@@ -51,7 +51,7 @@ class ProgramKey:
     """What two calls of a head must have in common to run the same program."""
 
     specialisation: Specialisation
-    pairs: tuple[tuple[str, int, str], ...]
+    pairs: tuple[tuple[str, int, str, str, str], ...]
     dense: tuple[tuple[str, str], ...]
     gradients: tuple[tuple[str, str], ...]
     wanted: Wanted
@@ -61,11 +61,16 @@ class ProgramKey:
 
 def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
     """The key of the program for a call."""
-    pairs = tuple((pair.name, pair.hidden_size, pair.hidden.dtype) for pair in call.pairs)
+    pairs = tuple(described_pair(pair) for pair in call.pairs)
     dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
     known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
     return ProgramKey(call.specialisation, pairs, dense, gradients, wanted, target, threads)
+
+
+def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
+    """Name, hidden size and type of a projection, and the types of hidden and weight in memory."""
+    return pair.name, pair.hidden_size, pair.hidden.operand_dtype, pair.hidden.dtype, pair.weight.dtype
 
 
 def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
@@ -212,7 +217,7 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
     return {
         "spec": spec.text(of, wrt, locations=False),
         "located_spec": spec.text(of, wrt),
-        "pairs": [(name, hidden, types[dtype]) for name, hidden, dtype in key.pairs],
+        "pairs": [(name, size, *(types[dtype] for dtype in dtypes)) for name, size, *dtypes in key.pairs],
         "dense": [(name, types[dtype]) for name, dtype in key.dense],
         "gradients": [native_name(call, name) for name, _ in key.gradients],
         "gradient_types": [(native_name(call, name), types[dtype]) for name, dtype in key.gradients],

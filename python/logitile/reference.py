@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .arrays import to_numpy
+from .arrays import rounded, to_numpy
 from .binding import Call, operand_name
 from .indices import check_integers, computed_index_error, ignored_tokens, unravelled
 from .options import Options
@@ -51,9 +51,12 @@ def load(spec: LossSpec, options: Options, call: Call) -> Data:
     several = len(call.pairs) > 1
     hidden, weight = {}, {}
     for pair in call.pairs:
-        rows = to_numpy(pair.hidden, operand_name(pair.name, "hidden", several))
+        rows, matrix = (
+            to_numpy(rounded(array), operand_name(pair.name, operand, several))
+            for operand, array in (("hidden", pair.hidden), ("weight", pair.weight))
+        )
         hidden[pair.name] = rows.reshape(call.tokens, pair.hidden_size)
-        matrix = to_numpy(pair.weight, operand_name(pair.name, "weight", several)).astype(np.float64)
+        matrix = matrix.astype(np.float64)
         weight[pair.name] = matrix if options.weight_layout == "vd" else matrix.T
     inputs = {
         name: _flattened(spec, name, to_numpy(array, name), call) for name, array in call.inputs.items()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import operator
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from .program import (
     Wanted,
     call_options,
     described_gradients,
+    described_pair,
     gradient_dtype,
     located,
     native_inputs,
@@ -195,6 +197,10 @@ def _bound(
 ) -> tuple[int, Call]:
     """The first column and the call of a slice; its specialisation is that of the whole vocabulary."""
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
+    if "torch" in sys.modules:
+        from . import torch
+
+        args, inputs = torch.autocast(head.loss.signature, args, inputs)
     given = named_arguments(head.loss.signature, args, inputs)
     part = specialised(head.loss.signature, head.options, given)
     if first < 0 or first + part.vocab > vocab:
@@ -361,7 +367,10 @@ def _part(
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     request = {
         "spec": source.text,
-        "pairs": tuple((pair.name, pair.hidden_size, types[pair.hidden.dtype]) for pair in call.pairs),
+        "pairs": tuple(
+            (name, size, *(types[dtype] for dtype in dtypes))
+            for name, size, *dtypes in map(described_pair, call.pairs)
+        ),
         "dense": tuple((n, types[call.inputs[n].dtype]) for n in dense),
         "gradients": tuple(name for name, _ in gradients),
         "gradient_types": tuple(gradients),

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from . import execute
-from .arrays import Array, described
-from .binding import Call, operand_name
+from .arrays import Array, Rounded, described
+from .binding import Call
 from .errors import CallTypeError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .memory import stream, view
@@ -24,6 +24,7 @@ from .spec import LossSpec
 
 if TYPE_CHECKING:
     from .head import Head
+    from .signature import Signature
 
 _CASTS = (torch.float32, torch.bfloat16, torch.float16)  # float64 is left alone, as by torch
 _PLAIN = (
@@ -183,7 +184,14 @@ def _emptied(call: Call) -> tuple[Call, list[Tensor]]:
 
 def _filled(call: Call, tensors: Sequence[Tensor]) -> Call:
     rest = iter(tensors)
-    return _mapped(call, lambda array: described(next(rest), "input") if array.source is None else array)
+
+    def filled(array: Array) -> Array:
+        if array.source is not None:
+            return array
+        tensor = next(rest)
+        return described(tensor if array.rounded_to is None else Rounded(tensor, array.rounded_to), "input")
+
+    return _mapped(call, filled)
 
 
 def _mapped(call: Call, change: Any) -> Call:
@@ -233,38 +241,33 @@ def final(gradients: Sequence[Tensor | None], anchors: Sequence[Tensor | None]) 
 # --------------------------------------------------------------------------------------------------
 
 
+def rounds_to(item: Any) -> str | None:
+    """The type that autocast has an operand multiplied in, if it has a say in that."""
+    if not isinstance(item, Tensor) or item.dtype not in _CASTS:
+        return None
+    kind = item.device.type
+    if kind == "meta":  # lies nowhere, so it follows whichever autocast is on
+        kind = "cpu" if torch.is_autocast_enabled("cpu") else "cuda"
+    if not torch.is_autocast_enabled(kind):
+        return None
+    return str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
+
+
 def autocast(
-    head: Head, args: tuple[Any, ...], inputs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Under autocast hidden and weights have its type; everything else stays as it is."""
+    signature: Signature, args: Sequence[Any], inputs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Under autocast hidden and weights are rounded to its type; everything else stays as it is."""
     if not torch.is_autocast_enabled("cpu") and not torch.is_autocast_enabled("cuda"):
         return args, inputs
-    pairs = {pair.name for pair in head.loss.signature.pairs}
+    pairs = {pair.name for pair in signature.pairs}
 
-    def cast(item: Any) -> Any:
+    def marked(item: Any) -> Any:
         if isinstance(item, (tuple, list)):
-            return tuple(cast(part) for part in item)
-        is_cast = (
-            isinstance(item, Tensor) and torch.is_autocast_enabled(item.device.type) and item.dtype in _CASTS
-        )
-        return item.to(torch.get_autocast_dtype(item.device.type)) if is_cast else item
+            return tuple(marked(part) for part in item)
+        dtype = rounds_to(item)
+        return item if dtype is None else Rounded(item, dtype)
 
-    return tuple(cast(item) for item in args), {k: cast(v) if k in pairs else v for k, v in inputs.items()}
-
-
-def uncast(
-    head: Head, call: Call, args: tuple[Any, ...], inputs: Mapping[str, Any], gradients: dict[str, Any]
-) -> dict[str, Any]:
-    """Gradients in the types of what was given, before `autocast`."""
-    names = [pair.name for pair in head.loss.signature.pairs]
-    given = dict(zip(names, zip(args[::2], args[1::2], strict=True), strict=False)) | dict(inputs)
-    several = len(call.pairs) > 1
-    for pair in call.pairs:
-        for operand, tensor in zip(("hidden", "weight"), given[pair.name], strict=True):
-            name = operand_name(pair.name, operand, several)
-            if name in gradients and isinstance(tensor, Tensor) and not execute.has_buffer(call, name):
-                gradients[name] = gradients[name].to(tensor.dtype)
-    return gradients
+    return tuple(marked(i) for i in args), {k: marked(v) if k in pairs else v for k, v in inputs.items()}
 
 
 # ---- where torch watches

@@ -16,13 +16,13 @@ import torch
 from torch import Tensor
 
 from . import execute
-from .arrays import ShapeDtype, check_not_distributed
+from .arrays import Rounded, ShapeDtype, check_not_distributed
 from .binding import Call
 from .errors import CallTypeError, CallValueError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
 from .heads import head_of_token
 from .spec import LossSpec
-from .torch import autocast, final, has_gradients, is_early
+from .torch import final, has_gradients, is_early, rounds_to
 
 if TYPE_CHECKING:
     from .head import Head
@@ -42,7 +42,6 @@ def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> An
             "'weight_grad_out' is changed by a call, which a traced graph does not allow; call the head in "
             "plain eager mode, or leave it out"
         )
-    args, inputs = autocast(head, args, inputs)
     slots, tensors = _flattened(args, inputs)
     axes = slot_axes(head.token, slots)
     for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
@@ -97,6 +96,7 @@ def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tupl
         str(tensor.dtype),
         tensor.requires_grad,
         str(tensor.device),
+        rounds_to(tensor) if axis in ("hidden", "weight") else None,
     )
 
 
@@ -175,6 +175,7 @@ class Record:
     Args:
         head: itself; a record keeps it alive, because graphs hold nothing but its key.
         slots: names of the operators' inputs.
+        rounding: for each of them the type that it is rounded to, or None.
         gradient_names: the name of each input's gradient; "" where there is none.
         outputs: name, dtype and whether it has an axis for each token, of every output.
         carries: whether a gradient flows from each output.
@@ -182,13 +183,14 @@ class Record:
 
     head: Head
     slots: tuple[str, ...]
+    rounding: tuple[str | None, ...]
     gradient_names: tuple[str, ...]
     outputs: tuple[tuple[str, str, bool], ...]
     carries: Mask
 
     def call(self, inputs: Sequence[Tensor]) -> Call:
         """The call with these inputs."""
-        return _bound(self.head, self.slots, [tensor.detach() for tensor in inputs])
+        return _bound(self.head, self.slots, self.rounding, [tensor.detach() for tensor in inputs])
 
 
 _records: dict[str, Record] = {}
@@ -235,15 +237,15 @@ def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Ma
         CallError: as for a call.
     """
     head = head_of_token(token)
-    slots = tuple(fact[0] for fact in facts)
+    slots, rounding = tuple(fact[0] for fact in facts), tuple(fact[6] for fact in facts)
     _check_devices(facts, slot_axes(token, slots))
     stand_ins = [
         ShapeDtype((*(_Leading(axis) for axis in range(rank)), *extents), dtype)
-        for _, rank, extents, dtype, _, _ in facts
+        for _, rank, extents, dtype, _, _, _ in facts
     ]
-    call = _bound(head, slots, stand_ins)
+    call = _bound(head, slots, rounding, stand_ins)
     spec = head.spec(call)
-    key = _register(head, spec, call, slots)
+    key = _register(head, spec, call, slots, rounding)
     required = tuple(fact[4] for fact in facts)
     names, carries = _records[key].gradient_names, _records[key].carries
     result_type = "" if spec.bare else f"results_{key.rpartition(':')[2]}"
@@ -274,7 +276,7 @@ class _Leading(int):
 
 def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:
     devices: dict[str, str] = {}
-    for (slot, rank, extents, _, _, device), axis in zip(facts, axes, strict=True):
+    for (slot, rank, extents, _, _, device, _), axis in zip(facts, axes, strict=True):
         if device != "cpu" or rank or extents:
             devices.setdefault(device, _spelled(slot, axis))
     if len(devices) > 1:
@@ -287,11 +289,14 @@ def _spelled(slot: str, axis: str) -> str:
     return axis if slot.isdigit() else slot
 
 
-def _bound(head: Head, slots: tuple[str, ...], items: Sequence[Any]) -> Call:
+def _bound(
+    head: Head, slots: tuple[str, ...], rounding: tuple[str | None, ...], items: Sequence[Any]
+) -> Call:
     """A call from the operators' inputs."""
     args: list[Any] = []
     inputs: dict[str, Any] = {}
-    for slot, item in zip(slots, items, strict=True):
+    for slot, dtype, item in zip(slots, rounding, items, strict=True):
+        item = item if dtype is None else Rounded(item, dtype)
         name, _, part = slot.partition(".")
         if name.isdigit():
             args.append(item)
@@ -302,8 +307,10 @@ def _bound(head: Head, slots: tuple[str, ...], items: Sequence[Any]) -> Call:
     return head.bind(*args, **inputs)
 
 
-def _register(head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...]) -> str:
-    content = "\n".join([spec.text(locations=False), repr(head.options), *slots])
+def _register(
+    head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...], rounding: tuple[str | None, ...]
+) -> str:
+    content = "\n".join([spec.text(locations=False), repr(head.options), repr(rounding), *slots])
     key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
     if key not in _records:
         carrying = differentiable_outputs(spec)
@@ -314,7 +321,7 @@ def _register(head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...]) ->
         shapes = [(n, execute.output_dtype(spec, n), bool(execute.output_shape(spec, head.options, (1,), n)))
                   for n in spec.output_names]  # fmt: skip
         carries = tuple(name in carrying for name in spec.output_names)
-        _records[key] = Record(head, slots, names, tuple(shapes), carries)
+        _records[key] = Record(head, slots, rounding, names, tuple(shapes), carries)
     return key
 
 

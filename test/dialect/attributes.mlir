@@ -20,6 +20,15 @@ module attributes {logitile.request = #logitile.request<
     output = #logitile.output<"best" : i32>, pair = #logitile.pair<"z", hidden = 8, element = f16>, phase = #logitile<phase late>,
     scope = #logitile<scope saved>, term_action = #logitile<term_action take>}
 
+  // Operands that are rounded while they are packed say what they are in memory; where nothing is rounded, nothing is said.
+  // CHECK: same = #logitile.pair<"z", hidden = 8, element = bf16>,
+  // CHECK-SAME: teacher = #logitile.pair<"z", hidden = 8, element = bf16, memory = [f32, f32]>,
+  // CHECK-SAME: weight = #logitile.pair<"z", hidden = 8, element = f16, memory = [f16, f32]>}
+  func.func private @memory() attributes {
+    same = #logitile.pair<"z", hidden = 8, element = bf16, memory = [bf16, bf16]>,
+    teacher = #logitile.pair<"z", hidden = 8, element = bf16, memory = [f32, f32]>,
+    weight = #logitile.pair<"z", hidden = 8, element = f16, memory = [f16, f32]>}
+
   // What only joins states has no pair.
   // CHECK: slice = #logitile.request<pairs = [], {{.*}} threads = 2, slice = <columns = 40, part = merge, sweep = 1>>
   func.func private @slice() attributes {

@@ -12,6 +12,16 @@ func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element =
 
 // -----
 
+// expected-error @+1 {{element type 'f64' of pair 'z' must be f32, bf16 or f16}}
+func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element = bf16, memory = [f32, f64]>}
+
+// -----
+
+// expected-error @+1 {{expected ','}}
+func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element = bf16, memory = [f32]>}
+
+// -----
+
 // Outputs.
 
 // expected-error @+1 {{type 'i64' of output 'best' must be f32, i32 or i1}}

@@ -53,3 +53,11 @@ func.func @a(%terms: !logitile.term_views, %grads: !logitile.grads<TM x TN x acc
   logitile.store %grads to %terms at [%i, %i] : !logitile.grads<TM x TN x acc> to !logitile.term_views
   return
 }
+
+// -----
+
+func.func @a(%tile: !logitile.tile<8x8xf32>, %view: !logitile.view<8x8xf32 to bf16>, %i: index) {
+  // expected-error @+1 {{'logitile.store' op writes to '!logitile.view<8x8xf32 to bf16>', whose elements are rounded when they are read; such a view is only read}}
+  logitile.store %tile to %view at [%i, %i] : !logitile.tile<8x8xf32> to !logitile.view<8x8xf32 to bf16>
+  return
+}

@@ -14,6 +14,12 @@ func.func private @tiles(!logitile.tile<128x64xf32>, !logitile.tile<TM x TN x ac
 func.func private @views(!logitile.view<?xf32>, !logitile.view<?x1024xf16>, !logitile.view<? x V x acc>, !logitile.view<2x?xf32>,
                          !logitile.view<?x8xf32, strided>, !logitile.view<?x8xf32, column_major>, !logitile.view<?x8xf32, row_panels>,
                          !logitile.view<? x D x op, column_panels>)
+// Elements that are rounded when they are read; bindings of templates spell them alone.
+// CHECK-LABEL: func.func private @rounded(
+// CHECK-SAME: !logitile.view<?x1024xf32 to bf16>, !logitile.view<V x D x f16 to bf16>, !logitile.view<8x8xf32 to f16, column_major>,
+// CHECK-SAME: !logitile.rounded<f32 to bf16>)
+func.func private @rounded(!logitile.view<?x1024xf32 to bf16>, !logitile.view<V x D x f16 to bf16>, !logitile.view<8x8xf32 to f16, column_major>,
+                           !logitile.rounded<f32 to bf16>)
 // CHECK-LABEL: func.func private @tile_bundles(
 // CHECK-SAME: !logitile.logits<TM x TN x acc>, !logitile.grads<64x32xf32>, !logitile.vocab_grads<1 x TN x acc>,
 // CHECK-SAME: !logitile.dense_grads<TM x TN x f32>, !logitile.rows<TM>, !logitile.inputs<TM x 1>, !logitile.results<512>)

@@ -120,3 +120,20 @@ func.func private @a(!logitile.rows<0>)
 
 // expected-error @+1 {{element type 'none' must be an integer, a float or a symbol}}
 func.func private @a(!logitile.grads<TM x TN x none>)
+
+// -----
+
+// Rounded elements.
+
+// expected-error @+1 {{rounds 'f32' to itself; write 'f32'}}
+func.func private @a(!logitile.view<8x8xf32 to f32>)
+
+// -----
+
+// expected-error @+1 {{cannot round 'f32' to 'i32'; both must be floats}}
+func.func private @a(!logitile.rounded<f32 to i32>)
+
+// -----
+
+// expected-error @+1 {{element type '!logitile.rounded<f32 to bf16>' must be an integer, a float or a symbol}}
+func.func private @a(!logitile.tile<8x8xf32 to bf16>)

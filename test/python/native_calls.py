@@ -52,7 +52,7 @@ class NativeCall:
         defaults = {"target": _native.host_target(), "threads": self.threads, **budget}
         return {
             "spec": self.spec.text(of, order, locations=False), "located_spec": self.spec.text(of, order),
-            "pairs": [(name, hidden.shape[-1], FLOAT32) for name, (hidden, _) in self.pairs.items()],
+            "pairs": [(name, hidden.shape[-1], *[FLOAT32] * 3) for name, (hidden, _) in self.pairs.items()],
             "dense": dense, "gradients": self.gradients, "mode": self.mode, **defaults, **request,
         }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Importing logitile is fast and imports no framework."""
+"""Importing logitile imports no framework. How long it takes is measured by bench/overhead.py."""
 
 import pathlib
 import subprocess
@@ -33,14 +33,6 @@ def test_losses_and_tracing_load_nothing_heavy():
         f"print([m for m in {HEAVY} if m in sys.modules])",
     ]
     assert run("; ".join(code)) == "[]"
-
-
-def test_import_is_fast():
-    """In time of the processor, twice the goal of 150 ms: other work on the machine stretches it."""
-    code = "import time; start = time.process_time(); import logitile; print(time.process_time() - start)"
-    run(code)  # compiles the modules
-    fastest = min(float(run(code)) for _ in range(3))
-    assert fastest < 0.3
 
 
 def test_names():

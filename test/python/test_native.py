@@ -235,7 +235,7 @@ def test_damaged_plans_are_refused(engine):
 def test_programs_say_what_is_wrong(engine):
     good = {
         "spec": "",
-        "pairs": [("z", 8, _native.TYPES["float32"])],
+        "pairs": [("z", 8, *[_native.TYPES["float32"]] * 3)],
         "workspace": 1,
         "target": "cpu:portable",
         "threads": 1,
@@ -251,7 +251,7 @@ def test_programs_say_what_is_wrong(engine):
 
 def test_keys_do_not_depend_on_locations(engine):
     good = {
-        "pairs": [("z", 8, _native.TYPES["float32"])],
+        "pairs": [("z", 8, *[_native.TYPES["float32"]] * 3)],
         "workspace": 1,
         "target": "cpu:portable",
         "threads": 1,

@@ -153,6 +153,12 @@ def test_autocast():
     check_same(lambda: step(hidden, weight), lambda: compiled(step)(hidden, weight), hidden, weight)
     got = torch.autograd.grad(compiled(step)(hidden, weight), hidden)[0]
     assert got.dtype == torch.float32
+    counter = CompileCounterWithBackend("aot_eager")
+    run = compiled(step, counter)
+    half = hidden.detach().bfloat16()
+    check_same(lambda: step(half, weight), lambda: run(half, weight), weight)
+    assert not any("to" == str(node.target) for graph in counter.graphs for node in graph.graph.nodes)
+    assert not torch.equal(run(half, weight), HEAD(half.float(), weight, target=target))
 
 
 def test_modules():

@@ -224,13 +224,13 @@ def test_subclasses_are_refused():
 
         @classmethod
         def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
-            raise NotImplementedError(f"Quantised has no {function}")
+            return NotImplemented  # torch then refuses in the name of the class
 
     class DTensor(torch.Tensor):
         pass
 
     hidden, weight, target = operands()
-    with pytest.raises(Exception, match="Quantised"):
+    with pytest.raises(TypeError, match="Quantised"):
         HEAD(hidden, Quantised(weight), target=target)
     with pytest.raises(lt.CallTypeError) as caught:
         HEAD(hidden, weight.as_subclass(DTensor), target=target)

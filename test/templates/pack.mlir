@@ -8,13 +8,21 @@
 // CHECK-NEXT: scf.forall (%row) = (0) to (%tokens) step (%tm) {
 // CHECK-NEXT: %tile = logitile.load %z_hidden at [%row, %zero] through %tokens_map : !logitile.view<?x24xbf16>, !logitile.view<?xi32> -> !logitile.tile<32x24xf32>
 // CHECK-NEXT: logitile.store %tile to %packed_z_rows at [%row, %zero] : !logitile.tile<32x24xf32> to !logitile.view<?x24xf32, row_panels>
+
+// Rows that are rounded on the way are read through a view that says so.
+// CHECK-LABEL: logitile.kernel @pack_y(
+// CHECK-SAME: %y_hidden: !logitile.view<?x24xf32 to bf16> from "y.hidden", %packed_y_rows: !logitile.view<?x24xbf16, row_panels>
+// CHECK: logitile.load %y_hidden {{.*}} : !logitile.view<?x24xf32 to bf16>, !logitile.view<?xi32> -> !logitile.tile<32x24xbf16>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer "tokens.map" call : !logitile.view<?xi32>
     logitile.buffer "z.hidden" input : !logitile.view<?x24xbf16>
     logitile.buffer "packed.z.rows" chunk : !logitile.view<?x24xf32, row_panels>
+    logitile.buffer "y.hidden" input : !logitile.view<?x24xf32 to bf16>
+    logitile.buffer "packed.y.rows" chunk : !logitile.view<?x24xbf16, row_panels>
     logitile.run forward {
       logitile.launch "pack_z" from @pack<TM = 32, D = 24, in = bf16, op = f32> views {source = "z.hidden", packed = "packed.z.rows"}
+      logitile.launch "pack_y" from @pack<TM = 32, D = 24, in = !logitile.rounded<f32 to bf16>, op = bf16> views {source = "y.hidden", packed = "packed.y.rows"}
     }
   }
 }

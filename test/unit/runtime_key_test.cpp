@@ -24,6 +24,8 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.pairs[0].name = "students"; },
     [](Request &r) { r.pairs[0].hidden = 65; },
     [](Request &r) { r.pairs[1].element = ElementType::F16; },
+    [](Request &r) { r.pairs[1].hiddenMemory = ElementType::F32; },
+    [](Request &r) { r.pairs[1].weightMemory = ElementType::F32; },
     [](Request &r) { std::swap(r.pairs[0], r.pairs[1]); },
     [](Request &r) { r.pairs.pop_back(); },
     [](Request &r) { r.dense["mask"] = ElementType::BF16; },
@@ -65,7 +67,7 @@ TEST(KernelKey, LocationsDoNotChangeIt) {
 TEST(KernelKey, IsTheSameInEveryProcess) {
   // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
-  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "aa57c2799e2f947d123d11103415066747a0e236b95a195f1699dc45dbdc44f7");
+  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "6bd10afb68adc317d967c59af19fb56f288df7b55fd7af5cfa93f49a6bc5dfb7");
 }
 TEST(KernelKey, IsTheDigestOfBytesThatNameTheBuild) {
   std::set<std::string> spellings{requestBytes(request(), "build")};

@@ -34,6 +34,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].sharedBytes = 65536;
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
+  plan.pairs[0].element = plan.pairs[0].hiddenMemory = ElementType::BF16;
   Result<SavedPlan> saved = readPlan(writePlan(plan, CallRules{Reduction::Sum, "target", -7, true}));
   ASSERT_TRUE(saved.isOk());
   const LaunchPlan *read = &saved->plan;
@@ -44,6 +45,9 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->kept, plan.kept);
   EXPECT_TRUE(read->isSplit);
   EXPECT_EQ(read->pairs.at(0).hidden, kHidden);
+  EXPECT_EQ(read->pairs.at(0).element, ElementType::BF16);
+  EXPECT_EQ(read->pairs.at(0).hiddenMemory, ElementType::BF16);
+  EXPECT_EQ(read->pairs.at(0).weightMemory, ElementType::F32);
   EXPECT_TRUE(read->inputs.at(0).isIndex);
   EXPECT_EQ(read->inputs.at(1).entries, 5);
   EXPECT_EQ(read->kernels.at(0).grid.at(0).upper.cap, 77);
@@ -133,5 +137,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 9;
-  EXPECT_NE(reason(other).find("they have format 9, not 3"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 9, not 4"), std::string::npos);
 }

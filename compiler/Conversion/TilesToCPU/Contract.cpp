@@ -18,7 +18,7 @@ public:
 
   /// Operands multiply as pairs of bf16 where both are and the CPU can.
   static bool isPaired(KernelContext &k, ContractOp op) {
-    return k.e.tier.hasBf16Dot && k.view(op.getLhs()).type.getElement().isBF16() && k.view(op.getRhs()).type.getElement().isBF16();
+    return k.e.tier.hasBf16Dot && operandOf(k.view(op.getLhs())).isBF16() && operandOf(k.view(op.getRhs())).isBF16();
   }
 
   void emit() {

@@ -1,6 +1,7 @@
 // Convert.cpp - between the bits of an element in memory and the value that code computes with.
 // 16-bit floats are spelled out in integer operations where the CPU has none for them: LLVM would call a library.
 #include "compiler/Conversion/TilesToCPU/Emitter.h"
+#include "dialect/Logitile.h"
 using namespace mlir;
 
 namespace logitile::cpu {
@@ -17,11 +18,13 @@ static Type bitsType(Emitter &e, Type element) {
   return element;
 }
 Value Emitter::loadBits(Place place, int64_t lanes) {
-  return LLVM::LoadOp::create(*this, widen(bitsType(*this, place.element), lanes), place.pointer, bytesOf(place.element));
+  return LLVM::LoadOp::create(*this, widen(bitsType(*this, memoryOf(place.element)), lanes), place.pointer, bytesOf(place.element));
 }
 void Emitter::storeBits(Value bits, Place place) { LLVM::StoreOp::create(*this, bits, place.pointer, bytesOf(place.element)); }
 
 Value Emitter::toValue(Value bits, Type element) {
+  if (auto rounded = dyn_cast<RoundedType>(element))
+    return toValue(toBits(toValue(bits, rounded.getMemory()), rounded.getValue()), rounded.getValue());
   if (element.isInteger(1))
     return arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, bits, number(bits.getType(), 0));
   if (element.isBF16())

@@ -17,10 +17,15 @@ func::FuncOp Helpers::make(const Twine &name, ArrayRef<Type> arguments, function
 }
 
 static std::string spell(Type type) {
+  if (Type value = Emitter::precisionOf(type); value != type)
+    return spell(Emitter::memoryOf(type)) + "_to_" + spell(value);
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
 }
+
+/// What is rounded to 'to' anyway comes straight from memory.
+static Type straight(Type from, Type to) { return Emitter::precisionOf(from) == to ? Emitter::memoryOf(from) : from; }
 
 /// The element at 'place' in the bits of type 'to'; the same type keeps its bits.
 static Value read(Emitter &e, Place place, Type to, int64_t lanes) {
@@ -36,6 +41,7 @@ static void inGroups(Emitter &e, Int count, function_ref<void(Int)> vector, func
 }
 
 func::FuncOp Helpers::copy(Type from, Type to) {
+  from = straight(from, to);
   Type p = e.pointerType, i = e.i64;
   return make("copy_" + spell(from) + "_" + spell(to), {p, i, p, i, i}, [&](ValueRange args) {
     Place source{args[0], from}, sink{args[2], to};
@@ -71,6 +77,7 @@ func::FuncOp Helpers::fetch() {
 }
 
 func::FuncOp Helpers::packRow(Type from, Type to) {
+  from = straight(from, to);
   Type p = e.pointerType, i = e.i64;
   return make("pack_" + spell(from) + "_" + spell(to), {p, i, p, i, i}, [&](ValueRange args) {
     Place source{args[0], from}, sink{args[2], to};
@@ -93,6 +100,7 @@ static Value interleave(Emitter &e, Value a, Value b) {
 }
 
 func::FuncOp Helpers::packRowPair(Type from, Type to) {
+  from = straight(from, to);
   Type p = e.pointerType, i = e.i64;
   return make("pack_pair_" + spell(from) + "_" + spell(to), {p, p, e.i1, i, p, i, i}, [&](ValueRange args) {
     Place first{args[0], from}, second{args[1], from}, sink{args[4], to};

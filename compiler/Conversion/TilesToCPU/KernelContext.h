@@ -6,7 +6,9 @@
 
 namespace logitile::cpu {
 /// 16-bit packed buffers hold pairs of the inner axis side by side.
-inline bool isOfPairs(const View &view) { return view.type.getElement().getIntOrFloatBitWidth() == 16; }
+inline bool isOfPairs(const View &view) { return Emitter::bytesOf(view.type.getElement()) == 2; }
+/// The precision in which contractions get the elements.
+inline mlir::Type operandOf(const View &view) { return Emitter::precisionOf(view.type.getElement()); }
 
 /// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows (tokens) or the columns.
 struct Tile {

@@ -41,8 +41,8 @@ static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &h
   if (!element.isF32() && !(element.isBF16() && k.e.tier.hasBf16Dot))
     return op.emitOpError() << "'hidden' is packed as " << element << ", which " << StringRef(k.e.tier.name)
                             << " cannot multiply; pack it as f32";
-  if (element.isBF16() && !weight.type.getElement().isBF16())
-    return op.emitOpError() << "'hidden' is packed as bf16 but 'weight' is " << weight.type.getElement() << "; pack 'hidden' as f32";
+  if (element.isBF16() && !operandOf(weight).isBF16())
+    return op.emitOpError() << "'hidden' is packed as bf16 but 'weight' is " << operandOf(weight) << "; pack 'hidden' as f32";
   if (isOfPairs(hidden) && depth % 2 != 0 && depth < weight.extent(1))
     return op.emitOpError() << "goes 'by' " << depth << " along pairs of the hidden axis; use an even number";
   return success();

@@ -24,6 +24,11 @@ Value Emitter::loadAs(Type type, Place place, int64_t alignment) { return LLVM::
 
 Value Emitter::load(Place place) {
   Type element = place.element;
+  if (Type memory = memoryOf(element), value = precisionOf(element); memory != value) {
+    Value read = load({place.pointer, memory});
+    Value rounded = value == f32 ? read : Value(arith::TruncFOp::create(*this, value, read));
+    return value == f32 ? rounded : Value(arith::ExtFOp::create(*this, f32, rounded));
+  }
   if (element.isInteger(1)) {
     Value byte = loadAs(getI8Type(), place, 1);
     return arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, byte, number(getI8Type(), 0));

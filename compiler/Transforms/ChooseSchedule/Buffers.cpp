@@ -79,8 +79,8 @@ void ScheduleBuilder::declareInputs() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   constexpr int64_t kTokens = ShapedType::kDynamic;
   for (const PairProblem &pair : problem.pairs) {
-    declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.element));
-    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.element));
+    declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
+    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));

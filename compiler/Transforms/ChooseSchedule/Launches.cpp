@@ -68,7 +68,8 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
 
 void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
   LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
-                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.element)}, {"op", type(pair.operand)}});
+                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)},
+                        {"op", type(pair.operand)}});
   setViews(op, {{"source", buffers::hidden(pair.name)},
                 {"map", buffers::map(buffers::hidden(pair.name))},
                 {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
@@ -170,7 +171,7 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
     HiddenTile tile = hiddenTile(pair);
     LaunchOp op = launch(b, "round_" + pair.name + "_hidden", "round_rows",
                          {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
-                          {"in", type(pair.element)}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
+                          {"in", type(pair.weightElement)}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
     op.setInput(pair.name);
     setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", buffers::weight(pair.name)},
                   {"out", buffers::gradient(buffers::hidden(pair.name))}});
@@ -198,7 +199,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       auto bindings = common;
       HiddenTile tile = hiddenTile(pair);
       bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
-                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(pair.element)}});
+                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(pair.weightElement)}});
       if (whole)
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);

@@ -55,6 +55,17 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   });
   return std::max<int64_t>(request.getPairs().size() + dense.size(), 1);
 }
+/// Operands are rounded while they are packed on CPUs only.
+static LogicalResult checkMemory(ProgramOp program, RequestAttr request, const Target &target) {
+  for (PairAttr pair : request.getPairs())
+    if (target.kind != DeviceKind::Cpu && (pair.getHiddenMemory() != pair.getElement() || pair.getWeightMemory() != pair.getElement()))
+      return program.emitOpError() << "multiplies '" << pair.getName() << "' in " << pair.getElement() << " but has it in memory as "
+                                   << pair.getHiddenMemory() << " and " << pair.getWeightMemory() << ", and code for '"
+                                   << target.canonicalName() << "' does not round operands; cast them before the call";
+  return success();
+}
+/// Elements as kernels read them from memory.
+static Type readAs(Type memory, Type value) { return memory == value ? memory : RoundedType::get(memory.getContext(), memory, value); }
 
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
@@ -64,6 +75,8 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   if (!target)
     return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
   problem.target = *target;
+  if (failed(checkMemory(program, request, *target)))
+    return failure();
   std::string error;
   std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), error);
   if (!tiles)
@@ -107,13 +120,15 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
     PairProblem entry;
     entry.name = pair.getName();
     entry.hidden = pair.getHidden();
-    entry.element = pair.getElement();
-    bool dots = isCpu ? tier.hasBf16Dot && entry.element.isBF16() : !entry.element.isF32();
-    entry.operand = dots ? entry.element : Type(Float32Type::get(program.getContext()));
+    Type element = pair.getElement(), hidden = pair.getHiddenMemory(), weight = pair.getWeightMemory();
+    bool dots = isCpu ? tier.hasBf16Dot && element.isBF16() : !element.isF32();
+    entry.hiddenElement = readAs(hidden, element);
+    entry.weightElement = readAs(weight, element);
+    entry.operand = dots ? element : Type(Float32Type::get(program.getContext()));
     entry.wantsHidden = wants(request, entry.name + ".hidden");
     entry.wantsWeight = wants(request, entry.name + ".weight");
-    entry.hiddenGradient = gradientType(request, entry.name + ".hidden", entry.element);
-    entry.weightGradient = gradientType(request, entry.name + ".weight", entry.element);
+    entry.hiddenGradient = gradientType(request, entry.name + ".hidden", hidden);
+    entry.weightGradient = gradientType(request, entry.name + ".weight", weight);
     entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
     problem.pairs.push_back(entry);
   }

@@ -10,11 +10,11 @@ namespace logitile {
 struct PairProblem {
   llvm::StringRef name;
   int64_t hidden = 0;
-  mlir::Type element;                     // of hidden and weight in memory
-  mlir::Type operand;                     // of packed operands and of gradients in contractions
+  mlir::Type hiddenElement, weightElement; // as kernels read them: in memory, and what they are rounded to
+  mlir::Type operand;                      // of packed operands and of gradients in contractions
   bool wantsHidden = false, wantsWeight = false;
   mlir::Type hiddenGradient, weightGradient;
-  bool isReadAgain = false;               // after the first sweep: keeping its logits pays
+  bool isReadAgain = false;                // after the first sweep: keeping its logits pays
 };
 
 struct Problem {

@@ -23,3 +23,16 @@
 // DOTS-DAG: logitile.buffer "packed.z.rows" chunk : !logitile.view<?x512xbf16, row_panels>
 // DOTS-DAG: logitile.buffer "grad.z" chunk {{.*}}: !logitile.view<?x30000xbf16, column_major>
 // DOTS: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 32, in = bf16, op = bf16>
+
+// Operands of f32 that are multiplied in bf16: whoever reads them rounds them, packed ones and gradients of logits are as
+// above, and gradients of operands have the type in memory.
+// RUN: sed 's/$ELEMENT/bf16, memory = [bf16, f32]/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=ROUNDED
+// ROUNDED-DAG: logitile.buffer "z.hidden" input : !logitile.view<?x512xbf16>
+// ROUNDED-DAG: logitile.buffer "z.weight" input : !logitile.view<30000x512xf32 to bf16>
+// ROUNDED-DAG: logitile.buffer "packed.z.rows" chunk : !logitile.view<?x512xbf16, row_panels>
+// ROUNDED-DAG: logitile.buffer "grad.z" chunk {{.*}}: !logitile.view<?x30000xbf16, column_major>
+// ROUNDED-DAG: logitile.buffer "gradient.z.hidden" output : !logitile.view<?x512xbf16>
+// ROUNDED-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<30000x512xf32>
+// ROUNDED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} g = bf16, in = !logitile.rounded<f32 to bf16>, out = bf16>
+// ROUNDED-NOT: round_weight
