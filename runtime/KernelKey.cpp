@@ -23,7 +23,8 @@ enum class KeyField : uint8_t {
   Bytes,
   SliceColumns,
   SlicePart,
-  SliceSweep
+  SliceSweep,
+  Tiles
 };
 
 class KeyBuilder {
@@ -84,6 +85,8 @@ KernelKey KernelKey::of(const Request &request, std::string_view buildId) {
     builder.add(KeyField::SlicePart, static_cast<int64_t>(request.slice->part));
     builder.add(KeyField::SliceSweep, request.slice->sweep);
   }
+  if (!request.tiles.empty())
+    builder.add(KeyField::Tiles, request.tiles);
   KernelKey key;
   key.digest = builder.digest();
   return key;

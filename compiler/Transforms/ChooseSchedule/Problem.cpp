@@ -56,16 +56,23 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getPairs().size() + dense.size(), 1);
 }
 
+static TileChoice tileChoice(RequestAttr request) {
+  TileChoice choice;
+  for (NamedAttribute tile : request.getTiles() ? request.getTiles().getValue() : ArrayRef<NamedAttribute>())
+    choice[tile.getName().str()] = cast<IntegerAttr>(tile.getValue()).getInt();
+  return choice;
+}
+
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
   problem.program = program;
   problem.request = request;
   std::optional<Target> target = Target::parse(request.getTarget().str());
   if (!target)
-    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
+    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist; GPUs are " << Target::knownGpus();
   problem.target = *target;
   std::string error;
-  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), error);
+  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), tileChoice(request), error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
