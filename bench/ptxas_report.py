@@ -1,10 +1,10 @@
-"""Registers, shared memory, spills and occupancy of kernels for GPUs, as the assembler of a CUDA toolkit sees them.
+"""Registers, shared memory, spills and occupancy of kernels for GPUs, as the assembler of a toolkit says.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/ptxas_report.py --target sm_80 --loss
-focal`. It compiles every loss of the library for every element type, schedule, row of the tile table and
-target that is not left out, and assembles each kernel that is different once. With --check it prints only what is
-wrong (errors, spills, stack frames, remarks on serialised code) and fails if anything is: `ninja check-ptxas`
-does that. No GPU is needed.
+Run it with the built package: `PYTHONPATH=build/python python bench/ptxas_report.py --loss focal`.
+It compiles every loss of the library for every element type, schedule, row of the tile table and target
+that is not left out, and assembles each kernel that is different once. With --check it prints only what is
+wrong (errors, spills, stack frames, remarks on serialised code) and fails if anything is: `ninja
+check-ptxas` does that. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -156,8 +156,12 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     said = run.stdout + run.stderr
     if run.returncode != 0:
         return None, [said.strip()]
-    stack, *spills = map(int, re.search(
-        r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said).groups())
+    stack, *spills = map(
+        int,
+        re.search(
+            r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said
+        ).groups(),
+    )
     figures = Figures(int(re.search(r"Used (\d+) registers", said)[1]), sum(spills), stack)
     wrong = [line for line in said.splitlines() if re.search(r"\bC75\d\d\b", line)]
     if figures.spilled or figures.stack:
@@ -170,8 +174,11 @@ def occupancy(target: str, kernel: Kernel, figures: Figures) -> float:
     warps, kib = LIMITS[target]
     mine = kernel.threads // 32
     registers_of_warp = -(-figures.registers // 8) * 8 * 32
-    blocks = min(warps // mine, REGISTERS // (registers_of_warp * mine),
-                 kib * 1024 // (kernel.shared + RESERVED_SHARED))
+    blocks = min(
+        warps // mine,
+        REGISTERS // (registers_of_warp * mine),
+        kib * 1024 // (kernel.shared + RESERVED_SHARED),
+    )
     return blocks * mine / warps
 
 

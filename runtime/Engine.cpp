@@ -75,7 +75,8 @@ std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return st
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
 static Status noSuchTarget(const std::string &name) {
-  return Status(ErrorCode::Target, "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like; GPUs are " + Target::knownGpus());
+  return Status(ErrorCode::Target,
+                "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like; GPUs are " + Target::knownGpus());
 }
 
 Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const {

@@ -39,7 +39,9 @@ void Stager::copy(Int shared, Int offset) {
       e.when(isFull ? e.truth(true) : isLess(chunk.line, shape.lines), [&] { copyChunk(chunk, shared, offset); });
     }
   };
-  auto copyElements = [&] { e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); }); };
+  auto copyElements = [&] {
+    e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
+  };
   e.when(isAligned, copyWhole, copyElements);
 }
 
