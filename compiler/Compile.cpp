@@ -9,6 +9,7 @@
 #include "compiler/Pipelines.h"
 #include "compiler/Registry.h"
 #include "compiler/Target.h"
+#include "compiler/TileTable.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -35,6 +36,12 @@ DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementT
     list.append(name, TypeAttr::get(toMLIR(context, element)));
   return list.getDictionary(context);
 }
+DictionaryAttr toMLIR(MLIRContext *context, const TileChoice &choice) {
+  NamedAttrList list;
+  for (const auto &[name, size] : choice)
+    list.append(name, Builder(context).getI64IntegerAttr(size));
+  return list.getDictionary(context);
+}
 RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function_ref<InFlightDiagnostic()> emitError) {
   SmallVector<PairAttr> pairs;
   for (const PairPlan &pair : request.pairs) {
@@ -53,9 +60,19 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
   SmallVector<Attribute> gradients;
   for (const std::string &name : request.gradients)
     gradients.push_back(StringAttr::get(context, name));
+  DictionaryAttr tiles;
+  if (!request.tiles.empty()) {
+    std::string error;
+    std::optional<TileChoice> choice = parseTileChoice(request.tiles, error);
+    if (!choice) {
+      emitError() << error;
+      return {};
+    }
+    tiles = toMLIR(context, *choice);
+  }
   return RequestAttr::getChecked(emitError, context, ArrayRef<PairAttr>(pairs), toMLIR(context, request.dense), ArrayAttr::get(context, gradients),
                                  toMLIR(context, request.gradientElements), static_cast<Mode>(request.mode), request.tokens, request.workspace,
-                                 request.chunks, request.accumulate, StringRef(request.target), request.threads, slice);
+                                 request.chunks, request.accumulate, StringRef(request.target), request.threads, slice, tiles);
 }
 
 /// One compilation: a context, the module in it, and what went wrong.
@@ -285,10 +302,10 @@ StageText logitile::printStage(const CompileRequest &request, Stage to, const st
 StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel) {
   if (from == Stage::Llvm) { // no MLIR any more
     StageText result;
-    FailureOr<std::string> object = emitObject(text, result.error);
+    FailureOr<std::string> code = to == Stage::Ptx ? emitPTX(text, result.error) : emitObject(text, result.error);
     result.failed = from;
-    if (succeeded(object))
-      result.text = *object;
+    if (succeeded(code))
+      result.text = *code;
     return result;
   }
   Compilation compilation;

@@ -24,6 +24,7 @@ struct CompileRequest {
   std::string target;      // "cpu:avx2"
   int64_t threads = 1;
   std::optional<SlicePlan> slice;
+  std::string tiles;       // "TM=64,TN=128" instead of what the target's tile table says; "" for the table
 };
 
 struct StageTime {

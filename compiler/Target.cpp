@@ -16,11 +16,19 @@ static constexpr CpuTierInfo kTiers[] = {
 const CpuTierInfo &logitile::getTierInfo(CpuTier tier) { return kTiers[static_cast<int>(tier)]; }
 
 // CUDA programming guide, technical specifications by compute capability: shared memory of a block.
-static constexpr GpuInfo kGpus[] = {{86, 99 * 1024}, {89, 99 * 1024}, {120, 99 * 1024}, {80, 163 * 1024}, {90, 227 * 1024}, {100, 227 * 1024}};
+static constexpr GpuInfo kGpus[] = {{80, 163 * 1024}, {86, 99 * 1024}, {89, 99 * 1024}, {90, 227 * 1024}, {100, 227 * 1024}, {120, 99 * 1024}};
 
-const GpuInfo &logitile::getGpuInfo(const Target &target) {
-  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return info.sm == target.sm; });
-  return found == std::end(kGpus) ? kGpus[0] : *found;
+static const GpuInfo *findGpu(int sm) {
+  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return info.sm == sm; });
+  return found == std::end(kGpus) ? nullptr : found;
+}
+const GpuInfo &logitile::getGpuInfo(const Target &target) { return *findGpu(target.sm); }
+
+std::string Target::knownGpus() {
+  std::string names;
+  for (const GpuInfo &info : kGpus)
+    names += (names.empty() ? "sm_" : ", sm_") + std::to_string(info.sm);
+  return names;
 }
 
 static std::optional<CpuTier> parseTier(llvm::StringRef name) {
@@ -49,7 +57,7 @@ std::optional<Target> Target::parse(std::string_view name) {
   if (device != "cuda" && device != "emu")
     return std::nullopt;
   target.kind = device == "cuda" ? DeviceKind::Cuda : DeviceKind::Emulator;
-  if (!features.consume_front("sm_") || features.consumeInteger(10, target.sm) || target.sm < 80)
+  if (!features.consume_front("sm_") || features.consumeInteger(10, target.sm) || !findGpu(target.sm))
     return std::nullopt;
   if (!features.empty() && features != "a" && features != "f")
     return std::nullopt;

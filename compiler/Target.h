@@ -33,7 +33,7 @@ struct GpuInfo {
   int sm;
   int64_t sharedBytes; // of a block, at most
 };
-/// Those of 'target'; of the smallest GPU where it is not known.
+/// Those of 'target', which is a GPU.
 const GpuInfo &getGpuInfo(const Target &target);
 
 struct Target {
@@ -44,6 +44,8 @@ struct Target {
 
   /// "cpu:avx512_bf16", "cuda:sm_80", "emu:sm_90a"; the same text for the same code.
   std::string canonicalName() const;
+  /// The GPUs that there is code for: "sm_80, sm_86, ...".
+  static std::string knownGpus();
   /// Null where 'name' is none of these.
   static std::optional<Target> parse(std::string_view name);
   /// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is

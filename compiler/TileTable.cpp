@@ -1,6 +1,7 @@
-// TileTable.cpp - reads the embedded tile tables.
+// TileTable.cpp - reads the embedded tile tables, and what a request says instead.
 #include "compiler/TileTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 using namespace logitile;
 
@@ -13,47 +14,138 @@ constexpr Table kTables[] = {
 };
 } // namespace
 
-/// The sizes for the largest number of tiles at a time that is not above 'values': more tiles have to be smaller.
-static const llvm::json::Object *findSizes(const llvm::json::Array &list, int64_t values) {
-  const llvm::json::Object *found = nullptr;
+
+static constexpr struct {
+  llvm::StringLiteral name;
+  int64_t TileSizes::*field;
+} kFields[] = {{"TM", &TileSizes::TM},
+               {"TN", &TileSizes::TN},
+               {"TD", &TileSizes::TD},
+               {"TKproject", &TileSizes::TKproject},
+               {"TKhidden", &TileSizes::TKhidden},
+               {"TKweight", &TileSizes::TKweight}};
+
+// ---- tables ---------------------------------------------------------------------------------------------------------
+
+static std::string rowOf(const Target &target) {
+  return target.kind == DeviceKind::Cpu ? std::string(getTierInfo(target.tier).name) : "sm_" + std::to_string(target.sm) + target.suffix;
+}
+
+static bool readSizes(const llvm::json::Object &entry, const std::string &place, TileSizes &sizes, std::string &error) {
+  for (auto [name, field] : kFields) {
+    std::optional<int64_t> value = entry.getInteger(name);
+    if (!value || *value <= 0) {
+      error = place + ": '" + name.str() + "' must be a positive integer";
+      return false;
+    }
+    sizes.*field = *value;
+  }
+  return true;
+}
+
+/// Those that serve at least 'values' tiles; where none does, those that serve most.
+static std::vector<TileSizes> readList(const llvm::json::Array &list, int64_t values, const std::string &place, std::string &error) {
+  auto servedBy = [](const llvm::json::Value &entry) {
+    const llvm::json::Object *sizes = entry.getAsObject();
+    return sizes ? sizes->getInteger("values").value_or(1) : 0;
+  };
+  int64_t most = 0;
   for (const llvm::json::Value &entry : list)
-    if (const llvm::json::Object *sizes = entry.getAsObject(); sizes && (!found || sizes->getInteger("values").value_or(1) <= values))
-      found = sizes;
+    most = std::max(most, servedBy(entry));
+  std::vector<TileSizes> found;
+  for (const llvm::json::Value &entry : list) {
+    if (servedBy(entry) < std::min(values, most))
+      continue;
+    if (!readSizes(*entry.getAsObject(), place, found.emplace_back(), error))
+      return {};
+  }
   return found;
 }
 
-std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t values, std::string &error) {
-  bool isCpu = target.kind == DeviceKind::Cpu;
-  std::string file = isCpu ? "templates/cpu.json" : "templates/cuda.json";
-  std::string row = isCpu ? std::string(getTierInfo(target.tier).name) : "sm_" + std::to_string(target.sm) + target.suffix;
+/// 'a', 'b': in the order of the alphabet, for the table keeps none.
+static std::string namesOf(const llvm::json::Object *rows) {
+  std::vector<std::string> names;
+  for (const auto &[name, row] : rows ? *rows : llvm::json::Object())
+    names.push_back("'" + name.str() + "'");
+  llvm::sort(names);
+  return llvm::join(names, ", ");
+}
+
+std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t values, std::string &error) {
+  std::string file = target.kind == DeviceKind::Cpu ? "templates/cpu.json" : "templates/cuda.json", row = rowOf(target);
   const Table *table = llvm::find_if(kTables, [&](const Table &table) { return table.file == llvm::StringRef(file); });
   if (table == std::end(kTables)) {
     error = "no tile table '" + file + "' for target '" + target.canonicalName() + "'";
-    return std::nullopt;
+    return {};
   }
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(table->text);
   if (!json) {
     error = "tile table '" + file + "': " + llvm::toString(json.takeError());
-    return std::nullopt;
+    return {};
   }
   const llvm::json::Object *rows = json->getAsObject();
   const llvm::json::Array *list = rows ? rows->getArray(row) : nullptr;
-  const llvm::json::Object *sizes = list ? findSizes(*list, values) : nullptr;
-  if (!sizes) {
-    error = "tile table '" + file + "' has no row '" + row + "'";
-    return std::nullopt;
+  if (!list || list->empty()) {
+    error = "tile table '" + file + "' has no row '" + row + "'; it has " + namesOf(rows);
+    return {};
   }
-  TileSizes result;
-  const std::pair<llvm::StringLiteral, int64_t *> fields[] = {
-      {"TM", &result.TM}, {"TN", &result.TN}, {"TD", &result.TD},
-      {"TKproject", &result.TKproject}, {"TKhidden", &result.TKhidden}, {"TKweight", &result.TKweight}};
-  for (auto [name, field] : fields) {
-    std::optional<int64_t> value = sizes->getInteger(name);
-    if (!value || *value <= 0) {
-      error = "tile table '" + file + "', row '" + row + "': '" + name.str() + "' must be a positive integer";
+  return readList(*list, values, "tile table '" + file + "', row '" + row + "'", error);
+}
+
+// ---- choices --------------------------------------------------------------------------------------------------------
+
+static std::string fieldNames() {
+  std::string names;
+  for (auto [name, field] : kFields)
+    names += (names.empty() ? "" : ", ") + name.str();
+  return names;
+}
+
+std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::string &error) {
+  TileChoice choice;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(text).split(parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    auto [name, number] = part.split('=');
+    int64_t size = 0;
+    if (number.getAsInteger(10, size) || size <= 0) {
+      error = "tile size '" + part.str() + "' cannot be read; write a name and a positive integer, such as 'TM=64'";
       return std::nullopt;
     }
-    *field = *value;
+    choice[name.str()] = size;
   }
-  return result;
+  return choice;
+}
+
+/// Tensor cores take 16 x 16 x 16 at a time, and a warp copies 32 entries; CPUs work on whole panels.
+static std::string whyNot(const Target &target, const TileSizes &sizes) {
+  bool isCpu = target.kind == DeviceKind::Cpu;
+  int64_t unit = isCpu ? getTierInfo(target.tier).panelWidth() : 32;
+  for (auto [name, field] : kFields) {
+    bool isDepth = name.starts_with("TK");
+    if (isDepth && isCpu)
+      continue;
+    int64_t of = isDepth ? 16 : unit;
+    if (sizes.*field % of != 0 && !(isCpu && name == "TN")) // panels lie along tokens and hidden entries
+      return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; '" + target.canonicalName() + "' takes multiples of " +
+             std::to_string(of);
+  }
+  return "";
+}
+
+std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error) {
+  std::vector<TileSizes> list = listTileSizes(target, values, error);
+  if (list.empty())
+    return std::nullopt;
+  TileSizes sizes = list.front();
+  for (const auto &[name, size] : choice) {
+    auto *known = llvm::find_if(kFields, [&](const auto &field) { return field.name == name; });
+    if (known == std::end(kFields)) {
+      error = "there is no tile size '" + name + "'; there are " + fieldNames();
+      return std::nullopt;
+    }
+    sizes.*known->field = size;
+  }
+  error = choice.empty() ? "" : whyNot(target, sizes);
+  return error.empty() ? std::optional(sizes) : std::nullopt;
 }

@@ -1,8 +1,10 @@
 // TileTable.h - default tile sizes of each target, from the tables in templates/.
 #pragma once
 #include "compiler/Target.h"
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace logitile {
 /// Tile sizes that the templates' parameters are bound to.
@@ -14,7 +16,16 @@ struct TileSizes {
   int64_t TKhidden = 0;  // vocabulary,
   int64_t TKweight = 0;  // tokens
 };
-/// The table's sizes for 'target' in kernels that hold 'values' tiles of TM x TN at a time; null, with the reason in
-/// 'error', where the table has none or is not well formed.
-std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, std::string &error);
+/// Sizes by name, in the place of those of a table: TM, TN, ...
+using TileChoice = std::map<std::string, int64_t, std::less<>>;
+
+/// What "TM=64,TN=128" says; null, with the reason in 'error', where it cannot be read.
+std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &error);
+
+/// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time, the default first. Empty,
+/// with the reason in 'error', where the table has none or is not well formed.
+std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::string &error);
+
+/// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels cannot have such tiles.
+std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error);
 } // namespace logitile

@@ -84,7 +84,7 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
 
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
                                   ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
-                                  int64_t chunks, bool, StringRef, int64_t threads, SliceAttr) {
+                                  int64_t chunks, bool, StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
   if (tokens < 0)
     return emitError() << "'tokens' is " << tokens << ", which is negative";
   if (failed(verifyBudget(emitError, workspace, chunks)))
@@ -104,6 +104,9 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     for (NamedAttribute entry : types)
       if (!isa<TypeAttr>(entry.getValue()))
         return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
+  for (NamedAttribute tile : tiles ? tiles.getValue() : ArrayRef<NamedAttribute>())
+    if (auto size = dyn_cast<IntegerAttr>(tile.getValue()); !size || size.getInt() <= 0)
+      return emitError() << "'tiles' has " << tile.getName() << " = " << tile.getValue() << ", which is not a positive integer";
   return success();
 }
 

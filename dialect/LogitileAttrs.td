@@ -165,6 +165,7 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
     * `accumulate`: weight gradients are added into buffers of the caller.
     * `target`: `cpu:avx512_bf16`, `cpu:avx2`, ...; `threads`: how many work on it.
     * `slice`: where the caller holds a slice of the vocabulary: which, and what is to be done with it.
+    * `tiles`: sizes that take the place of those of the target's tile table: `tiles {TM = 64, TN = 64}` at the end.
 
     ```mlir
     module attributes {logitile.request = #logitile.request<
@@ -177,12 +178,12 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
                         "mlir::ArrayAttr":$gradients, "mlir::DictionaryAttr":$gradient_elements, "Mode":$mode,
                         "int64_t":$tokens, "int64_t":$workspace, "int64_t":$chunks, "bool":$accumulate,
                         StringRefParameter<"device kind and features">:$target, "int64_t":$threads,
-                        OptionalParameter<"SliceAttr">:$slice);
+                        OptionalParameter<"SliceAttr">:$slice, OptionalParameter<"mlir::DictionaryAttr">:$tiles);
   let assemblyFormat = [{
     `<` `pairs` `=` custom<Pairs>($pairs) `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
     `gradient_elements` `=` $gradient_elements `,` `mode` `=` $mode `,` `tokens` `=` $tokens `,`
     `workspace` `=` $workspace `,` `chunks` `=` $chunks `,` `accumulate` `=` $accumulate `,` `target` `=` $target `,`
-    `threads` `=` $threads (`,` `slice` `=` $slice^)? `>`
+    `threads` `=` $threads (`,` `slice` `=` $slice^)? (`tiles` $tiles^)? `>`
   }];
   let genVerifyDecl = 1;
 }

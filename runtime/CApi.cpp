@@ -244,6 +244,7 @@ static Status copyRequest(const lt_request &given, Request &request) {
     return Status(ErrorCode::Value, "there is no part " + std::to_string(given.slice->part) + " of a slice");
   if (given.slice)
     request.slice = SlicePlan{static_cast<SlicePlan::Part>(given.slice->part), given.slice->columns, given.slice->sweep};
+  request.tiles = given.tiles ? given.tiles : "";
   return Status();
 }
 

@@ -34,6 +34,7 @@ CompileRequest toCompile(const Request &request, int64_t tokens) {
   result.target = request.target;
   result.threads = request.threads;
   result.slice = request.slice;
+  result.tiles = request.tiles;
   return result;
 }
 static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&
@@ -78,7 +79,8 @@ Workspace &Engine::workspace() { return cpu->workspace(); }
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
 static Status noSuchTarget(const std::string &name) {
-  return Status(ErrorCode::Target, "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like");
+  return Status(ErrorCode::Target,
+                "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like; GPUs are " + Target::knownGpus());
 }
 
 Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const {

@@ -24,7 +24,8 @@ enum class KeyField : uint8_t {
   Bytes,
   SliceColumns,
   SlicePart,
-  SliceSweep
+  SliceSweep,
+  Tiles
 };
 
 class KeyBuilder {
@@ -78,6 +79,8 @@ std::string logitile::requestBytes(const Request &request, std::string_view buil
     builder.add(KeyField::SlicePart, static_cast<int64_t>(request.slice->part));
     builder.add(KeyField::SliceSweep, request.slice->sweep);
   }
+  if (!request.tiles.empty())
+    builder.add(KeyField::Tiles, request.tiles);
   return std::move(builder).bytes();
 }
 

@@ -22,5 +22,6 @@ struct Request {
   std::string target;      // canonical name, "cpu:avx2"
   int64_t threads = 1;
   std::optional<SlicePlan> slice; // of the vocabulary, where the caller has one
+  std::string tiles;       // "TM=64,TN=128" instead of the tile table; "": the table
 };
 } // namespace logitile

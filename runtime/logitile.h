@@ -181,6 +181,7 @@ typedef struct lt_request {
   const char *target; /* "cpu:avx2"; lt_host_target */
   int threads;        /* lt_thread_count */
   const lt_slice *slice; /* null: the whole vocabulary */
+  const char *tiles;     /* tile sizes instead of those that are known to be good: "TM=64,TN=128"; null: none */
 } lt_request;
 
 typedef struct lt_program lt_program;

@@ -1,11 +1,14 @@
 // EmitLLVM.cpp - translation to LLVM IR and what every function states about its CPU. Machine code is EmitObject.cpp.
 #include "compiler/Codegen/EmitLLVM.h"
 #include "compiler/Passes.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,10 +23,22 @@ void logitile::addDeviceToLLVMPasses(OpPassManager &passes, const Target &target
   passes.addPass(createConvertDeviceToLLVMPass());
 }
 
+/// Inline PTX may be an instruction of a whole warp: no pass may make its execution depend on more conditions.
+static void keepInlinePtxInPlace(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+        call->setConvergent();
+        call->setDoesNotThrow();
+      }
+}
+
 std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const Target &target, llvm::LLVMContext &context) {
   PassManager passes(device.getContext());
   passes.enableVerifier(false); // the passes are tested with it; here it would cost a tenth of the compile time
   addDeviceToLLVMPasses(passes, target);
+  if (target.kind == DeviceKind::Emulator) // its reports name lines
+    passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(passes.run(device)))
     return nullptr;
   DialectRegistry registry;
@@ -34,8 +49,11 @@ std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const T
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(device, context, device.getSymName().value_or("logitile"));
   if (!module)
     return nullptr;
-  if (target.kind != DeviceKind::Cpu)
+  if (target.kind != DeviceKind::Cpu) {
     module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
+    module->addModuleFlag(llvm::Module::Error, kTargetFlag, llvm::MDString::get(context, target.canonicalName()));
+    keepInlinePtxInPlace(*module);
+  }
   for (llvm::Function &function : *module) {
     if (function.isDeclaration())
       continue;

@@ -39,5 +39,9 @@ FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::st
   }
   if (llvm::verifyModule(*module, &stream))
     return failure();
+  if (module->getModuleFlag(kTargetFlag)) {
+    error = "the module is for a GPU, which has no stage 'obj'\n";
+    return failure();
+  }
   return writeObject(*module, Target(), error); // every function says which CPU it is for
 }

@@ -2,9 +2,12 @@
 #include "compiler/Codegen/EmitPTX.h"
 #include "compiler/Codegen/EmitLLVM.h"
 #include "compiler/Codegen/MachineCode.h"
+#include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Target/TargetMachine.h"
 using namespace mlir;
 using namespace logitile;
@@ -20,19 +23,43 @@ static FailureOr<std::string> generate(ModuleOp device, const Target &target,
   std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
   FailureOr<std::string> code = machine ? write(*module, *machine, error) : FailureOr<std::string>(failure());
   if (failed(code))
-    return device.emitError() << "no code generator for " << target.canonicalName() << ": " << error;
+    return device.emitError() << "becomes no code for " << target.canonicalName() << ": " << error;
   return code;
 }
 
-FailureOr<std::string> logitile::emitPTX(ModuleOp device, const Target &target) {
-  FailureOr<std::string> text = generate(device, target, [](llvm::Module &module, llvm::TargetMachine &machine, std::string &error) {
-    return writeCode(module, machine, llvm::CodeGenFileType::AssemblyFile, error);
-  });
+/// Fails with 'error' also where the text asks for functions of a library.
+static FailureOr<std::string> writePTX(llvm::Module &module, llvm::TargetMachine &machine, std::string &error) {
+  FailureOr<std::string> text = writeCode(module, machine, llvm::CodeGenFileType::AssemblyFile, error);
   if (failed(text))
     return failure();
-  if (size_t at = text->find(".extern .func"); at != std::string::npos)
-    return device.emitError() << "its PTX asks for a function that no driver has: " << StringRef(*text).substr(at).split('\n').first;
+  if (size_t at = text->find(".extern .func"); at != std::string::npos) {
+    error = "its PTX asks for a function that no driver has: " + StringRef(*text).substr(at).split('\n').first.str();
+    return failure();
+  }
   return text;
+}
+
+FailureOr<std::string> logitile::emitPTX(ModuleOp device, const Target &target) { return generate(device, target, writePTX); }
+
+FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::string &error) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  std::unique_ptr<llvm::Module> module = llvm::parseAssembly({llvmText, "llvm"}, problem, context);
+  llvm::raw_string_ostream stream(error);
+  if (!module) {
+    problem.print(nullptr, stream, /*ShowColors=*/false);
+    return failure();
+  }
+  if (llvm::verifyModule(*module, &stream))
+    return failure();
+  auto *name = llvm::dyn_cast_or_null<llvm::MDString>(module->getModuleFlag(kTargetFlag));
+  std::optional<Target> target = name ? Target::parse(name->getString().str()) : std::nullopt;
+  if (!target || target->kind == DeviceKind::Cpu) {
+    error = "the module has no flag '" + kTargetFlag.str() + "' that names a GPU; PTX is made for one\n";
+    return failure();
+  }
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*target, error);
+  return machine ? writePTX(*module, *machine, error) : FailureOr<std::string>(failure());
 }
 
 FailureOr<std::string> logitile::emitEmulated(ModuleOp device, const Target &target) {

@@ -10,6 +10,9 @@ namespace logitile {
 /// functions of a library: no driver has them.
 mlir::FailureOr<std::string> emitPTX(mlir::ModuleOp device, const Target &target);
 
+/// The same from the text of the llvm stage. Fails with 'error'.
+mlir::FailureOr<std::string> emitPTX(const std::string &llvmText, std::string &error);
+
 /// What the emulator runs: LLVM IR, optimised as for PTX. Lowers 'device' in place. Fails with a diagnostic.
 mlir::FailureOr<std::string> emitEmulated(mlir::ModuleOp device, const Target &target);
 } // namespace logitile

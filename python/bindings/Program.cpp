@@ -41,7 +41,8 @@ static std::vector<lt_named_type> listOf(const NamedTypes &types) {
 static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs,
                            const NamedTypes &dense, const std::vector<std::string> &gradients, const NamedTypes &gradientTypes,
                            const std::string &mode, int64_t workspace, int64_t chunks, bool accumulate, const std::string &target,
-                           int threads, const std::optional<std::tuple<std::string, int64_t, int64_t>> &slice) {
+                           int threads, const std::optional<std::tuple<std::string, int64_t, int64_t>> &slice,
+                           const std::string &tiles) {
   std::vector<lt_pair> pairList;
   for (const auto &[name, hidden, type, hiddenMemory, weightMemory] : pairs)
     pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type), static_cast<lt_type>(hiddenMemory), static_cast<lt_type>(weightMemory)});
@@ -71,6 +72,7 @@ static Program makeProgram(const Engine &engine, const std::string &spec, const 
     part = {partOf(std::get<0>(*slice)), std::get<1>(*slice), std::get<2>(*slice)};
     request.slice = &part;
   }
+  request.tiles = tiles.c_str();
   lt_program *program = nullptr;
   check(lt_program_create(engine.handle.get(), &request, &program));
   return {Owner<lt_program, lt_program_destroy>(program)};
@@ -107,7 +109,7 @@ void logitile::python::bindProgram(py::module_ &module) {
       .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(),
            py::arg("pairs"), py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(),
            py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward", py::arg("workspace") = 0, py::arg("chunks") = 0,
-           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"), py::arg("slice") = py::none())
+           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"), py::arg("slice") = py::none(), py::arg("tiles") = "")
       .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
       .def("plan", &planOf, py::arg("tokens"))
       .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");

@@ -150,6 +150,7 @@ class Program:
         threads: as `thread_count` gives it.
         slice: "sweep", "merge", "finish" or "gradient", the number of columns of a slice of the vocabulary,
         and the number of the sweep.
+        tiles: tile sizes such as "TM=64,TN=64" in the place of those of the target's table.
 
     Raises:
         CallValueError, CallTypeError: these do not go together.
@@ -173,6 +174,7 @@ class Program:
         target: str,
         threads: int,
         slice: tuple[str, int, int] | None = None,
+        tiles: str = "",
     ) -> None: ...
     @property
     def key(self) -> str:

@@ -29,6 +29,8 @@ class Options:
         chunks: number of token chunks; None where the budget decides.
         backend: "auto", "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
+        tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has. No
+            option of lt.jit: what searches for better sizes, and tests, put it here.
     """
 
     reduction: str | None = None
@@ -39,6 +41,7 @@ class Options:
     chunks: int | None = None
     backend: str = "auto"
     weight_layout: str = "vd"
+    tiles: str = ""
 
     @property
     def reduces(self) -> str:

@@ -225,6 +225,7 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
         "accumulate": key.wanted.accumulate,
         "target": key.target,
         "threads": key.threads,
+        "tiles": options.tiles,
         **budget,
     }
 

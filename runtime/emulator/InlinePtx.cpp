@@ -1,5 +1,5 @@
-// InlinePtx.cpp - inline PTX means the same handlers as intrinsics do. A text that differs in anything but spaces is
-// another instruction, and unknown.
+// InlinePtx.cpp - the inline PTX of kernels, by the table that they are made from: it means the same handlers as intrinsics
+// do. A text that differs in anything but spaces is another instruction, and unknown.
 #include "runtime/emulator/InlinePtx.h"
 #include "runtime/emulator/Families.h"
 
@@ -10,16 +10,8 @@ struct Entry {
   std::string_view intrinsic; // without "llvm.nvvm."
 };
 constexpr Entry kEntries[] = {
-    {"ex2.approx.ftz.f32 $0, $1;", "ex2.approx.ftz.f32"},
-    {"lg2.approx.ftz.f32 $0, $1;", "lg2.approx.ftz.f"},
-    {"rcp.approx.ftz.f32 $0, $1;", "rcp.approx.ftz.f"},
-    {"tanh.approx.f32 $0, $1;", "tanh.approx.f32"},
-    {"cp.async.cg.shared.global [$0], [$1], 16;", "cp.async.cg.shared.global.16"},
-    {"cp.async.cg.shared.global [$0], [$1], 16, $2;", "cp.async.cg.shared.global.16.s"},
-    {"cp.async.cg.shared.global.L2::128B [$0], [$1], 16;", "cp.async.cg.shared.global.16"},
-    {"cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;", "cp.async.cg.shared.global.16.s"},
-    {"cp.async.commit_group;", "cp.async.commit.group"},
-    {"cp.async.wait_all;", "cp.async.wait.all"},
+#define INLINE_PTX(name, text, constraints, intrinsic) {text, intrinsic},
+#include "compiler/Conversion/TilesToCUDA/InlinePtx.def"
 };
 } // namespace
 

@@ -34,4 +34,9 @@ module attributes {logitile.request = #logitile.request<
   func.func private @slice() attributes {
     slice = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 8, workspace = 1,
         chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2, slice = #logitile.slice<columns = 40, part = merge, sweep = 1>>}
+
+  // CHECK: tiles = #logitile.request<pairs = [], {{.*}} threads = 2 tiles {TM = 64 : i64, TN = 32 : i64}>
+  func.func private @tiles() attributes {
+    tiles = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 8, workspace = 1,
+        chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 2 tiles {TM = 64, TN = 32}>}
 }

@@ -110,3 +110,8 @@ func.func private @a() attributes {logitile.request = #logitile.request<pairs = 
 // expected-error @+2 {{expected ::logitile::Mode to be one of: forward, early, split}}
 // expected-error @+1 {{failed to parse Logitile_ModeAttr parameter 'value' which is to be a `::logitile::Mode`}}
 func.func private @a() attributes {x = #logitile<mode backward>}
+
+// -----
+
+// expected-error @+1 {{'tiles' has "TM" = 0 : i64, which is not a positive integer}}
+module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1 tiles {TM = 0}>} {}

@@ -241,8 +241,10 @@ def test_programs_say_what_is_wrong(engine):
         "threads": 1,
     }
     assert len(_native.Program(engine, **good).key) == 64
-    with pytest.raises(errors.TargetError, match="there is no target 'cpu:z80'"):
-        _native.Program(engine, **good | {"target": "cpu:z80"})
+    for name in ("cpu:z80", "cuda:sm_77"):
+        with pytest.raises(errors.TargetError, match=f"there is no target '{name}'.*GPUs are sm_80, sm_86, "):
+            _native.Program(engine, **good | {"target": name})
+    assert _native.Program(engine, **good | {"tiles": "TM=64"}).key != _native.Program(engine, **good).key
     with pytest.raises(errors.CallValueError, match="either 'workspace' or 'chunks'"):
         _native.Program(engine, **good | {"chunks": 2})
     with pytest.raises(ValueError, match="mode is 'late'"):

@@ -200,7 +200,7 @@ TEST(EmulatorCopies, asInlinePtx) {
   const std::string intrinsic = "call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %to, ptr addrspace(1) %from)";
   body.replace(body.find(intrinsic), intrinsic.size(),
                "%s = ptrtoint ptr addrspace(3) %to to i32\n"
-               "call void asm sideeffect \"cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;\", \"r,l,r\"(i32 %s, ptr addrspace(1) "
+               "call void asm sideeffect \"cp.async.cg.shared.global.L2::128B\t[$0],  [$1], 16, $2; \", \"r,l,r\"(i32 %s, ptr addrspace(1) "
                "%from, i32 16)");
   Copies copies(body);
   copies.harness.runClean();

@@ -212,11 +212,6 @@ TEST(EmulatorFunctions, thoseOfTheIr) {
   EXPECT_EQ(evaluate("%y = call float @llvm.maxnum.f32(float %x, float 2.0)", NAN), 2.0f);
 }
 
-TEST(EmulatorFunctions, inlinePtx) {
-  EXPECT_EQ(evaluate("%y = call float asm \"ex2.approx.ftz.f32 $0, $1;\", \"=f,f\"(float %x)", 4.0f), 16.0f);
-  EXPECT_NEAR(evaluate("%y = call float asm sideeffect \"tanh.approx.f32\t$0,  $1; \", \"=f,f\"(float %x)", 0.5f), std::tanh(0.5), 1e-7);
-}
-
 TEST(EmulatorMemory, atomicsAndLocalArrays) {
   std::vector<float> sum(1, 0.0f);
   std::vector<uint32_t> numbers = {1, 2, 3, 4};

@@ -29,7 +29,7 @@ TEST(Target, NameOfEveryGpuParsesToItself) {
 
 TEST(Target, OtherNamesAreRefused) {
   for (std::string_view name : {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "cpu:avx2 ", "avx2", "cuda", "cuda:", "cuda:80", "cuda:sm_",
-                                "cuda:sm_75", "cuda:sm_90b", "cuda:sm_90aa", "cuda:sm_-90", "emu:avx2", "gpu:sm_80"})
+                                "cuda:sm_75", "cuda:sm_77", "cuda:sm_87", "cuda:sm_90b", "cuda:sm_90aa", "cuda:sm_-90", "emu:avx2", "gpu:sm_80"})
     EXPECT_FALSE(Target::parse(name)) << "'" << name << "'";
 }
 

@@ -11,6 +11,12 @@ inline constexpr llvm::StringLiteral kSharedName = "shared$memory";
 /// Element types whose products the tensor cores take.
 enum class MmaType { BF16, F16 };
 
+/// Instructions that the nvvm dialect does not have.
+enum class InlinePtx {
+#define INLINE_PTX(name, text, constraints, intrinsic) name,
+#include "compiler/Conversion/TilesToCUDA/InlinePtx.def"
+};
+
 class Emitter : public CodeBuilder {
 public:
   explicit Emitter(mlir::ModuleOp module);
@@ -52,6 +58,7 @@ public:
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
 
 private:
+  void emitPtx(InlinePtx ptx, mlir::ValueRange operands);
   mlir::Value readThread();
   mlir::Value readBlock();
 

@@ -11,6 +11,24 @@ static Emitter::Values fieldsOf(Emitter &e, Value structure, int64_t count) {
     fields.push_back(LLVM::ExtractValueOp::create(e, structure, i));
   return fields;
 }
+
+// ---- inline PTX -----------------------------------------------------------------------------------------------------
+
+static constexpr struct {
+  llvm::StringLiteral text, constraints;
+} kInlinePtx[] = {
+#define INLINE_PTX(name, text, constraints, intrinsic) {text, constraints},
+#include "compiler/Conversion/TilesToCUDA/InlinePtx.def"
+};
+void Emitter::emitPtx(InlinePtx ptx, ValueRange operands) {
+  auto [text, constraints] = kInlinePtx[static_cast<int>(ptx)];
+  LLVM::InlineAsmOp::create(*this, TypeRange(), operands, getStringAttr(text), getStringAttr(constraints), /*has_side_effects=*/getUnitAttr(),
+                            /*is_align_stack=*/UnitAttr(), LLVM::TailCallKindAttr::get(getContext(), LLVM::TailCallKind::None),
+                            LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
+}
+
+// ---- ops of the dialect ---------------------------------------------------------------------------------------------
+
 static Type fourOf(Type type) { return LLVM::LLVMStructType::getLiteral(type.getContext(), SmallVector<Type>(4, type)); }
 
 LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, int64_t threads) {
@@ -37,8 +55,12 @@ Value Emitter::exchange(Value value, int64_t mask) {
   return NVVM::ShflOp::create(*this, value.getType(), all, value, by, last, NVVM::ShflKind::bfly, UnitAttr());
 }
 
+// The dialect has no copy with a hint to fetch the rest of the line.
 void Emitter::copyAsync(Place to, Place from, Value bytes) {
-  NVVM::CpAsyncOp::create(*this, to.pointer, from.pointer, 16, NVVM::LoadCacheModifierKind::CG, bytes);
+  SmallVector<Value> operands{LLVM::PtrToIntOp::create(*this, i32, to.pointer), from.pointer};
+  if (bytes)
+    operands.push_back(bytes);
+  emitPtx(bytes ? InlinePtx::CopyPart : InlinePtx::CopyWhole, operands);
 }
 void Emitter::commitCopies() { NVVM::CpAsyncCommitGroupOp::create(*this); }
 void Emitter::waitForCopies(int64_t pending) { NVVM::CpAsyncWaitGroupOp::create(*this, pending); }

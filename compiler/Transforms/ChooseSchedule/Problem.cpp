@@ -67,18 +67,25 @@ static LogicalResult checkMemory(ProgramOp program, RequestAttr request, const T
 /// Elements as kernels read them from memory.
 static Type readAs(Type memory, Type value) { return memory == value ? memory : RoundedType::get(memory.getContext(), memory, value); }
 
+static TileChoice tileChoice(RequestAttr request) {
+  TileChoice choice;
+  for (NamedAttribute tile : request.getTiles() ? request.getTiles().getValue() : ArrayRef<NamedAttribute>())
+    choice[tile.getName().str()] = cast<IntegerAttr>(tile.getValue()).getInt();
+  return choice;
+}
+
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
   problem.program = program;
   problem.request = request;
   std::optional<Target> target = Target::parse(request.getTarget().str());
   if (!target)
-    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
+    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist; GPUs are " << Target::knownGpus();
   problem.target = *target;
   if (failed(checkMemory(program, request, *target)))
     return failure();
   std::string error;
-  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), error);
+  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), tileChoice(request), error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;

@@ -17,8 +17,8 @@
 // CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
 // CHECK: scf.if %[[IS_THERE]]
 // CHECK: nvvm.barrier0
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %{{.*}} : !llvm.ptr<3>, !llvm.ptr<1>, i32
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;"
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;"
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: scf.for %{{.*}} iter_args(
 // CHECK:   nvvm.cp.async.wait.group 2

@@ -34,7 +34,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_87", threads = 1>} {
-  // expected-error @below {{tile table 'templates/cuda.json' has no row 'sm_87'}}
+  // expected-error @below {{is asked for target 'cuda:sm_87', which does not exist; GPUs are sm_80, sm_86, sm_89, sm_90, sm_100, sm_120}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }
@@ -60,5 +60,50 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
     logitile.schedule tokens [0, 8) slab 5 kept 0 {
     }
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
+  // expected-error @below {{tile table 'templates/cuda.json' has no row 'sm_90a'; it has 'sm_100', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_90'}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1 tiles {TX = 64}>} {
+  // expected-error @below {{there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1 tiles {TM = 40}>} {
+  // expected-error @below {{tile size 'TM' is 40; 'cuda:sm_80' takes multiples of 32}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1 tiles {TKweight = 24}>} {
+  // expected-error @below {{tile size 'TKweight' is 24; 'cuda:sm_80' takes multiples of 16}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1 tiles {TD = 24}>} {
+  // expected-error @below {{tile size 'TD' is 24; 'cpu:avx2' takes multiples of 16}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }
