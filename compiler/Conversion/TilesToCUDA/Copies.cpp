@@ -48,14 +48,22 @@ static LogicalResult loadWhole(KernelContext &k, LoadOp op, const View &view, Ti
   auto rowOf = [&](int64_t slot) { return firstRow + k.threads.row(slot); };
   auto columnOf = [&](int64_t slot) { return firstColumn + k.threads.column(slot); };
   auto read = [&](int64_t r, int64_t c) { return e.load(k.windowOf(view, k.throughMap(op.getMap(), rowOf(r)), columnOf(c))); };
+  bool cutsRows = k.mayClip(view, 0, op.getAt()[0], type.getExtent(0)), cutsColumns = k.mayClip(view, 1, op.getAt()[1], type.getExtent(1));
+  if (!cutsRows && !cutsColumns) {
+    k.setTile(op, k.makeTile(type, read));
+    return success();
+  }
   auto readInside = [&](int64_t r, int64_t c) {
-    Value isInside = e.both(isLess(rowOf(r), *endRow), isLess(columnOf(c), *endColumn));
+    Value isInside = cutsRows ? isLess(rowOf(r), *endRow) : isLess(columnOf(c), *endColumn);
+    if (cutsRows && cutsColumns)
+      isInside = e.both(isInside, isLess(columnOf(c), *endColumn));
     return e.choose(isInside, type.getElement(), [&]() -> CodeBuilder::Values { return {read(r, c)}; },
                     [&]() -> CodeBuilder::Values { return {e.number(type.getElement(), 0)}; })[0];
   };
-  Value isCut = isLess(*endRow, firstRow + type.getExtent(0));
-  if (k.mayClip(view, 1, op.getAt()[1], type.getExtent(1)))
-    isCut = arith::OrIOp::create(e, isCut, isLess(*endColumn, firstColumn + type.getExtent(1)));
+  auto isCutAt = [&](Int end, Int first, unsigned side) { return isLess(end, first + type.getExtent(side)); };
+  Value isCut = cutsRows ? isCutAt(*endRow, firstRow, 0) : isCutAt(*endColumn, firstColumn, 1);
+  if (cutsRows && cutsColumns)
+    isCut = arith::OrIOp::create(e, isCut, isCutAt(*endColumn, firstColumn, 1));
   SmallVector<Type> types(k.rowSlots(type) * k.columnSlots(type), type.getElement());
   CodeBuilder::Values values = e.choose(
       isCut, types, [&] { return k.makeTile(type, readInside).values; }, [&] { return k.makeTile(type, read).values; });
