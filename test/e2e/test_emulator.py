@@ -60,7 +60,9 @@ def test_schedules_are_what_they_are_called(monkeypatch):
     assert len(set(kernels.values())) == len(KINDS)
 
 
-@pytest.mark.parametrize("index, name", list(enumerate(CANARIES)))
+@pytest.mark.parametrize("index, name", [
+    pytest.param(i, name, marks=pytest.mark.full if name in CASES else ()) for i, name in enumerate(CANARIES)
+])  # fmt: skip
 def test_every_canary(index, name, monkeypatch):
     data = [data for pair, data in PAIRS if pair == name]
     made = on_data(canary(name, SHAPE), data[index % len(data)])
