@@ -61,7 +61,7 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
         return native().host_target(), thread_count()
     if ":" not in wanted:
         raise TargetError(
-            f"backend='{backend}' asks for {wanted}, but this build runs code on the CPU and emulated GPUs "
+            f"backend='{backend}' asks for {wanted}, but this build runs code on the CPU and on emulated GPUs "
             "alone; use backend='cpu' and arrays in its memory"
         )
     return wanted, 1
