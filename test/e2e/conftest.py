@@ -13,3 +13,25 @@ BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build")
 for folder in (BUILD / "python", HERE.parent / "python", HERE):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
+
+import backends  # noqa: E402
+import pytest  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "emulated(full): runs on the emulator too; 'full': with --full only")
+
+
+def pytest_generate_tests(metafunc):
+    marker = metafunc.definition.get_closest_marker("emulated")
+    if marker:
+        slow = [pytest.mark.full] if "full" in marker.args else []
+        values = [backends.CPU, pytest.param(backends.EMULATOR, marks=slow)]
+        metafunc.parametrize("backend", values, indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def backend(request, monkeypatch):
+    """The backend of the test's heads; that of a marked test is one of its parameters."""
+    monkeypatch.setattr(backends, "current", getattr(request, "param", backends.CPU))
+    return backends.current

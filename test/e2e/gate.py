@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import logitile as lt
 import numpy as np
 from accuracy import UNIT, Arguments
+from backends import jit
 
 LEAST = 0.01
 
@@ -25,7 +26,7 @@ class Sample:
     Args:
         loss: of the language.
         given: arguments by name; pairs as (hidden [N, D], weight [V, D]).
-        options: of lt.jit, with constants.
+        options: of lt.jit, with constants; the backend is that of the test.
         wrt: names of gradients.
         upstream: what reaches outputs, by name: a number for a reduced loss, [N] else.
         call: further keywords of the call: divisor, grad_dtype.
@@ -39,7 +40,7 @@ class Sample:
     call: dict = field(default_factory=dict)
 
     def __post_init__(self):
-        self.head = lt.jit(self.loss, **self.options)
+        self.head = jit(self.loss, **self.options)
         self.pairs = {name: item for name, item in self.given.items() if isinstance(item, tuple)}
         self.transposes = self.options.get("weight_layout") == "dv"
         self.passed = dict(self.given)

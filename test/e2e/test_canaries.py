@@ -11,7 +11,7 @@ import pytest
 from cases import CASES
 from gate import Sample
 from schedules import KINDS, check_memory, scheduled, smallest_workspace
-from test_zoo import sample
+from test_zoo import SHAPE, sample
 
 
 @lt.loss
@@ -35,11 +35,11 @@ EXACT = ("teacher_at_argmax", "second_best")
 NO_OFFSET = ("capped_probability", "no_target", "vocab_scale", "teacher_at_argmax", "second_best")
 
 
-def canary(name):
+def canary(name, shape=SHAPE):
     if name in CASES:
-        return sample(name, "float32")
+        return sample(name, "float32", shape)
     rng = np.random.default_rng(4)
-    base = sample("plain", "float32")
+    base = sample("plain", "float32", shape)
     given = {"z": base.given["z"]}
     vocab = base.spec.vocab
     if name == "forty_picks":
@@ -124,6 +124,7 @@ def test_a_canary_in_every_budget(name, monkeypatch):
 # ---- rows without an entry ---------------------------------------------------------------------------------
 
 
+@pytest.mark.emulated("full")
 @pytest.mark.contract("3 masked row")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_row_of_only_masks_is_nan_and_no_other_is(kind, monkeypatch):

@@ -63,6 +63,7 @@ IGNORED = {"none": slice(0, 0), "of the first chunk": slice(0, 400), "of the las
            "of a chunk between": slice(512, 640)}  # fmt: skip
 
 
+@pytest.mark.emulated("full")
 @pytest.mark.contract("2 ignored cost", "2 bits")
 @pytest.mark.parametrize("ignored", IGNORED)
 @pytest.mark.parametrize("loss, dtype", [(plain, "bfloat16"), (weighted, "float32"), (two_sweeps, "float16")])
@@ -79,6 +80,7 @@ def test_the_bits_of_losses_and_of_hidden_gradients_do_not_depend_on_chunks(loss
         assert same_bits(results[1], results[chunks], names), chunks
 
 
+@pytest.mark.emulated("full")
 @pytest.mark.contract("2 chunks")
 @pytest.mark.parametrize("split", [False, True])
 @pytest.mark.parametrize("tokens", [1, 7, 16, 130])
@@ -90,6 +92,7 @@ def test_there_may_be_more_chunks_than_tokens(tokens, split):
     assert same_bits(*results, ["loss", "grad z.hidden"])
 
 
+@pytest.mark.emulated("full")
 @pytest.mark.contract("2 mean")
 def test_a_mean_is_none_of_chunk_means():
     """The tokens of one chunk are ignored but one: it must not weigh as much as all of another chunk."""

@@ -6,9 +6,11 @@ Free memory of earlier calls is never clean.
 import logitile as lt
 import numpy as np
 import pytest
+from backends import jit
 from gate import Sample
 
 TOKENS, VOCAB, HIDDEN = 37, 150, 12
+pytestmark = pytest.mark.emulated
 
 
 @pytest.fixture(autouse=True)
@@ -194,6 +196,7 @@ def scaled_mean(z: lt.Logits, b: lt.Vocab[float]):
     return -0.1 * lt.mean(lt.log_softmax(z + b))
 
 
+@pytest.mark.emulated("full")
 @pytest.mark.parametrize("loss", [half_lse, third_of_lse, squared_lse, plain_sum, scaled_mean])
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("everywhere", [False, True])
@@ -202,7 +205,7 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     rng = np.random.default_rng(1)
     hidden, weight = rng.normal(size=(5, 8)).astype(np.float32), rng.normal(size=(11, 8)).astype(np.float32)
     bias = np.where(everywhere | (np.arange(11) == 3), special, 0).astype(np.float32)
-    head = lt.jit(loss, reduction="none")
+    head = jit(loss, reduction="none")
     np.testing.assert_allclose(
         head(hidden, weight, b=bias), head.reference(hidden, weight, b=bias), rtol=1e-5
     )
@@ -232,7 +235,7 @@ def test_names_of_users_do_not_meet_those_of_kernels(loss):
         "again": np.float32(0.5),
     }
     given = {name: item for name, item in given.items() if loss.signature.input(name)}
-    head = lt.jit(loss)
+    head = jit(loss)
     wrt = [name for name in given if name not in ("z", "map" if loss is gradient else "")] + [
         "hidden",
         "weight",

@@ -116,12 +116,16 @@ def budget(made, rng):
 
 
 def check(seed, monkeypatch, large=False):
+    scheduled = scheduled_sample(seed, monkeypatch, large)
+    scheduled.check(slack=SLACK.get(seed, 1.0))
+    check_memory(scheduled)
+
+
+def scheduled_sample(seed, monkeypatch, large=False):
     made, rng = sample(seed, large)
     monkeypatch.setenv("LOGITILE_NUM_THREADS", str(rng.choice([1, 2, 2, 3])))
     chosen = budget(made, rng)
-    scheduled = dataclasses.replace(made, options=made.options | chosen)
-    scheduled.check(slack=SLACK.get(seed, 1.0))
-    check_memory(scheduled)
+    return dataclasses.replace(made, options=made.options | chosen)
 
 
 @pytest.mark.contract("5 gate")

@@ -8,13 +8,14 @@ from inputs import arguments
 from random_specs import _numpy_dtype
 from schedules import KINDS, check_memory, scheduled
 
-TOKENS, VOCAB, HIDDEN = 256, 601, 40
+SHAPE = (256, 601, 40)  # tokens, vocabulary, hidden
 
 
-def sample(name, dtype, **options):
+def sample(name, dtype, shape=SHAPE, **options):
     """Every token and every gradient."""
     loss, _, constants = CASES[name]
-    given = arguments(loss, seed=3, tokens=TOKENS, vocab=VOCAB, hidden=HIDDEN)
+    tokens, vocab, hidden = shape
+    given = arguments(loss, seed=3, tokens=tokens, vocab=vocab, hidden=hidden)
     for key, item in given.items():
         if isinstance(item, tuple):
             given[key] = tuple(operand.astype(_numpy_dtype(dtype)) for operand in item)
@@ -25,7 +26,7 @@ def sample(name, dtype, **options):
             wrt += [f"{key}.{o}" if several else o for o in ("hidden", "weight")]
         elif np.asarray(item).dtype == np.float32:
             wrt.append(key)
-    upstream = {"loss": np.random.default_rng(5).normal(size=TOKENS).astype(np.float32)}
+    upstream = {"loss": np.random.default_rng(5).normal(size=tokens).astype(np.float32)}
     return Sample(loss, given, {"reduction": "none", **constants, **options}, tuple(wrt), upstream)
 
 

@@ -91,11 +91,14 @@ CodeBuilder::Values MainLoop::multiplyBlock(Int offset, ValueRange start) {
       for (int64_t j = 0; j < rightCount * 2; ++j) {
         // Rows g and g + 8 of the fragment, two columns each.
         int64_t at[4] = {2 * i * columns + 2 * j, 2 * i * columns + 2 * j + 1, (2 * i + 1) * columns + 2 * j, (2 * i + 1) * columns + 2 * j + 1};
-        CodeBuilder::Values sum{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
+        CodeBuilder::Values before{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
+        // Six products of f32 would round the whole sum six times; they are added up first, where numbers are small.
+        bool isSplit = lefts[i].size() > 1;
+        CodeBuilder::Values sum = isSplit ? CodeBuilder::Values(4, e.number(e.f32, 0)) : before;
         for (auto [l, r] : productsOf(lefts[i].size()))
           sum = e.multiply(type, lefts[i][l], ValueRange(rights[j / 2][r]).slice(j % 2 * 2, 2), sum);
         for (int64_t part = 0; part < 4; ++part)
-          sums[at[part]] = sum[part];
+          sums[at[part]] = isSplit ? Value(arith::AddFOp::create(e, before[part], sum[part])) : sum[part];
       }
   }
   return sums;

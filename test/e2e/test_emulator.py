@@ -1,0 +1,203 @@
+"""The suites of the CPU on the emulator of a GPU, which checks calls for faults in several orders of threads.
+
+Shapes are one or two tiles and a ragged rest on each axis: the emulator makes some hundred million operations
+a second. Other tests run there as they are (`emulated`).
+"""
+
+import dataclasses
+import itertools
+
+import logitile as lt
+import numpy as np
+import pytest
+from backends import EMULATOR, SEEDS, check_orders
+from cases import CASES
+from gate import Sample
+from schedules import KINDS, check_memory, plans, scheduled
+from test_canaries import CANARIES, PAIRS, canary, on_data
+from test_random_losses import SLACK, scheduled_sample
+from test_zoo import sample
+
+SHAPE = (150, 150, 24)
+DTYPES = ("float32", "bfloat16", "float16")
+KINDS_AND_DTYPES = list(itertools.product(KINDS, DTYPES))
+RANDOM, MORE_RANDOM = 24, 176  # seeds by default, and of --full
+SLOW = (3, 6)  # of the first, for --full
+ON_EMULATOR = pytest.mark.parametrize("backend", [EMULATOR], indirect=True)
+pytestmark = ON_EMULATOR
+
+
+# ---- losses ------------------------------------------------------------------------------------------------
+
+
+def check_loss(name, kind, dtype, monkeypatch):
+    with scheduled(sample(name, dtype, SHAPE), kind) as made:
+        check_orders(made, monkeypatch)
+        check_memory(made)
+
+
+@pytest.mark.parametrize("index, name", list(enumerate(CASES)))
+def test_every_loss(index, name, monkeypatch):
+    """Schedules and types take turns: 21 of them, twice."""
+    check_loss(name, *KINDS_AND_DTYPES[index % len(KINDS_AND_DTYPES)], monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", CASES)
+def test_every_loss_under_every_schedule(name, dtype, monkeypatch):
+    for kind in KINDS:
+        check_loss(name, kind, dtype, monkeypatch)
+
+
+def test_schedules_are_what_they_are_called(monkeypatch):
+    """Kept, made again, or a part of each: the kernels of the gradient tell."""
+    kernels = {}
+    for kind in KINDS:
+        with scheduled(sample("plain", "bfloat16", (300, 520, 8)), kind) as made:
+            made.run()
+            kernels[kind] = "".join(str(plan) for plan in plans(made))
+    assert len(set(kernels.values())) == len(KINDS)
+
+
+@pytest.mark.parametrize("index, name", [
+    pytest.param(i, name, marks=pytest.mark.full if name in CASES else ()) for i, name in enumerate(CANARIES)
+])  # fmt: skip
+def test_every_canary(index, name, monkeypatch):
+    data = [data for pair, data in PAIRS if pair == name]
+    made = on_data(canary(name, SHAPE), data[index % len(data)])
+    with scheduled(made, KINDS[(index * 3 + 1) % len(KINDS)]) as made:
+        check_orders(made, monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name, data", PAIRS)
+def test_every_canary_under_every_schedule(name, data, monkeypatch):
+    for kind in KINDS:
+        with scheduled(on_data(canary(name, SHAPE), data), kind) as made:
+            check_orders(made, monkeypatch)
+
+
+# ---- random losses -----------------------------------------------------------------------------------------
+
+
+def check_random(seed, monkeypatch):
+    made = scheduled_sample(seed, monkeypatch)
+    check_orders(made, monkeypatch, slack=SLACK.get(seed, 1.0))
+    check_memory(made)
+
+
+@pytest.mark.parametrize("seed", [seed for seed in range(RANDOM) if seed not in SLOW])
+def test_random_losses(seed, monkeypatch):
+    check_random(seed, monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", [*SLOW, *range(RANDOM, RANDOM + MORE_RANDOM)])
+def test_more_random_losses(seed, monkeypatch):
+    check_random(seed, monkeypatch)
+
+
+# ---- tails -------------------------------------------------------------------------------------------------
+
+VOCABS, HIDDENS, TOKENS = (1, 129, 50257, 152063), (1, 7, 9, 300, 4096), (0, 1, 37, 300)
+
+
+def fits(vocab, hidden, tokens):
+    """Whether the emulator can do it: a tile of tokens costs the same as one token."""
+    return vocab * hidden <= 2**22 and (tokens <= 1 or vocab * hidden * tokens <= 2**23)
+
+
+def covering():
+    """Shapes with every value, and with every pair of values that fits, once or more."""
+    shapes = [shape for shape in itertools.product(VOCABS, HIDDENS, TOKENS) if fits(*shape)]
+    wanted = {pair for shape in shapes for pair in pairs_of(shape)}
+    chosen = []
+    while wanted:
+        best = max(shapes, key=lambda shape: (len(wanted & pairs_of(shape)), -np.prod(shape)))
+        chosen.append(best)
+        wanted -= pairs_of(best)
+    return chosen
+
+
+def pairs_of(shape):
+    return set(itertools.combinations(enumerate(shape), 2))
+
+
+def tailed(vocab, hidden, tokens, dtype, unaligned):
+    """A call; unaligned rows start in the middle of 16 bytes."""
+    made = sample("plain", dtype, (tokens, vocab, hidden))
+    if not unaligned:
+        return made
+    given = {name: tuple(shifted(operand) for operand in pair) for name, pair in made.pairs.items()}
+    return dataclasses.replace(made, given=made.given | given)
+
+
+def shifted(array):
+    """The same numbers one element further in memory."""
+    memory = np.zeros(array.size + 1, array.dtype)
+    memory[1:] = array.reshape(-1)
+    return memory[1:].reshape(array.shape)
+
+
+def is_quick(shape):
+    vocab, hidden, tokens = shape
+    return vocab * hidden <= 2**20 and vocab * max(tokens, 1) <= 2**17
+
+
+@pytest.mark.parametrize("index, shape", [
+    pytest.param(i, shape, marks=() if is_quick(shape) else pytest.mark.full)
+    for i, shape in enumerate(covering())
+])  # fmt: skip
+def test_tails(index, shape, monkeypatch):
+    tailed(*shape, DTYPES[index % 3], unaligned=index % 2 == 1).check()
+
+
+def test_tails_cover_what_they_should():
+    shapes = covering()
+    for values, axis in zip((VOCABS, HIDDENS, TOKENS), range(3), strict=True):
+        assert {shape[axis] for shape in shapes} == set(values)
+
+
+def test_several_tiles_in_a_slab(monkeypatch):
+    check_orders(sample("entropy", "bfloat16", (140, 2200, 24)), monkeypatch)
+
+
+# ---- tile configurations -----------------------------------------------------------------------------------
+
+
+@lt.loss
+def three(z: lt.Logits, t: lt.Logits, u: lt.Logits, y: lt.Token[int]):
+    return lt.logsumexp(z) - z[y] + lt.sum(lt.softmax(t) * (lt.log_softmax(t) - lt.log_softmax(u)))
+
+
+def held(values, dtype):
+    """A loss whose kernels hold so many tiles at a time."""
+    if values < 3:
+        return sample("plain" if values == 1 else "forward_kl", dtype, (140, 140, 40))
+    rng = np.random.default_rng(0)
+    base = sample("forward_kl", dtype, (140, 140, 40))
+    given = {"z": base.given["z"], "t": base.given["t"], "u": base.given["z"], "y": rng.integers(0, 140, 140)}
+    wrt = tuple(f"{pair}.{operand}" for pair in "ztu" for operand in ("hidden", "weight"))
+    return Sample(three, given, base.options, wrt, base.upstream)
+
+
+@pytest.mark.parametrize("target, values", [
+    pytest.param(f"emu:sm_{sm}", values, marks=() if sm in (80, 90) else pytest.mark.full)
+    for sm in (80, 86, 89, 90, 100, 120) for values in (1, 2, 3)
+])  # fmt: skip
+def test_every_tile_configuration(target, values, monkeypatch):
+    for dtype in ("bfloat16", "float32") if values == 1 else ("bfloat16",):
+        made = held(values, dtype)
+        dataclasses.replace(made, options=made.options | {"backend": target}).check()
+
+
+# ---- orders ------------------------------------------------------------------------------------------------
+
+
+def test_orders_differ(monkeypatch):
+    """A seed that is no number is refused where it is read, so seeds do reach the emulator."""
+    assert len(set(SEEDS)) == 3
+    monkeypatch.setenv("LOGITILE_EMULATOR_SEED", "first")
+    with pytest.raises(lt.LogitileError, match="LOGITILE_EMULATOR_SEED is 'first'"):
+        sample("plain", "float32", SHAPE).run()
