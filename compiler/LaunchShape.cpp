@@ -16,6 +16,7 @@ std::string buffers::input(InputKind kind, StringRef name, int64_t index) {
 }
 std::string buffers::hidden(StringRef pair) { return (pair + ".hidden").str(); }
 std::string buffers::weight(StringRef pair) { return (pair + ".weight").str(); }
+std::string buffers::rounded(StringRef operand) { return ("rounded." + operand).str(); }
 std::string buffers::packedRows(StringRef pair) { return ("packed." + pair + ".rows").str(); }
 std::string buffers::packedColumns(StringRef pair) { return ("packed." + pair + ".columns").str(); }
 std::string buffers::kept(StringRef pair) { return ("kept." + pair).str(); }
@@ -267,7 +268,10 @@ SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
     });
     break;
   case BundleKind::Weights:
-    forEach(projections, buffers::weight);
+    forEach(projections, [&](StringRef pair) {
+      std::string weight = buffers::weight(pair), rounded = buffers::rounded(weight);
+      return succeeded(viewOf(rounded, /*complain=*/false)) ? rounded : weight;
+    });
     break;
   case BundleKind::LogitViews:
     if (!projects || LaunchOp(launch).getKeep())

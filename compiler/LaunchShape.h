@@ -25,6 +25,7 @@ namespace buffers {
 std::string input(InputKind kind, llvm::StringRef name, int64_t index = -1); // "target", "topk[3]", "upstream.loss", "known.lse"
 std::string hidden(llvm::StringRef pair);                                    // "z.hidden"
 std::string weight(llvm::StringRef pair);                                    // "z.weight"
+std::string rounded(llvm::StringRef operand);                                // "rounded.z.weight": a copy, where kernels cannot round
 std::string packedRows(llvm::StringRef pair);                                // "packed.z.rows": lanes along tokens
 std::string packedColumns(llvm::StringRef pair);                             // "packed.z.columns": lanes along the hidden axis
 std::string kept(llvm::StringRef pair);                                      // "kept.z": logits

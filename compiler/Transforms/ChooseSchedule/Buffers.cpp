@@ -30,6 +30,15 @@ bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
   return projectsInAdjoint() || (problem.isSplit() && pair.wantsWeight && !problem.packsPanels());
 }
 
+/// Whether kernels read a rounded copy of the head: they round on the way to packed panels, or cannot.
+bool ScheduleBuilder::copiesWeight(const PairProblem &pair) const {
+  return !problem.packsPanels() && isa<RoundedType>(pair.weightElement);
+}
+std::string ScheduleBuilder::weightOf(const PairProblem &pair) const {
+  return copiesWeight(pair) ? buffers::rounded(buffers::weight(pair.name)) : buffers::weight(pair.name);
+}
+Type ScheduleBuilder::weightElement(const PairProblem &pair) const { return copiesWeight(pair) ? pair.operand : pair.weightElement; }
+
 /// The hidden states that weight gradients read.
 std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
   return problem.packsPanels() ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
@@ -55,6 +64,9 @@ void ScheduleBuilder::declareBuffers() {
   for (SweepOp sweep : problem.forwardSweeps)
     declareRows(sweep, Forward);
   for (const PairProblem &pair : problem.pairs) {
+    if (copiesWeight(pair))
+      declare(weightOf(pair), problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both,
+              view({problem.columns, pair.hidden}, pair.operand));
     declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
             view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {

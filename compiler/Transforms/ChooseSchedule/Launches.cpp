@@ -45,9 +45,10 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
     auto loop = LoopOp::create(b, program.getLoc(), Axis::Tokens, chunk, IntegerAttr(), IntegerAttr());
     b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
   };
-  if (!problem.finishesAfter(SweepOp(), Phase::Prologue).empty()) {
+  bool copies = llvm::any_of(problem.pairs, [&](const PairProblem &pair) { return copiesWeight(pair); });
+  if (copies || !problem.finishesAfter(SweepOp(), Phase::Prologue).empty()) {
     openRun(Phase::Prologue);
-    emitFinishes(b, SweepOp(), Phase::Prologue);
+    emitPrologue(b);
   }
   RunOp run = openRun(Phase::Forward);
   openLoop(problem.isSplit() ? choice.forwardChunk : choice.chunk);
@@ -73,6 +74,18 @@ void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows,
   setViews(op, {{"source", buffers::hidden(pair.name)},
                 {"map", buffers::map(buffers::hidden(pair.name))},
                 {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
+}
+
+void ScheduleBuilder::emitPrologue(OpBuilder &b) {
+  for (const PairProblem &pair : problem.pairs) {
+    if (!copiesWeight(pair))
+      continue;
+    LaunchOp op = launch(b, "round_" + pair.name + "_operand", "round_operand",
+                         {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+                          {"in", type(pair.weightElement)}, {"op", type(pair.operand)}});
+    setViews(op, {{"source", buffers::weight(pair.name)}, {"rounded", weightOf(pair)}});
+  }
+  emitFinishes(b, SweepOp(), Phase::Prologue);
 }
 
 void ScheduleBuilder::emitForward(OpBuilder &b) {
@@ -171,9 +184,9 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
     HiddenTile tile = hiddenTile(pair);
     LaunchOp op = launch(b, "round_" + pair.name + "_hidden", "round_rows",
                          {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
-                          {"in", type(pair.weightElement)}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
+                          {"in", type(weightElement(pair))}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
     op.setInput(pair.name);
-    setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", buffers::weight(pair.name)},
+    setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", weightOf(pair)},
                   {"out", buffers::gradient(buffers::hidden(pair.name))}});
   }
 }
@@ -199,12 +212,12 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       auto bindings = common;
       HiddenTile tile = hiddenTile(pair);
       bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
-                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(pair.weightElement)}});
+                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(weightElement(pair))}});
       if (whole)
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
       op.setInput(pair.name);
-      std::pair<StringRef, std::string> grad{"grad", buffers::grad(pair.name)}, weight{"weight", buffers::weight(pair.name)};
+      std::pair<StringRef, std::string> grad{"grad", buffers::grad(pair.name)}, weight{"weight", weightOf(pair)};
       if (whole)
         setViews(op, {grad, weight, {"out", buffers::gradient(buffers::hidden(pair.name))}});
       else

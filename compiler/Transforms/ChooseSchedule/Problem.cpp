@@ -55,15 +55,7 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   });
   return std::max<int64_t>(request.getPairs().size() + dense.size(), 1);
 }
-/// Operands are rounded while they are packed on CPUs only.
-static LogicalResult checkMemory(ProgramOp program, RequestAttr request, const Target &target) {
-  for (PairAttr pair : request.getPairs())
-    if (target.kind != DeviceKind::Cpu && (pair.getHiddenMemory() != pair.getElement() || pair.getWeightMemory() != pair.getElement()))
-      return program.emitOpError() << "multiplies '" << pair.getName() << "' in " << pair.getElement() << " but has it in memory as "
-                                   << pair.getHiddenMemory() << " and " << pair.getWeightMemory() << ", and code for '"
-                                   << target.canonicalName() << "' does not round operands; cast them before the call";
-  return success();
-}
+
 /// Elements as kernels read them from memory.
 static Type readAs(Type memory, Type value) { return memory == value ? memory : RoundedType::get(memory.getContext(), memory, value); }
 
@@ -82,8 +74,6 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   if (!target)
     return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist; GPUs are " << Target::knownGpus();
   problem.target = *target;
-  if (failed(checkMemory(program, request, *target)))
-    return failure();
   std::string error;
   std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), tileChoice(request), error);
   if (!tiles)

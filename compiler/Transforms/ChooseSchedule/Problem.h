@@ -10,7 +10,7 @@ namespace logitile {
 struct PairProblem {
   llvm::StringRef name;
   int64_t hidden = 0;
-  mlir::Type hiddenElement, weightElement; // as kernels read them: in memory, and what they are rounded to
+  mlir::Type hiddenElement, weightElement; // in memory, and what they are rounded to when they are read
   mlir::Type operand;                      // of packed operands and of gradients in contractions
   bool wantsHidden = false, wantsWeight = false;
   mlir::Type hiddenGradient, weightGradient;
@@ -94,6 +94,7 @@ private:
   int64_t projectDepth() const;
 
   // ---- launches (Launches.cpp)
+  void emitPrologue(mlir::OpBuilder &b);
   void emitForward(mlir::OpBuilder &b);
   void emitAdjoint(mlir::OpBuilder &b);
   void emitPack(mlir::OpBuilder &b, const PairProblem &pair, bool rows, llvm::StringRef suffix);
@@ -115,6 +116,9 @@ private:
   /// The layout of memory with an entry for each token and vocabulary entry.
   Layout logitLayout() const { return problem.packsPanels() ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const PairProblem &pair) const;
+  bool copiesWeight(const PairProblem &pair) const;
+  std::string weightOf(const PairProblem &pair) const;
+  mlir::Type weightElement(const PairProblem &pair) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
 
   const Problem &problem;

@@ -23,15 +23,6 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = bf16, memory = [bf16, f32]>], dense = {},
-    gradients = [], gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  // expected-error @below {{multiplies 'z' in 'bf16' but has it in memory as 'bf16' and 'f32', and code for 'cuda:sm_80' does not round operands; cast them before the call}}
-  logitile.program @p vocab 5 outputs [] indices [] checked [] {
-  }
-}
-
-// -----
-
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_87", threads = 1>} {
   // expected-error @below {{is asked for target 'cuda:sm_87', which does not exist; GPUs are sm_80, sm_86, sm_89, sm_90, sm_100, sm_120}}

@@ -36,3 +36,25 @@
 // ROUNDED-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<30000x512xf32>
 // ROUNDED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} g = bf16, in = !logitile.rounded<f32 to bf16>, out = bf16>
 // ROUNDED-NOT: round_weight
+// ROUNDED-NOT: round_z_operand
+
+// GPUs round hidden states while they gather them, and the head once per call; everything else reads the copy.
+// RUN: sed 's/$ELEMENT/bf16, memory = [f32, f32]/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=COPIED
+// COPIED-DAG: logitile.buffer "z.hidden" input : !logitile.view<?x512xf32 to bf16>
+// COPIED-DAG: logitile.buffer "z.weight" input : !logitile.view<30000x512xf32 to bf16>
+// COPIED-DAG: logitile.buffer "rounded.z.weight" call : !logitile.view<30000x512xbf16>
+// COPIED-DAG: logitile.buffer "packed.z.rows" chunk : !logitile.view<?x512xbf16>
+// COPIED-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<30000x512xf32>
+// COPIED: logitile.run prologue {
+// COPIED-NEXT: logitile.launch "round_z_operand" from @round_operand<{{.*}} in = !logitile.rounded<f32 to bf16>, op = bf16> views {rounded = "rounded.z.weight", source = "z.weight"}
+// COPIED: logitile.launch "pack_z_rows" from @pack<{{.*}} in = !logitile.rounded<f32 to bf16>, op = bf16>
+// COPIED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} in = bf16, {{.*}} views {{{.*}} weight = "rounded.z.weight"}
+
+// The backward phase of its own reads the same copy.
+// RUN: sed 's/$ELEMENT/bf16, memory = [f32, f32]/; s/$GRADIENTS/"z.hidden"/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SPLIT
+// SPLIT: logitile.buffer "rounded.z.weight" saved : !logitile.view<30000x512xbf16>
+// SPLIT-COUNT-1: from @round_operand<
+// SPLIT: logitile.run adjoint
+// SPLIT-NOT: from @round_operand<
