@@ -28,6 +28,9 @@ struct CpuTierInfo {
 const CpuTierInfo &getTierInfo(CpuTier tier);
 
 struct Target;
+/// Bytes of arguments that every driver passes to a kernel, and those that drivers from R530 on do.
+inline constexpr int64_t kParameterBytes = 4096, kMostParameterBytes = 32764;
+
 /// Facts of a GPU that kernels depend on.
 struct GpuInfo {
   int sm;

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace logitile;
 
 static FailureOr<std::string> writeObject(llvm::Module &module, const Target &target, std::string &error) {
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, error);
   return machine ? writeCode(module, *machine, llvm::CodeGenFileType::ObjectFile, error) : FailureOr<std::string>(failure());
 }
 

@@ -20,7 +20,7 @@ static FailureOr<std::string> generate(ModuleOp device, const Target &target,
   if (!module)
     return failure();
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, *module, error);
   FailureOr<std::string> code = machine ? write(*module, *machine, error) : FailureOr<std::string>(failure());
   if (failed(code))
     return device.emitError() << "becomes no code for " << target.canonicalName() << ": " << error;
@@ -58,7 +58,7 @@ FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::strin
     error = "the module has no flag '" + kTargetFlag.str() + "' that names a GPU; PTX is made for one\n";
     return failure();
   }
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*target, error);
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*target, *module, error);
   return machine ? writePTX(*module, *machine, error) : FailureOr<std::string>(failure());
 }
 

@@ -27,7 +27,21 @@ static void initialiseTargets() {
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &target, std::string &error) {
+/// The first PTX version that has the chip, hints on copies, and arguments as long as those of the functions.
+static std::string ptxFeatures(const Target &target, const llvm::Module &module) {
+  const llvm::DataLayout &layout = module.getDataLayout();
+  bool isLong = llvm::any_of(module, [&](const llvm::Function &function) {
+    int64_t bytes = 0;
+    for (const llvm::Argument &argument : function.args())
+      bytes += layout.getTypeAllocSize(argument.getType());
+    return bytes > kParameterBytes;
+  });
+  if (isLong && target.sm < 100) // those have later versions
+    return "+ptx81";
+  return target.sm < 89 ? "+ptx74" : "";
+}
+
+std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &target, const llvm::Module &module, std::string &error) {
   initialiseTargets();
   bool isCpu = target.kind == DeviceKind::Cpu;
   llvm::Triple triple(isCpu ? "x86_64-unknown-linux-gnu" : "nvptx64-nvidia-cuda");
@@ -35,8 +49,7 @@ std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &targe
   if (!generator)
     return nullptr;
   std::string cpu = isCpu ? std::string(getTierInfo(target.tier).llvmCpu) : "sm_" + std::to_string(target.sm) + target.suffix;
-  // GPUs: the first PTX version that has the chip, and hints on copies.
-  std::string features = isCpu ? std::string(getTierInfo(target.tier).features) : target.sm < 89 ? "+ptx74" : "";
+  std::string features = isCpu ? std::string(getTierInfo(target.tier).features) : ptxFeatures(target, module);
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // sums of rounding errors count on every single rounding
   return std::unique_ptr<llvm::TargetMachine>(generator->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_,

@@ -13,8 +13,8 @@ class TargetMachine;
 } // namespace llvm
 
 namespace logitile {
-/// The code generator for 'target'; null, with the reason in 'error', where this build has none.
-std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, std::string &error);
+/// The code generator for the functions of 'module' on 'target'; null, with the reason in 'error', where this build has none.
+std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, const llvm::Module &module, std::string &error);
 
 /// LLVM's passes over a module for 'machine', as 'writeCode' runs them.
 void optimiseFor(llvm::Module &module, llvm::TargetMachine &machine);

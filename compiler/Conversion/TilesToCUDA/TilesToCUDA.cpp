@@ -33,15 +33,14 @@ void eraseDeadOps(LLVM::LLVMFuncOp function) {
 }
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
-  constexpr int64_t kParameterBytes = 4096; // what a launch can pass
   FailureOr<Sharing> sharing = Sharing::get(kernel);
   FailureOr<Pipeline> pipeline = Pipeline::get(kernel, gpu.sharedBytes);
   if (failed(sharing) || failed(pipeline))
     return failure();
   e.setLoc(kernel.getLoc());
   SmallVector<Type> arguments = argumentsOf(kernel, e);
-  if (static_cast<int64_t>(arguments.size()) * 8 > kParameterBytes)
-    return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kParameterBytes;
+  if (static_cast<int64_t>(arguments.size()) * 8 > kMostParameterBytes)
+    return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
   LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
   KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages);
   if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
