@@ -68,7 +68,8 @@ private:
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
   Result<KernelCache::Plan> makePlan(const Program &program, int64_t tokens, PlanUse &use);
   KernelCache::Plan findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use);
-  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, PlanUse &use);
+  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, NativeStore store, PlanUse &use);
+  NativeStore storeOf(const DiskKey &key, NativeCode known) const;
   void record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds);
 
   const CompileFunction compile;
@@ -76,7 +77,7 @@ private:
   const std::shared_ptr<CpuDevice> cpu;
   const std::shared_ptr<Device> emulator, cuda;
   KernelCache plans;
-  std::unique_ptr<DiskCache> disk; // null: there is none
+  std::shared_ptr<DiskCache> disk; // null: there is none
   History records;
 };
 } // namespace logitile

@@ -143,10 +143,17 @@ class Direct(torch.autograd.Function):
 
 def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[Tensor]:
     """Gradients made in forward, times what reaches the loss; in place unless they are needed again."""
+    if upstream.is_cuda:
+        return [_multiplied(gradient, upstream, keeps) for gradient in gradients]
     factor = upstream.item()
     if keeps:
         return [gradient * factor for gradient in gradients]
     return [gradient if factor == 1 else gradient.mul_(factor) for gradient in gradients]
+
+
+def _multiplied(gradient: Tensor, factor: Tensor, keeps: bool) -> Tensor:
+    """The product by a number that the host does not know; a factor with an axis keeps its precision."""
+    return torch.mul(gradient, factor.reshape(1), out=torch.empty_like(gradient) if keeps else gradient)
 
 
 def _adjoint(

@@ -9,7 +9,7 @@ namespace logitile {
 /// All GPUs of the machine. Plans can be loaded where there is none; calls find out.
 class CudaDevice : public Device {
 public:
-  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
+  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override;
   Status synchronise() override;
   bool isHost() const override { return false; }
