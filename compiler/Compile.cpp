@@ -78,7 +78,9 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
 /// One compilation: a context, the module in it, and what went wrong.
 class Compilation {
 public:
-  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {}
+  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {
+    context.printOpOnDiagnostic(false); // it may be the whole module; LOGITILE_REPRODUCER asks for that
+  }
 
   /// Parses the spec of 'request' and attaches the request to its module.
   bool parse(const CompileRequest &request) {
