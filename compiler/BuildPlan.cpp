@@ -1,5 +1,6 @@
 // BuildPlan.cpp - reads schedule, kernels and gradients of a module into plain data.
 #include "compiler/BuildPlan.h"
+#include "compiler/CostModel/KernelWork.h"
 #include "compiler/LaunchShape.h"
 #include "compiler/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -46,6 +47,53 @@ BufferPlan logitile::makeBufferPlan(StringRef name, BufferScope scope, ViewType 
 
 // ---- grids --------------------------------------------------------------------------------------------------------
 
+static ScalarKind scalarOf(StringRef role) {
+  if (role == "slab_first")
+    return ScalarKind::SlabFirst;
+  if (role == "slab_behind")
+    return ScalarKind::SlabBehind;
+  if (role == "again.tokens")
+    return ScalarKind::AgainTokens;
+  return role == "again.slabs" ? ScalarKind::AgainSlabs : ScalarKind::Tokens;
+}
+
+static std::optional<Extent> extentOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
+    if (!kernel)
+      return std::nullopt;
+    StringRef role = cast<StringAttr>(kernel.getRoles()[argument.getArgNumber()]).getValue();
+    return Extent{false, scalarOf(role), 1, INT64_MAX};
+  }
+  APInt constant;
+  Value inner;
+  if (auto mul = value.getDefiningOp<arith::MulIOp>()) {
+    inner = mul.getLhs();
+    if (!matchPattern(mul.getRhs(), m_ConstantInt(&constant)))
+      return std::nullopt;
+    std::optional<Extent> extent = extentOf(inner);
+    if (!extent || extent->isConstant || extent->cap != INT64_MAX)
+      return std::nullopt;
+    extent->scale *= constant.getSExtValue();
+    return extent;
+  }
+  if (auto min = value.getDefiningOp<arith::MinUIOp>()) {
+    if (!matchPattern(min.getRhs(), m_ConstantInt(&constant)))
+      return std::nullopt;
+    std::optional<Extent> extent = extentOf(min.getLhs());
+    if (extent)
+      extent->cap = std::min(extent->cap, constant.getSExtValue());
+    return extent;
+  }
+  return std::nullopt;
+}
+
+std::optional<Extent> logitile::extentOf(OpFoldResult bound) {
+  if (std::optional<int64_t> constant = getConstantIntValue(bound))
+    return Extent{true, ScalarKind::Tokens, *constant, INT64_MAX};
+  return ::extentOf(cast<Value>(bound));
+}
+
 namespace {
 class PlanBuilder {
 public:
@@ -67,6 +115,7 @@ public:
     plan.kept = schedule.getKept();
     plan.panelWidth = plan.tokenTile = target->kind == DeviceKind::Cpu ? getTierInfo(target->tier).panelWidth() : 1;
     plan.isSplit = request.getMode() == Mode::Split;
+    isForGpu = target->kind != DeviceKind::Cpu;
     addBuffers();
     for (KernelOp kernel : module.getOps<KernelOp>())
       if (failed(addKernel(kernel)))
@@ -125,56 +174,11 @@ private:
           return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
         entry.grid.push_back({*from, *to, by->scale});
       }
+    if (isForGpu)
+      entry.work = predictWork(kernel);
     plan.kernels.push_back(entry);
     return success();
   }
-  static ScalarKind scalarOf(StringRef role) {
-    if (role == "slab_first")
-      return ScalarKind::SlabFirst;
-    if (role == "slab_behind")
-      return ScalarKind::SlabBehind;
-    if (role == "again.tokens")
-      return ScalarKind::AgainTokens;
-    return role == "again.slabs" ? ScalarKind::AgainSlabs : ScalarKind::Tokens;
-  }
-
-  /// A constant, a scalar, or min(scalar * constant, constant).
-  std::optional<Extent> extentOf(OpFoldResult bound) {
-    if (std::optional<int64_t> constant = getConstantIntValue(bound))
-      return Extent{true, ScalarKind::Tokens, *constant, INT64_MAX};
-    return extentOf(cast<Value>(bound));
-  }
-  std::optional<Extent> extentOf(Value value) {
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
-      if (!kernel)
-        return std::nullopt;
-      StringRef role = cast<StringAttr>(kernel.getRoles()[argument.getArgNumber()]).getValue();
-      return Extent{false, scalarOf(role), 1, INT64_MAX};
-    }
-    APInt constant;
-    Value inner;
-    if (auto mul = value.getDefiningOp<arith::MulIOp>()) {
-      inner = mul.getLhs();
-      if (!matchPattern(mul.getRhs(), m_ConstantInt(&constant)))
-        return std::nullopt;
-      std::optional<Extent> extent = extentOf(inner);
-      if (!extent || extent->isConstant || extent->cap != INT64_MAX)
-        return std::nullopt;
-      extent->scale *= constant.getSExtValue();
-      return extent;
-    }
-    if (auto min = value.getDefiningOp<arith::MinUIOp>()) {
-      if (!matchPattern(min.getRhs(), m_ConstantInt(&constant)))
-        return std::nullopt;
-      std::optional<Extent> extent = extentOf(min.getLhs());
-      if (extent)
-        extent->cap = std::min(extent->cap, constant.getSExtValue());
-      return extent;
-    }
-    return std::nullopt;
-  }
-
   // ---- steps --------------------------------------------------------------------------------------------------------
 
   void addSteps(Block &block, std::vector<StepPlan> &steps, bool adjoint) {
@@ -288,6 +292,7 @@ private:
   ProgramOp program;
   ScheduleOp schedule;
   LaunchPlan plan;
+  bool isForGpu = false;
 };
 } // namespace
 

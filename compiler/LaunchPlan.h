@@ -71,6 +71,17 @@ struct GridAxis {
   int64_t step = 1;
 };
 
+/// 'amount' for each combination of steps along 'axes'.
+struct WorkTerm {
+  int64_t amount = 0;
+  std::vector<GridAxis> axes;
+};
+/// What a launch of a GPU kernel does, by the cost model: sums of terms.
+struct KernelWork {
+  std::vector<WorkTerm> matrixInstructions; // mma of one warp
+  std::vector<WorkTerm> globalBytes;        // that threads ask for, read or written
+};
+
 /// A kernel argument: a buffer (pointer, stride0, stride1) or a scalar.
 struct ArgumentPlan {
   bool isBuffer = true;
@@ -88,6 +99,7 @@ struct KernelPlan {
   int64_t scratchBytes = 0; // for each thread
   int64_t threads = 0;      // GPUs: of a block
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
+  KernelWork work;          // GPUs
 };
 
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };

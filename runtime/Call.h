@@ -37,10 +37,18 @@ struct CallArguments {
   bool isTimed = false; // each kernel's time goes into the report
 };
 
-struct KernelTime {
+/// Work of one kernel, by the plan's cost model.
+struct PredictedWork {
+  int64_t matrixInstructions = 0, globalBytes = 0;
+};
+
+/// All launches of one kernel in a call that is timed, or on a device that counts.
+struct KernelUse {
   int64_t kernel = 0; // in the plan
   int64_t launches = 0;
-  double milliseconds = 0;
+  std::optional<double> milliseconds;
+  std::optional<KernelCounters> counters;
+  PredictedWork predicted;
 };
 
 /// What happened in a call.
@@ -49,7 +57,7 @@ struct CallReport {
   int64_t chunks = 0;
   int64_t predictedBytes = 0; // of workspace, by the plan
   int64_t measuredBytes = 0;  // of workspace, as taken
-  std::vector<KernelTime> kernels;
+  std::vector<KernelUse> kernels;
 };
 
 /// What the adjoint phase needs of a forward call: memory, and how the loss was reduced.

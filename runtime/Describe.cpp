@@ -168,6 +168,34 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   return object;
 }
 
+json::Object countersOf(const KernelCounters &counters) {
+  const std::pair<const char *, uint64_t> named[] = {{"matrix_instructions", counters.matrixInstructions},
+                                                     {"global_read_bytes", counters.globalReadBytes},
+                                                     {"global_write_bytes", counters.globalWriteBytes},
+                                                     {"global_sectors", counters.globalSectors},
+                                                     {"shared_read_bytes", counters.sharedReadBytes},
+                                                     {"shared_write_bytes", counters.sharedWriteBytes},
+                                                     {"shared_wavefronts", counters.sharedWavefronts},
+                                                     {"bank_conflicts", counters.bankConflicts},
+                                                     {"barriers", counters.barriers}};
+  json::Object object;
+  for (auto [name, count] : named)
+    object[name] = static_cast<int64_t>(count);
+  return object;
+}
+
+json::Object useOf(const LaunchRecord::KernelRecord &kernel) {
+  json::Object object{{"name", kernel.name}, {"launches", kernel.use.launches}};
+  if (kernel.use.milliseconds)
+    object["ms"] = *kernel.use.milliseconds;
+  if (!kernel.use.counters)
+    return object;
+  object["counters"] = countersOf(*kernel.use.counters);
+  object["predicted"] = json::Object{{"matrix_instructions", kernel.use.predicted.matrixInstructions},
+                                     {"global_bytes", kernel.use.predicted.globalBytes}};
+  return object;
+}
+
 json::Value entryOf(const DiskCache::Listed &listed, bool details) {
   constexpr double kSecond = 1e9; // in nanoseconds
   json::Object object{{"key", listed.key}, {"path", listed.path}, {"bytes", listed.bytes}, {"last_use", listed.lastUse / kSecond}};
@@ -217,7 +245,7 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
                         {"load_ms", record.loadMilliseconds},
                         {"run_ms", record.runMilliseconds}};
     object["kernels"] = arrayOf(record.kernels, [](const LaunchRecord::KernelRecord &kernel) -> json::Value {
-      return json::Object{{"name", kernel.name}, {"launches", kernel.launches}, {"ms", kernel.milliseconds}};
+      return useOf(kernel);
     });
     return object;
   }));

@@ -2,6 +2,7 @@
 // Each kind of device has a folder of its own.
 #pragma once
 #include "compiler/LaunchPlan.h"
+#include "runtime/KernelCounters.h"
 #include "runtime/Workspace.h"
 #include <functional>
 
@@ -54,6 +55,8 @@ public:
   virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
   /// The same; waits and returns the milliseconds that it took.
   virtual Result<double> timedLaunch(const Launch &launch);
+  /// What the last launch did; null where the device does not count.
+  virtual const KernelCounters *counters() const { return nullptr; }
 };
 
 /// The code of a plan as one kind of device runs it, made by its driver.

@@ -241,8 +241,8 @@ void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report
   entry.stages = use.stages;
   entry.loadMilliseconds = use.loadMilliseconds;
   entry.runMilliseconds = milliseconds;
-  for (const KernelTime &time : report.kernels)
-    entry.kernels.push_back({use.loaded->plan.kernels[time.kernel].name, time.launches, time.milliseconds});
+  for (const KernelUse &kernel : report.kernels)
+    entry.kernels.push_back({use.loaded->plan.kernels[kernel.kernel].name, kernel});
   records.add(std::move(entry));
 }
 

@@ -23,8 +23,7 @@ struct StageMilliseconds {
 struct LaunchRecord {
   struct KernelRecord {
     std::string name;
-    int64_t launches;
-    double milliseconds;
+    KernelUse use;
   };
   uint64_t number = 0; // counts up from 1
   KernelKey key;
@@ -36,7 +35,7 @@ struct LaunchRecord {
   std::vector<StageMilliseconds> stages; // of a compilation
   double loadMilliseconds = 0;           // of code that was brought in
   double runMilliseconds = 0;
-  std::vector<KernelRecord> kernels; // where kernels are timed
+  std::vector<KernelRecord> kernels; // where kernels are timed or their work is counted
 };
 
 /// The last records, thread-safe.

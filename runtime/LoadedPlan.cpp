@@ -44,7 +44,13 @@ private:
     check(kernel.scratchBytes >= 0, "kernel '" + kernel.name + "'");
     for (const ArgumentPlan &argument : kernel.arguments)
       check(!argument.isBuffer || hasBuffer(argument.buffer), "kernel '" + kernel.name + "'");
-    for (const GridAxis &axis : kernel.grid)
+    checkAxes(kernel, kernel.grid);
+    for (const auto *terms : {&kernel.work.matrixInstructions, &kernel.work.globalBytes})
+      for (const WorkTerm &term : *terms)
+        checkAxes(kernel, term.axes);
+  }
+  void checkAxes(const KernelPlan &kernel, const std::vector<GridAxis> &axes) {
+    for (const GridAxis &axis : axes)
       check(axis.step > 0, "kernel '" + kernel.name + "'");
   }
   void checkSteps(const std::vector<StepPlan> &steps) {

@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 4;
+constexpr uint64_t kVersion = 5;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -29,13 +29,22 @@ template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.inForward);
   f.field(buffer.inAdjoint);
 }
-template <typename F, typename T> void visitKernel(F &f, T &kernel) {
-  f.field(kernel.name);
-  f.list(kernel.grid, [&](auto &axis) {
+template <typename F, typename T> void visitAxes(F &f, T &axes) {
+  f.list(axes, [&](auto &axis) {
     visitExtent(f, axis.lower);
     visitExtent(f, axis.upper);
     f.field(axis.step);
   });
+}
+template <typename F, typename T> void visitWork(F &f, T &terms) {
+  f.list(terms, [&](auto &term) {
+    f.field(term.amount);
+    visitAxes(f, term.axes);
+  });
+}
+template <typename F, typename T> void visitKernel(F &f, T &kernel) {
+  f.field(kernel.name);
+  visitAxes(f, kernel.grid);
   f.list(kernel.arguments, [&](auto &argument) {
     f.field(argument.isBuffer);
     f.field(argument.buffer);
@@ -44,6 +53,8 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.field(kernel.scratchBytes);
   f.field(kernel.threads);
   f.field(kernel.sharedBytes);
+  visitWork(f, kernel.work.matrixInstructions);
+  visitWork(f, kernel.work.globalBytes);
 }
 template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0) {
   constexpr int kDeepest = 8; // loops in loops; a file must not exhaust the stack

@@ -74,11 +74,18 @@ int64_t StepRunner::extent(const Extent &extent, const Position &position) const
   return std::min(value, extent.cap);
 }
 
-int64_t StepRunner::taskCount(const KernelPlan &kernel, const Position &position) const {
-  int64_t tasks = 1;
-  for (const GridAxis &axis : kernel.grid)
-    tasks *= std::max<int64_t>(0, (extent(axis.upper, position) - extent(axis.lower, position) + axis.step - 1) / axis.step);
-  return tasks;
+int64_t StepRunner::stepCount(const std::vector<GridAxis> &axes, const Position &position) const {
+  int64_t steps = 1;
+  for (const GridAxis &axis : axes)
+    steps *= std::max<int64_t>(0, (extent(axis.upper, position) - extent(axis.lower, position) + axis.step - 1) / axis.step);
+  return steps;
+}
+
+int64_t StepRunner::work(const std::vector<WorkTerm> &terms, const Position &position) const {
+  int64_t sum = 0;
+  for (const WorkTerm &term : terms)
+    sum += term.amount * stepCount(term.axes, position);
+  return sum;
 }
 
 /// Elements from the start of a buffer to token 'token', which starts a row panel.
@@ -136,12 +143,21 @@ char *StepRunner::addressOf(int64_t index, const Position &position) const {
   return state.base + offset * elementBytes(buffer.element);
 }
 
-void StepRunner::time(int64_t kernel, double milliseconds) {
-  auto entry = std::ranges::find(report.kernels, kernel, &KernelTime::kernel);
+void StepRunner::note(int64_t kernel, const Position &position, std::optional<double> milliseconds) {
+  const KernelCounters *counters = device.counters();
+  if (!milliseconds && !counters)
+    return;
+  auto entry = std::ranges::find(report.kernels, kernel, &KernelUse::kernel);
   if (entry == report.kernels.end())
-    entry = report.kernels.insert(entry, {kernel, 0, 0});
+    entry = report.kernels.insert(entry, KernelUse{kernel, 0, {}, {}, {}});
   ++entry->launches;
-  entry->milliseconds += milliseconds;
+  if (milliseconds)
+    entry->milliseconds = entry->milliseconds.value_or(0) + *milliseconds;
+  if (counters)
+    entry->counters = entry->counters.value_or(KernelCounters()) += *counters;
+  const KernelWork &predicted = plan.kernels[kernel].work;
+  entry->predicted.matrixInstructions += work(predicted.matrixInstructions, position);
+  entry->predicted.globalBytes += work(predicted.globalBytes, position);
 }
 
 Status StepRunner::launch(const StepPlan &step, Position position) {
@@ -163,12 +179,19 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
     words.push_back(state.stride0);
     words.push_back(state.stride1);
   }
-  DeviceCall::Launch launch{step.kernel,      words.data(), taskCount(kernel, position), scratch, loaded.tables.scratchStride,
+  DeviceCall::Launch launch{step.kernel,      words.data(), stepCount(kernel.grid, position), scratch, loaded.tables.scratchStride,
                             arguments.threads};
-  if (!arguments.isTimed)
-    return device.launch(launch);
-  Result<double> milliseconds = device.timedLaunch(launch);
-  if (milliseconds.isOk())
-    time(step.kernel, *milliseconds);
-  return milliseconds.status();
+  std::optional<double> milliseconds;
+  Status status;
+  if (arguments.isTimed) {
+    Result<double> timed = device.timedLaunch(launch);
+    status = timed.status();
+    if (status.isOk())
+      milliseconds = *timed;
+  } else {
+    status = device.launch(launch);
+  }
+  if (status.isOk())
+    note(step.kernel, position, milliseconds);
+  return status;
 }

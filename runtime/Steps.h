@@ -29,10 +29,13 @@ private:
   int64_t scalar(ScalarKind kind, const Position &position) const;
   void packScalar(ScalarKind kind, const Position &position);
   int64_t extent(const Extent &extent, const Position &position) const;
-  int64_t taskCount(const KernelPlan &kernel, const Position &position) const;
+  /// Combinations of steps along axes.
+  int64_t stepCount(const std::vector<GridAxis> &axes, const Position &position) const;
   /// Where a buffer's element (0, 0) of the current tokens would be.
   char *addressOf(int64_t buffer, const Position &position) const;
-  void time(int64_t kernel, double milliseconds);
+  /// Adds a launch that ran to the report.
+  void note(int64_t kernel, const Position &position, std::optional<double> milliseconds);
+  int64_t work(const std::vector<WorkTerm> &terms, const Position &position) const;
 
   const LoadedPlan &loaded;
   const LaunchPlan &plan;

@@ -33,6 +33,8 @@ class KernelRow:
         flops: of its contractions, 2 for each multiplication with its addition.
         bytes: of the arrays and buffers that it reads or writes, once each for every launch.
         milliseconds: measured, if timing was asked for.
+        counters: what the emulator counted in a timed call; None elsewhere. Names as in `lt.history`.
+        predicted: the same by the cost model: "matrix_instructions" and "global_bytes", read or written.
     """
 
     name: str
@@ -40,6 +42,8 @@ class KernelRow:
     flops: int
     bytes: int
     milliseconds: float | None = None
+    counters: Mapping[str, int] | None = None
+    predicted: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -115,11 +119,23 @@ class Explanation:
             work = f"{kernel.flops / 1e9:>10.3g}{size_text(kernel.bytes):>12}"
             time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
             lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
-        return "\n".join(lines)
+        return "\n".join(lines + self._counted())
 
     def _timed(self, text: str) -> str:
         """The last column, which is there if something was measured."""
         return f"{text:>10}" if any(kernel.milliseconds is not None for kernel in self.kernels) else ""
+
+    def _counted(self) -> list[str]:
+        """A table of what the emulator counted."""
+        counted = [kernel for kernel in self.kernels if kernel.counters is not None]
+        if not counted:
+            return []
+        titles = ("mma", "predicted", "global", "predicted", "sectors", "shared", "conflicts", "barriers")
+        lines = [f"  {'counted by the emulator':<30}" + "".join(f"{title:>12}" for title in titles)]
+        for kernel in counted:
+            cells = "".join(f"{cell:>12}" for cell in _counter_cells(kernel.counters, kernel.predicted))
+            lines.append(f"    {kernel.name:<28}{cells}")
+        return lines
 
 
 def _operands(name: str, dtype: str, hidden: str, weight: str) -> str:
@@ -131,11 +147,29 @@ def _operands(name: str, dtype: str, hidden: str, weight: str) -> str:
     return f"{name} in {dtype}" + (f" ({rounded}, rounded while packed)" if rounded else "")
 
 
+def _counter_cells(counters: Mapping[str, int], predicted: Mapping[str, int]) -> tuple[object, ...]:
+    """One row of the table of counters."""
+    return (
+        counters["matrix_instructions"],
+        predicted["matrix_instructions"],
+        size_text(counters["global_read_bytes"] + counters["global_write_bytes"]),
+        size_text(predicted["global_bytes"]),
+        counters["global_sectors"],
+        size_text(counters["shared_read_bytes"] + counters["shared_write_bytes"]),
+        counters["bank_conflicts"],
+        counters["barriers"],
+    )
+
+
 _MODES = {"forward": "none", "early": "along with the outputs", "split": "in a phase of their own"}
 
 
 def explanation(
-    described: Mapping[str, Any], plan_text: str, mode: str, budget: int | None, times: Mapping[str, float]
+    described: Mapping[str, Any],
+    plan_text: str,
+    mode: str,
+    budget: int | None,
+    measured: Mapping[str, Mapping[str, Any]],
 ) -> Explanation:
     """An explanation from what the native module tells.
 
@@ -144,7 +178,8 @@ def explanation(
         plan_text: the text of stage "plan".
         mode: of the program.
         budget: of the workspace in bytes; None where the number of chunks is fixed.
-        times: measured milliseconds of a call by kernel.
+        measured: by kernel, what a timed call tells: "ms" and, where the device counts, "counters" and
+            "predicted".
     """
     tokens, kept, vocab = described["tokens"], described["kept"], described["vocab"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
@@ -163,7 +198,7 @@ def explanation(
         forward_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ forward", plan_text, re.MULTILINE)),
         adjoint_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ adjoint", plan_text, re.MULTILINE)),
         operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
-        kernels=_kernels(described, times),
+        kernels=_kernels(described, measured),
         workspace=_workspace(described),
         workspace_bytes=described["workspace_bytes"],
         budget=budget,
@@ -226,7 +261,9 @@ def _launches(described: Mapping[str, Any]) -> list[_Launches]:
     return found
 
 
-def _kernels(described: Mapping[str, Any], times: Mapping[str, float]) -> tuple[KernelRow, ...]:
+def _kernels(
+    described: Mapping[str, Any], measured: Mapping[str, Mapping[str, Any]]
+) -> tuple[KernelRow, ...]:
     buffers = {buffer["name"]: buffer for buffer in described["buffers"]}
     kernels = {kernel["name"]: kernel for kernel in described["kernels"]}
     launches = _launches(described)
@@ -234,13 +271,16 @@ def _kernels(described: Mapping[str, Any], times: Mapping[str, float]) -> tuple[
     for name in dict.fromkeys(launch.kernel for launch in launches):
         own = [launch for launch in launches if launch.kernel == name]
         names = kernels[name]["buffers"]
+        told = measured.get(name, {})
         rows.append(
             KernelRow(
                 name,
                 sum(launch.chunks * launch.slabs for launch in own),
                 round(sum(launch.share * _flops(names, described) for launch in own)),
                 round(sum(_bytes(buffers[b], launch, described) for launch in own for b in names)),
-                times.get(name),
+                told.get("ms"),
+                told.get("counters"),
+                told.get("predicted"),
             )
         )
     return tuple(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import execute
 from .binding import Call
@@ -16,6 +16,7 @@ from .names import did_you_mean, listed
 from .program import Program, Wanted, program_key, workspace_budget
 
 if TYPE_CHECKING:
+    from ._native import Engine
     from .head import Head
 
 
@@ -75,20 +76,29 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     program = Program(head.spec(call), head.options, call, key, engine)
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")
-    times = _kernel_times(head, call, program, engine) if timing else {}
+    measured = _measured(head, call, program, engine) if timing else {}
     budget = None if head.options.chunks else workspace_budget(head.options, call, key.target, key.threads)
-    return explanation(plan.describe(call.tokens, key.threads), str(plan_text), wanted.mode, budget, times)
+    return explanation(plan.describe(call.tokens, key.threads), str(plan_text), wanted.mode, budget, measured)
 
 
-def _kernel_times(head: Head, call: Call, program: Program, engine: object) -> dict[str, float]:
-    """Milliseconds by kernel: of the quicker of two calls after a first one, which warms up."""
+def _measured(head: Head, call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:
+    """What the engine tells of each kernel in a call: in the quicker of two after a first one, which warms up."""
     runs = []
     for _ in range(3):
         engine.clear_history()
         execute.run(head, call, program, {})
-        times: dict[str, float] = {}
+        kernels: dict[str, dict[str, Any]] = {}
         for record in engine.history():
             for kernel in record["kernels"]:
-                times[kernel["name"]] = times.get(kernel["name"], 0.0) + kernel["ms"]
-        runs.append(times)
-    return min(runs[1:], key=lambda times: sum(times.values()))
+                _add(kernels.setdefault(kernel["name"], {}), kernel)
+        runs.append(kernels)
+    return min(runs[1:], key=lambda kernels: sum(kernel["ms"] for kernel in kernels.values()))
+
+
+def _add(total: dict[str, Any], more: dict[str, Any]) -> None:
+    """Adds numbers, also those in groups, to those of the same names."""
+    for name, value in more.items():
+        if isinstance(value, dict):
+            _add(total.setdefault(name, {}), value)
+        elif not isinstance(value, str):
+            total[name] = total.get(name, 0) + value

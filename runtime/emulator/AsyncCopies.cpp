@@ -68,7 +68,7 @@ void copyAsync(Thread &thread, const Op &op, Slot *frame) {
     countTraffic(read, Space::global, source, sourceBytes);
   }
   touchShared(write, destination, bytes);
-  block.launch.counters.sharedWriteBytes += bytes;
+  countTraffic(write, Space::shared, destination, bytes);
   thread.copies.issue({destination, source, bytes, sourceBytes, block.now});
 }
 

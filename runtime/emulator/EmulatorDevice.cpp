@@ -38,12 +38,13 @@ struct EmulatedCode {
   std::unique_ptr<emulator::Program> program;
   std::mutex mutex;
 
-  Status launch(const emulator::Launch &launch, emulator::GlobalMemory &memory) {
+  Status launch(const emulator::Launch &launch, emulator::GlobalMemory &memory, KernelCounters &counters) {
     emulator::Outcome outcome;
     std::string error;
     std::lock_guard lock(mutex);
     if (!program->run(launch, memory, outcome, error))
       return Status(ErrorCode::Internal, "kernel '" + launch.kernel + "' cannot be launched: " + error);
+    counters = outcome.counters;
     if (outcome.reports.empty())
       return Status();
     return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + launch.kernel + "':\n" + outcome.text());
@@ -76,6 +77,7 @@ public:
   }
 
   Status launch(const Launch &launch) override {
+    counted = {};
     if (launch.tasks == 0)
       return Status();
     if (Status status = checkBlocks(launch.tasks); !status.isOk())
@@ -95,6 +97,7 @@ public:
     call.arguments = {parameters};
     return run(machine.own, std::move(call), blocks, threads);
   }
+  const KernelCounters *counters() const override { return &counted; }
 
 private:
   Status run(EmulatedCode &program, emulator::Launch call, int64_t blocks, int64_t threads) {
@@ -104,13 +107,14 @@ private:
     call.seed = *seed;
     call.grid = {static_cast<uint32_t>(blocks), 1, 1};
     call.threads = {static_cast<uint32_t>(threads), 1, 1};
-    return program.launch(call, memory);
+    return program.launch(call, memory, counted);
   }
 
   EmulatedCode &code;
   const std::vector<KernelPlan> &kernels;
   EmulatedMachine &machine;
   emulator::GlobalMemory memory;
+  KernelCounters counted; // of the last launch
 };
 
 class EmulatorCode : public DeviceCode {

@@ -1,6 +1,7 @@
-// Report.h - what the emulator tells after a launch: faults of the kernel with their places, and counters of its work.
-// How faults are found is the business of the memories and the barriers.
+// Report.h - what the emulator tells after a launch: faults of the kernel with their places. How faults are found is the
+// business of the memories and the barriers.
 #pragma once
+#include "runtime/KernelCounters.h"
 #include <array>
 #include <cstdint>
 #include <map>
@@ -59,15 +60,7 @@ struct Report {
   std::string text() const;
 };
 
-/// Work of one launch, summed over its blocks.
-struct Counters {
-  uint64_t matrixInstructions = 0;                    // mma of one warp
-  uint64_t globalReadBytes = 0, globalWriteBytes = 0; // requested by threads
-  uint64_t globalSectors = 0;                         // 32-byte sectors that each warp's requests touch
-  uint64_t sharedReadBytes = 0, sharedWriteBytes = 0;
-  uint64_t sharedWavefronts = 0, bankConflicts = 0; // passes over the banks, and those beyond the fewest possible
-  uint64_t barriers = 0;                            // of whole blocks or named groups, per completion
-};
+using Counters = KernelCounters;
 
 /// Collects reports; the same fault at the same pair of instructions is counted, not repeated.
 class Findings {

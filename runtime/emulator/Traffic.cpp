@@ -7,6 +7,7 @@
 namespace logitile::emulator {
 namespace {
 constexpr uint32_t kSectorBytes = 32, kBanks = 32;
+constexpr uint32_t kSpaces = 2; // global and shared
 constexpr uint32_t kMostWords = 64; // of one bank: 32 lanes, each at most across two words of it
 constexpr size_t kMostOpen = 64;    // lanes that skip an instruction leave requests open
 
@@ -33,11 +34,12 @@ void Traffic::reset(uint32_t warps, uint32_t ops, Counters &into) {
   opCount = ops;
   counters = &into;
   queues.clear();
-  queues.resize(static_cast<size_t>(warps) * ops);
+  queues.resize(static_cast<size_t>(warps) * ops * kSpaces);
 }
 
 void Traffic::note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint32_t bytes) {
-  std::unique_ptr<Queue> &queue = queues[static_cast<size_t>(warp) * opCount + op];
+  // An asynchronous copy asks both memories.
+  std::unique_ptr<Queue> &queue = queues[(static_cast<size_t>(warp) * opCount + op) * kSpaces + (space == Space::shared)];
   if (!queue)
     queue = std::make_unique<Queue>(Queue{space, {}, 0, {}});
   const uint64_t turn = std::max(queue->lanes[lane], queue->counted);

@@ -31,7 +31,7 @@ private:
   void countFirst(Queue &queue);
   void countGlobal(const Request &request);
 
-  std::vector<std::unique_ptr<Queue>> queues; // per warp and instruction
+  std::vector<std::unique_ptr<Queue>> queues; // per warp, instruction and memory
   uint32_t opCount = 0;
   Counters *counters = nullptr;
 };

@@ -161,7 +161,9 @@ TEST(EngineTiming, KernelsAreTimedWhenAsked) {
   LaunchRecord record = engine.history().snapshot().front();
   ASSERT_EQ(record.kernels.size(), 3u);
   EXPECT_EQ(record.kernels[1].name, "sweep");
-  EXPECT_EQ(record.kernels[1].launches, 1);
+  EXPECT_EQ(record.kernels[1].use.launches, 1);
+  EXPECT_TRUE(record.kernels[1].use.milliseconds.has_value());
+  EXPECT_FALSE(record.kernels[1].use.counters.has_value());
 }
 
 // ---- plans from bytes ---------------------------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].scratchBytes = 4096;
   plan.kernels[0].threads = 256;
   plan.kernels[0].sharedBytes = 65536;
+  plan.kernels[0].work.matrixInstructions = {{12, {plan.kernels[0].grid[0]}}};
+  plan.kernels[0].work.globalBytes = {{34, {}}, {56, {}}};
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
   plan.pairs[0].element = plan.pairs[0].hiddenMemory = ElementType::BF16;
@@ -55,6 +57,9 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->kernels.at(0).scratchBytes, 4096);
   EXPECT_EQ(read->kernels.at(0).threads, 256);
   EXPECT_EQ(read->kernels.at(0).sharedBytes, 65536);
+  EXPECT_EQ(read->kernels.at(0).work.matrixInstructions.at(0).amount, 12);
+  EXPECT_EQ(read->kernels.at(0).work.matrixInstructions.at(0).axes.at(0).upper.cap, 77);
+  EXPECT_EQ(read->kernels.at(0).work.globalBytes.at(1).amount, 56);
   EXPECT_EQ(read->gradients.at(4).buffers, plan.gradients[4].buffers);
   EXPECT_TRUE(read->gradients.at(1).accumulates);
   EXPECT_EQ(read->checkedIndices, plan.checkedIndices);
@@ -137,5 +142,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 9;
-  EXPECT_NE(reason(other).find("they have format 9, not 4"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 9, not 5"), std::string::npos);
 }

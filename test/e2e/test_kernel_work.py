@@ -1,0 +1,87 @@
+"""What the emulator counts of kernels, against the cost model, and that no lanes meet in a memory bank."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from backends import EMULATOR
+from schedules import records, scheduled
+from test_zoo import sample
+
+pytestmark = pytest.mark.parametrize("backend", [EMULATOR], indirect=True)
+
+SMALL = "TM=32,TN=32,TD=32,TKproject=16,TKhidden=16,TKweight=16"
+SHAPE = (140, 170, 136)  # tokens, vocabulary, hidden: more than four tiles, a rest on each axis
+KINDS = ("statistics", "kept", "chunks", "recompute", "split hybrid")
+
+
+def used_kernels(made):
+    """What the history tells of each launched kernel of a sample's calls."""
+    kernels = [kernel for record in records(made.head) for kernel in record["kernels"]]
+    assert kernels
+    return kernels
+
+
+def moved(kernel):
+    """Bytes of global memory that threads asked for, and as predicted."""
+    counters = kernel["counters"]
+    return counters["global_read_bytes"] + counters["global_write_bytes"], kernel["predicted"]["global_bytes"]
+
+
+def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL):
+    """Products exactly; bytes within 2 % in all that multiply, and in the whole call."""
+    with scheduled(sample(name, dtype, shape), kind) as made:
+        made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
+        made.run()
+        kernels = used_kernels(made)
+    total = [0, 0]
+    for kernel in kernels:
+        counters, predicted = kernel["counters"], kernel["predicted"]
+        assert counters["matrix_instructions"] == predicted["matrix_instructions"], kernel
+        assert counters["bank_conflicts"] == 0, kernel
+        counted, expected = moved(kernel)
+        total = [total[0] + counted, total[1] + expected]
+        if counters["matrix_instructions"]:
+            assert expected == pytest.approx(counted, rel=0.02), kernel
+    assert any(kernel["counters"]["matrix_instructions"] for kernel in kernels)
+    assert total[1] == pytest.approx(total[0], rel=0.02), kernels
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_work_is_as_predicted(kind, dtype):
+    check_work("plain", dtype, kind)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["vocab_scale", "jsd", "entropy", "topk_kl", "mtp"])
+def test_work_of_other_losses_is_as_predicted(name, kind, dtype):
+    check_work(name, dtype, kind)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_work_with_the_tiles_of_the_table_is_as_predicted(kind, dtype):
+    check_work("plain", dtype, kind, (512, 520, 520), "")
+
+
+def test_explanations_show_the_counters():
+    made = sample("plain", "bfloat16", (40, 70, 40))
+    told = made.head.explain(**made.passed, timing=True)
+    products = [kernel for kernel in told.kernels if kernel.flops]
+    assert products
+    for kernel in products:
+        assert kernel.counters["matrix_instructions"] == kernel.predicted["matrix_instructions"] > 0
+        assert kernel.counters["barriers"] > 0
+    assert "counted by the emulator" in str(told)
+
+
+def test_other_backends_count_nothing():
+    made = sample("plain", "float32", (40, 70, 40), backend="cpu")
+    told = made.head.explain(**made.passed, timing=True)
+    assert all(kernel.milliseconds > 0 and kernel.counters is None for kernel in told.kernels)
+    assert "emulator" not in str(told)
