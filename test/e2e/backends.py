@@ -29,12 +29,12 @@ def is_on_gpu(backend):
 
 
 def moved(item, backend):
-    """An argument of a call where the backend reads it. Rows that start within 16 bytes do so there as well."""
+    """An argument of a call where the backend reads it. What starts within 16 bytes does so there as well."""
     if not is_on_gpu(backend):
         return item
     if isinstance(item, tuple):
         return tuple(moved(operand, backend) for operand in item)
-    return _on_gpu(item) if isinstance(item, np.ndarray) and item.ndim else item
+    return _on_gpu(np.asarray(item)) if isinstance(item, (np.ndarray, np.generic)) else item
 
 
 def brought_back(result):
