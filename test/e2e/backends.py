@@ -64,7 +64,10 @@ def _on_gpu(array):
 
 
 def check_orders(sample, monkeypatch, **check):
-    """The sample passes the gate, and every order of threads gives the same bits. A GPU has orders of its own."""
+    """The sample passes the gate, and every order of threads gives the same bits.
+
+    A GPU has orders of its own, so there the runs are alike.
+    """
     monkeypatch.setenv("LOGITILE_EMULATOR_SEED", str(SEEDS[0]))
     sample.check(**check)
     first = sample.run()

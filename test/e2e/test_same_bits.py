@@ -1,9 +1,9 @@
-"""Losses whose every product and sum is a small integer: the emulator and float64 make the same numbers, and the
-GPU makes the emulator's bits.
+"""Losses whose every product and sum is a small integer: the emulator makes the numbers of float64, and the
+GPU makes the bits of the emulator.
 
-Logits show as the gradient of a Dense input that they are multiplied with, hidden and weight gradients are sums of
-integers that no format here rounds. So nothing is compared within an error. The GPU's part runs with
-LOGITILE_TEST_GPU=1, on the plan and the kernels that the emulator has run.
+Logits show as the gradient of a Dense input that they are multiplied with; hidden and weight gradients are
+exact sums, rounded once at the end. So nothing is compared within an error. The GPU's part runs with
+LOGITILE_TEST_GPU=1, on the plan that the emulator has run.
 """
 
 import dataclasses
@@ -44,10 +44,7 @@ def whole(rng, shape, most):
 
 
 def sample(loss, dtype, backend):
-    """A call on integers: logits up to 96, which bfloat16 holds, and gradients below 2^11, which float16 holds.
-
-    A hidden gradient of bfloat16 is an integer that is rounded once, from the exact sum: that is the same everywhere.
-    """
+    """A call on integers: logits up to 96, which 16 bits hold, and gradients of logits that they hold too."""
     rng = np.random.default_rng(3)
     given = {}
     for parameter in loss.signature.inputs:
