@@ -55,6 +55,7 @@ using DevicePointer = unsigned long long;
 /// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
 #define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
   X(init,                     cuInit,                        unsigned)                                                             \
+  X(driverGetVersion,         cuDriverGetVersion,            int *)                                                                \
   X(getErrorName,             cuGetErrorName,                Code, const char **)                                                  \
   X(getErrorString,           cuGetErrorString,              Code, const char **)                                                  \
   X(deviceGetCount,           cuDeviceGetCount,              int *)                                                                \

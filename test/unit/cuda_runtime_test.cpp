@@ -146,6 +146,14 @@ TEST_F(CudaTest, TargetsFollowTheDevice) {
   EXPECT_TEXT(cudaTarget(2).status(), "device 2 is asked for, but the driver shows 2");
 }
 
+TEST_F(CudaTest, ADeviceHasANameAndADriver) {
+  Result<CudaFacts> facts = cudaFacts(1);
+  ASSERT_TRUE(facts.isOk()) << textOf(facts.status());
+  EXPECT_EQ(facts->name, "Stand-in");
+  EXPECT_EQ(facts->driver, 12040);
+  EXPECT_TEXT(cudaFacts(2).status(), "device 2 is asked for, but the driver shows 2");
+}
+
 // ---- code -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, CodeIsLoadedOnce) {
@@ -436,7 +444,7 @@ TEST_F(CaptureTest, NothingIsTimedMeanwhile) {
 
 TEST_F(CudaTest, EveryFunctionMayFail) {
   const std::set<std::string> elsewhere = {"cuGetErrorName", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGetName",
-                                           "cuPointerGetAttribute"}; // in errors, and where an error is an answer
+                                           "cuPointerGetAttribute", "cuDriverGetVersion"}; // in errors, and where an error is an answer; by cudaFacts
   const std::set<std::string> atTheEnd = {"cuModuleUnload", "cuMemFreeAsync", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2",
                                           "cuEventDestroy_v2",          "cuMemFreeHost"};
   auto use = [&]() -> Status {

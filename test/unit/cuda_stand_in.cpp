@@ -276,6 +276,11 @@ DRIVER cuDeviceGetName(char *name, int size, DeviceHandle) {
   std::snprintf(name, size, "Stand-in");
   return Code::Success;
 }
+DRIVER cuDriverGetVersion(int *version) {
+  ENTER(cuDriverGetVersion);
+  *version = 12040;
+  return Code::Success;
+}
 DRIVER cuDeviceGetAttribute(int *value, DeviceAttribute attribute, DeviceHandle device) {
   ENTER(cuDeviceGetAttribute);
   if (device < 0 || device >= state->devices)
