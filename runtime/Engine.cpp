@@ -3,6 +3,7 @@
 #include "runtime/Engine.h"
 #include "compiler/Compile.h"
 #include "compiler/Target.h"
+#include "compiler/TileTable.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -244,6 +245,28 @@ void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report
   for (const KernelUse &kernel : report.kernels)
     entry.kernels.push_back({use.loaded->plan.kernels[kernel.kernel].name, kernel});
   records.add(std::move(entry));
+}
+
+// ---- tuning -----------------------------------------------------------------------------------------------------------------
+
+Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
+  std::optional<Target> target = Target::parse(request.target);
+  if (!target)
+    return noSuchTarget(request.target);
+  std::string error;
+  std::vector<std::string> choices;
+  for (const TileSizes &sizes : listTileSizes(*target, std::max<int64_t>(request.pairs.size() + request.dense.size(), 1), error))
+    choices.push_back(spellTileSizes(sizes));
+  if (choices.empty())
+    return Status(ErrorCode::Internal, error);
+  return choices;
+}
+
+Result<double> Engine::predict(const Request &request, int64_t tokens) {
+  CompileResult result = predictRequest(toCompile(request, std::max<int64_t>(tokens, 1)));
+  if (!result.error.empty())
+    return failure(result, request, tokens);
+  return result.predictedSeconds;
 }
 
 // ---- texts ------------------------------------------------------------------------------------------------------------------

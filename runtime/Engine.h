@@ -53,6 +53,11 @@ public:
   Result<std::unique_ptr<Saved>> forward(const PlanUse &use, const CallArguments &arguments);
   Status adjoint(const Saved &saved, const CallArguments &arguments);
 
+  /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
+  static Result<std::vector<std::string>> tileChoices(const Request &request);
+  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would have no plan.
+  static Result<double> predict(const Request &request, int64_t tokens);
+
   /// The text of stage 'to': of a program's kernels for 'tokens' tokens, or from the text of an earlier stage.
   static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel);
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);

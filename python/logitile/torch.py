@@ -47,7 +47,7 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     if not call.form.requiring or not torch.is_grad_enabled():
         return execute.values(head, call)
     if call.form.recorded is None:
-        call.form.recorded = _wanted(head, call)
+        call.form.recorded = wanted_by_autograd(head, call)
     wanted = call.form.recorded
     if not wanted.names:
         return execute.values(head, call)
@@ -56,7 +56,7 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     return dict(zip(head.spec(call).output_names, results, strict=True))
 
 
-def _wanted(head: Head, call: Call) -> Wanted:
+def wanted_by_autograd(head: Head, call: Call) -> Wanted:
     """What an eager call asks for. It depends on the form of the call alone."""
     spec, requiring = head.spec(call), call.form.requiring
     if not has_gradients(spec):

@@ -214,6 +214,23 @@ static std::optional<Target> targetOf(int major, int minor) {
   return std::nullopt;
 }
 
+Result<CudaFacts> logitile::cudaFacts(int ordinal) {
+  Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver.isOk())
+    return driver.status();
+  Result<DeviceHandle> device = (*driver)->device(ordinal);
+  if (!device.isOk())
+    return device.status();
+  CudaFacts facts;
+  char name[128] = {};
+  if (Status status = (*driver)->call((*driver)->deviceGetName, name, sizeof(name), *device); !status.isOk())
+    return status;
+  facts.name = name;
+  if (Status status = (*driver)->call((*driver)->driverGetVersion, &facts.driver); !status.isOk())
+    return status;
+  return facts;
+}
+
 Result<std::string> logitile::cudaTarget(int ordinal) {
   Result<std::shared_ptr<const Driver>> driver = Driver::open();
   if (!driver.isOk())

@@ -58,6 +58,7 @@ using DevicePointer = unsigned long long;
 /// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
 #define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
   X(init,                     cuInit,                        unsigned)                                                             \
+  X(driverGetVersion,         cuDriverGetVersion,            int *)                                                                \
   X(getErrorName,             cuGetErrorName,                Code, const char **)                                                  \
   X(getErrorString,           cuGetErrorString,              Code, const char **)                                                  \
   X(deviceGetCount,           cuDeviceGetCount,              int *)                                                                \
@@ -70,7 +71,6 @@ using DevicePointer = unsigned long long;
   X(ctxGetDevice,             cuCtxGetDevice,                DeviceHandle *)                                                       \
   X(ctxPushCurrent,           cuCtxPushCurrent_v2,           Context)                                                              \
   X(ctxPopCurrent,            cuCtxPopCurrent_v2,            Context *)                                                            \
-  X(driverGetVersion,         cuDriverGetVersion,            int *)                                                                \
   X(linkCreate,               cuLinkCreate_v2,               unsigned, JitOption *, void **, LinkState *)                          \
   X(linkAddData,              cuLinkAddData_v2,              LinkState, JitInput, void *, size_t, const char *, unsigned,          \
                                                              JitOption *, void **)                                                 \

@@ -151,6 +151,14 @@ TEST_F(CudaTest, TargetsFollowTheDevice) {
   EXPECT_TEXT(cudaTarget(2).status(), "device 2 is asked for, but the driver shows 2");
 }
 
+TEST_F(CudaTest, ADeviceHasANameAndADriver) {
+  Result<CudaFacts> facts = cudaFacts(1);
+  ASSERT_TRUE(facts.isOk()) << textOf(facts.status());
+  EXPECT_EQ(facts->name, "Stand-in");
+  EXPECT_EQ(facts->driver, 12040);
+  EXPECT_TEXT(cudaFacts(2).status(), "device 2 is asked for, but the driver shows 2");
+}
+
 // ---- code -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, CodeIsLoadedOnce) {
