@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 #include <immintrin.h>
+#include <new>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -85,7 +86,7 @@ __attribute__((target("sse2"))) static double bytesRead(char *&memory, bool isSh
     int kind = isShared ? MAP_SHARED : MAP_PRIVATE;
     memory = static_cast<char *>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0));
     if (memory == MAP_FAILED)
-      std::perror("mmap"), std::exit(1);
+      throw std::bad_alloc();
     if (!isShared)
       madvise(memory, kBytes, MADV_HUGEPAGE);
     std::memset(memory, 1, kBytes);

@@ -112,5 +112,5 @@ def _columns(texts: Sequence[str]) -> str:
 
 def _reason(one: Mapping[str, Any]) -> str:
     if "failed" in one:
-        return f"FAILED: {one['failed'].strip().splitlines()[-1]}"
+        return f"FAILED: {one['failed'].partition(chr(10))[0][:160]}"
     return f"- {one['unsupported']}"

@@ -122,8 +122,8 @@ def answer(session: Session, request: dict[str, Any]) -> dict[str, Any]:
         return getattr(session, request.pop("do"))(**request)
     except Unsupported as error:
         return {"unsupported": str(error)}
-    except Exception:
-        return {"error": traceback.format_exc()}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}\n{traceback.format_exc()}"}
 
 
 def main(name: str, keeps_memory: bool) -> None:
