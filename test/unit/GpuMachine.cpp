@@ -2,6 +2,7 @@
 // Linked beside the emulator's tests, it makes them tests of the emulator: LOGITILE_TEST_GPU=1 asks for the GPU, without it none is
 // touched.
 #include "compiler/Codegen/MachineCode.h"
+#include "runtime/cuda/Assemble.h"
 #include "runtime/cuda/ContextModule.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "test/unit/EmulatorHarness.h"
@@ -109,7 +110,10 @@ private:
     Result<cuda::CurrentContext> context = cuda::CurrentContext::enter(*contexts, 0);
     if (!context.isOk())
       return context.status();
-    auto module = cuda::ContextModule::load(contexts, *context, plan);
+    Result<std::string> native = cuda::assemble(driver, *context, plan);
+    if (!native.isOk())
+      return native.status();
+    auto module = cuda::ContextModule::load(contexts, *context, plan, *native);
     if (!module.isOk())
       return module.status();
 
