@@ -49,7 +49,7 @@ Status failure(const CompileResult &result, const Request &request, int64_t toke
                  " tokens need at least " + std::to_string(result.minimumWorkspace) + "; raise it";
   } else {
     error.code = ErrorCode::Compile;
-    error.text = result.error;
+    error.text = llvm::StringRef(result.error).rtrim().str();
     error.stage = stageName(result.failed);
     error.reproducer = result.reproducer;
   }
@@ -62,7 +62,7 @@ Result<std::string> textOr(const StageText &result) {
     return *result.text;
   Error error;
   error.code = ErrorCode::Compile;
-  error.text = result.error;
+  error.text = llvm::StringRef(result.error).rtrim().str();
   error.stage = stageName(result.failed);
   return Status(std::move(error));
 }

@@ -105,7 +105,8 @@ std::vector<Bug> allBugs() {
                                   "%seed.ends = arith.cmpi ult, %seed.thread, %seed.warp : i32\nllvm.cond_br %seed.ends, ^end, ^work\n"
                                   "^end:\nllvm.return\n^work:\n")},
       {"aLaneIsNotInItsMask", kForward, "forward0", "divergence",
-       edit("( *)(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,", "$1%seed.mask = arith.constant 1 : i32\n$1$2 = nvvm.shfl.sync  bfly %seed.mask,", 0, 40)},
+       edit("( *)(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,",
+            "$1%seed.mask = arith.constant 1 : i32\n$1$2 = nvvm.shfl.sync  bfly %seed.mask,", 0, 40)},
       // global memory
       {"everyThreadCopiesEverything", kForward, "pack_z_rows", "race", edit("(scf\\.for %\\S+ = )%\\S+ to", "$1%tokens to")},
       {"twoBlocksMakeOneTile", kForward, "forward0", "race",
