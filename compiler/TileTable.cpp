@@ -128,6 +128,8 @@ std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::
 static std::string whyNot(const Target &target, const TileSizes &sizes) {
   bool isCpu = target.kind == DeviceKind::Cpu;
   int64_t unit = isCpu ? getTierInfo(target.tier).panelWidth() : 32;
+  if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
+    return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
   for (auto [name, field] : kFields) {
     bool isDepth = name.starts_with("TK");
     if (isDepth && isCpu)

@@ -249,7 +249,7 @@ class _Search:
         try:
             candidate.predicted = self.program(candidate).predict(self.call.tokens)
         except LogitileError as error:
-            candidate.refusal = str(error)
+            candidate.refusal = _reason(error)
 
     def compile(self, candidates: Sequence[Candidate], progress: Progress) -> None:
         """Makes contenders of the default and the best others, as many as there is time for, and runs each
@@ -273,7 +273,7 @@ class _Search:
             except LogitileError as error:
                 if is_default:
                     raise
-                candidate.refusal = str(error)
+                candidate.refusal = _reason(error)
                 continue
             quickest = min(quickest, took)
             if is_default or took <= _HOPELESS * quickest:
@@ -294,6 +294,11 @@ class _Search:
             progress.show(self.share(), f"round {number}, {left} of {len(contenders)} left")
 
         race(contenders, self.deadline, told)
+
+
+def _reason(error: LogitileError) -> str:
+    """The first line: the IR that may follow helps nobody here."""
+    return str(error).partition("\n")[0]
 
 
 def _best(candidates: Sequence[Candidate], default: Candidate) -> tuple[Candidate, float]:

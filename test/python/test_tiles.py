@@ -73,6 +73,12 @@ def test_sizes_of_a_cpu():
     check(with_tiles("TM=32,TN=24,TD=32,TKproject=16", backend="cpu", chunks=1))
 
 
+def test_tiles_of_one_vocabulary_entry_are_refused():
+    given = arguments(LOSS, tokens=7, vocab=15, hidden=4)
+    with pytest.raises(lt.CompileError, match="tile size 'TN' is 1; tiles have 2 vocabulary entries at"):
+        with_tiles("TN=1", backend="cpu")(**given)
+
+
 @pytest.mark.parametrize(
     ("tiles", "error"),
     [
