@@ -2,6 +2,7 @@
 bit, but nobody makes the copies, and gradients are not rounded to the type of the products.
 """
 
+import backends
 import logitile as lt
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from gate import Sample
 from inputs import arguments
 from test_slices import Slices
 from test_tiers import TIERS, tier  # noqa: F401
-from test_zoo import HIDDEN, TOKENS, VOCAB, sample
+from test_zoo import SHAPE, sample
 
 DTYPES = [torch.bfloat16, torch.float16]
 MEMORY = {"both": (True, True), "weight": (False, True), "hidden": (True, False)}  # what is float32
@@ -54,9 +55,10 @@ def test_bits_are_those_of_casted_operands(tier, dtype, memory):  # noqa: F811
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.emulated
 def test_strides_and_layouts(dtype):
     x, w, target = operands()
-    head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", label_smoothing=0.125)
+    head = backends.jit(lt.losses.cross_entropy, weight_layout="dv", label_smoothing=0.125)
     strided = torch.stack([x, x], 2)[:, :, 1], w.T
     check_same(head, strided, [t.to(dtype) for t in strided], dtype, target=target)
 
@@ -72,7 +74,7 @@ class Autocast(Sample):
     """A sample whose operands are float32, rounded under autocast; its reference has the rounded ones."""
 
     def run(self):
-        exact = arguments(self.loss, seed=3, tokens=TOKENS, vocab=VOCAB, hidden=HIDDEN)
+        exact = arguments(self.loss, 3, *SHAPE)
         pairs = {name: tuple(map(torch.from_numpy, exact[name])) for name in self.pairs}
         dtype = getattr(torch, next(iter(self.pairs.values()))[0].dtype.name)
         with torch.autocast("cpu", dtype=dtype):
@@ -91,12 +93,13 @@ def test_gate(name, dtype, monkeypatch):
 # ---- where autocast is seen --------------------------------------------------------------------------------
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("reduction", ["mean", "none"])  # gradients early, and in a phase of their own
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_autograd(dtype, reduction):
     x, w, target = operands()
     leaves = [t.clone().requires_grad_() for t in (x, w)]
-    head = lt.jit(lt.losses.cross_entropy, reduction=reduction)
+    head = backends.jit(lt.losses.cross_entropy, reduction=reduction)
     with torch.autocast("cpu", dtype=dtype):
         loss = head(*leaves, target=target)
     loss.sum().backward()
