@@ -1,12 +1,12 @@
 // peak.cpp - what this machine can do at most: fused multiply-adds that touch registers only, and bytes read from memory.
-// Rates of kernels are stated as shares of these.
+// Rates of kernels are stated as shares of these. Prints JSON: GFLOP/s of all threads together, for reading GB/s.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <immintrin.h>
-#include <string>
+#include <new>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
@@ -21,58 +21,76 @@ static double workedSeconds() {
 // Twelve independent sums hide the latency; their values stay small.
 constexpr int kSums = 12;
 constexpr long kSteps = 1 << 21;
-static volatile float sink;
+/// Without this compilers see that all sums are equal and that nobody reads them, and make one of them, or none.
+#define HIDDEN(sum) asm volatile("" : "+v"(sum))
+/// A loop over the array would keep the sums in memory, with some compilers.
+#define TWELVE(step)                                                                                                                       \
+  step(sums[0]);                                                                                                                           \
+  step(sums[1]);                                                                                                                           \
+  step(sums[2]);                                                                                                                           \
+  step(sums[3]);                                                                                                                           \
+  step(sums[4]);                                                                                                                           \
+  step(sums[5]);                                                                                                                           \
+  step(sums[6]);                                                                                                                           \
+  step(sums[7]);                                                                                                                           \
+  step(sums[8]);                                                                                                                           \
+  step(sums[9]);                                                                                                                           \
+  step(sums[10]);                                                                                                                          \
+  step(sums[11]);
 
-__attribute__((target("sse2"))) static double flopsSse() {
+#define STEP(sum) HIDDEN(sum = _mm_add_ps(_mm_mul_ps(sum, a), b))
+__attribute__((target("sse2"))) static double flopsSse(int) {
   __m128 a = _mm_set1_ps(0.5f), b = _mm_set1_ps(0.25f), sums[kSums] = {};
-  for (long i = 0; i < kSteps; ++i)
-    for (__m128 &sum : sums)
-      sum = _mm_add_ps(_mm_mul_ps(sum, a), b);
-  for (__m128 sum : sums)
-    sink = _mm_cvtss_f32(sum);
+  for (long i = 0; i < kSteps; ++i) {
+    TWELVE(STEP)
+  }
   return 2.0 * 4 * kSums * kSteps;
 }
-__attribute__((target("avx2,fma"))) static double flopsAvx2() {
+#undef STEP
+#define STEP(sum) HIDDEN(sum = _mm256_fmadd_ps(sum, a, b))
+__attribute__((target("avx2,fma"))) static double flopsAvx2(int) {
   __m256 a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(0.25f), sums[kSums] = {};
-  for (long i = 0; i < kSteps; ++i)
-    for (__m256 &sum : sums)
-      sum = _mm256_fmadd_ps(sum, a, b);
-  for (__m256 sum : sums)
-    sink = _mm256_cvtss_f32(sum);
+  for (long i = 0; i < kSteps; ++i) {
+    TWELVE(STEP)
+  }
   return 2.0 * 8 * kSums * kSteps;
 }
-__attribute__((target("avx512f"))) static double flopsAvx512() {
+#undef STEP
+#define STEP(sum) HIDDEN(sum = _mm512_fmadd_ps(sum, a, b))
+__attribute__((target("avx512f"))) static double flopsAvx512(int) {
   __m512 a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(0.25f), sums[kSums] = {};
-  for (long i = 0; i < kSteps; ++i)
-    for (__m512 &sum : sums)
-      sum = _mm512_fmadd_ps(sum, a, b);
-  for (__m512 sum : sums)
-    sink = _mm512_cvtss_f32(sum);
+  for (long i = 0; i < kSteps; ++i) {
+    TWELVE(STEP)
+  }
   return 2.0 * 16 * kSums * kSteps;
 }
-__attribute__((target("avx512f,avx512bf16"))) static double flopsBf16() {
-  __m512bh a, b;
-  std::memset(&a, 0, sizeof(a)), std::memset(&b, 0, sizeof(b));
+#undef STEP
+#define STEP(sum) HIDDEN(sum = _mm512_dpbf16_ps(sum, a, b))
+__attribute__((target("avx512f,avx512bf16"))) static double flopsBf16(int) {
+  __m512bh a = {}, b = {};
   __m512 sums[kSums] = {};
-  for (long i = 0; i < kSteps; ++i)
-    for (__m512 &sum : sums) {
-      sum = _mm512_dpbf16_ps(sum, a, b);
-      asm volatile("" : "+v"(sum)); // with operands of 0 the loop would be gone
-    }
-  for (__m512 sum : sums)
-    sink = _mm512_cvtss_f32(sum);
+  for (long i = 0; i < kSteps; ++i) {
+    TWELVE(STEP)
+  }
   return 2.0 * 32 * kSums * kSteps;
 }
+#undef STEP
 
+static volatile float sink;
 constexpr size_t kBytes = size_t(256) << 20;
-/// Reads memory that no cache holds.
-__attribute__((target("sse2"))) static double bytesRead() {
-  static thread_local char *memory = [] {
-    char *fresh = static_cast<char *>(std::aligned_alloc(2 << 20, kBytes));
-    madvise(fresh, kBytes, MADV_HUGEPAGE);
-    std::memset(fresh, 1, kBytes);
-    return fresh;
-  }();
+constexpr int kMostThreads = 64;
+
+/// Reads memory of one thread that no cache holds. SSE is enough: memory is slower.
+__attribute__((target("sse2"))) static double bytesRead(char *&memory, bool isShared) {
+  if (!memory) {
+    int kind = isShared ? MAP_SHARED : MAP_PRIVATE;
+    memory = static_cast<char *>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0));
+    if (memory == MAP_FAILED)
+      throw std::bad_alloc();
+    if (!isShared)
+      madvise(memory, kBytes, MADV_HUGEPAGE);
+    std::memset(memory, 1, kBytes);
+  }
   __m128i sums[4] = {};
   for (size_t i = 0; i < kBytes; i += 64)
     for (int part = 0; part < 4; ++part)
@@ -81,16 +99,26 @@ __attribute__((target("sse2"))) static double bytesRead() {
     sink = static_cast<float>(_mm_cvtsi128_si32(sum));
   return kBytes;
 }
+/// Of memory as processes share it.
+static double bytesReadShared(int thread) {
+  static char *memories[kMostThreads];
+  return bytesRead(memories[thread], true);
+}
+/// Of memory in huge pages, where the system grants them.
+static double bytesReadHuge(int thread) {
+  static char *memories[kMostThreads];
+  return bytesRead(memories[thread], false);
+}
 
 /// The best of five rounds, all threads together, in units of 1e9 per second.
-static double measure(double (*work)(), int threads) {
+static double measure(double (*work)(int), int threads) {
   double best = 0;
   for (int round = 0; round < 5; ++round) {
     std::vector<double> rates(threads);
     std::vector<std::thread> others;
     auto run = [&](int thread) {
-      work(); // wakes the units and touches the memory
-      double start = workedSeconds(), done = work();
+      work(thread); // wakes the units and touches the memory
+      double start = workedSeconds(), done = work(thread);
       rates[thread] = done / (workedSeconds() - start) * 1e-9;
     };
     for (int thread = 1; thread < threads; ++thread)
@@ -107,48 +135,30 @@ static double measure(double (*work)(), int threads) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 4) {
-    std::fprintf(stderr, "usage: %s [most threads, default 2] [file for JSON] [the one figure to measure]\n", argv[0]);
+  int threads = argc > 1 ? std::atoi(argv[1]) : 0;
+  if (threads < 1 || threads > kMostThreads || argc > 3) {
+    std::fprintf(stderr, "usage: %s THREADS [FIGURE]; threads: 1 to %d\n", argv[0], kMostThreads);
     return 1;
   }
-  int maxThreads = argc > 1 ? std::atoi(argv[1]) : 2;
-  std::string jsonPath = argc > 2 ? argv[2] : "", only = argc > 3 ? argv[3] : "";
   struct Figure {
-    const char *name, *unit;
+    const char *name;
     bool isThere;
-    double (*work)();
+    double (*work)(int);
   };
   const Figure figures[] = {
-      {"f32_sse", "GFLOP/s", true, flopsSse},
-      {"f32_avx2", "GFLOP/s", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), flopsAvx2},
-      {"f32_avx512", "GFLOP/s", bool(__builtin_cpu_supports("avx512f")), flopsAvx512},
-      {"bf16_avx512", "GFLOP/s", bool(__builtin_cpu_supports("avx512bf16")), flopsBf16},
-      {"read", "GB/s", true, bytesRead},
+      {"f32_sse", true, flopsSse},
+      {"f32_avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), flopsAvx2},
+      {"f32_avx512", bool(__builtin_cpu_supports("avx512f")), flopsAvx512},
+      {"bf16_avx512", bool(__builtin_cpu_supports("avx512bf16")), flopsBf16},
+      {"read_shared", true, bytesReadShared},
+      {"read_huge", true, bytesReadHuge},
   };
-  std::string json = "{";
-  std::printf("%-12s", "threads");
-  for (int threads = 1; threads <= maxThreads; threads *= 2)
-    std::printf("%10d", threads);
-  std::printf("\n");
+  const char *separator = "{";
   for (const Figure &figure : figures) {
-    if (!figure.isThere || (!only.empty() && only != figure.name))
+    if (!figure.isThere || (argc > 2 && std::strcmp(argv[2], figure.name) != 0))
       continue;
-    std::printf("%-12s", figure.name);
-    json += std::string(json.size() > 1 ? ", \"" : "\"") + figure.name + "\": {";
-    for (int threads = 1; threads <= maxThreads; threads *= 2) {
-      double rate = measure(figure.work, threads);
-      std::printf("%10.1f", rate);
-      json += (threads > 1 ? ", \"" : "\"") + std::to_string(threads) + "\": " + std::to_string(rate);
-    }
-    std::printf("  %s\n", figure.unit);
-    json += "}";
+    std::printf("%s\"%s\": %.2f", separator, figure.name, measure(figure.work, threads));
+    separator = ", ";
   }
-  json += "}\n";
-  if (jsonPath.empty())
-    return 0;
-  FILE *file = std::fopen(jsonPath.c_str(), "w");
-  if (!file || std::fputs(json.c_str(), file) < 0 || std::fclose(file) != 0) {
-    std::fprintf(stderr, "cannot write '%s'\n", jsonPath.c_str());
-    return 1;
-  }
+  std::printf("}\n");
 }

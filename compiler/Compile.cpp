@@ -78,7 +78,9 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
 /// One compilation: a context, the module in it, and what went wrong.
 class Compilation {
 public:
-  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {}
+  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {
+    context.printOpOnDiagnostic(false); // it may be the whole module; LOGITILE_REPRODUCER asks for that
+  }
 
   /// Parses the spec of 'request' and attaches the request to its module.
   bool parse(const CompileRequest &request) {
@@ -265,6 +267,28 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
 }
 } // namespace
 
+/// What a compilation left, where it has no plan.
+static void readOutcome(Compilation &compilation, CompileResult &result) {
+  result.failed = compilation.at;
+  result.reproducer = compilation.reproducer;
+  if (!compilation.module)
+    return;
+  ModuleOp module = *compilation.module;
+  if (auto least = module->getAttrOfType<IntegerAttr>(kMinimumWorkspaceAttrName))
+    result.minimumWorkspace = least.getInt();
+  if (auto predicted = module->getAttrOfType<FloatAttr>(kPredictedSecondsAttrName))
+    result.predictedSeconds = predicted.getValueAsDouble();
+}
+
+CompileResult logitile::predictRequest(const CompileRequest &request) {
+  CompileResult result;
+  Compilation compilation;
+  if (!compilation.parse(request) || !compilation.lower(Stage::Plan))
+    result.error = compilation.diagnostics.text();
+  readOutcome(compilation, result);
+  return result;
+}
+
 CompileResult logitile::compileRequest(const CompileRequest &request) {
   CompileResult result;
   Compilation compilation;
@@ -287,11 +311,7 @@ CompileResult logitile::compileRequest(const CompileRequest &request) {
     return result;
   }
   result.error = compilation.diagnostics.text();
-  result.failed = compilation.at;
-  result.reproducer = compilation.reproducer;
-  if (compilation.module)
-    if (auto least = (*compilation.module)->getAttrOfType<IntegerAttr>(kMinimumWorkspaceAttrName))
-      result.minimumWorkspace = least.getInt();
+  readOutcome(compilation, result);
   return result;
 }
 

@@ -40,9 +40,12 @@ struct CompileResult {
   Stage failed = Stage::Spec;    // the stage that could not be made
   std::string reproducer;        // the module that went into it
   int64_t minimumWorkspace = 0;  // positive where the budget is what is wrong
+  double predictedSeconds = 0;   // where there is a schedule: of a call with the tokens of the request
 };
 /// Compiles down to code. Never throws, prints or exits.
 CompileResult compileRequest(const CompileRequest &request);
+/// Goes no further than the schedule, which takes milliseconds: a result without a plan. Its error is empty where there is one.
+CompileResult predictRequest(const CompileRequest &request);
 
 struct StageText {
   std::optional<std::string> text;

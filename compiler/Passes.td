@@ -58,7 +58,8 @@ def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let description = [{
     Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
     `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and slabs of the
-    vocabulary, and the interval of token counts that it serves within the budget.
+    vocabulary, and the interval of token counts that it serves within the budget. The module gets the time that
+    the cost model predicts, `logitile.predicted_seconds`.
 
     Kinds: nothing kept; logits kept for all tokens or for one chunk at a time; logits made again; a part of the
     vocabulary kept. The cost model takes the fastest that fits.

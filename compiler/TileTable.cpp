@@ -101,6 +101,13 @@ static std::string fieldNames() {
   return names;
 }
 
+std::string logitile::spellTileSizes(const TileSizes &sizes) {
+  std::string text;
+  for (auto [name, field] : kFields)
+    text += (text.empty() ? "" : ",") + name.str() + "=" + std::to_string(sizes.*field);
+  return text;
+}
+
 std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::string &error) {
   TileChoice choice;
   llvm::SmallVector<llvm::StringRef> parts;

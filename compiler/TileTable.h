@@ -22,6 +22,9 @@ using TileChoice = std::map<std::string, int64_t, std::less<>>;
 /// What "TM=64,TN=128" says; null, with the reason in 'error', where it cannot be read.
 std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &error);
 
+/// What parseTileChoice reads: "TM=64,TN=128,..." with all sizes.
+std::string spellTileSizes(const TileSizes &sizes);
+
 /// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time, the default first. Empty,
 /// with the reason in 'error', where the table has none or is not well formed.
 std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::string &error);

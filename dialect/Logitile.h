@@ -38,6 +38,8 @@ constexpr llvm::StringLiteral kRequestAttrName = "logitile.request";
 constexpr llvm::StringLiteral kSliceOffset = "slice.offset";
 /// Left on the module by choose-schedule where the byte budget is too small: the smallest that would do.
 constexpr llvm::StringLiteral kMinimumWorkspaceAttrName = "logitile.minimum_workspace";
+/// Left there where a schedule was found: what the cost model says of a call with the tokens of the request.
+constexpr llvm::StringLiteral kPredictedSecondsAttrName = "logitile.predicted_seconds";
 
 /// A dimension is an IntegerAttr (ShapedType::kDynamic for '?') or a SymbolicDimAttr; equal attributes, equal dimensions.
 mlir::Attribute dimension(mlir::MLIRContext *context, int64_t extent);

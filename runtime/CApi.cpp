@@ -129,6 +129,17 @@ lt_code lt_cuda_target(int device, lt_text *name) {
   });
 }
 
+lt_code lt_cuda_device(int device, lt_text *name, int *driver) {
+  return guarded([&]() -> Status {
+    Result<CudaFacts> facts = cudaFacts(device);
+    if (facts.isOk()) {
+      *name = textOf(facts->name);
+      *driver = facts->driver;
+    }
+    return facts.status();
+  });
+}
+
 lt_code lt_history(lt_engine *engine, lt_text *json) {
   return guarded([&]() -> Status {
     *json = textOf(describeHistory(engine->engine->history().snapshot()));
@@ -263,6 +274,29 @@ lt_code lt_program_create(lt_engine *engine, const lt_request *given, lt_program
 }
 void lt_program_destroy(lt_program *program) { delete program; }
 const char *lt_program_key(const lt_program *program) { return program->key.c_str(); }
+
+lt_code lt_program_task(const lt_program *program, lt_text *key) {
+  return guarded([&]() -> Status {
+    *key = textOf(KernelKey::ofTask(program->program.request).hex());
+    return Status();
+  });
+}
+lt_code lt_program_tiles(const lt_program *program, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::vector<std::string>> choices = Engine::tileChoices(program->program.request);
+    if (choices.isOk())
+      *json = textOf(describeNames(*choices));
+    return choices.status();
+  });
+}
+lt_code lt_program_predict(const lt_program *program, int64_t tokens, double *seconds) {
+  return guarded([&]() -> Status {
+    Result<double> predicted = Engine::predict(program->program.request, tokens);
+    if (predicted.isOk())
+      *seconds = *predicted;
+    return predicted.status();
+  });
+}
 
 static Result<Stage> stageOf(const char *name) {
   std::optional<Stage> stage = parseStage(name);

@@ -229,6 +229,10 @@ std::string logitile::describeEntries(const std::vector<DiskCache::Listed> &entr
   return textOf(arrayOf(entries, [&](const DiskCache::Listed &listed) { return entryOf(listed, details); }));
 }
 
+std::string logitile::describeNames(const std::vector<std::string> &names) {
+  return textOf(arrayOf(names, [](const std::string &name) -> json::Value { return name; }));
+}
+
 std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {
   return textOf(arrayOf(records, [](const LaunchRecord &record) -> json::Value {
     json::Object object{{"number", static_cast<int64_t>(record.number)},

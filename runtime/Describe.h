@@ -8,5 +8,6 @@ namespace logitile {
 std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
 /// Entries of the disk cache; with 'details' also what describePlan tells of those that are not damaged.
 std::string describeEntries(const std::vector<DiskCache::Listed> &entries, bool details);
+std::string describeNames(const std::vector<std::string> &names);
 std::string describeHistory(const std::vector<LaunchRecord> &records);
 } // namespace logitile

@@ -59,6 +59,17 @@ public:
   virtual const KernelCounters *counters() const { return nullptr; }
 };
 
+/// The code of a plan as one kind of device runs it, made by its driver.
+struct NativeCode {
+  std::string maker; // which driver, for which devices: others have to make it again; "" for none
+  std::string bytes;
+};
+/// Native code that outlives the process.
+struct NativeStore {
+  NativeCode known;                                                      // what was kept before
+  std::function<void(const LaunchPlan &, const NativeCode &)> keep = {}; // null where nothing is kept
+};
+
 /// The code of one plan, ready to run. It goes away when destroyed.
 class DeviceCode {
 public:
@@ -75,7 +86,8 @@ Status checkBlocks(int64_t tasks);
 class Device {
 public:
   virtual ~Device() = default;
-  virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) = 0;
+  /// 'plan' outlives its code. Devices that have to make native code first take it from 'store'.
+  virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) = 0;
   /// Workspace of a call. The device must outlive it.
   virtual Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) = 0;
   /// Waits for everything that has been launched.

@@ -127,7 +127,7 @@ bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, con
       return Status(ErrorCode::Value, "it is that of another program");
     if (tokens < entry->plan.tokensFirst || tokens >= entry->plan.tokensBehind)
       return Status(ErrorCode::Value, "its plan is for other numbers of tokens than its name says");
-    return take(std::move(entry->plan));
+    return take(std::move(*entry));
   };
   Status status = offer();
   if (status.isOk()) {
@@ -162,8 +162,8 @@ Result<CacheFolder> DiskCache::openShard(const std::string &digest, CacheFolder:
   return folder;
 }
 
-void DiskCache::publish(const DiskKey &key, const LaunchPlan &plan) {
-  std::string bytes = writeEntry(key.bytes, plan);
+void DiskCache::publish(const DiskKey &key, const LaunchPlan &plan, const NativeCode &native) {
+  std::string bytes = writeEntry(key.bytes, plan, native);
   int64_t size = static_cast<int64_t>(bytes.size());
   if (size > options.bytes)
     return tell(Trouble::Size, "the plan of '" + plan.name + "' has " + std::to_string(size) + " bytes, more than the " +

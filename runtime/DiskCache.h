@@ -28,10 +28,10 @@ public:
 
   /// Gives the plans of 'key' for 'tokens' tokens to 'take', that for the fewest tokens first, until it takes one. What it refuses
   /// counts as damaged.
-  using Take = std::function<Status(LaunchPlan)>;
+  using Take = std::function<Status(DiskEntry)>;
   bool find(const DiskKey &key, int64_t tokens, const Take &take);
-  /// Keeps a plan. One that is there for the same tokens is replaced: so a plan may get better code later.
-  void publish(const DiskKey &key, const LaunchPlan &plan);
+  /// Keeps a plan. One that is there for the same tokens is replaced: so native code comes to it later.
+  void publish(const DiskKey &key, const LaunchPlan &plan, const NativeCode &native = {});
   /// What went wrong since the last time, as texts for the user: each kind of trouble once.
   std::vector<std::string> takeNotices();
 

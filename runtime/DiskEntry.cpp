@@ -1,4 +1,5 @@
-// DiskEntry.cpp - the format: a magic word, the checksum of all that follows, a version, the key, and the bytes of the plan.
+// DiskEntry.cpp - the format: a magic word, the checksum of all that follows, a version, the key, the bytes of the plan, and
+// native code with its maker.
 // Nothing is looked at before the checksum is right.
 #include "runtime/DiskEntry.h"
 #include "runtime/Bytes.h"
@@ -7,16 +8,18 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile entry\n";
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 Status refuse(const std::string &why) { return Status(ErrorCode::Value, why); }
 } // namespace
 
-std::string logitile::writeEntry(std::string_view key, const LaunchPlan &plan) {
+std::string logitile::writeEntry(std::string_view key, const LaunchPlan &plan, const NativeCode &native) {
   ByteWriter body;
   body.number(kVersion);
   body.field(std::string(key));
   body.field(writePlan(plan, {}));
+  body.field(native.maker);
+  body.field(native.bytes);
   ByteWriter file;
   file.bytes = kMagic;
   file.number(static_cast<int64_t>(checksum(body.bytes)));
@@ -36,6 +39,8 @@ Result<DiskEntry> logitile::readEntry(std::string_view bytes) {
   DiskEntry entry;
   file.field(entry.key);
   std::string_view plan = file.take(file.number());
+  file.field(entry.native.maker);
+  file.field(entry.native.bytes);
   if (!file.isFine || !file.isAtEnd())
     return refuse("its fields do not fit together");
   Result<SavedPlan> saved = readPlan(plan);

@@ -3,6 +3,7 @@
 #include "runtime/Engine.h"
 #include "compiler/Compile.h"
 #include "compiler/Target.h"
+#include "compiler/TileTable.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -70,7 +71,7 @@ Result<std::string> textOr(const StageText &result) {
 Engine::Engine(CompileFunction compile, const Options &options)
     : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
       emulator(std::make_shared<EmulatorDevice>(cpu)), cuda(std::make_shared<CudaDevice>()), plans(options.cache),
-      disk(options.disk ? std::make_unique<DiskCache>(*options.disk) : nullptr), records(options.historyRecords) {}
+      disk(options.disk ? std::make_shared<DiskCache>(*options.disk) : nullptr), records(options.historyRecords) {}
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 
@@ -109,7 +110,7 @@ Result<Program> Engine::makeProgram(Request request) {
   return Program{std::move(request), key};
 }
 
-Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t tokens, PlanUse &use) {
+Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t tokens, NativeStore store, PlanUse &use) {
   Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
   if (!device.isOk())
     return device.status();
@@ -120,19 +121,24 @@ Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t to
   for (const StageTime &time : result.times)
     use.stages.push_back({time.stage, time.milliseconds});
   Stopwatch watch;
-  Result<KernelCache::Plan> loaded = loadPlan(std::move(*result.plan), program.key, *device);
+  Result<KernelCache::Plan> loaded = loadPlan(std::move(*result.plan), program.key, *device, std::move(store));
   use.loadMilliseconds = watch.milliseconds();
   return loaded;
+}
+
+/// Native code of a plan on disk: it is made when a call first needs it, and then kept beside the plan.
+NativeStore Engine::storeOf(const DiskKey &key, NativeCode known) const {
+  return {std::move(known), [disk = disk, key](const LaunchPlan &plan, const NativeCode &made) { disk->publish(key, plan, made); }};
 }
 
 KernelCache::Plan Engine::findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use) {
   KernelCache::Plan found;
   Stopwatch watch;
-  disk->find(key, tokens, [&](LaunchPlan plan) -> Status {
-    Result<std::shared_ptr<Device>> device = deviceOf(plan.target);
+  disk->find(key, tokens, [&](DiskEntry entry) -> Status {
+    Result<std::shared_ptr<Device>> device = deviceOf(entry.plan.target);
     if (!device.isOk())
       return device.status();
-    Result<KernelCache::Plan> loaded = loadPlan(std::move(plan), program.key, *device);
+    Result<KernelCache::Plan> loaded = loadPlan(std::move(entry.plan), program.key, *device, storeOf(key, std::move(entry.native)));
     if (loaded.isOk())
       found = std::move(*loaded);
     return loaded.status();
@@ -146,11 +152,11 @@ KernelCache::Plan Engine::findOnDisk(const DiskKey &key, const Program &program,
 
 Result<KernelCache::Plan> Engine::makePlan(const Program &program, int64_t tokens, PlanUse &use) {
   if (!disk)
-    return compilePlan(program, tokens, use);
+    return compilePlan(program, tokens, {}, use);
   DiskKey key{program.key, requestBytes(program.request, compilerBuildId())};
   if (KernelCache::Plan found = findOnDisk(key, program, tokens, use))
     return found;
-  Result<KernelCache::Plan> made = compilePlan(program, tokens, use);
+  Result<KernelCache::Plan> made = compilePlan(program, tokens, storeOf(key, {}), use);
   if (made.isOk())
     disk->publish(key, (*made)->plan);
   return made;
@@ -239,6 +245,28 @@ void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report
   for (const KernelUse &kernel : report.kernels)
     entry.kernels.push_back({use.loaded->plan.kernels[kernel.kernel].name, kernel});
   records.add(std::move(entry));
+}
+
+// ---- tuning -----------------------------------------------------------------------------------------------------------------
+
+Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
+  std::optional<Target> target = Target::parse(request.target);
+  if (!target)
+    return noSuchTarget(request.target);
+  std::string error;
+  std::vector<std::string> choices;
+  for (const TileSizes &sizes : listTileSizes(*target, std::max<int64_t>(request.pairs.size() + request.dense.size(), 1), error))
+    choices.push_back(spellTileSizes(sizes));
+  if (choices.empty())
+    return Status(ErrorCode::Internal, error);
+  return choices;
+}
+
+Result<double> Engine::predict(const Request &request, int64_t tokens) {
+  CompileResult result = predictRequest(toCompile(request, std::max<int64_t>(tokens, 1)));
+  if (!result.error.empty())
+    return failure(result, request, tokens);
+  return result.predictedSeconds;
 }
 
 // ---- texts ------------------------------------------------------------------------------------------------------------------

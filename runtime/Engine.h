@@ -53,6 +53,11 @@ public:
   Result<std::unique_ptr<Saved>> forward(const PlanUse &use, const CallArguments &arguments);
   Status adjoint(const Saved &saved, const CallArguments &arguments);
 
+  /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
+  static Result<std::vector<std::string>> tileChoices(const Request &request);
+  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would have no plan.
+  static Result<double> predict(const Request &request, int64_t tokens);
+
   /// The text of stage 'to': of a program's kernels for 'tokens' tokens, or from the text of an earlier stage.
   static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel);
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
@@ -68,7 +73,8 @@ private:
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
   Result<KernelCache::Plan> makePlan(const Program &program, int64_t tokens, PlanUse &use);
   KernelCache::Plan findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use);
-  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, PlanUse &use);
+  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, NativeStore store, PlanUse &use);
+  NativeStore storeOf(const DiskKey &key, NativeCode known) const;
   void record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds);
 
   const CompileFunction compile;
@@ -76,7 +82,7 @@ private:
   const std::shared_ptr<CpuDevice> cpu;
   const std::shared_ptr<Device> emulator, cuda;
   KernelCache plans;
-  std::unique_ptr<DiskCache> disk; // null: there is none
+  std::shared_ptr<DiskCache> disk; // null: there is none
   History records;
 };
 } // namespace logitile

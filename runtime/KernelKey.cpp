@@ -99,6 +99,11 @@ KernelKey KernelKey::ofRequestBytes(std::string_view bytes) {
 
 KernelKey KernelKey::of(const Request &request, std::string_view buildId) { return ofRequestBytes(requestBytes(request, buildId)); }
 
+KernelKey KernelKey::ofTask(Request request) {
+  request.tiles.clear();
+  return of(request, "");
+}
+
 KernelKey KernelKey::ofBytes(std::string_view bytes) {
   KeyBuilder builder;
   builder.add(KeyField::Bytes, bytes);

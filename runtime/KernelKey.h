@@ -17,6 +17,8 @@ public:
   KernelKey() = default;
   /// The key of a program that the compiler 'buildId' makes.
   static KernelKey of(const Request &request, std::string_view buildId);
+  /// The key of what is asked for, whoever compiles it and into whatever tiles: tuning is kept under it.
+  static KernelKey ofTask(Request request);
   /// The key of a plan that came without its request, by its bytes.
   static KernelKey ofBytes(std::string_view bytes);
 

@@ -124,14 +124,17 @@ PlanTables tablesOf(const LaunchPlan &plan) {
 
 Status logitile::checkPlan(const LaunchPlan &plan) { return PlanChecker(plan).run(); }
 
-Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device) {
+Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                                             NativeStore store) {
   if (Status status = checkPlan(plan); !status.isOk())
     return status;
-  Result<std::unique_ptr<DeviceCode>> code = device->load(plan);
-  if (!code.isOk())
-    return code.status();
   PlanTables tables = tablesOf(plan);
   if (!device->isHost() && (tables.facts < 0 || tables.slots < 0 || tables.wrong < 0))
     return Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' lacks buffers that GPUs need");
-  return std::shared_ptr<const LoadedPlan>(new LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), std::move(*code)});
+  auto loaded = std::make_shared<LoadedPlan>(LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), nullptr});
+  Result<std::unique_ptr<DeviceCode>> code = loaded->device->load(loaded->plan, std::move(store));
+  if (!code.isOk())
+    return code.status();
+  loaded->code = std::move(*code);
+  return std::shared_ptr<const LoadedPlan>(std::move(loaded));
 }

@@ -19,10 +19,10 @@ struct PlanTables {
   std::vector<int64_t> roots;     // by buffer: whose memory it uses
   int64_t map = -1;
   int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h
-  int64_t loss = -1, weight = -1;  // outputs of these names
-  bool isWeightInPrologue = false; // known before anything reads logits
-  int64_t scratchStride = 0;       // bytes for each thread
-  int64_t mostWords = 0;           // arguments of a kernel
+  int64_t loss = -1, weight = -1;             // outputs of these names
+  bool isWeightInPrologue = false;            // known before anything reads logits
+  int64_t scratchStride = 0;                  // bytes for each thread
+  int64_t mostWords = 0;                      // arguments of a kernel
 };
 
 struct LoadedPlan {
@@ -30,11 +30,12 @@ struct LoadedPlan {
   KernelKey key;
   LaunchPlan plan;
   PlanTables tables;
-  std::unique_ptr<DeviceCode> code;
+  std::unique_ptr<DeviceCode> code; // of 'plan'
 };
 
 /// An error where calls of the plan would read or write what is not there.
 Status checkPlan(const LaunchPlan &plan);
 /// Checks a plan and brings its code to the device. 'key' is what History shows.
-Result<std::shared_ptr<const LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device);
+Result<std::shared_ptr<const LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                                   NativeStore store = {});
 } // namespace logitile

@@ -81,6 +81,8 @@ LT_API lt_code lt_thread_count(int wanted, int *threads);
 LT_API lt_code lt_host_target(lt_text *name);
 /* The name of the target of a GPU, "cuda:sm_80", by its number among those that the driver shows. */
 LT_API lt_code lt_cuda_target(int device, lt_text *name);
+/* The name of a GPU, "NVIDIA H200", and the version of the driver as it gives it: 12040 for 12.4. */
+LT_API lt_code lt_cuda_device(int device, lt_text *name, int *driver);
 /* JSON: a list of what ran lately, oldest first. */
 LT_API lt_code lt_history(lt_engine *engine, lt_text *json);
 LT_API void lt_history_clear(lt_engine *engine);
@@ -190,6 +192,12 @@ LT_API lt_code lt_program_create(lt_engine *engine, const lt_request *request, l
 LT_API void lt_program_destroy(lt_program *program);
 /* 64 hexadecimal digits; valid as long as the program. */
 LT_API const char *lt_program_key(const lt_program *program);
+/* 64 hexadecimal digits: the same for all requests that agree in everything but tiles, whatever compiler makes them. */
+LT_API lt_code lt_program_task(const lt_program *program, lt_text *key);
+/* JSON: a list of the tile sizes that lt_request.tiles may well have for this program, those of a request without any first. */
+LT_API lt_code lt_program_tiles(const lt_program *program, lt_text *json);
+/* What the cost model says of a call with 'tokens' tokens. Good for comparing programs that differ in tiles or threads. */
+LT_API lt_code lt_program_predict(const lt_program *program, int64_t tokens, double *seconds);
 /* The text of one stage ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx") for calls with 'tokens' tokens. 'kernel'
  * limits it to one kernel, where the stage has kernels; "" for all. */
 LT_API lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text);

@@ -51,7 +51,8 @@ std::unique_ptr<llvm::TargetMachine> logitile::createMachine(const Target &targe
   std::string cpu = isCpu ? std::string(getTierInfo(target.tier).llvmCpu) : "sm_" + std::to_string(target.sm) + target.suffix;
   std::string features = isCpu ? std::string(getTierInfo(target.tier).features) : ptxFeatures(target, module);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // sums of rounding errors count on every single rounding
+  if (!isCpu) // else every product of a sum is fused with it, and sums of rounding errors count on each rounding
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(generator->createTargetMachine(triple, cpu, features, options, llvm::Reloc::PIC_,
                                                                              llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }

@@ -120,6 +120,15 @@ void logitile::python::bindEngine(py::module_ &module) {
       },
       py::arg("device"));
   module.def(
+      "cuda_device",
+      [](int device) {
+        Text name;
+        int driver = 0;
+        check(lt_cuda_device(device, name.out(), &driver));
+        return py::make_tuple(name.str(), driver);
+      },
+      py::arg("device"));
+  module.def(
       "thread_count",
       [](int wanted) {
         int threads = 0;

@@ -93,6 +93,18 @@ static Plan planOf(const Program &program, int64_t tokens) {
   return found;
 }
 
+/// Takes milliseconds of the compiler.
+static double predictionOf(const Program &program, int64_t tokens) {
+  double seconds = 0;
+  lt_code code;
+  {
+    py::gil_scoped_release release;
+    code = lt_program_predict(program.handle.get(), tokens, &seconds);
+  }
+  check(code);
+  return seconds;
+}
+
 static py::object stageOf(const Program &program, int64_t tokens, const std::string &stage, const std::string &kernel) {
   Text text;
   lt_code code;
@@ -111,6 +123,19 @@ void logitile::python::bindProgram(py::module_ &module) {
            py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward", py::arg("workspace") = 0, py::arg("chunks") = 0,
            py::arg("accumulate") = false, py::arg("target"), py::arg("threads"), py::arg("slice") = py::none(), py::arg("tiles") = "")
       .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
+      .def_property_readonly("task",
+                             [](const Program &program) {
+                               Text key;
+                               check(lt_program_task(program.handle.get(), key.out()));
+                               return key.str();
+                             })
+      .def("tiles",
+           [](const Program &program) {
+             Text json;
+             check(lt_program_tiles(program.handle.get(), json.out()));
+             return json.parsed();
+           })
+      .def("predict", &predictionOf, py::arg("tokens"))
       .def("plan", &planOf, py::arg("tokens"))
       .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");
 }

@@ -31,14 +31,15 @@ from .outputs import Outputs
 from .plans import Plan, load_plan
 from .slice_states import SliceState
 from .slices import merge
+from .tuning import autotune
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
     "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SliceState",
-    "SpecError", "TargetError", "Token", "Vocab", "check", "history", "jit", "load_plan", "loss", "losses",
-    "merge", "trim", *_functions,
+    "SpecError", "TargetError", "Token", "Vocab", "autotune", "check", "history", "jit", "load_plan", "loss",
+    "losses", "merge", "trim", *_functions,
 )  # fmt: skip
 
 

@@ -38,6 +38,13 @@ def cuda_target(device: int) -> str:
         TargetError: there is no driver, no such device, or none that code is made for.
     """
 
+def cuda_device(device: int) -> tuple[str, int]:
+    """The name of a GPU, "NVIDIA H200", and the version of the driver, 12040 for 12.4.
+
+    Raises:
+        TargetError: there is no driver, or no such device.
+    """
+
 def thread_count(wanted: int = 0) -> int:
     """LOGITILE_NUM_THREADS if set, else `wanted` if positive, else the cores that this process may use.
 
@@ -184,6 +191,21 @@ class Program:
     @property
     def key(self) -> str:
         """64 hexadecimal digits: the same for the same program and compiler."""
+
+    @property
+    def task(self) -> str:
+        """64 hexadecimal digits: the same for programs that differ in nothing but tiles, and for every
+        compiler.
+        """
+
+    def tiles(self) -> list[str]:
+        """Sizes that `tiles` may have, from the target's table; the first are those of a program without."""
+
+    def predict(self, tokens: int) -> float:
+        """Seconds of a call by the cost model, for comparing programs that differ in tiles or threads.
+
+        Raises: as `plan`.
+        """
 
     def plan(self, tokens: int) -> Plan:
         """The plan for calls with this many tokens: from memory, from disk, or compiled. Trouble with the

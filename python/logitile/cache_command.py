@@ -55,7 +55,7 @@ def _list(_: argparse.Namespace) -> int:
     entries = native().disk_cache_list(folder)
     rows = [("key", "loss", "target", "tokens", "bytes", "last use")] if entries else []
     rows += [_row(entry) for entry in entries]
-    for line in _table(rows, right=(4,)):
+    for line in table(rows, right=(4,)):
         print(line)
     total = sum(entry["bytes"] for entry in entries)
     print(f"{_counted(len(entries))}, {size_text(total)} of {size_text(most)}, in {folder}")
@@ -90,7 +90,7 @@ def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return key, entry["name"], entry["target"], _tokens(entry["interval"]), size, used
 
 
-def _table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
     """Lines of columns as wide as they need; those of `right` end in line."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -120,7 +120,7 @@ def _facts(entry: Mapping[str, Any]) -> Iterator[str]:
         rows.append(("damaged", f"{entry['damage']}; it will be compiled again"))
     else:
         rows += _plan_facts(entry, entry["plan"])
-    return _table(rows)
+    return table(rows)
 
 
 def _plan_facts(entry: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -7,10 +7,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from . import cache_command
+from . import cache_command, tune_command
 from .errors import LogitileError
 
-COMMANDS = (cache_command,)
+COMMANDS = (cache_command, tune_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -65,6 +65,8 @@ class Explanation:
         workspace: bytes by purpose.
         workspace_bytes: all of them; never more than the budget.
         budget: bytes; None where the number of chunks is fixed instead.
+        tiles: sizes such as "TM=64,TN=128,..."; "" for those of the target's table.
+        is_tuned: whether tiles and threads come from tuning.
         compile_milliseconds: by stage.
     """
 
@@ -86,6 +88,8 @@ class Explanation:
     workspace: Mapping[str, int]
     workspace_bytes: int
     budget: int | None
+    tiles: str = ""
+    is_tuned: bool = False
     compile_milliseconds: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -107,6 +111,7 @@ class Explanation:
             f"program serves {first} to {behind - 1}",
             f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
             f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
+            f"  tiles      {self._tiles()}",
             f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
             f"  compiled   {', '.join(f'{s} {ms:.1f} ms' for s, ms in self.compile_milliseconds.items())}",
@@ -120,6 +125,11 @@ class Explanation:
             time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
             lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
         return "\n".join(lines + self._counted())
+
+    def _tiles(self) -> str:
+        if not self.tiles:
+            return "those of the target's table"
+        return f"{self.tiles}, {'found by tuning' if self.is_tuned else 'as asked for'}"
 
     def _timed(self, text: str) -> str:
         """The last column, which is there if something was measured."""
@@ -170,6 +180,7 @@ def explanation(
     mode: str,
     budget: int | None,
     measured: Mapping[str, Mapping[str, Any]],
+    tiles: tuple[str, bool],
 ) -> Explanation:
     """An explanation from what the native module tells.
 
@@ -180,6 +191,7 @@ def explanation(
         budget: of the workspace in bytes; None where the number of chunks is fixed.
         measured: by kernel, what a timed call tells: "ms" and, where the device counts, "counters" and
             "predicted".
+        tiles: sizes, and whether they come from tuning.
     """
     tokens, kept, vocab = described["tokens"], described["kept"], described["vocab"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
@@ -202,6 +214,8 @@ def explanation(
         workspace=_workspace(described),
         workspace_bytes=described["workspace_bytes"],
         budget=budget,
+        tiles=tiles[0],
+        is_tuned=tiles[1],
         compile_milliseconds=_compile_times(described),
     )
 

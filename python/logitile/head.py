@@ -20,11 +20,13 @@ from .options import Options, checked_constants, checked_options
 from .plans import Plan
 from .program import Program, ProgramKey, Wanted, program_key
 from .spec import LossSpec
+from .tuned import tuned_key
 
 if TYPE_CHECKING:
     import numpy
 
     from .slice_states import SliceState
+    from .tuning_store import TuneRecord
 
 _MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
@@ -92,6 +94,7 @@ class Head:
         self._forms: dict[tuple[object, ...], Form] = {}
         self._specs: dict[Specialisation, LossSpec] = {}
         self._programs: dict[ProgramKey, Program] = {}
+        self.tunings: dict[ProgramKey, tuple[TuneRecord, ...]] = {}  # of tuned.py
         self.token = new_token(self)
 
     def __call__(self, *args: object, **inputs: object) -> Any:
@@ -113,7 +116,7 @@ class Head:
                 from .torch_operators import traced_call
 
                 return traced_call(self, args, inputs)
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         if call.framework == "torch":
             return self.result(self.spec(call), torch.outputs(self, call))
         check_no_gradient_is_lost(call)
@@ -142,7 +145,7 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
         outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
         return self.result(self.spec(call), outputs), gradients
@@ -252,7 +255,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or there is no such stage or kernel.
         """
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
 
     def explain(
@@ -269,7 +272,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit.
         """
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
@@ -282,7 +285,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
@@ -299,11 +302,26 @@ class Head:
         where = place(self.options.backend, call.pairs[0].hidden.device)
         found = call.form.programs.get((wanted, *where))
         if found is None:
-            key = program_key(self.spec(call), call, wanted, *where)
+            key = self.key(call, wanted)
             if key not in self._programs:
                 self._programs[key] = Program(self.spec(call), self.options, call, key)
             found = call.form.programs[(wanted, *where)] = self._programs[key]
         return found
+
+    def key(self, call: Call, wanted: Wanted) -> ProgramKey:
+        """The key of the program of a call, with the tiles and threads that tuning found."""
+        return tuned_key(self, call, self.default_key(call, wanted))
+
+    def default_key(self, call: Call, wanted: Wanted) -> ProgramKey:
+        """The same without what tuning found."""
+        where = place(self.options.backend, call.pairs[0].hidden.device)
+        return program_key(self.spec(call), call, wanted, *where)
+
+    def forget_tunings(self) -> None:
+        """Has the next calls ask again what tuning found."""
+        self.tunings.clear()
+        for form in list(self._forms.values()):
+            form.programs.clear()
 
     def bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.
@@ -322,7 +340,7 @@ class Head:
             form = self._forms[facts] = self.form(given, specialisation)
         return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
 
-    def _autocast(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
+    def bound(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
         """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
         if "torch" in sys.modules:
             from . import torch
@@ -369,7 +387,7 @@ class Head:
         """
         from .reference import evaluate
 
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
 
     def reference_grad(
@@ -391,7 +409,7 @@ class Head:
         from .reference import evaluate
         from .reference_gradient import evaluate_gradients
 
-        call = self._autocast(args, inputs)
+        call = self.bound(args, inputs)
         spec = self.spec(call)
         gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
         return self.result(spec, evaluate(spec, self.options, call)), gradients

@@ -20,6 +20,11 @@ def new_token(head: Head) -> str:
     return token
 
 
+def living_heads() -> list[Head]:
+    """All heads of this process that something uses."""
+    return list(_heads.values())
+
+
 def head_of_token(token: str) -> Head:
     """The head of a token; its user keeps it alive."""
     return _heads[token]

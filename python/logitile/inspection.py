@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import execute
 from .binding import Call
-from .engine import place
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
 from .gradients import differentiable_outputs, named_gradients, wanted_gradients
 from .names import did_you_mean, listed
-from .program import Program, Wanted, program_key, workspace_budget
+from .program import Program, Wanted, workspace_budget
 
 if TYPE_CHECKING:
     from ._native import Engine
@@ -71,14 +70,15 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     from . import _native
 
     engine = _native.Engine(times_kernels=timing, disk_cache="")
-    where = place(head.options.backend, call.pairs[0].hidden.device)
-    key = program_key(head.spec(call), call, wanted, *where)
+    key = head.key(call, wanted)
     program = Program(head.spec(call), head.options, call, key, engine)
     plan = program.plan(call.tokens)
     plan_text = program.stage(call.tokens, "plan", "")
     measured = _measured(head, call, program, engine) if timing else {}
     budget = None if head.options.chunks else workspace_budget(head.options, call, key.target, key.threads)
-    return explanation(plan.describe(call.tokens, key.threads), str(plan_text), wanted.mode, budget, measured)
+    described = plan.describe(call.tokens, key.threads)
+    tiles = (head.options.tiles or key.tiles, bool(key.tiles))
+    return explanation(described, str(plan_text), wanted.mode, budget, measured, tiles)
 
 
 def _measured(head: Head, call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:

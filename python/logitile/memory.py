@@ -69,7 +69,7 @@ def empty(like: Array, shape: Sequence[int], dtype: str) -> Any:
         return like.source.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
     import numpy
 
-    return numpy.empty(tuple(shape), _numpy_dtype(dtype))
+    return numpy.empty(tuple(shape), numpy_dtype(dtype))
 
 
 def result(like: Array, shape: tuple[int, ...], dtype: str, name: str) -> tuple[Any, NativeArray]:
@@ -133,7 +133,7 @@ def _capsule(source: Any, name: str) -> object:
         ) from error
 
 
-def _numpy_dtype(name: str) -> Any:
+def numpy_dtype(name: str) -> Any:
     if name != "bfloat16":
         return name
     try:

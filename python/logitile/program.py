@@ -57,6 +57,7 @@ class ProgramKey:
     wanted: Wanted
     target: str
     threads: int
+    tiles: str = ""  # from tuning; "" for those of the options or of the target's table
 
 
 def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
@@ -136,6 +137,22 @@ class Program:
     def key(self) -> str:
         """64 hexadecimal digits that name the program."""
         return self._native.key
+
+    @property
+    def task(self) -> str:
+        """The same for programs that differ in nothing but tiles, whatever version compiles them."""
+        return self._native.task
+
+    def tiles(self) -> list[str]:
+        """The tile sizes of the target's table that this program may have, the default first."""
+        return self._native.tiles()
+
+    def predict(self, tokens: int) -> float:
+        """Seconds of a call by the cost model.
+
+        Raises: as `plan`.
+        """
+        return self._native.predict(tokens)
 
     def plan(self, tokens: int) -> _native.Plan:
         """The plan for a number of tokens, compiled if there is none.
@@ -225,7 +242,7 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
         "accumulate": key.wanted.accumulate,
         "target": key.target,
         "threads": key.threads,
-        "tiles": options.tiles,
+        "tiles": options.tiles or key.tiles,
         **budget,
     }
 

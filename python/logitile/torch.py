@@ -47,7 +47,7 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     if not call.form.requiring or not torch.is_grad_enabled():
         return execute.values(head, call)
     if call.form.recorded is None:
-        call.form.recorded = _wanted(head, call)
+        call.form.recorded = wanted_by_autograd(head, call)
     wanted = call.form.recorded
     if not wanted.names:
         return execute.values(head, call)
@@ -56,7 +56,7 @@ def outputs(head: Head, call: Call) -> dict[str, Any]:
     return dict(zip(head.spec(call).output_names, results, strict=True))
 
 
-def _wanted(head: Head, call: Call) -> Wanted:
+def wanted_by_autograd(head: Head, call: Call) -> Wanted:
     """What an eager call asks for. It depends on the form of the call alone."""
     spec, requiring = head.spec(call), call.form.requiring
     if not has_gradients(spec):
@@ -143,10 +143,17 @@ class Direct(torch.autograd.Function):
 
 def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[Tensor]:
     """Gradients made in forward, times what reaches the loss; in place unless they are needed again."""
+    if upstream.is_cuda:
+        return [_multiplied(gradient, upstream, keeps) for gradient in gradients]
     factor = upstream.item()
     if keeps:
         return [gradient * factor for gradient in gradients]
     return [gradient if factor == 1 else gradient.mul_(factor) for gradient in gradients]
+
+
+def _multiplied(gradient: Tensor, factor: Tensor, keeps: bool) -> Tensor:
+    """The product by a number that the host does not know; a factor with an axis keeps its precision."""
+    return torch.mul(gradient, factor.reshape(1), out=torch.empty_like(gradient) if keeps else gradient)
 
 
 def _adjoint(

@@ -130,7 +130,8 @@ class Around(torch.autograd.Function):
         need = [bool(n and d) for n, d in zip(ctx.needs_input_grad[4:], ctx.differentiable, strict=True)]
         if any(ctx.early):
             upstream = next(u for u in reaching if u is not None)
-            scaled = iter([gradient * upstream for gradient in made])
+            factor = upstream.reshape(1)  # with an axis it keeps its precision on GPUs too
+            scaled = iter([(gradient * factor).to(gradient.dtype) for gradient in made])
             gradients = [next(scaled) if e else None for e in ctx.early]
         else:
             gradients = _gradients(ctx.key, list(inputs), reaching, need)

@@ -40,7 +40,7 @@ private:
 };
 } // namespace
 
-Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan) {
+Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan, NativeStore) {
   std::string error;
   std::unique_ptr<ObjectLoader> object = ObjectLoader::load(plan.code, error);
   if (!object)

@@ -8,7 +8,7 @@ class CpuDevice : public Device {
 public:
   /// 'keepBytes' as in Workspace.
   explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
-  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
+  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory.take(bytes); }
   Workspace &workspace() { return memory; }
   bool isHost() const override { return true; }

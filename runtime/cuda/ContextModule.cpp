@@ -1,43 +1,12 @@
-// ContextModule.cpp - loads PTX and looks up its kernels.
+// ContextModule.cpp - loads native code and looks up its kernels.
 #include "runtime/cuda/ContextModule.h"
-#include "compiler/Target.h"
 using namespace logitile;
 using namespace logitile::cuda;
 
-// ---- whether the device can run the code ------------------------------------------------------------------------------------
-
-/// Code without a suffix runs on every later device, "f" on later ones of the family, "a" on this one alone.
-static bool runsOn(const Target &target, int major, int minor) {
-  int capability = 10 * major + minor;
-  if (target.suffix == "a")
-    return capability == target.sm;
-  return capability >= target.sm && (target.suffix != "f" || major == target.sm / 10);
-}
-
-static Status checkTarget(const Driver &driver, DeviceHandle device, const LaunchPlan &plan) {
-  std::optional<Target> target = Target::parse(plan.target);
-  if (!target || target->kind != DeviceKind::Cuda)
-    return Status(ErrorCode::Internal, "the plan '" + plan.name + "' is for target '" + plan.target + "', which no CUDA device is");
-  Result<int> major = driver.attribute(DeviceAttribute::CapabilityMajor, device);
-  Result<int> minor = driver.attribute(DeviceAttribute::CapabilityMinor, device);
-  if (!major.isOk() || !minor.isOk())
-    return major.isOk() ? minor.status() : major.status();
-  if (runsOn(*target, *major, *minor))
-    return Status();
-  std::string name = plan.target.substr(plan.target.find(':') + 1);
-  return Status(ErrorCode::Target, "the code of '" + plan.name + "' is for " + name + ", but " + driver.nameOf(device) +
-                                       " has compute capability " + std::to_string(*major) + "." + std::to_string(*minor) +
-                                       "; use backend='auto', or 'cuda:sm_80', whose code runs on all from 8.0");
-}
-
-// ---- loading ------------------------------------------------------------------------------------------------------------------
-
 Result<std::unique_ptr<ContextModule>> ContextModule::load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
-                                                           const LaunchPlan &plan) {
-  if (Status status = checkTarget(contexts->driver(), context.deviceHandle(), plan); !status.isOk())
-    return status;
+                                                           const LaunchPlan &plan, const std::string &native) {
   std::unique_ptr<ContextModule> loaded(new ContextModule(std::move(contexts), context));
-  if (Status status = loaded->loadCode(plan); !status.isOk())
+  if (Status status = loaded->loadCode(plan, native); !status.isOk())
     return status;
   for (const KernelPlan &kernel : plan.kernels)
     if (Status status = loaded->findFunction(plan, kernel); !status.isOk())
@@ -45,23 +14,14 @@ Result<std::unique_ptr<ContextModule>> ContextModule::load(std::shared_ptr<Conte
   return loaded;
 }
 
-Status ContextModule::loadCode(const LaunchPlan &plan) {
-  constexpr size_t kLogBytes = 16 * 1024;
-  std::string errors(kLogBytes, '\0'), remarks(kLogBytes, '\0');
-  JitOption options[] = {JitOption::ErrorLog, JitOption::ErrorLogBytes, JitOption::InfoLog, JitOption::InfoLogBytes};
-  // Sizes are passed in the place of pointers.
-  void *values[] = {errors.data(), reinterpret_cast<void *>(kLogBytes), remarks.data(), reinterpret_cast<void *>(kLogBytes)};
+Status ContextModule::loadCode(const LaunchPlan &plan, const std::string &native) {
   const Driver &driver = contexts->driver();
-  Code code = driver.moduleLoadDataEx.address(&module, plan.code.c_str(), std::size(options), options, values);
+  Code code = driver.moduleLoadDataEx.address(&module, native.data(), 0, nullptr, nullptr);
   if (code == Code::Success)
     return Status();
   module = nullptr;
-  std::string log = errors.c_str(), info = remarks.c_str();
-  if (!info.empty())
-    log += (log.empty() ? "" : "\n") + info;
   return driver.failure(driver.moduleLoadDataEx.symbol, code,
-                        "the code of '" + plan.name + "' for " + plan.target + " does not load on " + driver.nameOf(device) +
-                            (log.empty() ? ", and the driver writes nothing about it" : "; the driver writes:\n" + log));
+                        "the code of '" + plan.name + "' for " + plan.target + " does not load on " + driver.nameOf(device));
 }
 
 Status ContextModule::findFunction(const LaunchPlan &plan, const KernelPlan &kernel) {

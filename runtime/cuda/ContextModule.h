@@ -1,4 +1,4 @@
-// ContextModule.h - the code of a plan in one context: assembled by the driver, checked against the device, ready to launch.
+// ContextModule.h - the code of a plan in one context: checked against the device, ready to launch.
 #pragma once
 #include "compiler/LaunchPlan.h"
 #include "runtime/cuda/Contexts.h"
@@ -8,10 +8,10 @@
 namespace logitile::cuda {
 class ContextModule {
 public:
-  /// Loads PTX for 'plan.target'. An error where the device is none of that target, where the driver refuses the code (with
-  /// what it writes about it), and where a kernel needs more than the device has.
+  /// Loads 'native', assembled from the code of 'plan'. An error where the driver refuses it, and where a kernel needs more than
+  /// the device has.
   static Result<std::unique_ptr<ContextModule>> load(std::shared_ptr<Contexts> contexts, const CurrentContext &context,
-                                                     const LaunchPlan &plan);
+                                                     const LaunchPlan &plan, const std::string &native);
   ContextModule(const ContextModule &) = delete;
   /// The module goes too, except where a graph may still launch it.
   ~ContextModule();
@@ -27,7 +27,7 @@ public:
 private:
   ContextModule(std::shared_ptr<Contexts> contexts, const CurrentContext &context)
       : contexts(std::move(contexts)), device(context.deviceHandle()), context(context.handle()) {}
-  Status loadCode(const LaunchPlan &plan);
+  Status loadCode(const LaunchPlan &plan, const std::string &native);
   Status findFunction(const LaunchPlan &plan, const KernelPlan &kernel);
   Status checkBlock(const KernelPlan &kernel, Function function) const;
   Status allowSharedBytes(const KernelPlan &kernel, Function function) const;

@@ -99,7 +99,7 @@ private:
 /// The code of a plan, brought to each context that calls come from.
 class CudaCode : public DeviceCode {
 public:
-  CudaCode(CudaDevice &device, const LaunchPlan &plan) : device(device), modules(plan) {}
+  CudaCode(CudaDevice &device, const LaunchPlan &plan, NativeStore store) : device(device), modules(plan, std::move(store)) {}
   Result<std::unique_ptr<DeviceCall>> start(const MemoryList &, const DeviceStream &stream) override;
 
 private:
@@ -108,15 +108,18 @@ private:
 };
 
 /// The runtime's own kernels as a plan: all have blocks of the same size.
-LaunchPlan ownPlan() {
-  LaunchPlan plan;
-  plan.name = "the runtime's own kernels";
-  plan.target = "cuda:sm_80";
-  plan.code = gpu::ownKernelsPtx();
-  for (std::string_view name : gpu::kOwnKernels) {
-    plan.kernels.emplace_back().name = name;
-    plan.kernels.back().threads = gpu::kThreads;
-  }
+const LaunchPlan &ownPlan() {
+  static const LaunchPlan plan = [] {
+    LaunchPlan made;
+    made.name = "the runtime's own kernels";
+    made.target = "cuda:sm_80";
+    made.code = gpu::ownKernelsPtx();
+    for (std::string_view name : gpu::kOwnKernels) {
+      made.kernels.emplace_back().name = name;
+      made.kernels.back().threads = gpu::kThreads;
+    }
+    return made;
+  }();
   return plan;
 }
 } // namespace
@@ -161,7 +164,7 @@ Result<const ContextModule *> CudaDevice::ownKernels(const std::shared_ptr<Conte
                                                      bool isCaptured) {
   std::lock_guard lock(mutex);
   if (!own)
-    own = std::make_unique<ModuleSet>(ownPlan());
+    own = std::make_unique<ModuleSet>(ownPlan(), NativeStore());
   Result<ContextModule *> module = own->in(contexts, context, isCaptured);
   if (!module.isOk())
     return module.status();
@@ -194,8 +197,8 @@ bool CudaDevice::isOutOfReach(const void *memory) const {
   return code != Code::Success || type == MemoryType::Host; // the driver knows nothing of most memory of the host
 }
 
-Result<std::unique_ptr<DeviceCode>> CudaDevice::load(const LaunchPlan &plan) {
-  return std::unique_ptr<DeviceCode>(std::make_unique<CudaCode>(*this, plan));
+Result<std::unique_ptr<DeviceCode>> CudaDevice::load(const LaunchPlan &plan, NativeStore store) {
+  return std::unique_ptr<DeviceCode>(std::make_unique<CudaCode>(*this, plan, std::move(store)));
 }
 
 Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream &stream) {
@@ -205,12 +208,27 @@ Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream 
 
 /// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
 static std::optional<Target> targetOf(int major, int minor) {
-  Target target;
-  target.kind = DeviceKind::Cuda;
-  for (target.sm = 10 * major + minor; target.sm >= 80; --target.sm)
-    if (getGpuInfo(target).sm == target.sm)
+  for (int sm = 10 * major + minor; sm >= 80; --sm)
+    if (std::optional<Target> target = Target::parse("cuda:sm_" + std::to_string(sm)))
       return target;
   return std::nullopt;
+}
+
+Result<CudaFacts> logitile::cudaFacts(int ordinal) {
+  Result<std::shared_ptr<const Driver>> driver = Driver::open();
+  if (!driver.isOk())
+    return driver.status();
+  Result<DeviceHandle> device = (*driver)->device(ordinal);
+  if (!device.isOk())
+    return device.status();
+  CudaFacts facts;
+  char name[128] = {};
+  if (Status status = (*driver)->call((*driver)->deviceGetName, name, sizeof(name), *device); !status.isOk())
+    return status;
+  facts.name = name;
+  if (Status status = (*driver)->call((*driver)->driverGetVersion, &facts.driver); !status.isOk())
+    return status;
+  return facts;
 }
 
 Result<std::string> logitile::cudaTarget(int ordinal) {

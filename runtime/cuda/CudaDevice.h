@@ -9,7 +9,7 @@ namespace logitile {
 /// All GPUs of the machine. Plans can be loaded where there is none; calls find out.
 class CudaDevice : public Device {
 public:
-  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
+  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override;
   Status synchronise() override;
   bool isHost() const override { return false; }
@@ -29,6 +29,13 @@ private:
   std::set<int> used; // devices with calls
   gpu::IndexReport report;
 };
+
+struct CudaFacts {
+  std::string name; // "NVIDIA H200"
+  int driver = 0;   // 12040 for 12.4
+};
+/// An error where there is no driver or no such device.
+Result<CudaFacts> cudaFacts(int ordinal);
 
 /// The name of the target of a GPU: "cuda:sm_80". An error where there is no driver or no such device.
 Result<std::string> cudaTarget(int ordinal);

@@ -11,6 +11,7 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUlinkState_st;
 
 namespace logitile::cuda {
 /// Those of CUresult that the runtime tells apart.
@@ -37,6 +38,7 @@ enum class JitOption : uint32_t {
   ErrorLog = 5,
   ErrorLogBytes = 6,
 };
+enum class JitInput : uint32_t { Ptx = 1 };
 enum class PointerAttribute : uint32_t { MemoryType = 2 };
 enum class MemoryType : uint32_t { Host = 1, Device = 2, Array = 3, Unified = 4 };
 /// Memory of the host that every context sees at the same address.
@@ -49,12 +51,14 @@ using Module = CUmod_st *;
 using Function = CUfunc_st *;
 using Stream = CUstream_st *; // null: the default stream of the current context
 using Event = CUevent_st *;
+using LinkState = CUlinkState_st *;
 using DevicePointer = unsigned long long;
 
 // clang-format off
 /// X(name here, symbol of the library, types of its parameters). Symbols have the number of the version that is declared.
 #define LOGITILE_CUDA_FUNCTIONS(X)                                                                                                 \
   X(init,                     cuInit,                        unsigned)                                                             \
+  X(driverGetVersion,         cuDriverGetVersion,            int *)                                                                \
   X(getErrorName,             cuGetErrorName,                Code, const char **)                                                  \
   X(getErrorString,           cuGetErrorString,              Code, const char **)                                                  \
   X(deviceGetCount,           cuDeviceGetCount,              int *)                                                                \
@@ -67,6 +71,11 @@ using DevicePointer = unsigned long long;
   X(ctxGetDevice,             cuCtxGetDevice,                DeviceHandle *)                                                       \
   X(ctxPushCurrent,           cuCtxPushCurrent_v2,           Context)                                                              \
   X(ctxPopCurrent,            cuCtxPopCurrent_v2,            Context *)                                                            \
+  X(linkCreate,               cuLinkCreate_v2,               unsigned, JitOption *, void **, LinkState *)                          \
+  X(linkAddData,              cuLinkAddData_v2,              LinkState, JitInput, void *, size_t, const char *, unsigned,          \
+                                                             JitOption *, void **)                                                 \
+  X(linkComplete,             cuLinkComplete,                LinkState, void **, size_t *)                                         \
+  X(linkDestroy,              cuLinkDestroy,                 LinkState)                                                            \
   X(moduleLoadDataEx,         cuModuleLoadDataEx,            Module *, const void *, unsigned, JitOption *, void **)               \
   X(moduleUnload,             cuModuleUnload,                Module)                                                               \
   X(moduleGetFunction,        cuModuleGetFunction,           Function *, Module, const char *)                                     \

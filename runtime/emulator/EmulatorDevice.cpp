@@ -140,7 +140,7 @@ EmulatorDevice::EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(ho
   machine->flag = &flag;
 }
 
-Result<std::unique_ptr<DeviceCode>> EmulatorDevice::load(const LaunchPlan &plan) {
+Result<std::unique_ptr<DeviceCode>> EmulatorDevice::load(const LaunchPlan &plan, NativeStore) {
   std::string error;
   std::unique_ptr<emulator::Program> program = emulator::Program::load(plan.code, error);
   if (!program)

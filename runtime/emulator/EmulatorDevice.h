@@ -13,7 +13,7 @@ class EmulatorDevice : public Device {
 public:
   /// Memory comes from 'host'.
   explicit EmulatorDevice(std::shared_ptr<Device> host);
-  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan) override;
+  Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override { return host->takeMemory(bytes, stream); }
   /// The memory is, but what happens to it happens as on a GPU.
   bool isHost() const override { return false; }

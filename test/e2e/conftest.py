@@ -32,6 +32,11 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture(autouse=True)
 def backend(request, monkeypatch):
-    """The backend of the test's heads; that of a marked test is one of its parameters."""
+    """The backend of the test's heads; that of a marked test is one of its parameters.
+
+    GPUs tell of wrong indices in the call itself, as the others do.
+    """
     monkeypatch.setattr(backends, "current", getattr(request, "param", backends.CPU))
+    if backends.is_on_gpu(backends.current):
+        monkeypatch.setenv("LOGITILE_CHECK", "1")
     return backends.current

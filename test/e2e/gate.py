@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import logitile as lt
 import numpy as np
 from accuracy import UNIT, Arguments
-from backends import jit
+from backends import brought_back, jit, moved
 
 LEAST = 0.01
 
@@ -72,9 +72,14 @@ class Sample:
 
     def run(self):
         """Outputs and gradients of the head, by name: "loss", "grad z.hidden"."""
+        here = self.head.options.backend
+        given = {name: moved(item, here) for name, item in self.passed.items()}
         if not self.wrt:
-            return self._named(self.head(**self.passed, **self.call), {})
-        return self._named(*self.head.value_and_grad(**self.arguments(), **self.call))
+            return self._named(self.head(**given, **self.call), {})
+        arguments = self.arguments() | given
+        up = arguments["grad_output"]
+        reaching = {n: moved(u, here) for n, u in up.items()} if isinstance(up, dict) else moved(up, here)
+        return self._named(*self.head.value_and_grad(**arguments | {"grad_output": reaching}, **self.call))
 
     def reference(self):
         """The same in float64."""
@@ -92,7 +97,7 @@ class Sample:
         for name, gradient in gradients.items():
             is_transposed = self.transposes and name.rpartition(".")[2] == "weight"
             named["grad " + self._full(name)] = gradient.T if is_transposed else gradient
-        return {name: np.asarray(value) for name, value in named.items()}
+        return {name: brought_back(value) for name, value in named.items()}
 
     def _full(self, name):
         return f"{next(iter(self.pairs))}.{name}" if name in ("hidden", "weight") else name

@@ -6,7 +6,7 @@ Free memory of earlier calls is never clean.
 import logitile as lt
 import numpy as np
 import pytest
-from backends import jit
+from backends import brought_back, jit, moved
 from gate import Sample
 
 TOKENS, VOCAB, HIDDEN = 37, 150, 12
@@ -52,7 +52,7 @@ VECTOR = np.linspace(0.5, 2, VOCAB, dtype=np.float32)
 
 
 @pytest.mark.contract("1 valid")
-def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens():
+def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens(monkeypatch):
     @lt.loss
     def kept(z: lt.Logits, ys: lt.Token[int, lt.K]):
         return lt.logsumexp(z) - sum(lt.where(lt.valid(k), z[k], 0.0) for k in ys)
@@ -61,7 +61,9 @@ def test_an_entry_may_be_ignore_index_where_no_input_tells_ignored_tokens():
     entries[::4, 1] = -100
     call(kept, ("hidden", "weight"), ys=entries).check()
     entries[5, 2] = -7
-    with pytest.raises(lt.CallIndexError, match=r"'ys'\[5, 2\] is -7"):
+    monkeypatch.setenv("LOGITILE_CHECK", "1")  # GPUs tell of it later without
+    outside = r"'ys'(\[5, 2\] is -7| was outside the vocabulary for token 5)"
+    with pytest.raises(lt.CallIndexError, match=outside):
         call(kept, ("hidden",), ys=entries).run()
 
 
@@ -206,12 +208,25 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     hidden, weight = rng.normal(size=(5, 8)).astype(np.float32), rng.normal(size=(11, 8)).astype(np.float32)
     bias = np.where(everywhere | (np.arange(11) == 3), special, 0).astype(np.float32)
     head = jit(loss, reduction="none")
-    np.testing.assert_allclose(
-        head(hidden, weight, b=bias), head.reference(hidden, weight, b=bias), rtol=1e-5
-    )
+    given = [moved(x, head.options.backend) for x in (hidden, weight, bias)]
+    found = brought_back(head(*given[:2], b=given[2]))
+    np.testing.assert_allclose(found, head.reference(hidden, weight, b=bias), rtol=1e-5)
+
+
+@pytest.mark.contract("1 entries")
+def test_forty_entries_per_token():
+    """Kernels on GPUs then have more than 4096 bytes of arguments."""
+    rng = np.random.default_rng(2)
+    index, share = rng.integers(0, VOCAB, (TOKENS, 40)), rng.random((TOKENS, 40)).astype(np.float32)
+    call(shared_entries, ["hidden", "weight", "share"], index=index, share=share).check()
 
 
 # ---- names -------------------------------------------------------------------------------------------------
+
+
+@lt.loss
+def shared_entries(z: lt.Logits, index: lt.Token[int, lt.K], share: lt.Token[float, lt.K]):
+    return sum(share[k] * (lt.logsumexp(z) - z[index[k]]) for k in range(len(index)))
 
 
 @lt.loss
@@ -240,8 +255,10 @@ def test_names_of_users_do_not_meet_those_of_kernels(loss):
         "hidden",
         "weight",
     ]
-    out, gradients = head.value_and_grad(**given, wrt=wrt)
+    there = {name: moved(item, head.options.backend) for name, item in given.items()}
+    out, gradients = head.value_and_grad(**there, wrt=wrt)
     expected, wanted = head.reference_grad(**given, wrt=wrt)
-    np.testing.assert_allclose(out, expected, rtol=1e-5)
+    np.testing.assert_allclose(brought_back(out), expected, rtol=1e-5)
     for name, array in wanted.items():
-        np.testing.assert_allclose(gradients[name], array, rtol=1e-4, atol=1e-6, err_msg=name)
+        found = brought_back(gradients[name])
+        np.testing.assert_allclose(found, array, rtol=1e-4, atol=1e-6, err_msg=name)

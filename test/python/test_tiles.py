@@ -5,12 +5,15 @@ import pathlib
 from dataclasses import replace
 
 import logitile as lt
+import ml_dtypes
 import numpy as np
 import pytest
 from inputs import arguments, relative
+from logitile import _native
 
-TABLE = pathlib.Path(__file__).parents[2] / "templates" / "cuda.json"
-ROWS = json.loads(TABLE.read_text())
+TABLES = pathlib.Path(__file__).parents[2] / "templates"
+ROWS = json.loads((TABLES / "cuda.json").read_text())
+CPU_ROWS = json.loads((TABLES / "cpu.json").read_text())
 LOSS = lt.losses.cross_entropy
 
 
@@ -38,11 +41,32 @@ def test_tables_have_rows_to_choose_from():
         for values in (1, 2, 4):
             serving = {spelled(row) for row in rows if row["values"] >= values}
             assert len(serving) >= 3, (target, values)
+    for tier, rows in CPU_ROWS.items():
+        assert len({spelled(row) for row in rows}) == len(rows) >= 3, tier
 
 
 @pytest.mark.parametrize("tiles", [spelled(row) for row in ROWS["sm_80"]])
 def test_rows_of_a_gpu(tiles):
     check(with_tiles(tiles, backend="emu:sm_80", chunks=1))
+
+
+@pytest.mark.parametrize(
+    ("tier", "row"), [(tier, row) for tier, rows in CPU_ROWS.items() for row in map(spelled, rows)]
+)
+def test_rows_of_a_cpu(tier, row, monkeypatch):
+    monkeypatch.setenv("LOGITILE_CPU_TIER", tier)
+    try:
+        _native.host_target()
+    except lt.TargetError:
+        pytest.skip("this machine has no such instructions")
+    check(with_tiles(row, backend="cpu"))
+    given = arguments(LOSS, tokens=70, vocab=150, hidden=41)
+    given["z"] = tuple(array.astype(ml_dtypes.bfloat16) for array in given["z"])
+    expected, wanted = lt.jit(LOSS).value_and_grad(grad_dtype="float32", **given)
+    value, gradients = with_tiles(row).value_and_grad(grad_dtype="float32", **given)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    for name, gradient in wanted.items():
+        assert relative(gradients[name], gradient) < 4 * 2.0**-9, name
 
 
 def test_sizes_of_a_cpu():
@@ -62,5 +86,6 @@ def test_sizes_of_a_cpu():
 def test_wrong_sizes(tiles, error):
     shapes = lt.ShapeDtype((70, 40), "bfloat16"), lt.ShapeDtype((150, 40), "bfloat16")
     head = with_tiles(tiles, backend="cuda:sm_80", chunks=1)
-    with pytest.raises(lt.CompileError, match=error):
+    with pytest.raises(lt.CompileError, match=error) as caught:
         head.ir("ptx", *shapes, target=lt.ShapeDtype((70,), "int32"))
+    assert "\n" not in str(caught.value)  # the program is not printed

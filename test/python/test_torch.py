@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from calls import check_close, records
+from logitile.torch import _multiplied
 from torch.utils.checkpoint import checkpoint
 
 N, V, D = 7, 37, 16
@@ -155,6 +156,15 @@ def test_gradients_are_scaled_in_place_only_where_the_graph_is_not_kept():
     torch.autograd.grad(3 * loss, hidden, retain_graph=True)
     torch.autograd.grad(loss, hidden)
     assert seen[0] != made.data_ptr() and seen[1] == made.data_ptr()
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_factors_on_the_device_are_rounded_once(keeps):
+    """On GPUs the host does not know what reaches the loss; the same code runs on the CPU."""
+    made = torch.randn(1000, generator=torch.Generator().manual_seed(0)).bfloat16()
+    wanted = (made.float() / 3).bfloat16()
+    product = _multiplied(made, torch.tensor(1 / 3), keeps)
+    assert torch.equal(product, wanted) and (product is made) == (not keeps)
 
 
 @pytest.mark.contract("3 second")

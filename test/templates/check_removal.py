@@ -7,20 +7,21 @@ Run as: check_removal.py FOLDER, where the copy is made; logitile-compile and lo
 """
 from __future__ import annotations
 
+import itertools
 import pathlib
 import shutil
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TARGET = "cpu:avx2"
+TARGETS = ("cpu:avx2", "cuda:sm_80")
 
 
 def make_plans() -> list[str]:
-    """The plan stage of every loss of test/stages."""
+    """The plan stage of every loss of test/stages, for every target."""
     plans = []
-    for file in sorted((ROOT / "test" / "stages").glob("*.mlir")):
-        spec = file.read_text().replace("$TARGET", TARGET)
+    for file, target in itertools.product(sorted((ROOT / "test" / "stages").glob("*.mlir")), TARGETS):
+        spec = file.read_text().replace("$TARGET", target)
         done = subprocess.run(["logitile-compile", "--to=plan"], input=spec, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{file.name} has no plan:\n{done.stderr}")

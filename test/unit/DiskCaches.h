@@ -37,8 +37,8 @@ inline LaunchPlan smallPlan(int64_t first, int64_t behind, const std::string &co
 /// The code of the plan that is found; "" for none.
 inline std::string find(DiskCache &cache, const std::string &name, int64_t tokens) {
   std::string code;
-  cache.find(keyOf(name), tokens, [&](LaunchPlan plan) {
-    code = plan.code;
+  cache.find(keyOf(name), tokens, [&](DiskEntry entry) {
+    code = entry.plan.code;
     return Status();
   });
   return code;

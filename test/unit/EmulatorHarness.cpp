@@ -23,7 +23,10 @@ declare i32 @llvm.nvvm.shfl.sync.up.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.down.i32(i32, i32, i32, i32)
 declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)
 declare float @llvm.nvvm.shfl.sync.bfly.f32(i32, float, i32, i32)
+declare {i32, i1} @llvm.nvvm.shfl.sync.bfly.i32p(i32, i32, i32, i32)
+declare {i32, i1} @llvm.nvvm.shfl.sync.up.i32p(i32, i32, i32, i32)
 declare {i32, i1} @llvm.nvvm.shfl.sync.down.i32p(i32, i32, i32, i32)
+declare {i32, i1} @llvm.nvvm.shfl.sync.idx.i32p(i32, i32, i32, i32)
 declare i1 @llvm.nvvm.vote.any.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.all.sync(i32, i1)
 declare i1 @llvm.nvvm.vote.uni.sync(i32, i1)
@@ -105,9 +108,9 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
 })";
 }
 
-EmulatorHarness::EmulatorHarness(const std::string &body) {
+EmulatorHarness::EmulatorHarness(const std::string &body) : ir(emulatorModule(body)) {
   std::string error;
-  program = Program::load(emulatorModule(body), error);
+  program = Program::load(ir, error);
   EXPECT_TRUE(program) << error;
   launch.kernel = "k";
   launch.threads = {32, 1, 1};
@@ -141,9 +144,13 @@ Outcome EmulatorHarness::run() {
   return outcome;
 }
 
-Counters EmulatorHarness::runClean() {
+Counters EmulatorHarness::runClean(int64_t unitsApart) {
+  for (Dump &dump : dumps)
+    dump.before.assign(dump.after.begin(), dump.after.end());
   const Outcome outcome = run();
   EXPECT_TRUE(outcome.reports.empty()) << outcome.text();
+  if (otherMachine && outcome.reports.empty())
+    otherMachine->compare(ir, launch, dumps, unitsApart);
   return outcome.counters;
 }
 

@@ -1,10 +1,29 @@
 // EmulatorHarness.h - short kernels as LLVM IR text, run by the emulator on plain vectors. For tests only.
+// Where a program has another machine, launches without a report run there as well, and both must leave the same memory.
 #pragma once
 #include "runtime/emulator/Program.h"
 #include <deque>
 #include <gtest/gtest.h>
+#include <span>
 
 namespace logitile::emulator {
+/// A buffer of a launch: which argument points to it, and its bytes before and after.
+struct Dump {
+  size_t argument;
+  std::string name;
+  std::vector<uint8_t> before;
+  std::span<const uint8_t> after;
+};
+
+/// Runs what the emulator has run, and compares: bits, or f32 numbers that may be so many units in the last place apart.
+class OtherMachine {
+public:
+  virtual ~OtherMachine() = default;
+  virtual void compare(const std::string &ir, const Launch &launch, const std::vector<Dump> &dumps, int64_t unitsApart) = 0;
+};
+/// None in the emulator's own tests.
+inline OtherMachine *otherMachine = nullptr;
+
 /// One program with its buffers; arguments are given in the order of the kernel's parameters.
 class EmulatorHarness {
 public:
@@ -13,6 +32,7 @@ public:
 
   template <typename T> EmulatorHarness &buffer(const std::string &name, std::vector<T> &data, Contents contents = Contents::defined) {
     memory.add(name, data.data(), data.size() * sizeof(T), contents);
+    dumps.push_back({launch.arguments.size(), name, {}, {reinterpret_cast<uint8_t *>(data.data()), data.size() * sizeof(T)}});
     return argument(reinterpret_cast<uint64_t>(data.data()));
   }
   EmulatorHarness &argument(uint64_t value);
@@ -23,8 +43,8 @@ public:
 
   /// Runs kernel @k; a refusal fails the test.
   Outcome run();
-  /// Runs and expects no report.
-  Counters runClean();
+  /// Runs and expects no report, and of another machine the same numbers.
+  Counters runClean(int64_t unitsApart = 0);
   /// Runs and expects reports of one kind only; returns the first.
   Report runFaulty(Fault fault);
 
@@ -33,7 +53,9 @@ public:
   std::unique_ptr<Program> program;
 
 private:
+  const std::string ir;
   std::deque<uint64_t> values;
+  std::vector<Dump> dumps;
 };
 
 /// The target and the declarations that tests use.

@@ -37,6 +37,8 @@ LOGITILE_CUDA_FUNCTIONS(LOGITILE_SAME_SIGNATURE)
 static_assert(LOGITILE_EXPANDED(cuDevicePrimaryCtxRelease) == std::string_view("cuDevicePrimaryCtxRelease_v2"));
 static_assert(LOGITILE_EXPANDED(cuCtxPushCurrent) == std::string_view("cuCtxPushCurrent_v2"));
 static_assert(LOGITILE_EXPANDED(cuCtxPopCurrent) == std::string_view("cuCtxPopCurrent_v2"));
+static_assert(LOGITILE_EXPANDED(cuLinkCreate) == std::string_view("cuLinkCreate_v2"));
+static_assert(LOGITILE_EXPANDED(cuLinkAddData) == std::string_view("cuLinkAddData_v2"));
 static_assert(LOGITILE_EXPANDED(cuEventDestroy) == std::string_view("cuEventDestroy_v2"));
 
 template <typename Ours, typename Theirs> constexpr bool isEqual(Ours ours, Theirs theirs) {
@@ -55,15 +57,18 @@ static_assert(isEqual(FunctionAttribute::MaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_M
 static_assert(isEqual(JitOption::InfoLog, CU_JIT_INFO_LOG_BUFFER) && isEqual(JitOption::InfoLogBytes, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) &&
               isEqual(JitOption::ErrorLog, CU_JIT_ERROR_LOG_BUFFER) &&
               isEqual(JitOption::ErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
+static_assert(isEqual(JitInput::Ptx, CU_JIT_INPUT_PTX));
 static_assert(isEqual(PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE) && isEqual(MemoryType::Host, CU_MEMORYTYPE_HOST) &&
               isEqual(MemoryType::Device, CU_MEMORYTYPE_DEVICE) && isEqual(MemoryType::Array, CU_MEMORYTYPE_ARRAY) &&
-              isEqual(MemoryType::Unified, CU_MEMORYTYPE_UNIFIED) && static_cast<unsigned>(HostMemory::Portable) == CU_MEMHOSTALLOC_PORTABLE &&
+              isEqual(MemoryType::Unified, CU_MEMORYTYPE_UNIFIED) &&
+              static_cast<unsigned>(HostMemory::Portable) == CU_MEMHOSTALLOC_PORTABLE &&
               static_cast<unsigned>(HostMemory::Mapped) == CU_MEMHOSTALLOC_DEVICEMAP);
 static_assert(isEqual(CaptureStatus::None, CU_STREAM_CAPTURE_STATUS_NONE) &&
               isEqual(CaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE) &&
               isEqual(CaptureStatus::Invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED));
 static_assert(std::is_same_v<Context, CUcontext> && std::is_same_v<Module, CUmodule> && std::is_same_v<Function, CUfunction> &&
-              std::is_same_v<Stream, CUstream> && std::is_same_v<Event, CUevent> && sizeof(DevicePointer) == sizeof(CUdeviceptr));
+              std::is_same_v<Stream, CUstream> && std::is_same_v<Event, CUevent> && std::is_same_v<LinkState, CUlinkState> &&
+              sizeof(DevicePointer) == sizeof(CUdeviceptr));
 } // namespace
 
 /// The checks are made when this file is compiled; this says with what.

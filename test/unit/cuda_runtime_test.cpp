@@ -70,7 +70,11 @@ protected:
     stand_in::reset();
   }
 
-  void load(const LaunchPlan &plan) { code = *device->load(plan); }
+  void load(const LaunchPlan &loaded, NativeStore store = {}) {
+    code.reset();
+    plan = std::make_unique<LaunchPlan>(loaded); // which has to outlive its code
+    code = *device->load(*plan, std::move(store));
+  }
   Result<std::unique_ptr<DeviceCall>> start(const DeviceStream &stream = {}) {
     return code->start([] { return std::vector<MemoryRange>(); }, stream);
   }
@@ -92,6 +96,7 @@ protected:
   static int64_t timesCalled(const std::string &symbol) { return std::ranges::count(stand_in::calls(), symbol); }
 
   std::unique_ptr<CudaDevice> device = std::make_unique<CudaDevice>();
+  std::unique_ptr<LaunchPlan> plan;
   std::unique_ptr<DeviceCode> code;
 };
 } // namespace
@@ -146,6 +151,14 @@ TEST_F(CudaTest, TargetsFollowTheDevice) {
   EXPECT_TEXT(cudaTarget(2).status(), "device 2 is asked for, but the driver shows 2");
 }
 
+TEST_F(CudaTest, ADeviceHasANameAndADriver) {
+  Result<CudaFacts> facts = cudaFacts(1);
+  ASSERT_TRUE(facts.isOk()) << textOf(facts.status());
+  EXPECT_EQ(facts->name, "Stand-in");
+  EXPECT_EQ(facts->driver, 12040);
+  EXPECT_TEXT(cudaFacts(2).status(), "device 2 is asked for, but the driver shows 2");
+}
+
 // ---- code -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(CudaTest, CodeIsLoadedOnce) {
@@ -156,18 +169,40 @@ TEST_F(CudaTest, CodeIsLoadedOnce) {
   code.reset();
   EXPECT_EQ(timesCalled("cuModuleUnload"), 1);
 }
+TEST_F(CudaTest, NativeCodeIsKeptAndTakenBack) {
+  NativeCode kept;
+  auto keep = [&](const LaunchPlan &of, const NativeCode &made) {
+    EXPECT_EQ(&of, plan.get());
+    kept = made;
+  };
+  load(planFor("sm_80"), {{}, keep});
+  ASSERT_TRUE(run().isOk());
+  EXPECT_EQ(kept.maker, "compute capability 8.0, driver 12040");
+  EXPECT_EQ(timesCalled("cuLinkComplete"), 2); // the runtime's own kernels too
+  NativeCode known = std::exchange(kept, {});
+  load(planFor("sm_80"), {known, keep});
+  ASSERT_TRUE(run().isOk());
+  EXPECT_EQ(timesCalled("cuLinkComplete"), 2);
+  EXPECT_EQ(kept.maker, "");
+  // Another driver, or devices of another kind, make it again.
+  known.maker = "compute capability 8.0, driver 12080";
+  load(planFor("sm_80"), {known, keep});
+  ASSERT_TRUE(run().isOk());
+  EXPECT_EQ(timesCalled("cuLinkComplete"), 3);
+  EXPECT_EQ(kept.maker, "compute capability 8.0, driver 12040");
+}
 TEST_F(CudaTest, WhatTheDriverWritesAboutCodeIsShown) {
-  LaunchPlan plan = planFor("sm_80");
-  plan.code = "no code";
-  EXPECT_EQ(textOf(startOf(plan)), "cuModuleLoadDataEx fails with CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed); the code of "
-                                   "'demo' for cuda:sm_80 does not load on device 0 (Stand-in); the driver writes:\n"
-                                   "ptxas fatal   : line 1; Missing .version directive\nptxas info    : nothing was assembled");
+  LaunchPlan given = planFor("sm_80");
+  given.code = "no code";
+  EXPECT_EQ(textOf(startOf(given)), "cuLinkAddData_v2 fails with CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed); the code of "
+                                    "'demo' for cuda:sm_80 is not assembled for device 0 (Stand-in); the driver writes:\n"
+                                    "ptxas fatal   : line 1; Missing .version directive\nptxas info    : nothing was assembled");
 }
 TEST_F(CudaTest, AMissingKernelIsNamed) {
-  LaunchPlan plan = planFor("sm_80");
-  plan.kernels.push_back(kernel("third", {}, 32, 0));
-  EXPECT_EQ(textOf(startOf(plan)), "cuModuleGetFunction fails with CUDA_ERROR_NOT_FOUND (named symbol not found); kernel 'third' of "
-                                   "'demo' is looked for");
+  LaunchPlan given = planFor("sm_80");
+  given.kernels.push_back(kernel("third", {}, 32, 0));
+  EXPECT_EQ(textOf(startOf(given)), "cuModuleGetFunction fails with CUDA_ERROR_NOT_FOUND (named symbol not found); kernel 'third' of "
+                                    "'demo' is looked for");
 }
 TEST_F(CudaTest, CodeFitsTheDevice) {
   const std::tuple<const char *, const char *, bool> cases[] = {{"sm_80", "8.0", true},    {"sm_80", "12.0", true},
@@ -186,24 +221,24 @@ TEST_F(CudaTest, CodeFitsTheDevice) {
   }
 }
 TEST_F(CudaTest, BlocksFitTheDevice) {
-  LaunchPlan plan = planFor("sm_80");
-  plan.kernels[0].threads = 256;
-  EXPECT_EQ(textOf(startOf(plan)), "kernel 'first' is made for blocks of 256 threads, but device 0 (Stand-in) runs 1 to 128 of its "
-                                   "threads in a block");
-  plan = planFor("sm_80");
-  plan.kernels[1].threads = 2048;
-  EXPECT_TEXT(startOf(plan), "kernel 'second' is made for blocks of 2048 threads, but device 0 (Stand-in) runs 1 to 1024");
-  plan.kernels[1].threads = 0;
-  EXPECT_TEXT(startOf(plan), "blocks of 0 threads");
+  LaunchPlan given = planFor("sm_80");
+  given.kernels[0].threads = 256;
+  EXPECT_EQ(textOf(startOf(given)), "kernel 'first' is made for blocks of 256 threads, but device 0 (Stand-in) runs 1 to 128 of its "
+                                    "threads in a block");
+  given = planFor("sm_80");
+  given.kernels[1].threads = 2048;
+  EXPECT_TEXT(startOf(given), "kernel 'second' is made for blocks of 2048 threads, but device 0 (Stand-in) runs 1 to 1024");
+  given.kernels[1].threads = 0;
+  EXPECT_TEXT(startOf(given), "blocks of 0 threads");
 }
 TEST_F(CudaTest, SharedMemoryFitsTheDevice) {
-  LaunchPlan plan = planFor("sm_80");
-  plan.kernels[1].sharedBytes = 163 * 1024 - 1023; // with the kernel's own 1024 one too many
-  EXPECT_EQ(textOf(startOf(plan)), "kernel 'second' needs 166913 bytes of shared memory in a block, but device 0 (Stand-in) has 166912; "
-                                   "compile for that device (backend='auto')");
+  LaunchPlan given = planFor("sm_80");
+  given.kernels[1].sharedBytes = 163 * 1024 - 1023; // with the kernel's own 1024 one too many
+  EXPECT_EQ(textOf(startOf(given)), "kernel 'second' needs 166913 bytes of shared memory in a block, but device 0 (Stand-in) has 166912; "
+                                    "compile for that device (backend='auto')");
   for (int64_t bytes : {int64_t(163 * 1024 - 1024), int64_t(48 * 1024), int64_t(47 * 1024), int64_t(0)}) {
-    plan.kernels[1].sharedBytes = bytes;
-    load(plan);
+    given.kernels[1].sharedBytes = bytes;
+    load(given);
     Result<std::unique_ptr<DeviceCall>> call = start();
     ASSERT_TRUE(call.isOk()) << textOf(call.status());
     int64_t words[] = {1, 2, 3};
@@ -437,8 +472,8 @@ TEST_F(CaptureTest, NothingIsTimedMeanwhile) {
 TEST_F(CudaTest, EveryFunctionMayFail) {
   const std::set<std::string> elsewhere = {"cuGetErrorName", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGetName",
                                            "cuPointerGetAttribute"}; // in errors, and where an error is an answer
-  const std::set<std::string> atTheEnd = {"cuModuleUnload", "cuMemFreeAsync", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2",
-                                          "cuEventDestroy_v2",          "cuMemFreeHost"};
+  const std::set<std::string> atTheEnd = {"cuModuleUnload", "cuMemFreeAsync",    "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2",
+                                          "cuLinkDestroy",  "cuEventDestroy_v2", "cuMemFreeHost"};
   auto use = [&]() -> Status {
     Result<WorkspaceBlock> block = device->takeMemory(100, {});
     if (!block.isOk())

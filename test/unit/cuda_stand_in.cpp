@@ -50,6 +50,7 @@ constexpr struct {
     {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
 };
 
+const std::string kNativeHead = "native code for sm_";
 constexpr int kThreadsPerBlock = 1024, kSharedBytes = 48 * 1024, kSharedBytesOptin = 163 * 1024;
 } // namespace
 
@@ -69,6 +70,12 @@ struct CUfunc_st {
   std::string name;
   size_t parameters = 0;
   int fixedSharedBytes = 0, threads = kThreadsPerBlock, dynamicSharedBytes = kSharedBytes;
+};
+struct CUlinkState_st {
+  bool isAlive = true;
+  std::vector<JitOption> options;
+  std::vector<void *> values;
+  std::string ptx, native;
 };
 struct CUstream_st {
   Context context = nullptr;
@@ -93,6 +100,7 @@ struct State {
   std::map<int, Context> primaries;
   std::vector<std::unique_ptr<CUctx_st>> contexts;
   std::vector<std::unique_ptr<CUmod_st>> modules;
+  std::vector<std::unique_ptr<CUlinkState_st>> links;
   std::vector<std::unique_ptr<CUstream_st>> streams;
   std::vector<std::unique_ptr<CUevent_st>> events;
   std::map<DevicePointer, Allocation> memory;
@@ -199,6 +207,9 @@ std::vector<std::string> stand_in::leaks() {
   for (const auto &module : state->modules)
     if (module->isAlive)
       found.push_back("a module");
+  for (const auto &link : state->links)
+    if (link->isAlive)
+      found.push_back("a link");
   for (const auto &event : state->events)
     if (event->isAlive)
       found.push_back("an event");
@@ -276,6 +287,11 @@ DRIVER cuDeviceGetName(char *name, int size, DeviceHandle) {
   std::snprintf(name, size, "Stand-in");
   return Code::Success;
 }
+DRIVER cuDriverGetVersion(int *version) {
+  ENTER(cuDriverGetVersion);
+  *version = 12040;
+  return Code::Success;
+}
 DRIVER cuDeviceGetAttribute(int *value, DeviceAttribute attribute, DeviceHandle device) {
   ENTER(cuDeviceGetAttribute);
   if (device < 0 || device >= state->devices)
@@ -344,10 +360,10 @@ DRIVER cuCtxPopCurrent_v2(Context *context) {
 
 namespace {
 /// The options that say where to write, with room for a text.
-bool writeLogs(unsigned count, const JitOption *options, void **values, const std::string &errors, const std::string &remarks) {
+bool writeLogs(const CUlinkState_st &link, const std::string &errors, const std::string &remarks) {
   std::map<JitOption, void *> given;
-  for (unsigned i = 0; i < count; ++i)
-    given[options[i]] = values[i];
+  for (size_t i = 0; i < link.options.size(); ++i)
+    given[link.options[i]] = link.values[i];
   for (auto [log, bytes, text] : {std::tuple(JitOption::ErrorLog, JitOption::ErrorLogBytes, errors),
                                   std::tuple(JitOption::InfoLog, JitOption::InfoLogBytes, remarks)}) {
     if (!given.contains(log) || !given.contains(bytes) || reinterpret_cast<size_t>(given[bytes]) <= text.size())
@@ -371,7 +387,8 @@ void readKernels(Module module, const std::string &ptx) {
     auto function = std::make_unique<CUfunc_st>();
     function->module = module;
     function->name = ptx.substr(at + entry.size(), open - at - entry.size());
-    std::string parameters = ptx.substr(open, close - open), directives = ptx.substr(close, body - close), code = ptx.substr(body, next - body);
+    std::string parameters = ptx.substr(open, close - open), directives = ptx.substr(close, body - close),
+                code = ptx.substr(body, next - body);
     for (size_t one = parameters.find(".param"); one != std::string::npos; one = parameters.find(".param", one + 1))
       ++function->parameters;
     int most = std::max(numberBehind(directives, ".maxntid "), numberBehind(directives, ".reqntid "));
@@ -396,18 +413,27 @@ Function findFunction(Function function) {
 }
 } // namespace
 
-DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned count, JitOption *options, void **values) {
-  ENTER(cuModuleLoadDataEx);
-  Context context = call.current();
-  if (!context)
+DRIVER cuLinkCreate_v2(unsigned count, JitOption *options, void **values, LinkState *link) {
+  ENTER(cuLinkCreate_v2);
+  if (!call.current())
     return error(kInvalidContext);
-  if (isAnyCapturing())
-    return call.wrong("a stream is capturing", kCaptureUnsupported);
-  std::string ptx = static_cast<const char *>(image);
+  state->links.push_back(std::make_unique<CUlinkState_st>());
+  *link = state->links.back().get();
+  (*link)->options.assign(options, options + count);
+  (*link)->values.assign(values, values + count);
+  return Code::Success;
+}
+DRIVER cuLinkAddData_v2(LinkState link, JitInput input, void *data, size_t size, const char *name, unsigned, JitOption *, void **) {
+  ENTER(cuLinkAddData_v2);
+  if (!has(state->links, link) || !link->isAlive)
+    return call.wrong("the link is not there", kInvalidHandle);
+  std::string ptx = static_cast<const char *>(data);
+  if (input != JitInput::Ptx || size != ptx.size() + 1 || !name)
+    return call.wrong("the data is no text with its end", kInvalidValue);
   size_t version = ptx.find(".version "), target = ptx.find(".target sm_", version);
   bool isPtx = version != std::string::npos && target != std::string::npos;
   std::string problem = isPtx ? "" : "ptxas fatal   : line 1; Missing .version directive";
-  if (!writeLogs(count, options, values, problem, isPtx ? "ptxas info    : 0 bytes spilled" : "ptxas info    : nothing was assembled"))
+  if (!writeLogs(*link, problem, isPtx ? "ptxas info    : 0 bytes spilled" : "ptxas info    : nothing was assembled"))
     return call.wrong("the options have no logs with room", kInvalidValue);
   if (!isPtx)
     return error(kInvalidPtx);
@@ -415,10 +441,41 @@ DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned count, Jit
   bool isExact = ptx.find(".target sm_" + std::to_string(code) + "a") == target;
   if (isExact ? device != code : device < code)
     return call.wrong("the code is for another device", kNoBinary);
+  link->ptx = ptx;
+  return Code::Success;
+}
+/// Native code is the text with a line that says which devices run it.
+DRIVER cuLinkComplete(LinkState link, void **native, size_t *size) {
+  ENTER(cuLinkComplete);
+  if (!has(state->links, link) || !link->isAlive || link->ptx.empty())
+    return call.wrong("the link has nothing to link", kInvalidHandle);
+  link->native = kNativeHead + std::to_string(10 * state->major + state->minor) + "\n" + link->ptx;
+  *native = link->native.data();
+  *size = link->native.size() + 1;
+  return Code::Success;
+}
+DRIVER cuLinkDestroy(LinkState link) {
+  ENTER(cuLinkDestroy);
+  if (!has(state->links, link) || !link->isAlive)
+    return call.wrong("the link is not there", kInvalidHandle);
+  link->isAlive = false;
+  std::ranges::fill(link->native, '?'); // it was the link's own
+  return Code::Success;
+}
+DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned, JitOption *, void **) {
+  ENTER(cuModuleLoadDataEx);
+  Context context = call.current();
+  if (!context)
+    return error(kInvalidContext);
+  if (isAnyCapturing())
+    return call.wrong("a stream is capturing", kCaptureUnsupported);
+  std::string native = static_cast<const char *>(image);
+  if (!native.starts_with(kNativeHead) || numberBehind(native, kNativeHead) != 10 * state->major + state->minor)
+    return call.wrong("the code is for another device", kNoBinary);
   state->modules.push_back(std::make_unique<CUmod_st>());
   *module = state->modules.back().get();
   (*module)->context = context;
-  readKernels(*module, ptx);
+  readKernels(*module, native);
   return Code::Success;
 }
 DRIVER cuModuleUnload(Module module) {

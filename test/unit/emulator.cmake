@@ -1,7 +1,10 @@
 # The gtest programs of the emulator: kernels are LLVM IR text in the tests.
-foreach(name async checks instructions loading matrices schedules)
-  logitile_unit_test(emulator_${name}_test unit/emulator_${name}_test.cpp unit/EmulatorHarness.cpp)
-  target_link_libraries(emulator_${name}_test PRIVATE LogitileEmulator)
+logitile_library(LogitileEmulatorHarness unit/EmulatorHarness.cpp)
+target_link_libraries(LogitileEmulatorHarness PUBLIC LogitileEmulator GTest::gtest)
+set(kernel_tests async checks instructions matrices numerics)
+foreach(name ${kernel_tests} loading schedules)
+  logitile_unit_test(emulator_${name}_test unit/emulator_${name}_test.cpp)
+  target_link_libraries(emulator_${name}_test PRIVATE LogitileEmulatorHarness)
 endforeach()
 
 # Real kernels with bugs put into them: the compiler and the runtime take part.
@@ -9,3 +12,12 @@ logitile_unit_test(seeded_kernels_test unit/seeded_kernels_test.cpp unit/SeededK
 target_compile_definitions(seeded_kernels_test-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
 target_link_libraries(seeded_kernels_test PRIVATE LogitileRuntime)
 add_dependencies(seeded_kernels_test runtime-kernels)
+
+# Those whose kernels mean the same on a GPU, as one program that compares the two: bench/gpu_check.sh runs it.
+add_library(gpu_conformance-objects OBJECT unit/GpuMachine.cpp)
+logitile_compile(gpu_conformance-objects)
+target_link_libraries(gpu_conformance-objects PRIVATE LogitileRuntime LogitileEmulatorHarness)
+list(TRANSFORM kernel_tests REPLACE "(.+)" "$<TARGET_OBJECTS:emulator_\\1_test-objects>" OUTPUT_VARIABLE objects)
+add_executable(gpu_conformance $<TARGET_OBJECTS:gpu_conformance-objects> ${objects})
+target_link_libraries(gpu_conformance PRIVATE LogitileRuntime LogitileEmulatorHarness GTest::gtest_main)
+target_link_options(gpu_conformance PRIVATE -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc)

@@ -160,6 +160,58 @@ TEST(EmulatorCopies, zerosFollowAShortSource) {
   EXPECT_EQ(copies.out[3], 13u);
 }
 
+TEST(EmulatorCopies, everySourceSize) {
+  const std::string body = R"(
+@tile = internal addrspace(3) global [512 x i8] undef, align 16
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %n = mul i32 %tid, 16
+  %from = getelementptr i8, ptr addrspace(1) %in, i32 %n
+  %to = getelementptr i8, ptr addrspace(3) @tile, i32 %n
+  call void @llvm.nvvm.cp.async.cg.shared.global.16.s(ptr addrspace(3) %to, ptr addrspace(1) %from, i32 %tid)
+  call void @llvm.nvvm.cp.async.wait.all()
+  %words = load <4 x i32>, ptr addrspace(3) %to, align 16
+  %at = getelementptr i8, ptr addrspace(1) %out, i32 %n
+  store <4 x i32> %words, ptr addrspace(1) %at, align 16
+  ret void
+})";
+  std::vector<uint8_t> in(17 * 16), out(17 * 16, 0xdd);
+  std::iota(in.begin(), in.end(), 1);
+  EmulatorHarness(body).buffer("in", in).buffer("out", out).threads(17).runClean();
+  for (size_t i = 0; i < out.size(); ++i)
+    EXPECT_EQ(out[i], i % 16 < i / 16 ? in[i] : 0) << "byte " << i % 16 << " of a copy of " << i / 16;
+}
+
+TEST(EmulatorCopies, aWaitLeavesTheGroupsThatItSays) {
+  for (int left : {0, 1, 2, 3}) {
+    std::string code = R"(
+@tile = internal addrspace(3) global [512 x i32] undef, align 16
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+)";
+    for (int group = 0; group < 4; ++group) {
+      const std::string id = std::to_string(group);
+      code += "%m" + id + " = mul i32 %tid, 4\n%n" + id + " = add i32 %m" + id + ", " + std::to_string(128 * group) + "\n%from" + id +
+              " = getelementptr i32, ptr addrspace(1) %in, i32 %n" + id + "\n%to" + id +
+              " = getelementptr i32, ptr addrspace(3) @tile, i32 %n" + id +
+              "\ncall void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %to" + id + ", ptr addrspace(1) %from" + id + ")\n" +
+              kCommit;
+    }
+    code += "call void @llvm.nvvm.cp.async.wait.group(i32 " + std::to_string(left) + ")\n";
+    for (int group = 0; group < 4 - left; ++group) {
+      const std::string id = std::to_string(group);
+      code += "%v" + id + " = load <4 x i32>, ptr addrspace(3) %to" + id + ", align 16\n%at" + id +
+              " = getelementptr i32, ptr addrspace(1) %out, i32 %n" + id + "\nstore <4 x i32> %v" + id + ", ptr addrspace(1) %at" + id +
+              ", align 16\n";
+    }
+    std::vector<uint32_t> in(512), out(512);
+    std::iota(in.begin(), in.end(), 7);
+    EmulatorHarness(code + "ret void\n}").buffer("in", in).buffer("out", out).runClean();
+    for (uint32_t i = 0; i < 512; ++i)
+      EXPECT_EQ(out[i], i < 128u * (4 - left) ? i + 7 : 0) << i << " of wait_group " << left;
+  }
+}
+
 TEST(EmulatorCopies, sourceBytesOutsideAreNotTouched) {
   auto atEnd = [](const std::string &bytes) {
     return copyAndRead(kCommit + kWait, "0", "16.s(ptr addrspace(3) %to, ptr addrspace(1) %end, i32 " + bytes + ")");

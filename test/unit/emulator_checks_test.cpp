@@ -194,6 +194,53 @@ end:
   EXPECT_NE(race.parties[1].who.find("warp 2"), std::string::npos) << race.text();
 }
 
+TEST(EmulatorChecks, arrivalsAndWaitsTakeTurns) {
+  // Warp 0 fills and warp 1 empties one word in turn: barrier 1 says full, barrier 2 empty.
+  std::vector<uint32_t> out(4 * 32);
+  EmulatorHarness(R"(
+@word = internal addrspace(3) global [32 x i32] undef, align 16
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+  %mine = getelementptr i32, ptr addrspace(3) @word, i32 %lane
+  %other = xor i32 %lane, 31
+  %theirs = getelementptr i32, ptr addrspace(3) @word, i32 %other
+  %producer = icmp ult i32 %tid, 32
+  br i1 %producer, label %fill, label %start
+fill:
+  %i = phi i32 [0, %0], [%ii, %fill]
+  %v0 = mul i32 %i, 1000
+  %v = add i32 %v0, %lane
+  store i32 %v, ptr addrspace(3) %mine
+  call void @llvm.nvvm.barrier.cta.arrive.aligned.count(i32 1, i32 64)
+  call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 2, i32 64)
+  %ii = add i32 %i, 1
+  %more = icmp ult i32 %ii, 4
+  br i1 %more, label %fill, label %end
+start:
+  br label %empty
+empty:
+  %j = phi i32 [0, %start], [%jj, %empty]
+  call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 64)
+  %r = load i32, ptr addrspace(3) %theirs
+  call void @llvm.nvvm.barrier.cta.arrive.aligned.count(i32 2, i32 64)
+  %row = mul i32 %j, 32
+  %n = add i32 %row, %lane
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %n
+  store i32 %r, ptr addrspace(1) %at
+  %jj = add i32 %j, 1
+  %again = icmp ult i32 %jj, 4
+  br i1 %again, label %empty, label %end
+end:
+  ret void
+})")
+      .buffer("out", out)
+      .threads(64)
+      .runClean();
+  for (uint32_t i = 0; i < out.size(); ++i)
+    EXPECT_EQ(out[i], i / 32 * 1000 + (i % 32 ^ 31)) << i;
+}
+
 // ---- global memory
 
 TEST(EmulatorChecks, blocksThatShareAWordRace) {

@@ -95,6 +95,59 @@ TEST(EmulatorShuffles, predicateSaysWhetherTheSourceIsInside) {
               [](uint32_t lane) { return lane + 4 <= 31; });
 }
 
+/// PTX ISA, "shfl.sync": the lane that is read, and in bit 8 whether it is inside.
+static uint32_t shuffled(const std::string &mode, uint32_t lane, uint32_t b, uint32_t c) {
+  const uint32_t clamp = c & 31, segments = c >> 8 & 31;
+  const int first = lane & segments, limit = first | (clamp & ~segments), from = static_cast<int>(lane);
+  const int source = mode == "up"     ? from - static_cast<int>(b)
+                     : mode == "down" ? from + static_cast<int>(b)
+                     : mode == "bfly" ? from ^ static_cast<int>(b)
+                                      : first | static_cast<int>(b & ~segments);
+  const bool isInside = mode == "up" ? source >= limit : source <= limit;
+  return (isInside ? source : from) | (isInside ? 256 : 0);
+}
+
+TEST(EmulatorShuffles, everyDistanceClampAndSegment) {
+  constexpr uint32_t kSegments[] = {0, 16, 24, 28, 30, 31};
+  for (const std::string mode : {"up", "down", "bfly", "idx"}) {
+    // Block (b, clamp + 32 * segment); the segment's mask comes from a table.
+    std::vector<uint32_t> masks(std::begin(kSegments), std::end(kSegments)), out(32 * 32 * 32 * masks.size());
+    EmulatorHarness(R"(
+define ptx_kernel void @k(ptr addrspace(1) %masks, ptr addrspace(1) %out) {
+  %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  %clamp = and i32 %y, 31
+  %segment = lshr i32 %y, 5
+  %at = getelementptr i32, ptr addrspace(1) %masks, i32 %segment
+  %mask = load i32, ptr addrspace(1) %at
+  %high = shl i32 %mask, 8
+  %c = or i32 %high, %clamp
+  %s = call {i32, i1} @llvm.nvvm.shfl.sync.)" +
+                    mode + R"(.i32p(i32 -1, i32 %lane, i32 %b, i32 %c)
+  %v = extractvalue {i32, i1} %s, 0
+  %p = extractvalue {i32, i1} %s, 1
+  %inside = select i1 %p, i32 256, i32 0
+  %r = or i32 %v, %inside
+  %block0 = mul i32 %y, 32
+  %block = add i32 %block0, %b
+  %first = mul i32 %block, 32
+  %i = add i32 %first, %lane
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 %i
+  store i32 %r, ptr addrspace(1) %to
+  ret void
+})")
+        .buffer("masks", masks)
+        .buffer("out", out)
+        .grid(32, 32 * masks.size())
+        .runClean();
+    size_t wrong = 0;
+    for (uint32_t i = 0; i < out.size(); ++i)
+      wrong += out[i] != shuffled(mode, i % 32, i / 32 % 32, masks[i / 32768] << 8 | i / 1024 % 32);
+    EXPECT_EQ(wrong, 0u) << mode;
+  }
+}
+
 TEST(EmulatorVotes, anyAllUniformBallot) {
   const std::string odd = "%b = and i32 %lane, 1\n%p = icmp eq i32 %b, 1\n%few = icmp ult i32 %lane, 32\n";
   expectLanes(odd + "%v = call i1 @llvm.nvvm.vote.any.sync(i32 -1, i1 %p)\n%r = zext i1 %v to i32", [](uint32_t) { return 1; });

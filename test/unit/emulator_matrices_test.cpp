@@ -44,11 +44,14 @@ Fragments fragmentsOf(const Matrix &a, const Matrix &b, const Matrix &c, int k, 
   return fragments;
 }
 
-/// A kernel with one mma: each lane loads its registers and stores its sums.
+/// A kernel with one mma for each block: each lane loads its registers and stores its sums.
 std::string mmaKernel(const std::string &name, int k, const std::string &type) {
   std::string code = R"(
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspace(1) %c) {
-  %lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+  %own = call i32 @llvm.nvvm.read.ptx.sreg.laneid()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %first = mul i32 %block, 32
+  %lane = add i32 %first, %own
   %a4 = mul i32 %lane, 4
   %b2 = mul i32 %lane, 2
 )";
@@ -87,8 +90,39 @@ void expectProduct(const std::string &name, int k, bool isBf16, const std::strin
     }
 }
 
-/// Shared memory holds 32 rows of 8 elements, element = its number; every lane gives the row of its number.
-std::vector<uint32_t> loadMatrices(int count, bool isTransposed) {
+/// A block for every element of A, B and C that is 1 while all others of its matrix are 0. The other factor is numbered, so that
+/// a wrong place in a fragment shows; the sums must be those of the host.
+void expectEveryPlace(const std::string &name, int k, bool isBf16, const std::string &type) {
+  Matrix as(16, std::vector<float>(k)), bs(k, std::vector<float>(8));
+  for (int i = 0; i < 16 * k; ++i)
+    as[i / k][i % k] = static_cast<float>(i + 1); // up to 256, which bf16 holds
+  for (int i = 0; i < k * 8; ++i)
+    bs[i / 8][i % 8] = static_cast<float>(i + 1);
+  const int blocks = 16 * k + k * 8 + 16 * 8;
+  Fragments all{{}, {}, {}}, expected{{}, {}, {}};
+  for (int block = 0; block < blocks; ++block) {
+    Matrix a(16, std::vector<float>(k)), b(k, std::vector<float>(8)), c(16, std::vector<float>(8)), d = c;
+    if (int hot = block; hot < 16 * k) {
+      a[hot / k][hot % k] = 1, b = bs;
+      d[hot / k] = bs[hot % k];
+    } else if (hot -= 16 *k; hot < k * 8) {
+      b[hot / 8][hot % 8] = 1, a = as;
+      for (int row = 0; row < 16; ++row)
+        d[row][hot % 8] = as[row][hot / 8];
+    } else {
+      hot -= k * 8;
+      c[hot / 8][hot % 8] = d[hot / 8][hot % 8] = 1;
+    }
+    auto append = [](auto &to, const auto &from) { to.insert(to.end(), from.begin(), from.end()); };
+    const Fragments before = fragmentsOf(a, b, c, k, isBf16), after = fragmentsOf(a, b, d, k, isBf16);
+    append(all.a, before.a), append(all.b, before.b), append(all.c, before.c), append(expected.c, after.c);
+  }
+  EmulatorHarness(mmaKernel(name, k, type)).buffer("a", all.a).buffer("b", all.b).buffer("c", all.c).grid(blocks).runClean();
+  EXPECT_EQ(all.c, expected.c) << name;
+}
+
+/// Shared memory holds 32 rows of 8 elements, element = its number; lane l gives the row of number l ^ 'order'.
+std::vector<uint32_t> loadMatrices(int count, bool isTransposed, int order = 0) {
   const std::string n = std::to_string(count);
   std::string code = R"(
 @tile = internal addrspace(3) global [256 x i16] undef, align 16
@@ -107,7 +141,10 @@ fill:
   br i1 %more, label %fill, label %go
 go:
   call void @llvm.nvvm.bar.warp.sync(i32 -1)
-  %row = getelementptr i16, ptr addrspace(3) @tile, i32 %first
+  %number = xor i32 %lane, )" +
+                     std::to_string(order) + R"(
+  %start = mul i32 %number, 8
+  %row = getelementptr i16, ptr addrspace(3) @tile, i32 %start
   %base = mul i32 %lane, )" +
                      n + "\n";
   std::string type = "i32";
@@ -183,6 +220,29 @@ TEST(EmulatorMatrices, productOfBf16) {
 TEST(EmulatorMatrices, productOfF16) {
   expectProduct("mma.m16n8k16.row.col.f32.f32", 16, false, "<2 x half>");
   expectProduct("mma.m16n8k8.row.col.f32.f32", 8, false, "<2 x half>");
+}
+
+TEST(EmulatorMatrices, everyPlaceOfTheFragments) {
+  expectEveryPlace("mma.m16n8k16.row.col.bf16", 16, true, "i32");
+  expectEveryPlace("mma.m16n8k8.row.col.bf16", 8, true, "i32");
+  expectEveryPlace("mma.m16n8k16.row.col.f32.f32", 16, false, "<2 x half>");
+  expectEveryPlace("mma.m16n8k8.row.col.f32.f32", 8, false, "<2 x half>");
+}
+
+TEST(EmulatorMatrices, rowsLieWhereLanesSay) {
+  constexpr int kOrder = 21;
+  for (int count : {1, 2, 4})
+    for (bool isTransposed : {false, true}) {
+      const std::vector<uint32_t> out = loadMatrices(count, isTransposed, kOrder);
+      auto element = [](int lane, int column) { return static_cast<uint32_t>((lane ^ kOrder) * 8 + column); };
+      for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < count; ++i) {
+          const int g = lane >> 2, q = 2 * (lane & 3);
+          const uint32_t low = isTransposed ? element(8 * i + q, g) : element(8 * i + g, q);
+          const uint32_t high = isTransposed ? element(8 * i + q + 1, g) : low + 1;
+          EXPECT_EQ(out[lane * count + i], low | high << 16) << "x" << count << " lane " << lane << " register " << i;
+        }
+    }
 }
 
 TEST(EmulatorMatrices, loadGivesRowsAndPairs) {

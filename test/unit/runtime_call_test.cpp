@@ -317,8 +317,8 @@ TEST(CallReportTest, ChunksAndKernels) {
   EXPECT_EQ(call.report.chunks, 4);
   EXPECT_EQ(call.report.tokens, 29);
   int64_t launches = 0;
-  for (const KernelTime &time : call.report.kernels)
-    launches += time.launches;
+  for (const KernelUse &kernel : call.report.kernels)
+    launches += kernel.launches;
   // pack, sweep, finish, coefficients, 5 x (gradient, hidden, weight), round, sum
   EXPECT_EQ(launches, 4 * (4 + 15 + 2));
 }

@@ -73,16 +73,23 @@ TEST(DiskEntry, BytesOfBytesAreTheSame) {
   ASSERT_TRUE(entry.isOk()) << entry.status().error().text;
   EXPECT_EQ(entry->key, "the key");
   EXPECT_EQ(entry->plan.code, plan.code);
+  EXPECT_EQ(entry->native.maker, "");
   EXPECT_EQ(writeEntry(entry->key, entry->plan), bytes);
+  bytes = writeEntry("the key", plan, {"a driver", std::string("\0code", 5)});
+  entry = readEntry(bytes);
+  ASSERT_TRUE(entry.isOk()) << entry.status().error().text;
+  EXPECT_EQ(entry->native.maker, "a driver");
+  EXPECT_EQ(entry->native.bytes, std::string("\0code", 5));
+  EXPECT_EQ(writeEntry(entry->key, entry->plan, entry->native), bytes);
 }
 TEST(DiskEntry, EveryTruncationIsRefused) {
-  std::string bytes = writeEntry("the key", smallPlan(0, 9));
+  std::string bytes = writeEntry("the key", smallPlan(0, 9), {"driver", "native"});
   for (size_t size = 0; size < bytes.size(); ++size)
     ASSERT_FALSE(readEntry(std::string_view(bytes).substr(0, size)).isOk()) << size;
   EXPECT_FALSE(readEntry(bytes + '\0').isOk());
 }
 TEST(DiskEntry, EveryFlippedBitIsRefused) {
-  std::string bytes = writeEntry("the key", smallPlan(0, 9));
+  std::string bytes = writeEntry("the key", smallPlan(0, 9), {"driver", "native"});
   for (size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
     bytes[bit / 8] ^= 1 << bit % 8;
     ASSERT_FALSE(readEntry(bytes).isOk()) << bit;
@@ -102,10 +109,10 @@ static std::string reason(const std::string &bytes) { return readEntry(bytes).st
 TEST(DiskEntry, WrongFieldsWithARightChecksumAreRefused) {
   std::string good = writeEntry("the key", smallPlan(0, 9)), body = good.substr(15 + 8);
   ASSERT_EQ(sealed(body), good);
-  EXPECT_EQ(reason(sealed("")), "it has format 0, not 1");
+  EXPECT_EQ(reason(sealed("")), "it has format 0, not 2");
   std::string version = body;
   version[0] = 7;
-  EXPECT_EQ(reason(sealed(version)), "it has format 7, not 1");
+  EXPECT_EQ(reason(sealed(version)), "it has format 7, not 2");
   std::string key = body;
   key[8] = 127; // its length
   EXPECT_NE(reason(sealed(key)), "");
@@ -114,7 +121,7 @@ TEST(DiskEntry, WrongFieldsWithARightChecksumAreRefused) {
   EXPECT_EQ(reason(sealed(length)), "its fields do not fit together");
   EXPECT_EQ(reason(sealed(body + "x")), "its fields do not fit together");
   std::string plan = body;
-  plan.back() ^= 1;
+  plan[plan.size() - 1 - 16] ^= 1; // before the two lengths of native code
   EXPECT_NE(reason(sealed(plan)).find("their checksum is wrong"), std::string::npos) << "the plan has one of its own";
 }
 TEST(DiskEntry, TextsSayWhy) {
@@ -214,7 +221,7 @@ TEST_F(DiskCacheTest, TheNameOfAFileProvesNothing) {
 }
 TEST_F(DiskCacheTest, WhatIsRefusedCountsAsDamaged) {
   cache.publish(keyOf("a"), smallPlan(0, 100));
-  EXPECT_FALSE(cache.find(keyOf("a"), 5, [](LaunchPlan) { return Status(ErrorCode::Internal, "it does not load"); }));
+  EXPECT_FALSE(cache.find(keyOf("a"), 5, [](const DiskEntry &) { return Status(ErrorCode::Internal, "it does not load"); }));
   EXPECT_NE(onlyNotice().find("it does not load"), std::string::npos);
   EXPECT_TRUE(files().empty());
 }

@@ -89,3 +89,17 @@ TEST(KernelKey, BuildIdNamesNoPath) {
   EXPECT_GT(id.size(), 64u);
   EXPECT_EQ(id.find('/'), std::string::npos) << id;
 }
+
+TEST(KernelKey, OfATaskIgnoresTilesAndCompilers) {
+  std::string key = KernelKey::ofTask(request()).hex();
+  Request tiled = request();
+  tiled.tiles = "TM=64";
+  EXPECT_EQ(KernelKey::ofTask(tiled).hex(), key);
+  EXPECT_NE(KernelKey::of(tiled, "build").hex(), KernelKey::of(request(), "build").hex());
+  std::set<std::string> keys{key};
+  for (size_t i = 0; i < std::size(kChanges); ++i) {
+    Request changed = request();
+    kChanges[i](changed);
+    EXPECT_TRUE(keys.insert(KernelKey::ofTask(changed).hex()).second) << "change " << i << " gives a key that was there";
+  }
+}

@@ -144,7 +144,10 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     FailureOr<Candidate> best = Chooser(*problem).run();
     if (failed(best))
       return failure();
-    ScheduleBuilder(*problem, best->choice).emit(best->first, best->behind);
+    ScheduleBuilder builder(*problem, best->choice);
+    Builder b(request.getContext());
+    getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(request.getTokens())));
+    builder.emit(best->first, best->behind);
     return success();
   }
 

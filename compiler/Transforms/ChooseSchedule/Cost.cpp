@@ -13,6 +13,13 @@ double ScheduleBuilder::idleFactor(int64_t tokens) const {
   return static_cast<double>(llvm::divideCeil(tasks, threads) * threads) / tasks;
 }
 
+/// How often the logits of a pair are made, on the average of the vocabulary.
+double ScheduleBuilder::projections(const PairProblem &pair) const {
+  int64_t sweeps = problem.forwardSweeps.size() + problem.adjointSweeps.size() + (problem.gradient ? 1 : 0);
+  double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
+  return sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0);
+}
+
 double ScheduleBuilder::seconds(int64_t tokens) const {
   Roofline machine = getRoofline(problem.target, problem.request.getThreads());
   double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
@@ -22,9 +29,9 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
   double flops = 0, bytes = 0;
   for (const PairProblem &pair : problem.pairs) {
     double rate = pair.operand.isF32() ? 1.0 : machine.speedOf16Bit;
-    double projections = sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0) * idleFactor(tokens);
+    double made = projections(pair), first = std::min(made, 1.0), again = (made - first) * idleFactor(tokens);
     double contractions = (pair.wantsHidden ? 1 : 0) + (pair.wantsWeight ? 1 : 0);
-    flops += contraction * pair.hidden * (projections + contractions) / rate;
+    flops += contraction * pair.hidden * (first + again + contractions) / rate;
     // Kept logits are written once and read by every later pass; gradients are written, and read by each contraction.
     if (pair.isReadAgain && sweeps > 1)
       bytes += tile * (kept * sweeps + 1 + contractions);

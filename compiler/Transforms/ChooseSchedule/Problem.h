@@ -61,6 +61,8 @@ public:
   int64_t workspace(int64_t tokens) const;
   /// Predicted seconds of such a call.
   double seconds(int64_t tokens) const;
+  /// The same with what the sizes of tiles cost.
+  double tiledSeconds(int64_t tokens) const;
   /// Appends the schedule to the program.
   ScheduleOp emit(int64_t first, int64_t behind);
 
@@ -84,6 +86,7 @@ private:
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
   double idleFactor(int64_t tokens) const;
+  double projections(const PairProblem &pair) const;
 
   // ---- tiles (Tiles.cpp)
   struct HiddenTile {

@@ -1,0 +1,79 @@
+// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. Constants are of one class of machine for
+// each kind of target; they rank sizes, seconds are for measuring.
+#include "compiler/CostModel/TileCost.h"
+#include "compiler/CostModel/Roofline.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+using namespace logitile;
+
+TileMachine logitile::getTileMachine(const Target &target, int64_t threads) {
+  Roofline roofline = getRoofline(target, threads);
+  TileMachine machine;
+  machine.flops = roofline.flops;
+  machine.speedOf16Bit = roofline.speedOf16Bit;
+  machine.memoryRate = roofline.bandwidth;
+  if (target.kind != DeviceKind::Cpu) { // H200: 132 multiprocessors, 50 MB of cache at about 5.5 TB/s
+    machine.units = 132;
+    machine.nearBytes = getGpuInfo(target).sharedBytes;
+    machine.farBytes = int64_t(50) << 20;
+    machine.nearRate = 30e12;
+    machine.farRate = 5.5e12;
+    machine.blockSeconds = 200e-9;
+    machine.launchSeconds = 4e-6;
+    return machine;
+  }
+  const CpuTierInfo &tier = getTierInfo(target.tier);
+  machine.units = threads;
+  machine.registerRows = tier.tileRows;
+  machine.panelWidth = tier.panelWidth();
+  machine.nearBytes = int64_t(1) << 20;
+  machine.farBytes = int64_t(32) << 20;
+  machine.nearRate = 100e9 * threads;
+  machine.farRate = 35e9 * threads;
+  machine.blockSeconds = 8e-9;
+  machine.launchSeconds = 2e-6 + 0.5e-6 * threads;
+  return machine;
+}
+
+static double rateAt(double bytes, const TileMachine &machine) {
+  return bytes <= machine.nearBytes ? machine.nearRate : bytes <= machine.farBytes ? machine.farRate : machine.memoryRate;
+}
+
+double logitile::idealSeconds(const TiledContraction &c, const TileMachine &machine) {
+  return 2.0 * c.rows * c.lanes * c.depth / (machine.flops * (c.operandBytes < 4 ? machine.speedOf16Bit : 1));
+}
+
+double logitile::tiledSeconds(const TiledContraction &c, const TileMachine &machine) {
+  int64_t rows = llvm::divideCeil(c.rows, c.tileRows), lanes = llvm::divideCeil(c.lanes, c.tileLanes);
+  int64_t blocks = llvm::divideCeil(c.depth, c.tileDepth);
+  double tileRows = static_cast<double>(c.rows) / rows, tileLanes = static_cast<double>(c.lanes) / lanes;
+  double tileDepth = static_cast<double>(c.depth) / blocks;
+
+  // A register tile of few rows waits for its own sums.
+  double registerTiles = 1, idleRegisters = 1;
+  if (machine.registerRows > 0) {
+    constexpr double kRowsInFlight = 4;
+    double cuts = llvm::divideCeil(std::min(c.tileRows, c.rows), machine.registerRows);
+    idleRegisters = std::max(1.0, std::min<double>(kRowsInFlight, machine.registerRows) * cuts / tileRows);
+    registerTiles = cuts * llvm::divideCeil(static_cast<int64_t>(tileLanes), machine.panelWidth);
+  }
+
+  // Operands are fetched again for each tile along the other axis, sums again for each block, and what a unit works on meanwhile
+  // is read again for each panel where it does not fit the near cache.
+  double leftBytes = 1.0 * c.rows * c.depth * c.operandBytes, rightBytes = 1.0 * c.lanes * c.depth * c.operandBytes;
+  double traffic = leftBytes * lanes / rateAt(leftBytes, machine) + rightBytes * rows / rateAt(rightBytes, machine);
+  double leftBlock = tileRows * tileDepth * c.operandBytes, sums = tileRows * tileLanes * 4;
+  if (machine.registerRows > 0) {
+    traffic += 8.0 * c.rows * c.lanes * blocks / rateAt(leftBlock + sums, machine);
+    double panels = std::max(1.0, tileLanes / machine.panelWidth);
+    if (leftBlock > machine.nearBytes)
+      traffic += leftBytes * lanes * panels / machine.farRate;
+  }
+  constexpr double kExposed = 0.5; // of the traffic: the rest hides behind arithmetic
+  double tiles = static_cast<double>(rows) * lanes, tasks = c.tasks > 0 ? c.tasks : tiles;
+  double busy = idealSeconds(c, machine) * idleRegisters + kExposed * traffic +
+                tiles * blocks * registerTiles * machine.blockSeconds / machine.units;
+  double waits = std::ceil(tasks / machine.units) * machine.units / tasks;
+  return busy * waits + machine.launchSeconds;
+}

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Builds the native module for one Python, beside the core: ./build_binding.sh [PYTHON]. Needs a compiler of C++20 (CXX, c++) and
+# that Python's headers, but neither CMake nor LLVM. package.sh calls it in the artefact, and so may who unpacks that elsewhere.
+set -eu
+cd "$(dirname "$0")/.."
+python=${1:-python3}
+include=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+suffix=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
+if [ ! -f "$include/Python.h" ]; then
+  echo "build_binding: $include/Python.h is missing; install the headers of $python (python3-dev)" >&2
+  exit 1
+fi
+"${CXX:-c++}" -std=c++20 -O2 -DNDEBUG -s -shared -fPIC -fvisibility=hidden -I. -Iinclude "-I$include" python/bindings/*.cpp \
+  -o "python/logitile/_native$suffix" -Lpython/logitile -llogitile_core '-Wl,-rpath,$ORIGIN'
+echo "build_binding: python/logitile/_native$suffix"

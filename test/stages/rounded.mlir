@@ -1,0 +1,16 @@
+// Operands of f32 that are multiplied in bf16, with gradients of a phase of their own.
+// RUN: %python %S/check_stages.py %s
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 40, element = bf16, memory = [f32, f32]>], dense = {},
+    gradients = ["z.hidden", "z.weight", "bias"], gradient_elements = {}, mode = split, tokens = 100, workspace = 0, chunks = 2,
+    accumulate = false, target = "$TARGET", threads = 2>} {
+  logitile.loss @cross_entropy vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "bias"] {
+    %z = logitile.input logits "z" : f32
+    %bias = logitile.input vocab "bias" : f32
+    %target = logitile.input token "target" : i32
+    %x = arith.addf %z, %bias : f32
+    %lse = logitile.reduce logsumexp %x : f32 -> f32
+    %picked = logitile.pick %x[%target] : f32
+    %loss = arith.subf %lse, %picked : f32
+    logitile.yield %loss : f32
+  }
+}
