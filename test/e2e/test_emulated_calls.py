@@ -1,0 +1,110 @@
+"""Ways to call a head, on the emulator of a GPU: slices, autograd, buffers of gradients, strides and layouts.
+
+The emulator fails calls whose kernels have faults, so numbers are all that is left to compare.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import logitile as lt
+import numpy as np
+import pytest
+import torch
+from backends import EMULATOR, SEEDS, jit
+from test_autocast import operands
+from test_slices import CUTS, LOSSES
+from test_slices import sample as sliced
+from test_zoo import sample
+
+pytestmark = pytest.mark.parametrize("backend", [EMULATOR], indirect=True)
+LOSS = lt.losses.cross_entropy
+
+
+@pytest.fixture(params=SEEDS)
+def order(request, monkeypatch):
+    """Of threads."""
+    monkeypatch.setenv("LOGITILE_EMULATOR_SEED", str(request.param))
+
+
+def on_both(call, **options):
+    """What a call gives on the emulator, and on the CPU."""
+    return call(jit(LOSS, **options)), call(lt.jit(LOSS, backend="cpu", **options))
+
+
+def assert_close(found, wanted):
+    for mine, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, other, rtol=2e-5, atol=2e-6)
+
+
+# ---- slices ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in ("cross_entropy", "nested") else pytest.mark.full) for n in LOSSES]
+)
+def test_slices(name):
+    sliced(*LOSSES[name], "float32").check_all(CUTS[1:2])
+
+
+@pytest.mark.parametrize("name", ["jensen_shannon", pytest.param("many_inputs", marks=pytest.mark.full)])
+def test_slices_of_sixteen_bits(name):
+    sliced(*LOSSES[name], "bfloat16").check_all(CUTS[1:2])
+
+
+# ---- torch -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])  # gradients early, and in a phase of their own
+def test_autograd(reduction, order):
+    x, w, target = operands()
+    upstream = torch.randn(len(x), generator=torch.Generator().manual_seed(1))
+
+    def call(head):
+        hidden, weight = x.clone().requires_grad_(), w.clone().requires_grad_()
+        loss = head(hidden, weight, target=target)
+        loss.backward(upstream if reduction == "none" else None)
+        return loss.detach(), hidden.grad, weight.grad
+
+    assert_close(*on_both(call, reduction=reduction))
+
+
+def test_buffers_of_gradients(order):
+    x, w, target = operands()
+
+    def call(head):
+        buffer = torch.ones_like(w)
+        for _ in range(2):
+            head.value_and_grad(x, w, target=target, weight_grad_out=buffer)
+        return (buffer,)
+
+    assert_close(*on_both(call, chunks=3))
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_strides_and_layouts(chunks):
+    """Hidden states whose neighbours lie apart, and a head that is turned."""
+    x, w, target = operands()
+    given = torch.stack([x, x], 2)[:, :, 1], w.T
+
+    def call(head):
+        loss, gradients = head.value_and_grad(*given, target=target)
+        return loss, *gradients.values()
+
+    assert_close(*on_both(call, weight_layout="dv", chunks=chunks))
+
+
+# ---- NumPy -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_layouts_against_the_gate(dtype):
+    made = sample("plain", dtype, (70, 131, 37))
+    dataclasses.replace(made, options=made.options | {"weight_layout": "dv"}).check()
+
+
+def test_leading_dimensions():
+    x, w, target = (tensor.numpy() for tensor in operands())
+    flat = jit(LOSS, reduction="none")(x, w, target=target)
+    shaped = jit(LOSS, reduction="none")(x.reshape(7, 10, -1), w, target=target.reshape(7, 10))
+    np.testing.assert_array_equal(shaped, flat.reshape(7, 10))
