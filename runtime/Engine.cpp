@@ -41,6 +41,9 @@ CompileRequest toCompile(const Request &request, int64_t tokens) {
 static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&
               static_cast<int>(CompileRequest::Mode::Early) == static_cast<int>(ProgramMode::Early));
 
+/// Diagnostics are lines; an error is a text.
+std::string withoutEnd(const std::string &lines) { return lines.substr(0, lines.find_last_not_of('\n') + 1); }
+
 Status failure(const CompileResult &result, const Request &request, int64_t tokens) {
   Error error;
   if (result.minimumWorkspace > 0) {
@@ -49,7 +52,7 @@ Status failure(const CompileResult &result, const Request &request, int64_t toke
                  " tokens need at least " + std::to_string(result.minimumWorkspace) + "; raise it";
   } else {
     error.code = ErrorCode::Compile;
-    error.text = llvm::StringRef(result.error).rtrim().str();
+    error.text = withoutEnd(result.error);
     error.stage = stageName(result.failed);
     error.reproducer = result.reproducer;
   }
@@ -62,7 +65,7 @@ Result<std::string> textOr(const StageText &result) {
     return *result.text;
   Error error;
   error.code = ErrorCode::Compile;
-  error.text = llvm::StringRef(result.error).rtrim().str();
+  error.text = withoutEnd(result.error);
   error.stage = stageName(result.failed);
   return Status(std::move(error));
 }
