@@ -1,4 +1,4 @@
-"""The artefact of package.sh: what is in it, how large it is, and what its gpu_check.sh says where there is no GPU.
+"""The artefact of package.sh: what is in it, its size, and what gpu_check.sh says where there is no GPU.
 
 It is unpacked away from the tree and runs with an empty environment, so that nothing of the tree can help it.
 """
@@ -36,7 +36,7 @@ def unpacked(archive: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def alone(root: pathlib.Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in the artefact, with no variable of this process and no tool that is not the system's."""
+    """Runs a command in the artefact, with no variable of this process and with the system's tools alone."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(root), "PYTHON": sys.executable}
     return subprocess.run(command, cwd=root, env=environment, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=1500)
@@ -49,9 +49,10 @@ def test_it_is_small_and_stripped(archive, unpacked):
 
 
 def test_its_libraries_need_no_python_and_no_llvm(unpacked):
-    core = run(["llvm-readelf-22", "--needed-libs", str(unpacked / "python/logitile/liblogitile_core.so")], limit=60)
+    core = unpacked / "python/logitile/liblogitile_core.so"
+    needed = run(["llvm-readelf-22", "--needed-libs", str(core)], limit=60)
     assert not {"libpython", "libLLVM", "libMLIR", "libstdc++", "libcuda"} & {
-        word.split(".")[0] for word in core.split()
+        word.split(".")[0] for word in needed.split()
     }  # fmt: skip
 
 
@@ -61,8 +62,8 @@ def test_gpu_check_runs_what_needs_no_gpu_and_names_what_it_skips(unpacked):
     assert done.returncode == 0, done.stdout[-6000:]
     states = {line.split(maxsplit=1)[1][:12]: line.split()[0] for line in steps.splitlines()}
     assert states == {
-        "import      ": "passed", "instructions": "passed", "exact losses": "passed", "numbers of a": "skipped",
-        "benchmark   ": "skipped",
+        "import      ": "passed", "instructions": "passed", "exact losses": "passed",
+        "numbers of a": "skipped", "benchmark   ": "skipped",
     }, steps  # fmt: skip
     assert "emulator alone" in steps and "no GPU: AssertionError: torch sees no GPU" in steps
 
@@ -80,7 +81,8 @@ def test_a_step_that_fails_fails_the_check(unpacked):
 
 def test_the_binding_builds_from_source(unpacked):
     """With the system's compiler, as on a machine whose Python the artefact has no binding for."""
-    (module,) = (unpacked / "python/logitile").glob(f"_native.cpython-{sys.version_info.major}{sys.version_info.minor}*")
+    version = f"{sys.version_info.major}{sys.version_info.minor}"
+    (module,) = (unpacked / "python/logitile").glob(f"_native.cpython-{version}*")
     module.unlink()
     done = alone(unpacked, "python/build_binding.sh", sys.executable)
     assert done.returncode == 0, done.stdout
