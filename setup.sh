@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 
 apt_packages="libmlir-22-dev llvm-22-dev mlir-22-tools llvm-22-tools clang-22 lld-22 libclang-rt-22-dev
-cmake ninja-build ccache libzstd-dev zlib1g-dev libgtest-dev"
+cmake ninja-build ccache libzstd-dev zlib1g-dev libgtest-dev xz-utils"
 
 # The first Python from 3.10 on PATH; Debian's own where there is none.
 python=
