@@ -105,7 +105,7 @@ def main() -> None:
 def measure(given: argparse.Namespace) -> None:
     """All shapes, printed and written."""
     shapes = QUICK if given.quick else SHAPES
-    budget = 4.0 if given.quick else given.budget
+    budget = 10.0 if given.quick else given.budget
     results = [tune(shape, budget, given.rounds, is_bad=False) for shape in shapes]
     results.append(tune((*shapes[0][:2], shapes[0][2] // 2, shapes[0][3]), budget, given.rounds, is_bad=True))
     device, tier = tuned.device_of(_native.host_target(), "cpu")

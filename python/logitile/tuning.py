@@ -64,7 +64,7 @@ class Tuning:
         default: what calls take that were not tuned.
         best: what calls take from now on: the default unless another one is quicker beyond noise.
         ratio: the default's time by the best one's: 1.1 is a tenth quicker.
-        is_kept: whether other processes see it too.
+        is_kept: whether other processes see it too; false as well where there was no time to compare.
         seconds: that tuning took.
     """
 
@@ -85,8 +85,7 @@ class Tuning:
         width = max(len(one.tiles) for one in self.candidates)
         lines = [
             f"{self.loss} on {self.target} ({self.device}), {self.shape}",
-            f"  {len(self.records)} of {len(self.candidates)} measured in {self.seconds:.1f} s, "
-            f"kept {'for later processes' if self.is_kept else 'in this process alone'}",
+            f"  {len(self.records)} of {len(self.candidates)} measured in {self.seconds:.1f} s, {self._kept()}",
             f"  {'':2}{'tiles':<{width}}{'threads':>8}{'predicted':>12}{'measured':>12}{'rounds':>8}",
         ]
         for one in self.candidates:
@@ -97,9 +96,16 @@ class Tuning:
                 f"  {mark:<2}{one.tiles:<{width}}{one.threads:>8}{milliseconds(one.predicted):>12}{took:>12}"
                 f"{rounds or '':>8}  {one.refusal}".rstrip()
             )
+        if len(self.records) < 2:
+            return "\n".join([*lines, "  raise the budget: there was no time for a second configuration"])
         if self.best is self.default:
             return "\n".join([*lines, "  * what calls take: the default, which nothing beats"])
         return "\n".join([*lines, f"  * what calls take: {self.ratio:.2f} x as fast as the default (d)"])
+
+    def _kept(self) -> str:
+        if len(self.records) < 2:
+            return "nothing kept"
+        return "kept for later processes" if self.is_kept else "kept in this process alone"
 
 
 def milliseconds(seconds: float) -> str:
@@ -123,7 +129,8 @@ def autotune(
     Args:
         head: of lt.jit.
         args, inputs: as for a call, with data: it is run, and what it returns is dropped.
-        budget_s: seconds, roughly; the default configuration is measured whatever they are.
+        budget_s: seconds, roughly. The default is measured whatever they are; where there is no time for
+            another one nothing is kept.
         grad: names of gradients, an empty sequence for none. Left out: what autograd would ask for where a
             tensor requires a gradient, else hidden and weight, as `value_and_grad` without arguments.
 
@@ -232,7 +239,8 @@ class _Search:
         default = Candidate(sizes[0], threads)
         default.predicted = self.program(default).predict(self.call.tokens)
         others = [Candidate(tiles, threads) for tiles in dict.fromkeys(sizes[1:])]
-        others += [Candidate(one.tiles, one.threads) for one in before if one.tokens == self.call.tokens]
+        before = [one for one in before if one.tokens == self.call.tokens]
+        others += [Candidate(one.tiles, one.threads) for one in before]
         for other in others:
             self._predict(other)
         best = min([default, *others], key=lambda one: one.predicted)
@@ -240,8 +248,10 @@ class _Search:
             while (threads := threads // 2) >= 1:
                 others.append(Candidate(best.tiles, threads))
                 self._predict(others[-1])
+        # What calls take now comes first: it must not lose its place because it was not measured.
+        taken = {(one.tiles, one.threads) for one in before}
         known = {(default.tiles, default.threads): default}
-        for other in sorted(others, key=lambda one: one.predicted):
+        for other in sorted(others, key=lambda one: ((one.tiles, one.threads) not in taken, one.predicted)):
             known.setdefault((other.tiles, other.threads), other)
         return list(known.values())
 
@@ -349,7 +359,9 @@ def _records(
 
 
 def _keep(records: tuple[TuneRecord, ...]) -> bool:
-    """On disk, or where that cannot be in memory."""
+    """On disk, or where that cannot be in memory. One configuration alone says nothing about others."""
+    if len(records) < 2:
+        return False
     (record,) = [one for one in records if one.chosen]
     if tuning_store.keep(records):
         tuned.forget(record)

@@ -23,6 +23,7 @@ from logitile.samples import sample_arguments
 from logitile.tuning_rounds import Contender, is_quicker, race
 
 N, V, D = 48, 300, 24
+ENOUGH = 90  # seconds, for all rounds on a machine that is busy with other things: else it takes one or two
 LOSS = lt.losses.cross_entropy
 # Register tiles of two rows, and sums that are read again at each step.
 SLOW = "TM=32,TN=2,TD=32,TKproject=1,TKhidden=1,TKweight=1"
@@ -191,12 +192,12 @@ def test_tasks_differ_where_programs_do_and_not_where_tiles_do():
 # ---- tuning ------------------------------------------------------------------------------------------------
 
 
-def test_a_second_of_tuning():
+def test_what_is_found_is_kept_and_taken():
     head, arrays = lt.jit(LOSS), given()
     before = [np.asarray(x) for x in (head(**arrays), *head.value_and_grad(**arrays)[1].values())]
     start = time.perf_counter()
-    found = lt.autotune(head, budget_s=1, **arrays)
-    assert time.perf_counter() - start < 20  # roughly a second, on a machine that others use too
+    found = lt.autotune(head, budget_s=ENOUGH, **arrays)
+    assert found.seconds <= time.perf_counter() - start < ENOUGH  # over when all rounds are
     assert found.is_kept and found.tokens == N and found.ratio >= 1
     default, best = found.default, found.best
     assert default.measured > 0 and default.contender.rounds >= 1
@@ -216,6 +217,12 @@ def test_a_second_of_tuning():
         assert relative(new, old) < 2e-6
 
 
+def test_a_second_of_tuning():
+    found = lt.autotune(lt.jit(LOSS), budget_s=1, **given())
+    assert found.default.measured > 0 and found.is_kept == (len(found.records) > 1)
+    assert len(tuning_store.everything()) == (len(found.records) if found.is_kept else 0)
+
+
 def _table(head, arrays):
     call, wanted = bound(head, arrays)
     return _native_program(head, call, head.default_key(call, wanted)).tiles()
@@ -224,7 +231,7 @@ def _table(head, arrays):
 def test_a_bad_default_is_repaired():
     head, arrays = lt.jit(LOSS), given(256, vocab=2000, hidden=64)
     call, wanted = bound(head, arrays)
-    found = tuning.tune(head, call, wanted, 4, table=[SLOW, *_table(head, arrays)])
+    found = tuning.tune(head, call, wanted, ENOUGH, table=[SLOW, *_table(head, arrays)])
     assert found.default.tiles == SLOW and found.best.tiles != SLOW
     assert found.ratio > 1.5, str(found)
     assert head.explain(**arrays).tiles == found.best.tiles
@@ -235,13 +242,18 @@ def test_what_was_chosen_before_is_a_candidate_again():
     choose(OTHER)
     found = lt.autotune(head, budget_s=0.5, **given())
     assert OTHER in {one.tiles for one in found.candidates}
+    assert len(found.records) == 1 or OTHER in {record.tiles for record in found.records}
     choose(OTHER, tokens=4)
     assert sum(record.chosen for record in tuning_store.everything()) == 2
 
 
 def test_a_budget_that_is_too_small_measures_the_default():
     found = lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
-    assert found.best is found.default and len(found.records) == 1
+    assert found.best is found.default and len(found.records) == 1 and not found.is_kept
+    assert "nothing kept" in str(found) and "raise the budget" in str(found)
+    record = choose(OTHER)
+    lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
+    assert tuning_store.everything() == (record,)  # what was known stays
 
 
 def test_a_candidate_that_cannot_be_is_told():
@@ -268,7 +280,7 @@ def test_fewer_threads_are_tried(monkeypatch):
 def test_the_mechanism_works_on_gpus_as_well():
     head = lt.jit(LOSS, backend="emu:sm_80")
     arrays = arguments(LOSS, tokens=8, vocab=40, hidden=16)
-    found = lt.autotune(head, budget_s=1, grad=(), **arrays)
+    found = lt.autotune(head, budget_s=ENOUGH, grad=(), **arrays)
     assert found.target == "emu:sm_80" and {one.threads for one in found.candidates} == {1}
     assert {record.driver for record in tuning_store.everything()} == {"emulator"}
     assert lt.jit(LOSS, backend="emu:sm_80").explain(grad=(), **arrays).is_tuned
@@ -366,14 +378,14 @@ def test_autograd_takes_what_was_tuned_with_its_tensors():
     for tensor in arrays["z"]:
         tensor.requires_grad_()
     head = lt.jit(LOSS)
-    lt.autotune(head, budget_s=0.5, **arrays)
+    lt.autotune(head, budget_s=ENOUGH, **arrays)
     assert all(tensor.grad is None for tensor in arrays["z"])
     head(**arrays).backward()
     call = head.bind(**arrays)
     key = head.key(call, call.form.recorded)
     assert key.tiles and lt.history()[-1]["key"] == _native_program(head, call, key).key
     frozen = lt.jit(LOSS, reduction="none")
-    lt.autotune(frozen, budget_s=0.5, **arrays)  # gradients in a phase of their own
+    lt.autotune(frozen, budget_s=ENOUGH, **arrays)  # gradients in a phase of their own
     assert tuning_store.everything()[-1].shape.endswith("split") or any(
         record.shape.endswith("split") for record in tuning_store.everything()
     )
@@ -383,7 +395,7 @@ def test_losses_with_other_outputs_are_found_by_value_and_grad():
     loss = lt.losses.entropy
     arrays = arguments(loss, tokens=N, vocab=V, hidden=D)
     head = lt.jit(loss)
-    lt.autotune(head, budget_s=0.5, **arrays)
+    lt.autotune(head, budget_s=ENOUGH, **arrays)
     head.value_and_grad(**arrays)
     assert lt.history()[-1]["key"] in {program.key for key, program in head._programs.items() if key.tiles}
 
@@ -396,7 +408,7 @@ def test_where_nothing_can_be_written_this_process_takes_it(monkeypatch):
     head, arrays = lt.jit(LOSS), given()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = lt.autotune(head, budget_s=0.5, **arrays)
+        found = lt.autotune(head, budget_s=ENOUGH, **arrays)
         assert tiles_of(head) == tiles_of(lt.jit(LOSS)) == found.best.tiles
     assert not found.is_kept and "kept in this process alone" in str(found)
     told = [str(one.message) for one in caught if "tuning" in str(one.message)]
@@ -407,7 +419,7 @@ def test_where_the_cache_is_off_nothing_is_written(monkeypatch, folder):
     monkeypatch.setenv("LOGITILE_CACHE_DIR", "off")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = lt.autotune(lt.jit(LOSS), budget_s=0.5, **given())
+        found = lt.autotune(lt.jit(LOSS), budget_s=ENOUGH, **given())
     assert not found.is_kept and tiles_of(lt.jit(LOSS)) == found.best.tiles
     assert not folder.exists()
 
@@ -470,7 +482,7 @@ def tune(capsys):
 
 def test_tune_and_show(tune, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    few = ("--loss", "cross_entropy", "--shape", "48,24,300", "--budget", "0.5")
+    few = ("--loss", "cross_entropy", "--shape", "48,24,300", "--budget", str(ENOUGH))
     status, lines, errors = tune(*few, "--dtype", "fp32", "--threads", "1")
     assert (status, errors) == (0, "")
     assert lines[0].startswith(f"cross_entropy on {_native.host_target()} (")
@@ -537,7 +549,7 @@ def test_wrong_commands(tune, given, error):
 def test_tuners_at_once(folder):
     """Whole processes, which share the folder and the machine."""
     code = "from logitile import command; command.main(['tune', '--loss', 'cross_entropy', '--shape', "
-    code += "'32,16,200', '--dtype', 'f32', '--budget', '0.5'])"
+    code += f"'32,16,200', '--dtype', 'f32', '--budget', '{ENOUGH}'])"
     for output in run_apart(code, code, code):
         assert "kept for later processes" in output
     assert sum(record.chosen for record in tuning_store.everything()) == 1
