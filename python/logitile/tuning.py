@@ -19,7 +19,7 @@ from .head import Head
 from .heads import living_heads
 from .program import Program, ProgramKey, Wanted
 from .progress import Progress
-from .tuning_rounds import Contender, is_quicker, median, race, ratio
+from .tuning_rounds import Contender, at_best, is_quicker, median, race, ratio
 from .tuning_store import TuneRecord
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ class Tuning:
         candidates: all configurations, the best first; those that were not measured come last, by prediction.
         default: what calls take that were not tuned.
         best: what calls take from now on: the default unless another one is quicker beyond noise.
-        ratio: the default's time by the best one's: 1.1 is a tenth quicker.
+        ratio: the default's time by the best one's: 1.1 is a tenth quicker. Of the rounds' ratios the median,
+            or where a busy machine makes that say nothing, that of the best rounds.
         is_kept: whether other processes see it too; false as well where there was no time to compare.
         seconds: that tuning took.
     """
@@ -85,8 +86,8 @@ class Tuning:
         width = max(len(one.tiles) for one in self.candidates)
         lines = [
             f"{self.loss} on {self.target} ({self.device}), {self.shape}",
-            f"  {len(self.records)} of {len(self.candidates)} measured in {self.seconds:.1f} s, {self._kept()}",
-            f"  {'':2}{'tiles':<{width}}{'threads':>8}{'predicted':>12}{'measured':>12}{'rounds':>8}",
+            f"  {self._counts()} measured in {self.seconds:.1f} s; {self._kept()}",
+            f"    {'tiles':<{width}}{'threads':>8}{'predicted':>12}{'measured':>12}{'rounds':>8}",
         ]
         for one in self.candidates:
             mark = "*" if one is self.best else "d" if one is self.default else ""
@@ -101,6 +102,9 @@ class Tuning:
         if self.best is self.default:
             return "\n".join([*lines, "  * what calls take: the default, which nothing beats"])
         return "\n".join([*lines, f"  * what calls take: {self.ratio:.2f} x as fast as the default (d)"])
+
+    def _counts(self) -> str:
+        return f"{len(self.records)} of {len(self.candidates)}"
 
     def _kept(self) -> str:
         if len(self.records) < 2:
@@ -318,10 +322,11 @@ def _best(candidates: Sequence[Candidate], default: Candidate) -> tuple[Candidat
     measured = [one for one in candidates if one.measured is not None]
     most = max(one.contender.rounds for one in measured)
     last = [one for one in measured if one.contender.rounds == most]
-    best = min(last, key=lambda one: ratio(one.contender, default.contender))
+    best = min(last, key=lambda one: ratio(one.contender, default.contender) * min(one.contender.seconds))
     if best is default or not is_quicker(best.contender, default.contender):
         return default, 1.0
-    return best, 1 / ratio(best.contender, default.contender)
+    share = ratio(best.contender, default.contender)
+    return best, 1 / (share if share < 1 else at_best(best.contender, default.contender))
 
 
 def _records(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 _ROUNDS = 15  # with so many a median is steady, whatever time is left
 _SAMPLE_SECONDS = 2e-3  # quicker calls are measured several at a time: a clock and a scheduler are behind it
 _FEW = 5  # with fewer rounds only what is clearly quicker is
-_LITTLE, _LITTLE_OF_FEW = 0.99, 0.95
-# After so many rounds a contender whose median ratio to the best is above this has lost.
+_LITTLE, _LITTLE_OF_FEW, _A_LOT = 0.99, 0.95, 0.8
+# After so many rounds a contender whose ratio to the best is above this has lost, in the median and at best.
 _LIMITS = ((3, 1.10), (5, 1.03), (9, 1.015))
 
 
@@ -86,8 +86,8 @@ def _still_good(running: list[Contender], number: int) -> list[Contender]:
     limits = [limit for rounds, limit in _LIMITS if number >= rounds]
     if not limits:
         return running
-    best = min(running, key=lambda contender: median(contender.seconds))
-    return [contender for contender in running if ratio(contender, best) <= limits[-1]]
+    best = min(running, key=lambda contender: median(contender.seconds) * min(contender.seconds))
+    return [one for one in running if min(ratio(one, best), at_best(one, best)) <= limits[-1]]
 
 
 def ratios(contender: Contender, other: Contender) -> list[float]:
@@ -101,11 +101,23 @@ def ratio(contender: Contender, other: Contender) -> float:
     return median(ratios(contender, other))
 
 
+def at_best(contender: Contender, other: Contender) -> float:
+    """The ratio of the best rounds of both. Where a machine is so busy that most rounds are mostly waiting,
+    medians say nothing, and this still does.
+    """
+    return min(contender.seconds) / min(other.seconds)
+
+
 def is_quicker(contender: Contender, other: Contender) -> bool:
-    """Whether one is quicker than another beyond noise: mostly, and by more than a little."""
+    """Whether one is quicker than another beyond noise: mostly, and by more than a little, or at its best by
+    a lot.
+    """
     shares = sorted(ratios(contender, other))
+    is_few = len(shares) < _FEW
     mostly = shares[(3 * len(shares) - 1) // 4] < 1
-    return mostly and median(shares) < (_LITTLE if len(shares) >= _FEW else _LITTLE_OF_FEW)
+    if mostly and median(shares) < (_LITTLE_OF_FEW if is_few else _LITTLE):
+        return True
+    return not is_few and at_best(contender, other) < _A_LOT
 
 
 def median(values: Sequence[float]) -> float:
