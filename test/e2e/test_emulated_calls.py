@@ -40,8 +40,11 @@ def assert_close(found, wanted):
 # ---- slices ------------------------------------------------------------------------------------------------
 
 
+QUICK = ("cross_entropy", "nested")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("cross_entropy", "nested") else pytest.mark.full) for n in LOSSES]
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.full) for n in LOSSES]
 )
 def test_slices(name):
     sliced(*LOSSES[name], "float32").check_all(CUTS[1:2])
