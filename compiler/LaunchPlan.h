@@ -71,10 +71,11 @@ struct GridAxis {
   int64_t step = 1;
 };
 
-/// 'amount' for each combination of steps along 'axes'.
+/// 'amount' for one in 'share' of the combinations of steps along 'axes'.
 struct WorkTerm {
   int64_t amount = 0;
   std::vector<GridAxis> axes;
+  int64_t share = 1;
 };
 /// What a launch of a GPU kernel does, by the cost model: sums of terms.
 struct KernelWork {

@@ -46,8 +46,10 @@ private:
       check(!argument.isBuffer || hasBuffer(argument.buffer), "kernel '" + kernel.name + "'");
     checkAxes(kernel, kernel.grid);
     for (const auto *terms : {&kernel.work.matrixInstructions, &kernel.work.globalBytes})
-      for (const WorkTerm &term : *terms)
+      for (const WorkTerm &term : *terms) {
         checkAxes(kernel, term.axes);
+        check(term.share > 0, "kernel '" + kernel.name + "'");
+      }
   }
   void checkAxes(const KernelPlan &kernel, const std::vector<GridAxis> &axes) {
     for (const GridAxis &axis : axes)

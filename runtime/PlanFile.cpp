@@ -40,6 +40,7 @@ template <typename F, typename T> void visitWork(F &f, T &terms) {
   f.list(terms, [&](auto &term) {
     f.field(term.amount);
     visitAxes(f, term.axes);
+    f.field(term.share);
   });
 }
 template <typename F, typename T> void visitKernel(F &f, T &kernel) {

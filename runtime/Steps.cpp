@@ -84,7 +84,7 @@ int64_t StepRunner::stepCount(const std::vector<GridAxis> &axes, const Position 
 int64_t StepRunner::work(const std::vector<WorkTerm> &terms, const Position &position) const {
   int64_t sum = 0;
   for (const WorkTerm &term : terms)
-    sum += term.amount * stepCount(term.axes, position);
+    sum += term.amount * stepCount(term.axes, position) / term.share;
   return sum;
 }
 

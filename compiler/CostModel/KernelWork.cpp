@@ -227,12 +227,17 @@ private:
   GridAxis tokensOf(Value count) const {
     return {{true, ScalarKind::Tokens, 0, INT64_MAX}, extentOf(count).value_or(Extent{false, ScalarKind::Tokens, 1, INT64_MAX}), 1};
   }
-  /// The loops around but that of 'counter'.
-  void addOutside(Value counter, int64_t amount, ArrayRef<Value> exact, ArrayRef<GridAxis> more = {}) {
-    size_t before = work.globalBytes.size();
-    addBytes(amount, exact, more);
-    if (auto place = places.find(counter); place != places.end() && work.globalBytes.size() > before)
-      work.globalBytes.back().axes.erase(work.globalBytes.back().axes.begin() + place->second);
+  /// For the one entry on the axis of 'counter' that a token names, where the launch has it: its part of the vocabulary is how likely
+  /// that is.
+  void addNamed(Value counter, int64_t amount, ArrayRef<Value> exact, ArrayRef<GridAxis> more = {}) {
+    auto place = places.find(counter);
+    if (amount == 0 || place == places.end())
+      return addBytes(amount, exact, more);
+    SmallVector<Value> all(exact);
+    all.push_back(counter);
+    addBytes(amount, all, more);
+    const Extent &upper = axes[place->second].upper;
+    work.globalBytes.back().share = upper.isConstant ? std::min(upper.scale, upper.cap) : upper.cap;
   }
 
   void add(TermsOp op) {
@@ -244,7 +249,7 @@ private:
       return addBytes(terms * rowReads() * 2 * kNumberBytes);
     case TermAction::Take:
       addBytes(terms * rowReads() * kNumberBytes);
-      return addOutside(op.getColumn(), terms * 2 * kNumberBytes, op.getRow()); // one thread has the entry
+      return addNamed(op.getColumn(), terms * 2 * kNumberBytes, op.getRow()); // one thread has the entry
     }
   }
 
@@ -255,7 +260,7 @@ private:
       return addBytes(terms * rowReads() * (kNumberBytes + row));
     }
     addBytes(terms * sharing.threads * kNumberBytes, {}, tokensOf(op.getCount()));
-    addOutside(op.getRow(), terms * sharing.threads * row, {}, tokensOf(op.getCount())); // one tile has the row that a token names
+    addNamed(op.getRow(), terms * sharing.threads * row, {}, tokensOf(op.getCount())); // one tile has the row that a token names
   }
 
   LogicalResult visitSumRows(SumRowsOp op) {

@@ -122,9 +122,9 @@ class Engine:
         phase, tokens, counted, chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.
 
         Kernels are listed where they are timed ("ms") or the device counts what they do: then "counters" has
-        matrix_instructions (mma of one warp), global_read_bytes, global_write_bytes, global_sectors (of 32
-        bytes), shared_read_bytes, shared_write_bytes, shared_wavefronts, bank_conflicts and barriers, and
-        "predicted" matrix_instructions and global_bytes.
+        matrix_instructions (of one warp), global_read_bytes, global_write_bytes, global_sectors (32 bytes),
+        shared_read_bytes, shared_write_bytes, shared_wavefronts, bank_conflicts and barriers, and "predicted"
+        matrix_instructions and global_bytes.
         """
 
     def clear_history(self) -> None: ...

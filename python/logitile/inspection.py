@@ -82,7 +82,7 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
 
 
 def _measured(head: Head, call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:
-    """What the engine tells of each kernel in a call: the quicker of two after one that warms up."""
+    """What the engine tells of each kernel: in the quicker of two calls after a first one, which warms up."""
     runs = []
     for _ in range(3):
         engine.clear_history()

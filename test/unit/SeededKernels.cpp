@@ -3,9 +3,9 @@
 #include "compiler/Codegen/EmitPTX.h"
 #include "compiler/Registry.h"
 #include "compiler/Target.h"
+#include "mlir/Parser/Parser.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
-#include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
 #include <random>
@@ -117,7 +117,9 @@ SeededCall::SeededCall(const SeededProgram &program, const std::string &device) 
       input.set(i, input.name == "target" ? static_cast<double>(random() % kEntries) : normal(random));
   outputs = {{"loss", ArrayType::F32, {kRows}}};
   if (!program.request.gradients.empty())
-    gradients = {{"z.hidden", type, {kRows, pair.hidden}}, {"z.weight", type, {kEntries, pair.hidden}}, {"bias", ArrayType::F32, {kEntries}}};
+    gradients = {{"z.hidden", type, {kRows, pair.hidden}},
+                 {"z.weight", type, {kEntries, pair.hidden}},
+                 {"bias", ArrayType::F32, {kEntries}}};
 }
 
 Status SeededCall::run(uint64_t seed) {

@@ -33,7 +33,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].threads = 256;
   plan.kernels[0].sharedBytes = 65536;
   plan.kernels[0].work.matrixInstructions = {{12, {plan.kernels[0].grid[0]}}};
-  plan.kernels[0].work.globalBytes = {{34, {}}, {56, {}}};
+  plan.kernels[0].work.globalBytes = {{34, {}}, {56, {}, 7}};
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
   plan.pairs[0].element = plan.pairs[0].hiddenMemory = ElementType::BF16;
@@ -60,6 +60,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->kernels.at(0).work.matrixInstructions.at(0).amount, 12);
   EXPECT_EQ(read->kernels.at(0).work.matrixInstructions.at(0).axes.at(0).upper.cap, 77);
   EXPECT_EQ(read->kernels.at(0).work.globalBytes.at(1).amount, 56);
+  EXPECT_EQ(read->kernels.at(0).work.globalBytes.at(1).share, 7);
   EXPECT_EQ(read->gradients.at(4).buffers, plan.gradients[4].buffers);
   EXPECT_TRUE(read->gradients.at(1).accumulates);
   EXPECT_EQ(read->checkedIndices, plan.checkedIndices);

@@ -9,7 +9,7 @@ using namespace logitile::test;
 
 namespace {
 using Schedule = SeededProgram::Schedule;
-constexpr int64_t kSixBlocks = 192;    // six blocks of the shared axis, more than there are stages
+constexpr int64_t kSixBlocks = 192; // six blocks of the shared axis, more than there are stages
 constexpr int64_t kUnaligned = 100; // rows that are no multiples of 16 bytes
 
 struct ProgramChoice {
@@ -18,9 +18,9 @@ struct ProgramChoice {
   int64_t hidden;
   friend auto operator<=>(const ProgramChoice &, const ProgramChoice &) = default;
 };
-constexpr ProgramChoice kForward{Schedule::Forward, ElementType::BF16, kSixBlocks}, kForwardF32{Schedule::Forward, ElementType::F32, kSixBlocks},
-    kForwardUnaligned{Schedule::Forward, ElementType::BF16, kUnaligned}, kGradients{Schedule::Kept, ElementType::BF16, kSixBlocks},
-    kInPlace{Schedule::Kept, ElementType::F32, kSixBlocks};
+constexpr ProgramChoice kForward{Schedule::Forward, ElementType::BF16, kSixBlocks},
+    kForwardF32{Schedule::Forward, ElementType::F32, kSixBlocks}, kForwardUnaligned{Schedule::Forward, ElementType::BF16, kUnaligned},
+    kGradients{Schedule::Kept, ElementType::BF16, kSixBlocks}, kInPlace{Schedule::Kept, ElementType::F32, kSixBlocks};
 
 /// Each is compiled once.
 const SeededProgram &programOf(const ProgramChoice &choice) {
@@ -62,10 +62,12 @@ constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), (%\\S+) : i64(\n *%
 constexpr char kNextSlot[] = "(%\\S+) = arith\\.subi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.select %\\S+), %\\S+, \\1 : i64";
 constexpr char kGuardOfPrefetch[] = "(nvvm\\.barrier0\n *(%\\S+) = arith\\.addi .*\n *%\\S+ = arith\\.cmpi) ult, \\2, %\\S+ : i64";
 constexpr char kFirstCopies[] = "(nvvm\\.barrier0\n *scf\\.for %\\S+ = )(%\\S+) to %\\S+ step";
-constexpr char kWrap[] = "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
+constexpr char kWrap[] =
+    "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
 constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n *nvvm\\.barrier0";
 constexpr char kStatesOfQuad[] = "(%\\S+) = arith\\.cmpi eq, (%\\S+), %\\S+ : i64\n( *scf\\.if) \\1 ";
-constexpr char kRowsOfStore[] = "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *%\\S+ = arith\\.addi .*\n *%\\S+ = arith\\.muli .*\n)";
+constexpr char kRowsOfStore[] =
+    "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *%\\S+ = arith\\.addi .*\n *%\\S+ = arith\\.muli .*\n)";
 constexpr char kSwap[] = "arith\\.xori (%\\S+), %\\S+ : i64";
 
 std::vector<Bug> allBugs() {
@@ -81,13 +83,11 @@ std::vector<Bug> allBugs() {
       {"barrierOfAWarpOnly", kForward, "forward0", "race",
        atBarrier(kInLoop, "%seed.all = arith.constant -1 : i32\nnvvm.bar.warp.sync %seed.all : i32")},
       {"prefetchIntoTheLiveStage", kForward, "forward0", "race", edit(kNextSlot, "$1 = arith.subi $2, $3 : i64\n$4, $2, $2 : i64")},
-      {"ringOneStageTooLong", kForward, "forward0", "out-of-bounds",
-       edit(kWrap, "$1 = arith.addi $2, $3 : i64\n$4 ugt, $1, $5 : i64\n$6")},
+      {"ringOneStageTooLong", kForward, "forward0", "out-of-bounds", edit(kWrap, "$1 = arith.addi $2, $3 : i64\n$4 ugt, $1, $5 : i64\n$6")},
       {"nothingCopiedAhead", kForward, "forward0", "uninitialised", edit(kFirstCopies, "$1$2 to $2 step")},
       // where operands end
       {"prefetchPastTheEnd", kForward, "forward0", "out-of-bounds", edit(kGuardOfPrefetch, "$1 uge, $2, $2 : i64")},
-      {"noTailOfCopies", kForward, "forward0", "out-of-bounds",
-       edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i64$3 $1, $1 : i64", 0, 2)},
+      {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i64$3 $1, $1 : i64", 0, 2)},
       {"noTailOfStores", kGradients, "z_weight", "out-of-bounds", edit(kRowsOfStore, "arith.cmpi uge, $1, $1 : i64\n$2", 1, 2)},
       {"misalignedCopies", kForwardUnaligned, "forward0", "misaligned", edit(kAligned, "$1 = arith.ori $2, $3 : i1\nnvvm.barrier0")},
       {"sharedMemoryTooSmall", kForward, "forward0", "out-of-bounds", edit("\\[16640\\] : ", "[16896000] : ")},
@@ -95,8 +95,7 @@ std::vector<Bug> allBugs() {
       {"noBarrierBeforeAReduction", kForward, "forward0", "race", atBarrier(kBeforeJoin, "")},
       {"noBarrierBeforeASumOfTokens", kGradients, "gradient", "race", edit(kBarrier, "", 1, 2)},
       {"noBarrierBeforeTheNextSumOfTokens", kGradients, "gradient", "race", edit(kBarrier, "", 0, 2)},
-      {"allLanesOfAQuadStore", kForward, "forward0", "race",
-       edit(kStatesOfQuad, "$1 = arith.cmpi eq, $2, $2 : i64\n$3 $1 ", 0, 4)},
+      {"allLanesOfAQuadStore", kForward, "forward0", "race", edit(kStatesOfQuad, "$1 = arith.cmpi eq, $2, $2 : i64\n$3 $1 ", 0, 4)},
       // whole warps and blocks
       {"aWarpSkipsABarrier", kForward, "forward0", "race", atBarrier(kInLoop, forWarps("uge", "nvvm.barrier0"))},
       {"aWarpHasOneBarrierMore", kForward, "forward0", "race", atBarrier(kInLoop, "nvvm.barrier0\n" + forWarps("ult", "nvvm.barrier0"))},
@@ -105,13 +104,14 @@ std::vector<Bug> allBugs() {
                                   "%seed.ends = arith.cmpi ult, %seed.thread, %seed.warp : i32\nllvm.cond_br %seed.ends, ^end, ^work\n"
                                   "^end:\nllvm.return\n^work:\n")},
       {"aLaneIsNotInItsMask", kForward, "forward0", "divergence",
-       edit("( *)(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,",
-            "$1%seed.mask = arith.constant 1 : i32\n$1$2 = nvvm.shfl.sync  bfly %seed.mask,", 0, 40)},
+       edit("(%\\S+) = nvvm\\.shfl\\.sync  bfly %\\S+,", "%seed.mask = arith.constant 1 : i32\n$1 = nvvm.shfl.sync  bfly %seed.mask,", 0,
+            40)},
       // global memory
       {"everyThreadCopiesEverything", kForward, "pack_z_rows", "race", edit("(scf\\.for %\\S+ = )%\\S+ to", "$1%tokens to")},
       {"twoBlocksMakeOneTile", kForward, "forward0", "race",
        edit("(%\\S+) = arith\\.extui (%\\S+) : i32 to i64",
-            "%seed.one = arith.constant 1 : i32\n%seed.half = arith.shrui $2, %seed.one : i32\n$1 = arith.extui %seed.half : i32 to i64", 1, 2)},
+            "%seed.one = arith.constant 1 : i32\n%seed.half = arith.shrui $2, %seed.one : i32\n$1 = arith.extui %seed.half : i32 to i64", 1,
+            2)},
       {"noBarrierBeforeGradientsInPlace", kInPlace, "gradient", "race", edit(kBarrier, "", 0, 3)},
       {"aLogitIsNotKept", kGradients, "forward0", "uninitialised", edit("llvm\\.store %\\S+#1, %\\S+ .* : f32, !llvm\\.ptr<1>", "", 1, 3),
        "gradient"},
