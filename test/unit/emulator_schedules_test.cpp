@@ -182,8 +182,9 @@ TEST(EmulatorSchedules, counters) {
   EXPECT_EQ(counters.globalWriteBytes, kRows * kColumns * 4u);
   EXPECT_EQ(counters.sharedWriteBytes, counters.globalReadBytes);
   EXPECT_EQ(counters.sharedReadBytes, 2u * 4 * (4 + 2) * 8 * 16);
-  // None of ldmatrix. Eight threads copy four rows, whose halves meet once: ten times eight threads in each of four steps.
-  EXPECT_EQ(counters.bankConflicts, 40u);
+  // None of ldmatrix. Eight lanes copy four rows in halves, to bytes 0, 16, 48, 64, 96, 112, 144 and 160: two of them lie in the same
+  // banks. Each step copies 80 halves.
+  EXPECT_EQ(counters.bankConflicts, 4u * 80 / 8);
 }
 
 TEST(EmulatorSchedules, bankConflictsByStride) {
