@@ -213,6 +213,15 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     np.testing.assert_allclose(found, head.reference(hidden, weight, b=bias), rtol=1e-5)
 
 
+@pytest.mark.xfail(strict=True, reason="zero times the NaN softmax of a branch that was not taken")
+def test_a_branch_not_taken_leaks_no_nan_through_a_softmax():
+    rng = np.random.default_rng(2)
+    hidden, weight = rng.normal(size=(3, 8)).astype(np.float32), rng.normal(size=(5, 8)).astype(np.float32)
+    given = {"counts": np.array([True, True, False]), "scale": float("nan")}
+    _, gradients = jit(masked_lse).value_and_grad(hidden, weight, **given)
+    assert np.all(gradients["hidden"][2] == 0)
+
+
 @pytest.mark.contract("1 entries")
 def test_forty_entries_per_token():
     """Kernels on GPUs then have more than 4096 bytes of arguments."""
@@ -222,6 +231,11 @@ def test_forty_entries_per_token():
 
 
 # ---- names -------------------------------------------------------------------------------------------------
+
+
+@lt.loss
+def masked_lse(z: lt.Logits, counts: lt.Token[bool], scale: lt.Scalar):
+    return lt.where(counts, lt.logsumexp(z * scale), 0.5)
 
 
 @lt.loss
