@@ -2,6 +2,7 @@
 #include "runtime/Call.h"
 #include "runtime/FloatEnvironment.h"
 #include "runtime/HostWork.h"
+#include "runtime/HugePages.h"
 #include "runtime/Inputs.h"
 #include "runtime/MemoryList.h"
 #include "runtime/Outputs.h"
@@ -32,6 +33,7 @@ private:
   Status checkOutputs() const;
   Status checkDivisor() const;
   Status checkInputs() const;
+  void adviseGradients() const;
   Status takeMemory(WorkspaceBlock *saved);
   Status loadInputs();
   /// Where the denominator of a mean comes from, and whether the forward steps have to run first.
@@ -159,7 +161,22 @@ Status Call::checkUpstreams() const {
   return Status();
 }
 
+/// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call.
+void Call::adviseGradients() const {
+  if (!makesGradients() || !loaded.device->isHost())
+    return;
+  for (const GradientPlan &gradient : plan.gradients) {
+    const Array &array = *findArray(arguments.gradients, gradient.name);
+    if (gradient.accumulates || array.elements() == 0)
+      continue;
+    MemoryRange range = rangeOf(array, /*isDefined=*/false);
+    if (range.bytes == array.elements() * elementBytes(array.type)) // else others lie in between
+      adviseHugePages(range.data, range.bytes);
+  }
+}
+
 Status Call::takeMemory(WorkspaceBlock *saved) {
+  adviseGradients();
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
   layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
