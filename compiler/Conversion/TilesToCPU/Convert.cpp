@@ -21,6 +21,10 @@ Value Emitter::loadBits(Place place, int64_t lanes) {
   return LLVM::LoadOp::create(*this, widen(bitsType(*this, memoryOf(place.element)), lanes), place.pointer, bytesOf(place.element));
 }
 void Emitter::storeBits(Value bits, Place place) { LLVM::StoreOp::create(*this, bits, place.pointer, bytesOf(place.element)); }
+Value Emitter::loadBitsWhere(Value inside, Place place, int64_t lanes) {
+  Type type = widen(bitsType(*this, memoryOf(place.element)), lanes);
+  return LLVM::MaskedLoadOp::create(*this, type, place.pointer, inside, number(type, 0), bytesOf(place.element));
+}
 
 Value Emitter::toValue(Value bits, Type element) {
   if (auto rounded = dyn_cast<RoundedType>(element))

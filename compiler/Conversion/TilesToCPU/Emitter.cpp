@@ -22,5 +22,13 @@ Value cpu::Emitter::lanesBelow(Int first, Int count, int64_t lanes) {
 }
 Value cpu::Emitter::isAnyLane(Value lanes) { return vector::ReductionOp::create(*this, vector::CombiningKind::OR, lanes); }
 
+Value cpu::Emitter::multiplyAdd(Value left, Value right, Value sum) {
+  if (!cast<VectorType>(left.getType()).getElementType().isBF16())
+    return vector::FMAOp::create(*this, left, right, sum);
+  return LLVM::CallIntrinsicOp::create(*this, sum.getType(), getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                                       SmallVector<Value>{sum, left, right})
+      .getResult(0);
+}
+
 Value cpu::Emitter::load(Place place, int64_t lanes) { return toValue(loadBits(place, lanes), place.element); }
 void cpu::Emitter::store(Value value, Place place) { storeBits(toBits(value, place.element), place); }

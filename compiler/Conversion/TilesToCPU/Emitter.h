@@ -22,6 +22,8 @@ public:
   /// Lane l holds whether first + l < count.
   mlir::Value lanesBelow(Int first, Int count, int64_t lanes);
   mlir::Value isAnyLane(mlir::Value lanes);
+  /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16 side by side.
+  mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
 
   /// One element or 'lanes' neighbours, in their value type.
   mlir::Value load(Place place, int64_t lanes = 0);
@@ -29,6 +31,8 @@ public:
   /// Bits as they are in memory, and between bits and values: Convert.cpp.
   mlir::Value loadBits(Place place, int64_t lanes);
   void storeBits(mlir::Value bits, Place place);
+  /// Zeros in the lanes that are not inside; nothing is read there.
+  mlir::Value loadBitsWhere(mlir::Value inside, Place place, int64_t lanes);
   mlir::Value toValue(mlir::Value bits, mlir::Type element);
   mlir::Value toBits(mlir::Value value, mlir::Type element);
 

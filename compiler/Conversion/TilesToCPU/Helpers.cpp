@@ -1,5 +1,6 @@
 // Helpers.cpp - copies and packing, row by row. Microkernels are Microkernels.cpp.
 #include "compiler/Conversion/TilesToCPU/Helpers.h"
+#include "llvm/Support/FormatVariadic.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
@@ -22,6 +23,10 @@ static std::string spell(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
+}
+
+std::string DotShape::name() const {
+  return llvm::formatv("dots_{0}_{1}_of_{2}_{3}_{4}", rows, tokens, size, spell(weight), spell(hidden));
 }
 
 /// What is rounded to 'to' anyway comes straight from memory.

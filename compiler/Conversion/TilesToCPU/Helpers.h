@@ -4,6 +4,16 @@
 #include "compiler/Conversion/TilesToCPU/Emitter.h"
 
 namespace logitile::cpu {
+/// A block of dot products.
+struct DotShape {
+  int64_t rows, tokens;      // of the head, of hidden states
+  int64_t size;              // of the hidden axis
+  mlir::Type weight, hidden; // elements in memory; those of hidden states are operands
+
+  bool isOfPairs() const { return hidden.isBF16(); }
+  std::string name() const;
+};
+
 class Helpers {
 public:
   Helpers(mlir::ModuleOp module, CpuTier tier) : module(module), e(module, tier) {}
@@ -13,6 +23,10 @@ public:
   /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
   /// row * stride + k, or at k * stride + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
   mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
+  /// All products of rows of the head with rows of hidden states.
+  ///   (head, stride, hidden states, stride, C, stride of C)
+  /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are neighbours.
+  mlir::func::FuncOp dots(const DotShape &shape);
   /// (from, step, to, step, count): elements one by one, converted.
   mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
   /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.

@@ -59,11 +59,10 @@ private:
   }
 
   Value fused(Value left, Value right, Value sum) {
-    if (!pairs)
-      return vector::FMAOp::create(e, left, right, sum);
-    Type halves = Emitter::widen(e.getBF16Type(), 2 * lanes);
-    SmallVector<Value> operands{sum, LLVM::BitcastOp::create(e, halves, left), LLVM::BitcastOp::create(e, halves, right)};
-    return LLVM::CallIntrinsicOp::create(e, sumType, e.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"), operands).getResult(0);
+    auto operand = [&](Value bits) -> Value {
+      return pairs ? LLVM::BitcastOp::create(e, Emitter::widen(e.getBF16Type(), 2 * lanes), bits) : bits;
+    };
+    return e.multiplyAdd(operand(left), operand(right), sum);
   }
 
   Emitter &e;

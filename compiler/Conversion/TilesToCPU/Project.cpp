@@ -1,5 +1,7 @@
-// Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes.
+// Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes. Those of few tokens, whose
+// hidden states lie in rows, are Dots.cpp.
 #include "compiler/Conversion/TilesToCPU/Contraction.h"
+#include "compiler/Conversion/TilesToCPU/Dots.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
@@ -33,8 +35,8 @@ static NextRows nextWeights(KernelContext &k, const View &weight, Int column, in
 }
 
 static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &hidden, const View &weight, int64_t depth) {
-  if (hidden.layout() != Layout::RowPanels)
-    return op.emitOpError() << "'hidden' is " << hidden.type << "; pack it as row_panels first";
+  if (hidden.layout() != Layout::RowPanels && hidden.layout() != Layout::Strided)
+    return op.emitOpError() << "'hidden' is " << hidden.type << "; pack it as row_panels, or lay it out in rows";
   if (weight.layout() != Layout::Strided)
     return op.emitOpError() << "'weight' is " << weight.type << "; expected a strided view";
   Type element = hidden.type.getElement();
@@ -62,16 +64,20 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
     return failure();
 
   Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
+  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
+  k.setTile(op->getResult(0), tile);
+  if (hidden.layout() == Layout::Strided) {
+    DotProducts(k, tile, hidden, weight, row, column).emit();
+    return success();
+  }
   Contraction c(k, isOfPairs(hidden), tile, *sizes);
   depth = std::min(depth, size);
   LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);
-  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
   e.loop(e.integer(0), e.integer(size), e.integer(depth), [&](Int first) {
     Int count = smaller(e.integer(size) - first, depth);
     copyWeights(c, weight, column, first, count, left);
     auto panelOf = [&](Int panel) { return e.at(hidden.base, (row / e.width + panel) * hidden.stride0 + first * e.width); };
     c.multiply(left, panelOf, count, isLess(e.integer(0), first), nextWeights(k, weight, column, type.getExtent(1), first, depth));
   });
-  k.setTile(op->getResult(0), tile);
   return success();
 }

@@ -68,7 +68,7 @@ void ScheduleBuilder::declareBuffers() {
       declare(weightOf(pair), problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both,
               view({problem.columns, pair.hidden}, pair.operand));
     declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
-            view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() ? Layout::RowPanels : Layout::Strided));
+            view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
       bool saved = problem.isSplit();
       declare(buffers::kept(pair.name), saved ? BufferScope::Saved : BufferScope::Chunk, Both,
@@ -212,6 +212,8 @@ int64_t ScheduleBuilder::scratchBytes() const {
   int64_t contraction = t.TN * (t.TD + t.TKweight + 32) * 4; // of weights
   for (const PairProblem &pair : problem.pairs) {
     HiddenTile hidden = hiddenTile(pair);
+    if (problem.hasFewTokens())
+      sweep += kDotRows * dotCopyStride(pair.hidden) * 4;
     contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
   }
   constexpr int64_t kRows = 256 * 1024; // row state and per-token values of a tile

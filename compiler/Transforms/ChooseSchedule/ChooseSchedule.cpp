@@ -22,17 +22,26 @@ public:
 
   FailureOr<Candidate> run() {
     if (int64_t chunks = problem.request.getChunks(); chunks > 0)
-      return Candidate{inChunks(chunks == 1 ? 0 : -chunks)};
+      return narrowed({inChunks(chunks == 1 ? 0 : -chunks)});
     SmallVector<Candidate> candidates;
     for (const Choice &shape : shapes())
       if (std::optional<Candidate> fitted = fit(shape))
         candidates.push_back(*fitted);
     if (candidates.empty())
       return complain();
-    return *llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; });
+    return narrowed(*llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; }));
   }
 
 private:
+  /// Few tokens have kernels of their own: no program serves both them and more.
+  Candidate narrowed(Candidate candidate) const {
+    int64_t more = problem.mostFewTokens() + 1;
+    if (problem.hasFewTokens())
+      candidate.behind = std::min(candidate.behind, more);
+    else
+      candidate.first = std::max<int64_t>(candidate.first, more);
+    return candidate;
+  }
   /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has the one or the other.
   bool needsLogitsAgain() const {
     return !problem.forwardSweeps.empty() && llvm::any_of(problem.pairs, [](const PairProblem &pair) { return pair.isReadAgain; });

@@ -1,5 +1,6 @@
 // Problem.h - what choose-schedule decides about: one program, what was asked for, and the candidates.
 #pragma once
+#include "compiler/FewTokens.h"
 #include "compiler/LaunchPlan.h"
 #include "compiler/LaunchShape.h"
 #include "compiler/Target.h"
@@ -33,6 +34,10 @@ struct Problem {
   GradientOp gradient;                    // per element; null where there is none
   /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
   bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
+  /// The most tokens for which logits are dot products, of hidden states in rows; -1 where there is no such kind of kernel.
+  /// Chunks have no say in it: bits of a token do not depend on their number.
+  int64_t mostFewTokens() const { return packsPanels() ? fewTokens(getTierInfo(target.tier)) : -1; }
+  bool hasFewTokens() const { return request.getTokens() <= mostFewTokens(); }
   /// Chunks of tokens are multiples of it: on GPUs a tile that is not full costs as much as a full one.
   int64_t chunkUnit() const { return packsPanels() ? panelWidth : tiles.TM; }
   bool isSplit() const { return request.getMode() == Mode::Split; }

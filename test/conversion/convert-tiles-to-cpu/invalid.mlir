@@ -27,10 +27,10 @@ logitile.kernel @element(%x: !logitile.view<8xf64> from "x") {
 
 // -----
 
-logitile.kernel @strided_hidden(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
+logitile.kernel @transposed_hidden(%n: index from "tokens", %x: !logitile.view<?x32xf32, column_major> from "x", %w: !logitile.view<64x32xf32> from "w", %z: !logitile.view<?x64xf32, column_major> from "z") {
   scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
-    // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32>'; pack it as row_panels first}}
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+    // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, column_major>'; pack it as row_panels, or lay it out in rows}}
+    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, column_major>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }
 }

@@ -3,7 +3,7 @@
 // number of tokens whose buffers fit as well. Slabs are whole tiles, as many as give each of four threads some.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s
-// CHECK: logitile.schedule tokens [0, {{7[0-9]+}}) slab 1920 kept 30000 {
+// CHECK: logitile.schedule tokens [25, {{7[0-9]+}}) slab 1920 kept 30000 {
 // CHECK-DAG: logitile.buffer "rows.squares.sum" chunk : !logitile.view<16x?xf32>
 // CHECK-DAG: logitile.buffer "kept.z" chunk : !logitile.view<?x30000xf32, column_major>
 // CHECK-DAG: logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x30000xf32, column_major>

@@ -3,7 +3,7 @@
 // Three chunks, each with its logits kept.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=THREE
-// THREE: logitile.schedule tokens [0, 9223372036854775807) slab 1920 kept 30000 {
+// THREE: logitile.schedule tokens [25, 9223372036854775807) slab 1920 kept 30000 {
 // THREE: logitile.loop tokens -3 {
 // THREE: from @gradient_kept
 // THREE: logitile.launch "z_weight" {{.*}} again tokens
