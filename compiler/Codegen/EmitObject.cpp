@@ -1,20 +1,14 @@
 // EmitObject.cpp - LLVM IR to machine code for x86-64. Loading it is the runtime's ObjectLoader.
 #include "compiler/Codegen/EmitObject.h"
 #include "compiler/Codegen/EmitLLVM.h"
-#include "compiler/Codegen/MachineCode.h"
+#include "compiler/Codegen/SplitCode.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Target/TargetMachine.h"
 using namespace mlir;
 using namespace logitile;
-
-static FailureOr<std::string> writeObject(llvm::Module &module, const Target &target, std::string &error) {
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, error);
-  return machine ? writeCode(module, *machine, llvm::CodeGenFileType::ObjectFile, error) : FailureOr<std::string>(failure());
-}
 
 FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target) {
   llvm::LLVMContext context;
@@ -22,7 +16,7 @@ FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &targe
   if (!module)
     return failure();
   std::string error;
-  FailureOr<std::string> object = writeObject(*module, target, error);
+  FailureOr<std::string> object = writeObjects(*module, target, error);
   if (failed(object))
     return device.emitError() << "no code generator for x86-64: " << error;
   return object;
@@ -43,5 +37,5 @@ FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::st
     error = "the module is for a GPU, which has no stage 'obj'\n";
     return failure();
   }
-  return writeObject(*module, Target(), error); // every function says which CPU it is for
+  return writeObjects(*module, Target(), error); // every function says which CPU it is for
 }

@@ -1,4 +1,4 @@
-// EmitObject.h - a module of the device stage, or the text of the llvm stage, as a host object file.
+// EmitObject.h - a module of the device stage, or the text of the llvm stage, as object files of the host.
 #pragma once
 #include "compiler/Target.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -6,7 +6,7 @@
 #include <string>
 
 namespace logitile {
-/// The bytes of an object file with one function for each kernel. Lowers 'device' in place. Fails with a diagnostic.
+/// Code with one function for each kernel, as SplitCode.h says. Lowers 'device' in place. Fails with a diagnostic.
 mlir::FailureOr<std::string> emitObject(mlir::ModuleOp device, const Target &target);
 
 /// The same from the text of the llvm stage. Fails with 'error'.

@@ -1,7 +1,8 @@
-// ObjectLoader.cpp - links an object file through ORC. Nothing is compiled here.
+// ObjectLoader.cpp - links an object file, or an archive of them, through ORC. Nothing is compiled here.
 #include "runtime/cpu/ObjectLoader.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/Archive.h"
 #include "llvm/Support/TargetSelect.h"
 #include <cstring>
 #include <mutex>
@@ -26,6 +27,25 @@ const AllowedSymbol kAllowed[] = {
     {"memset", reinterpret_cast<void *>(&std::memset)},
 };
 
+/// All object files of 'code'.
+Error addObjects(LLJIT &jit, StringRef code) {
+  auto add = [&](StringRef object) { return jit.addObjectFile(MemoryBuffer::getMemBufferCopy(object, "kernels")); };
+  if (identify_magic(code) != file_magic::archive)
+    return add(code);
+  Expected<std::unique_ptr<object::Archive>> archive = object::Archive::create({code, "kernels"});
+  if (!archive)
+    return archive.takeError();
+  Error broken = Error::success();
+  for (const object::Archive::Child &child : (*archive)->children(broken)) {
+    Expected<StringRef> object = child.getBuffer();
+    if (!object)
+      return joinErrors(std::move(broken), object.takeError());
+    if (Error error = add(*object))
+      return joinErrors(std::move(broken), std::move(error));
+  }
+  return broken;
+}
+
 Expected<std::unique_ptr<LLJIT>> link(std::string_view object) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -47,7 +67,7 @@ Expected<std::unique_ptr<LLJIT>> link(std::string_view object) {
                                                      JITSymbolFlags::Exported | JITSymbolFlags::Callable};
   if (Error error = (*jit)->getMainJITDylib().define(absoluteSymbols(std::move(symbols))))
     return error;
-  if (Error error = (*jit)->addObjectFile(MemoryBuffer::getMemBufferCopy(StringRef(object.data(), object.size()), "kernels")))
+  if (Error error = addObjects(**jit, StringRef(object.data(), object.size())))
     return error;
   return jit;
 }

@@ -49,9 +49,10 @@ def test_ir_of_one_kernel():
     assert text.count("logitile.kernel @") == 1 and "logitile.kernel @finish1" in text
 
 
-def test_obj_is_bytes_of_an_object_file():
-    code = lt.jit(losses.cross_entropy).ir("obj", *shapes(), target=TARGET_SHAPE, grad=())
-    assert code.startswith(b"\x7fELF")
+def test_obj_is_bytes_of_an_object_file_or_of_an_archive():
+    head = lt.jit(losses.cross_entropy)
+    small, large = (head.ir("obj", *shapes(), target=TARGET_SHAPE, grad=grad) for grad in ((), None))
+    assert small.startswith(b"\x7fELF") and large.startswith(b"!<arch>\n") and large.count(b"\x7fELF") == 2
 
 
 @pytest.mark.contract("4 ir")

@@ -53,7 +53,7 @@ void Contraction::cutKnown(int64_t lines, Block block) {
 }
 
 /// A number that only the run knows: blocks of the two largest sizes where they give it exactly, else of the largest size
-/// and, for what is left, of powers of two.
+/// and, for what is left, of few smaller ones: each size is compiled.
 void Contraction::cutAny(Int lines, Block block) {
   int64_t most = e.tier.tileRows;
   Int count = divideUp(lines, most), least = count * (most - 1);
@@ -63,10 +63,12 @@ void Contraction::cutAny(Int lines, Block block) {
     repeat(large * most, count - large, most - 1, block);
   };
   auto uneven = [&] {
-    Int whole = lines / most, rest = lines % most;
-    repeat(e.integer(0), whole, most, block);
-    for (int64_t size = llvm::bit_floor(static_cast<uint64_t>(most - 1)); size > 0; size /= 2)
-      e.when(isEqual(rest / size % 2, 1), [&] { block(whole * most + rest / (2 * size) * (2 * size), size); });
+    Int done = e.integer(0);
+    for (int64_t size : {most, std::min<int64_t>(4, most - 1), int64_t(1)}) {
+      Int count = (lines - done) / size;
+      repeat(done, count, size, block);
+      done = done + count * size;
+    }
   };
   e.when(isLess(lines, least), uneven, even);
 }
