@@ -53,8 +53,7 @@ private:
         copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/false);
       return;
     }
-    if (c.pairs || isWidened)
-      copied = c.allocateLeft(steps, type.getExtent(0), /*kMajor=*/true);
+    copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/true);
     int64_t lanes = llvm::alignTo(std::min(type.getExtent(1), rhs.extent(1)), e.width);
     right = k.allocate(c.pairs ? e.getBF16Type() : e.f32, steps * c.together() * lanes);
   }
@@ -96,20 +95,10 @@ private:
     copyLines(row, c.tile.lines(), from, count);
     return *copied;
   }
-  /// lhs: a step is one vocabulary entry, or two of them side by side.
+  /// lhs: a step is one vocabulary entry, or two of them side by side. In place, the tokens of a microkernel are so far from
+  /// those of its next step that no prefetcher of a CPU sees them coming.
   LeftBlock readColumns(Int from, Int count) {
-    if (!c.pairs && !isWidened)
-      return {k.windowOf(lhs, row, from), lhs.stride1, /*kMajor=*/true};
-    if (isWidened) {
-      copyLines(from, count, row, c.tile.rows);
-      return *copied;
-    }
-    func::FuncOp pack = k.helpers.packRowPair(lhs.base.element, e.getBF16Type());
-    forPairs(count, [&](Int step, Int next, Value hasNext) {
-      Place first = k.windowOf(lhs, row, from + step), second = k.windowOf(lhs, row, from + next);
-      Place to = e.at(copied->base, step / 2 * copied->stride);
-      k.call(pack, {first.pointer, second.pointer, hasNext, e.integer(1), to.pointer, e.integer(2 * e.width), c.tile.rows});
-    });
+    c.packLeft(*copied, k.windowOf(lhs, row, from), lhs.stride1, count);
     return *copied;
   }
   /// Both operands of the block that starts at vocabulary entry `from`.

@@ -6,8 +6,15 @@ using namespace logitile::cpu;
 
 LeftBlock Contraction::allocateLeft(int64_t lines, int64_t length, bool kMajor) {
   // Lines 4 KB apart would fall into the same cache sets.
-  int64_t stride = llvm::alignTo(length, e.width) + 16;
+  int64_t stride = kMajor ? length : llvm::alignTo(length, e.width) + 16;
   return {k.allocate(unit(), lines * stride), e.integer(stride), kMajor};
+}
+
+void Contraction::packLeft(const LeftBlock &left, Place from, Int stride, Int count) {
+  cut([&](Int line, int64_t lines) {
+    func::FuncOp pack = k.helpers.packLines(lines, from.element, pairs ? Type(e.getBF16Type()) : Type(e.f32), pairs);
+    k.call(pack, {e.at(from, line).pointer, stride, e.at(left.base, line * left.stride).pointer, count});
+  });
 }
 
 void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again, ArrayRef<NextRows> next) {
@@ -18,7 +25,7 @@ void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right
     cut([&](Int line, int64_t lines) {
       for (const NextRows &rows : next)
         fetch(rows, done + line, e.integer(lines), all);
-      Place a = e.at(left.base, left.kMajor ? line : line * left.stride);
+      Place a = e.at(left.base, line * left.stride);
       Place c = k.placeOf(tile, line, panel * e.width);
       k.call(k.helpers.multiply(lines, left.kMajor, pairs),
              {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), again});

@@ -6,8 +6,8 @@ namespace logitile::cpu {
 /// The left operand of one block as microkernels read it: element (row, k) in units of one f32 or of a pair of bf16.
 struct LeftBlock {
   Place base;
-  Int stride; // from row to row, or from step to step where it is kMajor
-  bool kMajor;
+  Int stride; // from row to row
+  bool kMajor; // the rows that a microkernel takes lie step by step, in the memory that row by row they would take
 };
 
 /// Memory that the next block will read: 'rows' of 'bytes' each.
@@ -29,6 +29,8 @@ public:
   mlir::Type unit() const { return pairs ? e.i32 : e.f32; }
   /// Lines of a block that is copied, in scratch.
   LeftBlock allocateLeft(int64_t lines, int64_t length, bool kMajor);
+  /// Copies the lines of a kMajor block: elements of type 'from' that are neighbours, 'stride' of them from step to step.
+  void packLeft(const LeftBlock &left, Place from, Int stride, Int count);
   /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right operand. Meanwhile
   /// `next` is brought to the cache of this core.
   void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value again,

@@ -134,6 +134,27 @@ func::FuncOp Helpers::packRowPair(Type from, Type to) {
   });
 }
 
+func::FuncOp Helpers::packLines(int64_t lines, Type from, Type to, bool pairs) {
+  from = straight(from, to);
+  Type p = e.pointerType, i = e.i64;
+  std::string name = llvm::formatv("pack_{0}{1}_lines_{2}_{3}", lines, pairs ? "_paired" : "", spell(from), spell(to));
+  int64_t lanes = lines > 1 ? lines : 0;
+  return make(name, {p, i, p, i}, [&](ValueRange args) {
+    Place source{args[0], from}, sink{args[2], pairs ? e.i32 : to};
+    Int stride = e.integer(args[1]), count = e.integer(args[3]);
+    auto row = [&](Int number) { return read(e, e.at(source, number * stride), to, lanes); };
+    auto store = [&](Int step, Value bits) { e.storeBits(bits, e.at(sink, step * lines)); };
+    if (!pairs) {
+      e.loop(count, [&](Int step) { store(step, row(step)); });
+      return;
+    }
+    auto widened = [&](Value half) { return arith::ExtUIOp::create(e, Emitter::widen(e.i32, lanes), half); };
+    auto upper = [&](Value half) { return arith::ShLIOp::create(e, widened(half), e.number(Emitter::widen(e.i32, lanes), 16)); };
+    e.loop(count / 2, [&](Int step) { store(step, arith::OrIOp::create(e, widened(row(step * 2)), upper(row(step * 2 + 1)))); });
+    e.when(isEqual(count % 2, 1), [&] { store(count / 2, widened(row(count - 1))); });
+  });
+}
+
 func::FuncOp Helpers::addScaled(Type from) {
   Type p = e.pointerType, i = e.i64;
   return make("add_scaled_" + spell(from), {p, e.f32, p, i, i}, [&](ValueRange args) {

@@ -21,7 +21,7 @@ public:
   /// C (+)= A B on one panel of B: `rows` rows of C, one panel wide, K steps.
   ///   (A, stride of A, B, C, stride of C, K, whether to add to C)
   /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
-  /// row * stride + k, or at k * stride + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
+  /// row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
   mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
   /// All products of rows of the head with rows of hidden states.
   ///   (head, stride, hidden states, stride, C, stride of C)
@@ -33,6 +33,9 @@ public:
   mlir::func::FuncOp packRow(mlir::Type from, mlir::Type to);
   /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements side by side.
   mlir::func::FuncOp packRowPair(mlir::Type from, mlir::Type to);
+  /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the other: A of a microkernel that
+  /// is kMajor. With `pairs`, elements of two rows side by side; the partner of an odd last row is zero.
+  mlir::func::FuncOp packLines(int64_t lines, mlir::Type from, mlir::Type to, bool pairs);
   /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
   mlir::func::FuncOp addScaled(mlir::Type from);
   /// (to, step, count): zeros.

@@ -47,7 +47,7 @@ private:
     Place line = e.at(b, k * e.width);
     for (int64_t v = 0; v < vectors; ++v)
       right.push_back(e.loadBits(e.at(line, e.integer(v * lanes)), lanes));
-    Place step = e.at(a, kMajor ? k * aStride : k);
+    Place step = e.at(a, kMajor ? k * rows : k);
     Emitter::Values next;
     for (int64_t row = 0; row < rows; ++row) {
       Place element = e.at(step, kMajor ? e.integer(row) : rowOfA[row]);
