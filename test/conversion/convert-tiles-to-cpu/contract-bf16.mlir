@@ -1,12 +1,14 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512_bf16 | FileCheck %s --check-prefix=DOT
 // RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s --check-prefix=WIDE
 // With dot products of bf16, two vocabulary entries of both operands are brought side by side. Without, both become f32.
+// The tokens of a microkernel lie one step after the other.
 
 // DOT-LABEL: func.func @contract(
-// DOT-COUNT-2: func.call @pack_pair_bf16_bf16
+// DOT: func.call @pack_14_paired_lines_bf16_bf16
+// DOT: func.call @pack_pair_bf16_bf16
 // DOT: func.call @multiply_columns_14_bf16
 // WIDE-LABEL: func.func @contract(
-// WIDE: func.call @copy_bf16_f32
+// WIDE: func.call @pack_14_lines_bf16_f32
 // WIDE: func.call @pack_bf16_f32
 // WIDE: func.call @multiply_columns_14_f32
 logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x96xbf16, column_major> from "g", %w: !logitile.view<96x32xbf16> from "w", %out: !logitile.view<?x32xf32> from "out") {
