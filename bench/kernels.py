@@ -1,6 +1,6 @@
 """Measures the kernels of calls one by one: time, rate, and share of what the processor can do.
 
-Run it with the built package: `PYTHONPATH=build/python python bench/kernels.py --tiles default TM=256,TD=512`.
+Run it with the built package: `PYTHONPATH=build/python python bench/kernels.py --tiles "" TM=256,TD=512`.
 Configurations take turns, and each turn measures the peak as well, so that shares are of the same moment.
 Figures are medians over rounds.
 """
@@ -11,40 +11,47 @@ import argparse
 import dataclasses
 import statistics
 import time
-from typing import Any
 
 import logitile as lt
-from comparison.machine import peak
+from comparison.cases import TYPES
+from comparison.machine import figure_of_products, peak
 from logitile import _native, execute, inspection
+from logitile.binding import Call
 from logitile.explanation import explanation
-from logitile.program import Program
+from logitile.head import Head
+from logitile.program import Program, Wanted
 from logitile.samples import sample_arguments
 
-_PEAKS = {"float32": "f32_avx512", "bfloat16": "bf16_avx512", "avx2": "f32_avx2"}
+
+def sizes(text: str) -> dict[str, str]:
+    """The parts of "TM=64,TN=128"."""
+    return dict(size.split("=") for size in text.split(",")) if text else {}
 
 
 class Configuration:
-    """A head with some tiles, compiled for a call of its own engine, which times kernels."""
+    """A call with tiles of its own, compiled by an engine that times kernels.
 
-    def __init__(self, loss: lt.Loss, given: dict[str, Any], grad: list[str] | None, tiles: str, threads: int, workspace: str):
-        self.head = lt.jit(loss, workspace=workspace)
-        call = self.head.bound((), given)
-        wanted = inspection.wanted_of(self.head, call, grad)
-        key = self.head.key(call, wanted)
-        whole = dict(size.split("=") for size in Program(self.head.spec(call), self.head.options, call, key).tiles()[0].split(","))
-        whole |= dict(size.split("=") for size in tiles.split(",")) if tiles != "default" else {}
-        self.name, self.call = tiles, call
+    Args:
+        tiles: sizes in the place of those in the first row of the table.
+    """
+
+    def __init__(self, head: Head, call: Call, wanted: Wanted, tiles: str, threads: int) -> None:
+        self.head, self.call, self.name = head, call, tiles or "sizes of the table"
+        key = dataclasses.replace(head.default_key(call, wanted), threads=threads)
+        known = Program(head.spec(call), head.options, call, key).tiles()[0]
+        chosen = ",".join(f"{name}={size}" for name, size in (sizes(known) | sizes(tiles)).items())
+        key = dataclasses.replace(key, tiles=chosen)
         self.engine = _native.Engine(times_kernels=True, disk_cache="")
-        key = dataclasses.replace(key, threads=threads, tiles=",".join(f"{name}={size}" for name, size in whole.items()))
-        self.program = Program(self.head.spec(call), self.head.options, call, key, self.engine)
+        self.program = Program(head.spec(call), head.options, call, key, self.engine)
         described = self.program.plan(call.tokens).describe(call.tokens, threads)
-        plan_text = str(self.program.stage(call.tokens, "plan", ""))
-        self.explanation = explanation(described, plan_text, wanted.mode, None, {}, (tiles, False))
+        plan = str(self.program.stage(call.tokens, "plan", ""))
+        told = explanation(described, plan, wanted.mode, None, {}, (chosen, False))
+        self.flops = {kernel.name: kernel.flops for kernel in told.kernels} | {"call": told.flops}
         self.rounds: list[dict[str, float]] = []
         self.run()
 
     def run(self) -> dict[str, float]:
-        """Milliseconds of each kernel, and of the whole call."""
+        """Milliseconds of the whole call, and of each kernel."""
         self.engine.clear_history()
         start = time.perf_counter()
         execute.run(self.head, self.call, self.program, {})
@@ -54,44 +61,44 @@ class Configuration:
                 found[kernel["name"]] = found.get(kernel["name"], 0.0) + kernel["ms"]
         return found
 
+    def table(self, most: float) -> str:
+        """A line for each kernel; `most` is the peak in GFLOP/s."""
+        lines = [self.name]
+        for name in self.rounds[0]:
+            times = sorted(found[name] for found in self.rounds)
+            line = f"  {name:<20}{statistics.median(times):10.2f} ms [{times[0]:.2f}-{times[-1]:.2f}]"
+            rate = self.flops[name] / statistics.median(times) / 1e6
+            lines.append(line + (f"{rate:8.0f} GFLOP/s{100 * rate / most:7.1f} %" if rate else ""))
+        return "\n".join(lines)
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--shape", default="1024,1024,32000", help="N,D,V")
-    parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument("--shape", default="1024,1024,32000", metavar="N,D,V", help="(1024,1024,32000)")
+    parser.add_argument("--dtype", choices=TYPES, default="float32")
     parser.add_argument("--loss", choices=lt.losses.__all__, default="cross_entropy", metavar="NAME")
     parser.add_argument("--forward", action="store_true", help="no gradients")
-    parser.add_argument("--tiles", nargs="+", default=["default"], help="sizes that differ from the table's first row, such as TM=256,TD=512")
-    parser.add_argument("--threads", type=int, default=_native.thread_count())
-    parser.add_argument("--workspace", default="256MiB")
+    parser.add_argument(
+        "--tiles", nargs="+", default=[""], metavar="TM=256,...", help="sizes of each configuration"
+    )
+    parser.add_argument("--threads", type=int, default=_native.thread_count(), help="(cores)")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     tokens, hidden, vocab = map(int, options.shape.split(","))
     loss = getattr(lt.losses, options.loss)
-    given = sample_arguments(loss, tokens, hidden, vocab, options.dtype, on_gpu=False)
-    grad = [] if options.forward else None
-    each = [Configuration(loss, given, grad, tiles, options.threads, options.workspace) for tiles in options.tiles]
+    head = lt.jit(loss)
+    call = head.bound((), sample_arguments(loss, tokens, hidden, vocab, options.dtype, on_gpu=False))
+    wanted = inspection.wanted_of(head, call, [] if options.forward else None)
+    each = [Configuration(head, call, wanted, tiles, options.threads) for tiles in options.tiles]
+    figure = figure_of_products(options.dtype, _native.host_target().partition(":")[2])
     peaks = []
     for _ in range(options.rounds):
-        peaks.append(peak(_PEAKS["avx2" if "avx2" in _native.host_target() else options.dtype], options.threads))
+        peaks.append(peak(figure, options.threads))
         for one in each:
             one.rounds.append(one.run())
-    show(each, statistics.median(peaks))
-
-
-def show(each: list[Configuration], most: float) -> None:
-    """One table for each configuration."""
-    print(f"peak {most:.0f} GFLOP/s")
+    print(f"peak {statistics.median(peaks):.0f} GFLOP/s")
     for one in each:
-        print(f"\n{one.name}")
-        flops = {kernel.name: kernel.flops for kernel in one.explanation.kernels}
-        flops["call"] = one.explanation.flops
-        for name in one.rounds[0]:
-            times = sorted(found[name] for found in one.rounds)
-            middle = statistics.median(times)
-            rate = flops.get(name, 0) / middle / 1e6
-            share = f"{rate:8.0f} GFLOP/s {100 * rate / most:6.1f} %" if rate > 1 else ""
-            print(f"  {name:<20}{middle:10.2f} ms [{times[0]:.2f}-{times[-1]:.2f}]{share}")
+        print(one.table(statistics.median(peaks)))
 
 
 if __name__ == "__main__":

@@ -18,11 +18,12 @@ _FLOAT32 = {"portable": "f32_sse", "avx2": "f32_avx2", "avx512": "f32_avx512", "
 
 def figure_of(case: Case, tier: str) -> str:
     """The figure of peak.cpp that bounds a case."""
-    if case.is_bound_by_memory:
-        return "read_shared"
-    if case.dtype == "bfloat16" and tier == "avx512_bf16":
-        return "bf16_avx512"
-    return _FLOAT32[tier]
+    return "read_shared" if case.is_bound_by_memory else figure_of_products(case.dtype, tier)
+
+
+def figure_of_products(dtype: str, tier: str) -> str:
+    """The figure of peak.cpp that bounds products of matrices."""
+    return "bf16_avx512" if dtype == "bfloat16" and tier == "avx512_bf16" else _FLOAT32[tier]
 
 
 def peak(figure: str, threads: int) -> float:
