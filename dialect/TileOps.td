@@ -136,7 +136,8 @@ def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSiz
 def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
   let summary = "logits of one tile: rows of hidden times rows of weight";
   let description = [{
-    The loop over the hidden axis is inside, in blocks of `by`.
+    The loop over the hidden axis is inside, in blocks of `by`. Of few tokens on a CPU, `hidden` lies in rows whose elements are
+    neighbours, not in panels: then the hidden axis is in the lanes of vectors.
 
     ```mlir
     %z = logitile.project %hidden, %weight at [%row, %column] by 512

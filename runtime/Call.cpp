@@ -33,7 +33,7 @@ private:
   Status checkOutputs() const;
   Status checkDivisor() const;
   Status checkInputs() const;
-  void adviseGradients() const;
+  Status adviseGradients() const;
   Status takeMemory(WorkspaceBlock *saved);
   Status loadInputs();
   /// Where the denominator of a mean comes from, and whether the forward steps have to run first.
@@ -162,9 +162,9 @@ Status Call::checkUpstreams() const {
 }
 
 /// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call.
-void Call::adviseGradients() const {
+Status Call::adviseGradients() const {
   if (!makesGradients() || !loaded.device->isHost())
-    return;
+    return Status();
   for (const GradientPlan &gradient : plan.gradients) {
     const Array &array = *findArray(arguments.gradients, gradient.name);
     if (gradient.accumulates || array.elements() == 0)
@@ -173,10 +173,10 @@ void Call::adviseGradients() const {
     if (range.bytes == array.elements() * elementBytes(array.type)) // else others lie in between
       adviseHugePages(range.data, range.bytes);
   }
+  return Status();
 }
 
 Status Call::takeMemory(WorkspaceBlock *saved) {
-  adviseGradients();
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
   layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
@@ -360,7 +360,7 @@ Status Call::forward(Saved &saved) {
   Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },
                           [&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
                           [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return checkLateDivisor(); },
-                          [&] { return takeMemory(&saved.memory); });
+                          [&] { return adviseGradients(); }, [&] { return takeMemory(&saved.memory); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)
@@ -386,7 +386,7 @@ Status Call::adjoint(const Saved &saved) {
   savedMemory = saved.memory.data();
   savedDivisor = saved.divisor;
   status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return takeMemory(nullptr); });
+                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return adviseGradients(); }, [&] { return takeMemory(nullptr); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)

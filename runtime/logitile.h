@@ -221,7 +221,7 @@ LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, l
  * are refused: losses may be compiled for one. */
 LT_API lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes);
 LT_API void lt_plan_destroy(lt_plan *plan);
-/* Numbers of tokens that it serves: first <= tokens < behind. */
+/* Numbers of tokens that it serves: first <= tokens < behind. Few and many tokens have plans of their own on CPUs. */
 LT_API void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind);
 /* JSON: schedule, kernels, and the buffers with their bytes for a call with 'tokens' tokens that count on 'threads' threads. */
 LT_API lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json);

@@ -11,8 +11,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include <array>
+#include <memory>
 #include <system_error>
 #include <thread>
+#include <vector>
 using namespace logitile;
 
 namespace {

@@ -1,4 +1,4 @@
-// CpuDevice.cpp - kernels of an object file and how their tasks reach threads.
+// CpuDevice.cpp - kernels of compiled code and how their tasks reach threads.
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cpu/ObjectLoader.h"
 #include <vector>

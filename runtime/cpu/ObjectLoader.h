@@ -1,4 +1,4 @@
-// ObjectLoader.h - brings a compiled object file into this process. Where objects come from is the compiler's or the cache's
+// ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them. Where objects come from is the compiler's or the cache's
 // business.
 #pragma once
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace logitile {
 /// One kernel of an object: words of arguments, number of the task, scratch of the thread.
 using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch);
 
-/// An object file, linked into memory. Its functions are gone when it is destroyed.
+/// Object files, linked into memory. Its functions are gone when it is destroyed.
 class ObjectLoader {
 public:
   /// Null with the reason in 'error' where 'object' is no object file for x86-64.

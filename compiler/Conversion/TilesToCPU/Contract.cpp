@@ -12,9 +12,7 @@ class Contract {
 public:
   Contract(KernelContext &k, ContractOp op, const Tile &tile, ArrayRef<int64_t> sizes, int64_t depth)
       : k(k), e(k.e), op(op), lhs(k.view(op.getLhs())), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())),
-        column(k.scalar(op.getColumn())), depth(depth), isWidened(!isOfPairs(rhs) && isOfPairs(lhs)), c(k, isPaired(k, op), tile, sizes) {
-    isWidened = isOfPairs(lhs) && !c.pairs;
-  }
+        column(k.scalar(op.getColumn())), depth(depth), c(k, isPaired(k, op), tile, sizes), isWidened(isOfPairs(lhs) && !c.pairs) {}
 
   /// Operands multiply as pairs of bf16 where both are and the CPU can.
   static bool isPaired(KernelContext &k, ContractOp op) {
@@ -141,8 +139,8 @@ private:
   const View &lhs, &rhs;
   Int row, column;
   int64_t depth;
-  bool isWidened; // lhs is 16 bits wide but multiplied as f32
   Contraction c;
+  bool isWidened; // lhs is 16 bits wide but multiplied as f32
   std::optional<LeftBlock> copied;
   Place right; // panels of rhs, packed block by block
 };

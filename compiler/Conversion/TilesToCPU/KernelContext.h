@@ -84,8 +84,8 @@ mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                   
 mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                 // Copies.cpp
 mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);               // Copies.cpp
 mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);     // Packing.cpp
-mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Contractions.cpp
-mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contractions.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Project.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contract.cpp
 mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
 mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                 // Terms.cpp
 mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             // Sums.cpp

@@ -1,5 +1,5 @@
 // Microkernels.cpp - the inner loop of every contraction: a block of C in registers, one step of K at a time.
-// Which blocks a tile is cut into is Contractions.cpp.
+// Which blocks a tile is cut into is Contraction.cpp.
 #include "compiler/Conversion/TilesToCPU/Helpers.h"
 #include "llvm/Support/FormatVariadic.h"
 using namespace mlir;
@@ -18,7 +18,8 @@ public:
   void build() {
     // Whatever does not change from step to step is computed here: LLVM's passes that would move it do not run.
     for (int64_t row = 0; row < rows; ++row) {
-      rowOfA.push_back(aStride * row);
+      if (!kMajor)
+        rowOfA.push_back(aStride * row);
       Place line = e.at(c, cStride * row);
       for (int64_t v = 0; v < vectors; ++v)
         places.push_back(e.at(line, e.integer(v * lanes)));

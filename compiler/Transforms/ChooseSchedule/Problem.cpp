@@ -84,7 +84,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   problem.panelWidth = isCpu ? tier.panelWidth() : 1;
 
   // Slabs are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
-  // the number of tokens, so neither do the bits of a row.
+  // the number of tokens, so neither do the bits of a row among the calls of one program.
   problem.columns = program.getWidth();
   int64_t wanted = std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
   problem.slab = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);

@@ -115,6 +115,10 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
 
 /// A factor that a condition per token cuts off takes along what it multiplies: that may be NaN in a branch not taken.
 static NodeRef scaled(Graph &g, NodeRef factor, NodeRef value) {
+  if (factor->is(NodeOp::Neg))
+    return g.neg(scaled(g, factor->operand(0), value));
+  if (factor->is(NodeOp::Mul) && factor->operand(0)->isConstant())
+    return g.mul(factor->operand(0), scaled(g, factor->operand(1), value));
   if (!factor->is(NodeOp::Select) || !llvm::any_of(factor->operands, [](NodeRef x) { return x->isConstant(0); }))
     return g.mul(factor, value);
   auto branch = [&](NodeRef x) { return x->isConstant(0) ? x : scaled(g, x, value); };
