@@ -207,7 +207,7 @@ void ReverseMode::propagateReduction(NodeRef n, NodeRef A) {
   switch (n->op) {
   case NodeOp::Sum: return accumulate(a, A, a);
   case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
-  case NodeOp::LogSumExp: return accumulate(a, through(A, [&](NodeRef A) { return g.mul(g.exp(g.sub(a, n)), A); }), a);
+  case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
   case NodeOp::Pick:
     if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
       return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);

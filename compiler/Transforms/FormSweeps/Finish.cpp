@@ -113,18 +113,6 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   return total;
 }
 
-/// A factor that a condition per token cuts off takes along what it multiplies: that may be NaN in a branch not taken.
-static NodeRef scaled(Graph &g, NodeRef factor, NodeRef value) {
-  if (factor->is(NodeOp::Neg))
-    return g.neg(scaled(g, factor->operand(0), value));
-  if (factor->is(NodeOp::Mul) && factor->operand(0)->isConstant())
-    return g.mul(factor->operand(0), scaled(g, factor->operand(1), value));
-  if (!factor->is(NodeOp::Select) || !llvm::any_of(factor->operands, [](NodeRef x) { return x->isConstant(0); }))
-    return g.mul(factor, value);
-  auto branch = [&](NodeRef x) { return x->isConstant(0) ? x : scaled(g, x, value); };
-  return g.select(factor->operand(0), branch(factor->operand(1)), branch(factor->operand(2)));
-}
-
 NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
   if (!gradient->varying)
@@ -137,7 +125,7 @@ NodeRef Planner::factored(NodeRef gradient) {
     NodeRef value = product(term.factors);
     if (term.exponent)
       value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
-    total = g.add(total, scaled(g, term.factor, value));
+    total = g.add(total, g.mul(term.factor, value));
   }
   return total;
 }
