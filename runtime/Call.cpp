@@ -386,7 +386,8 @@ Status Call::adjoint(const Saved &saved) {
   savedMemory = saved.memory.data();
   savedDivisor = saved.divisor;
   status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return adviseGradients(); }, [&] { return takeMemory(nullptr); });
+                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return adviseGradients(); },
+                   [&] { return takeMemory(nullptr); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)

@@ -1,5 +1,5 @@
-// ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them. Where objects come from is the compiler's or the cache's
-// business.
+// ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them. Where they come from is the
+// compiler's or the cache's business.
 #pragma once
 #include <cstdint>
 #include <memory>
