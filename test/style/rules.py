@@ -49,7 +49,9 @@ def relative(root: pathlib.Path, file: pathlib.Path) -> str:
 
 
 def lines_of(root: pathlib.Path, *suffixes: str, under: str = ".") -> Iterable[tuple[str, int, str]]:
-    """(path, number, text) of every line of the files below `under` that end in one of `suffixes`. Pictures have none."""
+    """(path, number, text) of every line of the files below `under` that end in one of `suffixes`.
+    Pictures have no lines.
+    """
     for file in tree.files(root, *suffixes, under=under):
         if file.suffix == ".png":
             continue
