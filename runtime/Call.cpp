@@ -2,7 +2,6 @@
 #include "runtime/Call.h"
 #include "runtime/FloatEnvironment.h"
 #include "runtime/HostWork.h"
-#include "runtime/HugePages.h"
 #include "runtime/Inputs.h"
 #include "runtime/MemoryList.h"
 #include "runtime/Outputs.h"
@@ -33,7 +32,6 @@ private:
   Status checkOutputs() const;
   Status checkDivisor() const;
   Status checkInputs() const;
-  Status adviseGradients() const;
   Status takeMemory(WorkspaceBlock *saved);
   Status loadInputs();
   /// Where the denominator of a mean comes from, and whether the forward steps have to run first.
@@ -157,21 +155,6 @@ Status Call::checkUpstreams() const {
     if (array->rank != 0 && !isPerToken)
       return Status(ErrorCode::Value, "upstream gradient of '" + name + "' has shape " + shapeText(array->extents()) +
                                           "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
-  }
-  return Status();
-}
-
-/// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call.
-Status Call::adviseGradients() const {
-  if (!makesGradients() || !loaded.device->isHost())
-    return Status();
-  for (const GradientPlan &gradient : plan.gradients) {
-    const Array &array = *findArray(arguments.gradients, gradient.name);
-    if (gradient.accumulates || array.elements() == 0)
-      continue;
-    MemoryRange range = rangeOf(array, /*isDefined=*/false);
-    if (range.bytes == array.elements() * elementBytes(array.type)) // else others lie in between
-      adviseHugePages(range.data, range.bytes);
   }
   return Status();
 }
@@ -360,7 +343,7 @@ Status Call::forward(Saved &saved) {
   Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },
                           [&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
                           [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return checkLateDivisor(); },
-                          [&] { return adviseGradients(); }, [&] { return takeMemory(&saved.memory); });
+                          [&] { return takeMemory(&saved.memory); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)
@@ -386,8 +369,7 @@ Status Call::adjoint(const Saved &saved) {
   savedMemory = saved.memory.data();
   savedDivisor = saved.divisor;
   status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return adviseGradients(); },
-                   [&] { return takeMemory(nullptr); });
+                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return takeMemory(nullptr); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)

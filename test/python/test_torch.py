@@ -3,8 +3,6 @@
 import copy
 import io
 import pickle
-import re
-from pathlib import Path
 
 import logitile as lt
 import numpy as np
@@ -564,24 +562,3 @@ def test_value_and_grad_with_tensors():
         grad_dtype=torch.float32,
     )
     assert {g.dtype for g in gradients.values()} == {torch.float32}
-
-
-def flags_of(pointer):
-    """What the system was told of the memory at an address. Source: VmFlags in proc(5)."""
-    holds = False
-    for line in Path("/proc/self/smaps").read_text().splitlines():
-        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
-            first, behind = (int(bound, 16) for bound in found.groups())
-            holds = first <= pointer < behind
-        elif holds and line.startswith("VmFlags:"):
-            return line.split()[1:]
-    raise AssertionError(f"nothing is mapped at {pointer:#x}")
-
-
-@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="no huge pages here")
-def test_large_gradients_come_in_huge_pages():
-    """Small pages of a fresh gradient would take a good part of a step."""
-    weight = torch.randn(1 << 16, D, requires_grad=True)
-    hidden, target = torch.randn(N, D), torch.randint(0, 1 << 16, (N,))
-    HEAD(hidden, weight, target=target).backward()
-    assert "hg" in flags_of(weight.grad.data_ptr() + weight.grad.nbytes // 2)
