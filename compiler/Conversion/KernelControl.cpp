@@ -46,14 +46,14 @@ Int KernelControl::bound(OpFoldResult bound) const {
   return scalar(cast<Value>(bound));
 }
 
-Value KernelControl::bindTask(scf::ForallOp forall, Int task) {
+Value KernelControl::bindTask(scf::ForallOp forall, ArrayRef<int64_t> axes, Int task) {
   Value isThere;
   SmallVector<Value> variables = llvm::to_vector(llvm::map_range(forall.getInductionVars(), [](Value v) { return v; }));
-  for (int64_t axis = variables.size() - 1; axis >= 0; --axis) {
+  for (int64_t axis : axes) {
     Int lower = bound(forall.getMixedLowerBound()[axis]), upper = bound(forall.getMixedUpperBound()[axis]);
     Int step = bound(forall.getMixedStep()[axis]), index = task;
     bool isConstant = getConstantIntValue(forall.getMixedUpperBound()[axis]).has_value();
-    if (axis > 0) {
+    if (axis != axes.back()) {
       Int count = divideUp(upper - lower, step);
       if (!isConstant) // there may be no task at all
         count = choose(isLess(count, 1), builder.integer(1), count);

@@ -44,9 +44,9 @@ protected:
   /// Reads the arguments in order: a pointer and two strides for a view, a scalar by its role.
   mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord,
                                     llvm::function_ref<Int(llvm::StringRef role)> nextScalar);
-  /// Binds the variables of 'forall' for task number 'task', which counts through the axes, the last one fastest. The result
+  /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first of them fastest. The result
   /// tells whether there is such a task; null: there is, unless the grid is too large.
-  mlir::Value bindTask(mlir::scf::ForallOp forall, Int task);
+  mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task);
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;
 

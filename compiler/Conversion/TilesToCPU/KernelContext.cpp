@@ -91,11 +91,20 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
   return converted;
 }
 
+/// The axes of a grid, those of short steps first: tasks one after the other share what belongs to the axis of the longest
+/// step, so the largest operand stays in the caches.
+static SmallVector<int64_t> axesOfTasks(scf::ForallOp forall) {
+  auto step = [&](int64_t axis) { return getConstantIntValue(forall.getMixedStep()[axis]).value_or(1); };
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(0, forall.getRank()));
+  llvm::sort(axes, [&](int64_t a, int64_t b) { return std::pair(step(a), -a) < std::pair(step(b), -b); });
+  return axes;
+}
+
 LogicalResult KernelContext::convertOp(Operation &op) {
   e.setLoc(op.getLoc());
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<scf::ForallOp>([&](auto forall) {
-        bindTask(forall, e.integer(e.getBlock()->getParent()->getArgument(1)));
+        bindTask(forall, axesOfTasks(forall), e.integer(e.getBlock()->getParent()->getArgument(1)));
         return convertBlock(*forall.getBody());
       })
       .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })

@@ -96,7 +96,8 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
 
 /// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
 LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
-  Value isThere = bindTask(forall, e.block());
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, forall.getRank())));
+  Value isThere = bindTask(forall, axes, e.block());
   if (!isThere)
     return convertBlock(*forall.getBody());
   LogicalResult converted = success();
