@@ -3,8 +3,7 @@
 #include <algorithm>
 using namespace logitile;
 
-/// From the first to the last element, whatever lies in between.
-static MemoryRange rangeOf(const Array &array, bool isDefined) {
+MemoryRange logitile::rangeOf(const Array &array, bool isDefined) {
   TokenLayout layout(array.extents(), {array.strides, static_cast<size_t>(array.rank)});
   int64_t size = elementBytes(array.type), first = layout.smallestOffset();
   return {array.name, array.bytes() + first * size, (layout.largestOffset() - first + 1) * size, isDefined};

@@ -3,6 +3,8 @@
 #include "runtime/Binding.h"
 
 namespace logitile {
+/// From the first to the last element, whatever lies in between.
+MemoryRange rangeOf(const Array &array, bool isDefined);
 /// The arrays of the caller that kernels may use, and every buffer in workspace. What the runtime fills itself before the
 /// first launch is defined, and what an earlier phase has saved.
 std::vector<MemoryRange> listMemory(const LoadedPlan &loaded, const Binding &binding, const WorkspaceLayout &layout,

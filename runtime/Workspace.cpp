@@ -1,12 +1,12 @@
 // Workspace.cpp - blocks from the system, and the list of free ones.
 #include "runtime/Workspace.h"
+#include "runtime/HugePages.h"
 #include <algorithm>
 #include <sys/mman.h>
 using namespace logitile;
 
 namespace {
 constexpr int64_t kPage = 4096;
-constexpr int64_t kHugePage = 2 * 1024 * 1024;
 
 int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -24,7 +24,7 @@ char *map(int64_t capacity) {
   if (aligned > first)
     munmap(first, aligned - first);
   munmap(aligned + capacity, first + slack - aligned);
-  madvise(aligned, capacity, MADV_HUGEPAGE); // an error only means small pages
+  adviseHugePages(aligned, capacity);
   return aligned;
 }
 } // namespace

@@ -3,6 +3,8 @@
 import copy
 import io
 import pickle
+import re
+from pathlib import Path
 
 import logitile as lt
 import numpy as np
@@ -562,3 +564,27 @@ def test_value_and_grad_with_tensors():
         grad_dtype=torch.float32,
     )
     assert {g.dtype for g in gradients.values()} == {torch.float32}
+
+
+def flags_of(pointer):
+    """What the system was told of the memory at an address. Source: VmFlags in proc(5)."""
+    holds = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if found := re.match(r"([0-9a-f]+)-([0-9a-f]+) ", line):
+            first, behind = (int(bound, 16) for bound in found.groups())
+            holds = first <= pointer < behind
+        elif holds and line.startswith("VmFlags:"):
+            return line.split()[1:]
+    raise AssertionError(f"nothing is mapped at {pointer:#x}")
+
+
+@pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="no huge pages here")
+@pytest.mark.parametrize(("mebibytes", "are_huge"), [(16, True), (160, False)])
+def test_gradients_of_middling_size_come_in_huge_pages(mebibytes, are_huge):
+    """Small pages of a fresh gradient would take a good part of a step; those of very large ones are cheaper."""
+    vocab = mebibytes << 20 >> 2 + 6
+    weight = torch.randn(vocab, 64, requires_grad=True)
+    hidden, target = torch.randn(N, 64), torch.randint(0, vocab, (N,))
+    HEAD(hidden, weight, target=target).backward()
+    assert weight.grad.nbytes == mebibytes << 20
+    assert ("hg" in flags_of(weight.grad.data_ptr() + weight.grad.nbytes // 2)) == are_huge
