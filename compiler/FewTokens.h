@@ -9,6 +9,9 @@ inline int64_t fewTokens(const CpuTierInfo &tier) { return tier.panelWidth() * 3
 
 /// Rows of the head that are multiplied at a time.
 inline constexpr int64_t kDotRows = 4;
+/// Rows of the head that a gradient of hidden states takes at a time. A contraction in blocks of so few multiplies them where
+/// they lie.
+inline constexpr int64_t kUpdateRows = 8;
 /// Elements from one copied row of the head to the next.
 inline int64_t dotCopyStride(int64_t size) { return (size + 31) / 32 * 32 + 32; }
 } // namespace logitile

@@ -1,6 +1,8 @@
 // Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other operand. The tile lies
-// row by row with the hidden axis in the lanes.
+// row by row with the hidden axis in the lanes. Few rows of the head at a time, as for few tokens, are RankUpdates.cpp.
 #include "compiler/Conversion/TilesToCPU/Contraction.h"
+#include "compiler/Conversion/TilesToCPU/RankUpdates.h"
+#include "compiler/FewTokens.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
@@ -20,6 +22,8 @@ public:
   }
 
   void emit() {
+    if (!op.getTransposed() && depth <= kUpdateRows)
+      return emitUpdates();
     allocate();
     Int first = k.scalar(op.getFirst()), behind = k.scalar(op.getBehind());
     Value again = op.getWhen() ? k.condition(op.getWhen()) : e.truth(false);
@@ -43,6 +47,12 @@ public:
   }
 
 private:
+  void emitUpdates() {
+    Value again = op.getWhen() ? k.condition(op.getWhen()) : e.truth(false);
+    start(again, e.truth(false));
+    RankUpdates updates(k, c.tile, cast<TileType>(op.getType()), lhs, rhs, row, column, depth, c.pairs);
+    updates.emit(k.scalar(op.getFirst()), k.scalar(op.getBehind()));
+  }
   void allocate() {
     auto type = cast<TileType>(op.getType());
     int64_t steps = llvm::divideCeil(depth, c.together());

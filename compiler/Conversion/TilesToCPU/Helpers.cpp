@@ -29,6 +29,10 @@ std::string DotShape::name() const {
   return llvm::formatv("dots_{0}_{1}_of_{2}_{3}_{4}", rows, tokens, size, spell(weight), spell(hidden));
 }
 
+std::string UpdateShape::name() const {
+  return llvm::formatv("update_{0}_{1}_{2}{3}", rows, spell(weight), pairs ? "bf16" : "f32", isWhole ? "" : "_rest");
+}
+
 /// What is rounded to 'to' anyway comes straight from memory.
 static Type straight(Type from, Type to) { return Emitter::precisionOf(from) == to ? Emitter::memoryOf(from) : from; }
 

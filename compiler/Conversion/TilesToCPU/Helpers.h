@@ -14,6 +14,17 @@ struct DotShape {
   std::string name() const;
 };
 
+/// A few rows of the head that are multiplied at a time.
+struct UpdateShape {
+  int64_t rows;
+  mlir::Type weight; // elements in memory
+  bool pairs;        // two rows side by side are multiplied as pairs of bf16
+  bool isWhole;      // all of the rows are there
+
+  int64_t units() const { return pairs ? (rows + 1) / 2 : rows; }
+  std::string name() const;
+};
+
 class Helpers {
 public:
   Helpers(mlir::ModuleOp module, CpuTier tier) : module(module), e(module, tier) {}
@@ -27,6 +38,10 @@ public:
   ///   (head, stride, hidden states, stride, C, stride of C)
   /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are neighbours.
   mlir::func::FuncOp dots(const DotShape &shape);
+  /// C += A B of a few rows of B, which lie where they are.
+  ///   (B, stride of B, A, C, stride of C, rows that are there, rows of C, columns)
+  /// C is f32; A holds the elements of one row of C after the other, in units of one f32 or of a pair of bf16.
+  mlir::func::FuncOp update(const UpdateShape &shape);
   /// (from, step, to, step, count): elements one by one, converted.
   mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
   /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.

@@ -209,11 +209,13 @@ int64_t ScheduleBuilder::scratchBytes() const {
   const TileSizes &t = problem.tiles;
   int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;
   int64_t sweep = (2 * pairs + 2) * tile + t.TN * (t.TKproject + 16) * 4;
-  int64_t contraction = t.TN * (t.TD + t.TKweight + 32) * 4; // of weights
+  int64_t contraction = 0;
   for (const PairProblem &pair : problem.pairs) {
     HiddenTile hidden = hiddenTile(pair);
+    WeightTile weight = weightTile(pair);
     if (problem.hasFewTokens())
       sweep += kDotRows * dotCopyStride(pair.hidden) * 4;
+    contraction = std::max(contraction, weight.columns * (weight.hidden + t.TKweight + 32) * 4);
     contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
   }
   constexpr int64_t kRows = 256 * 1024; // row state and per-token values of a tile

@@ -212,7 +212,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       auto bindings = common;
       HiddenTile tile = hiddenTile(pair);
       bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
-                       {"TK", number(depthOf(problem.tiles.TKhidden, pair.operand))}, {"in", type(weightElement(pair))}});
+                       {"TK", number(hiddenDepth(pair))}, {"in", type(weightElement(pair))}});
       if (whole)
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
@@ -228,7 +228,8 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
     if (pair.wantsWeight) {
       bool sums = sumsWeight(pair);
       auto bindings = common;
-      bindings.append({{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)},
+      WeightTile tile = weightTile(pair);
+      bindings.append({{"TN", number(tile.columns)}, {"TD", number(tile.hidden)},
                        {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
                        {"out", sums ? f32 : type(pair.weightGradient)}});
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);

@@ -98,7 +98,13 @@ private:
     int64_t tokens, hidden;
   };
   HiddenTile hiddenTile(const PairProblem &pair) const;
+  struct WeightTile {
+    int64_t columns, hidden;
+  };
+  WeightTile weightTile(const PairProblem &pair) const;
+  int64_t widest(int64_t rows) const;
   static int64_t depthOf(int64_t steps, mlir::Type operand);
+  int64_t hiddenDepth(const PairProblem &pair) const;
   int64_t projectDepth() const;
 
   // ---- launches (Launches.cpp)

@@ -27,7 +27,8 @@ double ScheduleBuilder::tiledSeconds(int64_t tokens) const {
       add(hidden, static_cast<double>(chunks) * groups);
     }
     if (pair.wantsWeight) {
-      TiledContraction weight{columns, pair.hidden, chunk, tiles.TN, tiles.TD, depthOf(tiles.TKweight, pair.operand), bytes};
+      WeightTile tile = weightTile(pair);
+      TiledContraction weight{columns, pair.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, pair.operand), bytes};
       add(weight, static_cast<double>(chunks) * groups);
     }
   }

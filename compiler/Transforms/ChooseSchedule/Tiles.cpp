@@ -4,6 +4,25 @@
 using namespace mlir;
 using namespace logitile;
 
+/// The most of the hidden axis in a tile with so many rows. Few tokens leave the time to memory, which is fastest where whole
+/// rows are read and written: then their tiles are as long as those of the table are large.
+int64_t ScheduleBuilder::widest(int64_t rows) const {
+  if (!problem.hasFewTokens())
+    return problem.tiles.TD;
+  return std::max<int64_t>(problem.tiles.TN * problem.tiles.TD / rows / problem.panelWidth * problem.panelWidth, problem.panelWidth);
+}
+
+/// Tiles of a gradient of the head. For few tokens, they get whole rows by having fewer.
+ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair) const {
+  WeightTile tile{problem.tiles.TN, problem.tiles.TD};
+  if (!problem.hasFewTokens())
+    return tile;
+  int64_t least = getTierInfo(problem.target.tier).tileRows, whole = llvm::alignTo(pair.hidden, problem.panelWidth);
+  while (widest(tile.columns) < whole && tile.columns % 2 == 0 && tile.columns / 2 >= least) // slabs are multiples of it
+    tile.columns /= 2;
+  return {tile.columns, std::min(widest(tile.columns), whole)};
+}
+
 /// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other axis, so they are as
 /// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
 ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair) const {
@@ -12,7 +31,7 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair)
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)
     tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));
-  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(pair.hidden, problem.tiles.TD);
+  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(pair.hidden, widest(std::min<int64_t>(llvm::alignTo(tokens, width), problem.tiles.TM)));
   auto tile = [&] {
     return HiddenTile{static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(tokens, rows), width)),
                       static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(pair.hidden, columns), width))};
@@ -28,6 +47,10 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair)
 
 /// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far.
 int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) { return steps * 32 / operand.getIntOrFloatBitWidth(); }
+
+int64_t ScheduleBuilder::hiddenDepth(const PairProblem &pair) const {
+  return problem.hasFewTokens() ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
+}
 
 int64_t ScheduleBuilder::projectDepth() const {
   int64_t depth = INT64_MAX;

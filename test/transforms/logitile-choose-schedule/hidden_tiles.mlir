@@ -20,3 +20,10 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 170000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EVEN
 // EVEN: logitile.loop tokens 1024 {
+
+// Few tokens leave the time to memory. Rows of the head are multiplied where they lie, eight at a time; tiles of its gradient
+// get longer rows, and fewer of them.
+// RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2, workspace = 1000000000, chunks = 0, accumulate = false/; s/hidden = 512/hidden = 2048/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=ROWS
+// ROWS: logitile.launch "z_hidden" from @contract_hidden<D = 2048, TD = 512, TK = 8,
+// ROWS: logitile.launch "z_weight" from @contract_weight<D = 2048, TD = 2048, TK = 256, TN = 30,
