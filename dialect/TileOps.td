@@ -157,7 +157,8 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
   let summary = "one tile of lhs * rhs, or of lhs^T * rhs";
   let description = [{
     The loop over the shared axis is inside: from `first` to `behind`, in blocks of `by`. The result starts from
-    `plus`, where `when` holds, else from zero.
+    `plus`, where `when` holds, else from zero. In blocks of at most 8, as for few tokens, CPUs read `rhs` where it lies; else
+    they pack each block of it first.
 
     ```mlir
     %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 plus %out when %again

@@ -166,7 +166,7 @@ Status Call::checkUpstreams() const {
 /// host, and getting them again costs more than small pages do. (37 x 999 x 12347: a call takes 0.7 of the time with huge
 /// pages; 256 x 4096 x 151936 in bfloat16: 1.2.)
 Status Call::adviseGradients() const {
-  constexpr int64_t kMostBytes = 128 * 1024 * 1024;
+  constexpr int64_t kMostBytes = 64 * 1024 * 1024;
   if (!makesGradients() || !loaded.device->isHost())
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {

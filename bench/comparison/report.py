@@ -43,7 +43,7 @@ def draw(records: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
     dtypes = list(dict.fromkeys(record["dtype"] for record in records))
     names = list(dict.fromkeys(name for record in records for name in record["contenders"]))
     colours = {name: f"C{number}" for number, name in enumerate(names)}
-    figure = Figure(figsize=(1 + 7.5 * len(dtypes), 1.2 + 2.6 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(1 + 7.5 * len(dtypes), 1.2 + 2.8 * len(rows)), layout="constrained")
     panels = figure.subplots(len(rows), len(dtypes), squeeze=False)
     for (loss, mode), line in zip(rows, panels, strict=True):
         for dtype, axes in zip(dtypes, line, strict=True):
@@ -52,7 +52,7 @@ def draw(records: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
             axes.set_title(f"{loss}, {MODES[mode]}, {dtype}", fontsize=10)
     handles = [panels[0][0].bar([0], [0], color=colours[name]) for name in names]
     figure.legend(handles, names, loc="outside upper right", ncols=len(names), fontsize=9)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    figure.suptitle(f"{title}; shares are {BASE}'s", x=0.01, ha="left", fontsize=10)
     figure.savefig(path, dpi=110)
 
 
@@ -79,11 +79,11 @@ def _panel(axes: Any, records: Sequence[Mapping[str, Any]], colours: Mapping[str
 
 
 def _label(record: Mapping[str, Any]) -> str:
-    """The shape, and logitile's share of what is possible."""
+    """The shape, and logitile's share of what is possible, narrow enough for many shapes side by side."""
     case, base = case_of(record), record["contenders"].get(BASE, {})
     what = "bandwidth" if case.is_bound_by_memory else "peak"
-    share = f"\n{BASE}: {base['share']['median']:.0%} of {what}" if "share" in base else ""
-    return f"{case.tokens} x {case.hidden} x {case.vocab}{share}"
+    share = f"\n{base['share']['median']:.0%} of {what}" if "share" in base else ""
+    return f"{case.tokens} x {case.hidden}\nx {case.vocab}{share}"
 
 
 def case_of(record: Mapping[str, Any]) -> Case:

@@ -103,8 +103,9 @@ func::FuncOp Helpers::update(const UpdateShape &shape) {
 
 RankUpdates::RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,
                          int64_t depth, bool pairs)
-    : k(k), e(k.e), tile(tile), block(k.allocateTile(type, tile.lanesAlongRows, tile.rows, tile.columns, tile.isWhole)), gradient(gradient), weight(weight), row(row), column(column), depth(depth),
-      units(llvm::divideCeil(depth, pairs ? 2 : 1)), copyStride(llvm::alignTo(type.getExtent(1), 32) + 32), pairs(pairs),
+    : k(k), e(k.e), tile(tile), block(k.allocateTile(type, tile.lanesAlongRows, tile.rows, tile.columns, tile.isWhole)),
+      gradient(gradient), weight(weight), row(row), column(column), depth(depth), units(llvm::divideCeil(depth, pairs ? 2 : 1)),
+      copyStride(llvm::alignTo(type.getExtent(1), 32) + 32), pairs(pairs),
       operand(pairs ? Type(e.getBF16Type()) : Type(e.f32)), coefficients(k.allocate(pairs ? e.i32 : e.f32, type.getExtent(0) * units)),
       copies(k.allocate(operand, depth * copyStride)) {}
 

@@ -31,7 +31,8 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair)
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)
     tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));
-  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(pair.hidden, widest(std::min<int64_t>(llvm::alignTo(tokens, width), problem.tiles.TM)));
+  int64_t highest = std::min<int64_t>(llvm::alignTo(tokens, width), problem.tiles.TM);
+  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(pair.hidden, widest(highest));
   auto tile = [&] {
     return HiddenTile{static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(tokens, rows), width)),
                       static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(pair.hidden, columns), width))};
