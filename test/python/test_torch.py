@@ -581,7 +581,7 @@ def flags_of(pointer):
 @pytest.mark.skipif(not Path("/sys/kernel/mm/transparent_hugepage").exists(), reason="no huge pages here")
 @pytest.mark.parametrize(("mebibytes", "are_huge"), [(16, True), (160, False)])
 def test_gradients_of_middling_size_come_in_huge_pages(mebibytes, are_huge):
-    """Small pages of a fresh gradient would take a good part of a step; of very large ones they are cheaper."""
+    """Small pages of a fresh gradient take a good part of a step; if it is very large, they are cheaper."""
     vocab = mebibytes << 20 >> 2 + 6
     weight = torch.randn(vocab, 64, requires_grad=True)
     hidden, target = torch.randn(N, 64), torch.randint(0, vocab, (N,))
