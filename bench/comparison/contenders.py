@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import ctypes
 import functools
 import warnings
@@ -21,23 +22,23 @@ class Unsupported(Exception):
     """A contender does not do this case; the text says what it lacks."""
 
 
-class Contender:
+class Contender(abc.ABC):
     """Somebody who computes cases. `prepare`, then calls, then `forget`."""
 
     def versions(self) -> dict[str, str]:
         """The libraries that do the work."""
         return {}
 
+    @abc.abstractmethod
     def prepare(self, case: Case, arrays: Arrays) -> None:
         """Takes the arrays of a case. Raises Unsupported."""
-        raise NotImplementedError
 
     def before(self) -> None:
         """What comes before each call, without being timed."""
 
+    @abc.abstractmethod
     def call(self) -> Results:
         """Outputs, and gradients where the case has them, in new memory."""
-        raise NotImplementedError
 
     def release(self) -> None:
         """Gives back what is kept from call to call, so that the next one needs all of its memory."""

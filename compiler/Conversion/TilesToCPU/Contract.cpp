@@ -26,7 +26,7 @@ public:
       return emitUpdates();
     allocate();
     Int first = k.scalar(op.getFirst()), behind = k.scalar(op.getBehind());
-    Value again = op.getWhen() ? k.condition(op.getWhen()) : e.truth(false);
+    Value again = startsFromPlus();
     start(again, isLess(first, behind));
     e.loop(first, behind, e.integer(depth), [&](Int from) {
       Int count = smaller(behind - from, depth);
@@ -47,9 +47,9 @@ public:
   }
 
 private:
+  Value startsFromPlus() { return op.getWhen() ? k.condition(op.getWhen()) : e.truth(false); }
   void emitUpdates() {
-    Value again = op.getWhen() ? k.condition(op.getWhen()) : e.truth(false);
-    start(again, e.truth(false));
+    start(startsFromPlus(), e.truth(false));
     RankUpdates updates(k, c.tile, cast<TileType>(op.getType()), lhs, rhs, row, column, depth, c.pairs);
     updates.emit(k.scalar(op.getFirst()), k.scalar(op.getBehind()));
   }

@@ -35,9 +35,10 @@ private:
     return e.loop(e.integer(shape.rows), start, [&](Int row, ValueRange sums) {
       Int first = row * part, behind = smaller(first + part, whole);
       Place next = e.at(weight, weightStride * (row + shape.rows));
+      int64_t bytes = steps * Emitter::bytesOf(next.element);
       return e.loop(first, choose(isLess(first, behind), behind, first), e.integer(steps), sums, [&](Int k, ValueRange sums) {
         Place portion = e.at(next, (k - first) * shape.rows);
-        return add(k, Value(), sums, [&](int64_t row) { fetch(e.at(portion, e.integer(row * steps))); });
+        return add(k, Value(), sums, [&](int64_t row) { e.fetch(e.at(portion, e.integer(row * steps)), bytes); });
       });
     });
   }
@@ -53,11 +54,6 @@ private:
         next.push_back(e.multiplyAdd(left, right[token], sums[row * shape.tokens + token]));
     }
     return next;
-  }
-  void fetch(Place place) {
-    constexpr int64_t kLine = 64;
-    for (int64_t byte = 0; byte < steps * Emitter::bytesOf(place.element); byte += kLine)
-      LLVM::Prefetch::create(e, e.at({place.pointer, e.getI8Type()}, e.integer(byte)).pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
   }
   Value read(Place place, Value inside) {
     Value bits = inside ? e.loadBitsWhere(inside, place, steps) : e.loadBits(place, steps);

@@ -32,3 +32,8 @@ Value cpu::Emitter::multiplyAdd(Value left, Value right, Value sum) {
 
 Value cpu::Emitter::load(Place place, int64_t lanes) { return toValue(loadBits(place, lanes), place.element); }
 void cpu::Emitter::store(Value value, Place place) { storeBits(toBits(value, place.element), place); }
+void cpu::Emitter::fetch(Place place, int64_t bytes) {
+  constexpr int64_t kLine = 64;
+  for (int64_t byte = 0; byte < bytes; byte += kLine)
+    LLVM::Prefetch::create(*this, at({place.pointer, getI8Type()}, integer(byte)).pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
+}

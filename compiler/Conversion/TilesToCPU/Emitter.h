@@ -28,6 +28,8 @@ public:
   /// One element or 'lanes' neighbours, in their value type.
   mlir::Value load(Place place, int64_t lanes = 0);
   void store(mlir::Value value, Place place);
+  /// Brings 'bytes' from 'place' on to the L2 cache.
+  void fetch(Place place, int64_t bytes);
   /// Bits as they are in memory, and between bits and values: Convert.cpp.
   mlir::Value loadBits(Place place, int64_t lanes);
   void storeBits(mlir::Value bits, Place place);

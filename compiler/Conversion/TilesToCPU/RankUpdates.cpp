@@ -24,7 +24,7 @@ public:
       Int first = row * part, behind = smaller(first + part, whole);
       Place next = e.at(b, bStride * (row + shape.rows));
       e.loop(first, choose(isLess(first, behind), behind, first), e.integer(steps), [&](Int column) {
-        fetch(e.at(next, (column - first) * shape.rows));
+        e.fetch(e.at(next, (column - first) * shape.rows), shape.rows * steps * Emitter::bytesOf(next.element));
         add(column, Value());
       });
     });
@@ -32,12 +32,6 @@ public:
   }
 
 private:
-  void fetch(Place portion) {
-    constexpr int64_t kLine = 64;
-    for (int64_t byte = 0; byte < shape.rows * steps * Emitter::bytesOf(portion.element); byte += kLine)
-      LLVM::Prefetch::create(e, e.at({portion.pointer, e.getI8Type()}, e.integer(byte)).pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1);
-  }
-
   /// One vector of every token, or two of them next to each other; 'inside' masks what is behind the last column.
   void add(Int column, Value inside) {
     int64_t units = shape.units(), vectors = steps / e.lanes;
@@ -68,8 +62,9 @@ private:
       inside = inside ? e.both(inside, isThere) : isThere;
     }
     Value bits = inside ? e.loadBitsWhere(inside, place, steps) : e.loadBits(place, steps);
-    Value value = shape.pairs && place.element.isBF16() ? bits : e.toValue(bits, place.element);
-    return shape.pairs && value != bits ? e.toBits(value, e.getBF16Type()) : value;
+    if (!shape.pairs)
+      return e.toValue(bits, place.element);
+    return place.element.isBF16() ? bits : e.toBits(e.toValue(bits, place.element), e.getBF16Type());
   }
   /// a0 b0 a1 b1 ... as two vectors of 32-bit lanes.
   Emitter::Values pairOf(Value first, Value second) {
