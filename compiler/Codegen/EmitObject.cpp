@@ -6,9 +6,28 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/SourceMgr.h"
 using namespace mlir;
 using namespace logitile;
+
+/// An object file, or an archive of several.
+static FailureOr<std::string> writeObjects(llvm::Module &module, const Target &target, std::string &error) {
+  FailureOr<std::vector<std::string>> objects = writeParts(module, target, llvm::CodeGenFileType::ObjectFile, error);
+  if (failed(objects))
+    return failure();
+  if (objects->size() == 1)
+    return std::move(objects->front());
+  std::vector<llvm::NewArchiveMember> members;
+  for (const std::string &object : *objects)
+    members.emplace_back(llvm::MemoryBufferRef(object, "kernels.o"));
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
+                                            /*Deterministic=*/true, /*Thin=*/false);
+  if (archive)
+    return (*archive)->getBuffer().str();
+  error = llvm::toString(archive.takeError());
+  return failure();
+}
 
 FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target) {
   llvm::LLVMContext context;

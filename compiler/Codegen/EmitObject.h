@@ -6,7 +6,8 @@
 #include <string>
 
 namespace logitile {
-/// Code with one function for each kernel, as SplitCode.h says. Lowers 'device' in place. Fails with a diagnostic.
+/// The bytes of an object file with one function for each kernel; of a module with much code, of an archive of object files
+/// that belong together. Lowers 'device' in place. Fails with a diagnostic.
 mlir::FailureOr<std::string> emitObject(mlir::ModuleOp device, const Target &target);
 
 /// The same from the text of the llvm stage. Fails with 'error'.

@@ -2,6 +2,7 @@
 #include "compiler/Codegen/EmitPTX.h"
 #include "compiler/Codegen/EmitLLVM.h"
 #include "compiler/Codegen/MachineCode.h"
+#include "compiler/Codegen/SplitCode.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
@@ -12,34 +13,58 @@
 using namespace mlir;
 using namespace logitile;
 
-/// Hands the module and the code generator to 'write', which fails with a text.
-static FailureOr<std::string> generate(ModuleOp device, const Target &target,
-                                       function_ref<FailureOr<std::string>(llvm::Module &, llvm::TargetMachine &, std::string &)> write) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
-  if (!module)
-    return failure();
-  std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, *module, error);
-  FailureOr<std::string> code = machine ? write(*module, *machine, error) : FailureOr<std::string>(failure());
-  if (failed(code))
-    return device.emitError() << "becomes no code for " << target.canonicalName() << ": " << error;
-  return code;
+/// Appends the functions of 'more' to 'text'. Both begin with a head of the same lines, and memory that launches size is
+/// declared in both.
+static void appendFunctions(std::string &text, StringRef more) {
+  constexpr StringLiteral kLastOfHead = ".address_size 64\n", kDeclaration = ".extern .shared";
+  more = more.split(kLastOfHead).second;
+  auto [before, declaration] = more.split(kDeclaration);
+  text += before;
+  text += declaration.split('\n').second;
 }
 
 /// Fails with 'error' also where the text asks for functions of a library.
-static FailureOr<std::string> writePTX(llvm::Module &module, llvm::TargetMachine &machine, std::string &error) {
-  FailureOr<std::string> text = writeCode(module, machine, llvm::CodeGenFileType::AssemblyFile, error);
-  if (failed(text))
+static FailureOr<std::string> writePTX(llvm::Module &module, const Target &target, std::string &error) {
+  FailureOr<std::vector<std::string>> parts = writeParts(module, target, llvm::CodeGenFileType::AssemblyFile, error);
+  if (failed(parts))
     return failure();
-  if (size_t at = text->find(".extern .func"); at != std::string::npos) {
-    error = "its PTX asks for a function that no driver has: " + StringRef(*text).substr(at).split('\n').first.str();
+  std::string text = std::move(parts->front());
+  for (StringRef part : llvm::drop_begin(*parts))
+    appendFunctions(text, part);
+  if (size_t at = text.find(".extern .func"); at != std::string::npos) {
+    error = "its PTX asks for a function that no driver has: " + StringRef(text).substr(at).split('\n').first.str();
     return failure();
   }
   return text;
 }
 
+/// Hands the module to 'write', which fails with a text.
+static FailureOr<std::string> generate(ModuleOp device, const Target &target,
+                                       function_ref<FailureOr<std::string>(llvm::Module &, const Target &, std::string &)> write) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
+  if (!module)
+    return failure();
+  std::string error;
+  FailureOr<std::string> code = write(*module, target, error);
+  if (failed(code))
+    return device.emitError() << "becomes no code for " << target.canonicalName() << ": " << error;
+  return code;
+}
+
+static FailureOr<std::string> writeEmulated(llvm::Module &module, const Target &target, std::string &error) {
+  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, error);
+  if (!machine)
+    return failure();
+  optimiseFor(module, *machine);
+  std::string bitcode;
+  llvm::raw_string_ostream stream(bitcode);
+  llvm::WriteBitcodeToFile(module, stream);
+  return bitcode;
+}
+
 FailureOr<std::string> logitile::emitPTX(ModuleOp device, const Target &target) { return generate(device, target, writePTX); }
+FailureOr<std::string> logitile::emitEmulated(ModuleOp device, const Target &target) { return generate(device, target, writeEmulated); }
 
 FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::string &error) {
   llvm::LLVMContext context;
@@ -58,16 +83,5 @@ FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::strin
     error = "the module has no flag '" + kTargetFlag.str() + "' that names a GPU; PTX is made for one\n";
     return failure();
   }
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(*target, *module, error);
-  return machine ? writePTX(*module, *machine, error) : FailureOr<std::string>(failure());
-}
-
-FailureOr<std::string> logitile::emitEmulated(ModuleOp device, const Target &target) {
-  return generate(device, target, [](llvm::Module &module, llvm::TargetMachine &machine, std::string &) -> FailureOr<std::string> {
-    optimiseFor(module, machine);
-    std::string bitcode;
-    llvm::raw_string_ostream stream(bitcode);
-    llvm::WriteBitcodeToFile(module, stream);
-    return bitcode;
-  });
+  return writePTX(*module, *target, error);
 }

@@ -7,8 +7,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Object/ArchiveWriter.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <array>
@@ -59,75 +58,78 @@ void keepOnly(llvm::Module &module, const llvm::StringSet<> &names) {
       function.deleteBody();
 }
 
-struct Object {
+struct Part {
   std::string code, error;
 };
 
-Object write(llvm::Module &module, const Target &target) {
-  Object object;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, object.error);
-  if (!machine)
-    return object;
-  llvm::FailureOr<std::string> code = writeCode(module, *machine, llvm::CodeGenFileType::ObjectFile, object.error);
-  if (llvm::succeeded(code))
-    object.code = std::move(*code);
-  return object;
-}
+/// Makes the parts of one module.
+class Writer {
+public:
+  Writer(const Target &target, llvm::CodeGenFileType file) : target(target), file(file) {}
 
-/// The same for a part of a module that comes as bitcode: contexts are not for several threads.
-Object writePart(llvm::StringRef bitcode, const llvm::StringSet<> &names, const Target &target) {
-  llvm::LLVMContext context;
-  llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile({bitcode, "part"}, context);
-  if (!module)
-    return {"", llvm::toString(module.takeError())};
-  keepOnly(**module, names);
-  return write(**module, target);
-}
-
-std::array<Object, kParts> writeParts(llvm::Module &module, const Target &target) {
-  Parts parts = deal(module);
-  share(module);
-  llvm::SmallVector<char, 0> bitcode;
-  llvm::raw_svector_ostream stream(bitcode);
-  llvm::WriteBitcodeToFile(module, stream);
-  std::array<Object, kParts> objects;
-  std::vector<std::thread> threads;
-  for (unsigned part = 1; part < kParts; ++part) {
-    auto work = [&, part] { objects[part] = writePart({bitcode.data(), bitcode.size()}, parts[part], target); };
-    try {
-      threads.emplace_back(work);
-    } catch (const std::system_error &) { // there are no more threads
-      work();
-    }
+  Part write(llvm::Module &module) const {
+    Part part;
+    std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, part.error);
+    if (!machine)
+      return part;
+    llvm::FailureOr<std::string> code = writeCode(module, *machine, file, part.error);
+    if (llvm::succeeded(code))
+      part.code = std::move(*code);
+    return part;
   }
-  keepOnly(module, parts[0]);
-  objects[0] = write(module, target);
-  for (std::thread &thread : threads)
-    thread.join();
-  return objects;
-}
+
+  std::array<Part, kParts> writeAll(llvm::Module &module) const {
+    Parts names = deal(module);
+    share(module);
+    llvm::SmallVector<char, 0> bitcode;
+    llvm::raw_svector_ostream stream(bitcode);
+    llvm::WriteBitcodeToFile(module, stream);
+    std::array<Part, kParts> parts;
+    std::vector<std::thread> threads;
+    for (unsigned part = 1; part < kParts; ++part) {
+      auto work = [&, part] { parts[part] = writeOne({bitcode.data(), bitcode.size()}, names[part]); };
+      try {
+        threads.emplace_back(work);
+      } catch (const std::system_error &) { // there are no more threads
+        work();
+      }
+    }
+    keepOnly(module, names[0]);
+    parts[0] = write(module);
+    for (std::thread &thread : threads)
+      thread.join();
+    return parts;
+  }
+
+private:
+  /// A part of a module that comes as bitcode: contexts are not for several threads.
+  Part writeOne(llvm::StringRef bitcode, const llvm::StringSet<> &names) const {
+    llvm::LLVMContext context;
+    llvm::Expected<std::unique_ptr<llvm::Module>> module = llvm::parseBitcodeFile({bitcode, "part"}, context);
+    if (!module)
+      return {"", llvm::toString(module.takeError())};
+    keepOnly(**module, names);
+    return write(**module);
+  }
+
+  const Target &target;
+  const llvm::CodeGenFileType file;
+};
 } // namespace
 
-llvm::FailureOr<std::string> logitile::writeObjects(llvm::Module &module, const Target &target, std::string &error) {
-  if (module.getInstructionCount() < kFewInstructions) {
-    Object object = write(module, target);
-    error = object.error;
-    if (!error.empty())
+llvm::FailureOr<std::vector<std::string>> logitile::writeParts(llvm::Module &module, const Target &target, llvm::CodeGenFileType file,
+                                                               std::string &error) {
+  Writer writer(target, file);
+  std::vector<Part> parts;
+  if (module.getInstructionCount() < kFewInstructions)
+    parts.push_back(writer.write(module));
+  else
+    llvm::append_range(parts, writer.writeAll(module));
+  std::vector<std::string> codes;
+  for (Part &part : parts) {
+    if (!(error = part.error).empty())
       return llvm::failure();
-    return object.code;
+    codes.push_back(std::move(part.code));
   }
-  std::array<Object, kParts> objects = writeParts(module, target);
-  std::vector<llvm::NewArchiveMember> members;
-  for (const Object &object : objects) {
-    if (!(error = object.error).empty())
-      return llvm::failure();
-    members.emplace_back(llvm::MemoryBufferRef(object.code, "kernels.o"));
-  }
-  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
-                                            /*Deterministic=*/true, /*Thin=*/false);
-  if (!archive) {
-    error = llvm::toString(archive.takeError());
-    return llvm::failure();
-  }
-  return (*archive)->getBuffer().str();
+  return codes;
 }

@@ -1,15 +1,18 @@
-// SplitCode.h - machine code of a large module, made by several threads.
+// SplitCode.h - code of a large module, made by several threads.
 #pragma once
 #include "compiler/Target.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/LogicalResult.h"
 #include <string>
+#include <vector>
 
 namespace llvm {
 class Module;
 }
 
 namespace logitile {
-/// The bytes of an object file; of a module with much code, of an archive of object files that belong together. Which
-/// functions are in which depends on the module alone. Fails with 'error'.
-llvm::FailureOr<std::string> writeObjects(llvm::Module &module, const Target &target, std::string &error);
+/// The code of 'module' for 'target', in one part, or where there is much of it in several that belong together: object files
+/// or texts, as 'file' says. Which functions are in which depends on the module alone. Fails with 'error'.
+llvm::FailureOr<std::vector<std::string>> writeParts(llvm::Module &module, const Target &target, llvm::CodeGenFileType file,
+                                                     std::string &error);
 } // namespace logitile
