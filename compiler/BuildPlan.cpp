@@ -158,6 +158,7 @@ private:
   LogicalResult addKernel(KernelOp kernel) {
     KernelPlan entry;
     entry.name = kernel.getSymName();
+    entry.code = kernel.getCode().value_or("");
     for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
       ArgumentPlan plan_;
       plan_.isBuffer = isa<ViewType>(argument.getType());

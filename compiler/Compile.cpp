@@ -134,6 +134,15 @@ public:
     return target && target->kind != DeviceKind::Cpu;
   }
 
+  /// A kernel, or the function that it runs; null where there is none of that name.
+  Operation *find(const std::string &kernel) {
+    Operation *op = module->lookupSymbol(kernel);
+    for (const KernelPlan &entry : plan.kernels)
+      if (!op && entry.name == kernel)
+        op = module->lookupSymbol(entry.function());
+    return isa_and_nonnull<KernelOp, func::FuncOp, LLVM::LLVMFuncOp>(op) ? op : nullptr;
+  }
+
   /// Text with the names that skeletons and losses give their values.
   std::string print(const std::string &kernel) {
     OpPrintingFlags flags;
@@ -144,11 +153,10 @@ public:
       module->print(os, flags);
       return text;
     }
-    for (Operation &op : module->getBody()->getOperations())
-      if (isa<KernelOp, func::FuncOp, LLVM::LLVMFuncOp>(op) && SymbolTable::getSymbolName(&op).getValue() == kernel) {
-        op.print(os, flags);
-        return text;
-      }
+    if (Operation *op = find(kernel)) {
+      op->print(os, flags);
+      return text;
+    }
     module->emitError() << "has no kernel '" << kernel << "' at this stage";
     return {};
   }
@@ -204,7 +212,7 @@ private:
 /// Scratch sizes and blocks are known once tiles have become functions.
 void readKernels(ModuleOp module, LaunchPlan &plan) {
   for (KernelPlan &kernel : plan.kernels) {
-    Operation *function = module.lookupSymbol(kernel.name);
+    Operation *function = module.lookupSymbol(kernel.function());
     auto read = [&](StringRef name, int64_t &to) {
       if (auto value = function ? function->getAttrOfType<IntegerAttr>(name) : IntegerAttr())
         to = value.getInt();

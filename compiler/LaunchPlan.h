@@ -95,12 +95,16 @@ struct ArgumentPlan {
 /// the number of tokens: where GPUs know how many count, the first one of the launch, the most; block b is task b.
 struct KernelPlan {
   std::string name;
+  std::string code; // the name of the kernel whose function it runs; "": its own
   std::vector<GridAxis> grid;
   std::vector<ArgumentPlan> arguments;
   int64_t scratchBytes = 0; // for each thread
   int64_t threads = 0;      // GPUs: of a block
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
   KernelWork work;          // GPUs
+
+  /// The name of the function in the plan's code.
+  const std::string &function() const { return code.empty() ? name : code; }
 };
 
 enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };

@@ -78,6 +78,16 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::math::MathDialect"];
 }
 
+def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
+  let summary = "finds kernels that do the same to different memory";
+  let description = [{
+    Before: kernels. After: the same; one that is like an earlier one but for the buffers of its arguments names that one
+    as its `code`. Buffers that share memory do so in both. The gradients of two projections of one size are such
+    kernels: their code is made and loaded once.
+    Refuses: nothing.
+  }];
+}
+
 def Logitile_TierOption : Option<"tier", "tier", "::logitile::TierOption", "::logitile::TierOption::Request",
     "the instruction set; the default is that of the module's request: request, portable, avx2, avx512, avx512_bf16",
     [{::llvm::cl::values(

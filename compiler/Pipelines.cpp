@@ -17,6 +17,7 @@ void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createSpecialisePass()); // after the schedule: it decides which templates exist
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createShareCodePass()); // what is equal looks equal now
 }
 
 void logitile::buildCPUDeviceStage(PassManager &pm) {

@@ -194,3 +194,14 @@ LogicalResult KernelOp::verifyRegions() {
   });
   return failure(walk.wasInterrupted());
 }
+
+LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!getCodeAttr())
+    return success();
+  auto other = symbols.lookupNearestSymbolFrom<KernelOp>(*this, getCodeAttr());
+  if (!other)
+    return emitOpError() << "runs the code of " << getCodeAttr() << ", which is no kernel of this module";
+  if (other.getCodeAttr())
+    return emitOpError() << "runs the code of " << getCodeAttr() << ", which runs that of " << other.getCodeAttr() << "; name that one";
+  return success();
+}

@@ -12,7 +12,8 @@ let opDocGroup = Logitile_TilesStage in {
 
 // ---- entries ------------------------------------------------------------------------------------------------
 
-class Logitile_Entry<string mnemonic> : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator]> {
+class Logitile_Entry<string mnemonic, list<Trait> traits = []>
+    : Logitile_Op<mnemonic, [IsolatedFromAbove, Symbol, SingleBlock, NoTerminator] # traits> {
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
@@ -40,11 +41,12 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, StrArrayAttr:$roles);
 }
 
-def Logitile_KernelOp : Logitile_Entry<"kernel"> {
+def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one launch: a template with everything bound";
   let description = [{
     No symbol and no bundle is left. The word after `from` is the buffer of a view, or the name of a scalar of the
-    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart.
+    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart. `code` names an
+    earlier kernel whose code a launch of this one runs, with this one's arguments: both do the same.
 
     ```mlir
     logitile.kernel @add_one(%count: index from "tokens", %x: !logitile.view<?xf32> from "known.lse") {
@@ -61,7 +63,8 @@ def Logitile_KernelOp : Logitile_Entry<"kernel"> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases,
+                       OptionalAttr<FlatSymbolRefAttr>:$code);
 }
 
 def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {

@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 5;
+constexpr uint64_t kVersion = 6;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -45,6 +45,7 @@ template <typename F, typename T> void visitWork(F &f, T &terms) {
 }
 template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.field(kernel.name);
+  f.field(kernel.code);
   visitAxes(f, kernel.grid);
   f.list(kernel.arguments, [&](auto &argument) {
     f.field(argument.isBuffer);

@@ -47,7 +47,7 @@ Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan, Nati
     return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
   std::vector<CpuKernel> kernels;
   for (const KernelPlan &kernel : plan.kernels) {
-    kernels.push_back(object->find(kernel.name, error));
+    kernels.push_back(object->find(kernel.function(), error));
     if (!kernels.back())
       return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
   }

@@ -27,9 +27,9 @@ Status ContextModule::loadCode(const LaunchPlan &plan, const std::string &native
 Status ContextModule::findFunction(const LaunchPlan &plan, const KernelPlan &kernel) {
   const Driver &driver = contexts->driver();
   Function function = nullptr;
-  Code code = driver.moduleGetFunction.address(&function, module, kernel.name.c_str());
+  Code code = driver.moduleGetFunction.address(&function, module, kernel.function().c_str());
   if (code != Code::Success)
-    return driver.failure(driver.moduleGetFunction.symbol, code, "kernel '" + kernel.name + "' of '" + plan.name + "' is looked for");
+    return driver.failure(driver.moduleGetFunction.symbol, code, "kernel '" + kernel.function() + "' of '" + plan.name + "' is looked for");
   if (Status status = checkBlock(kernel, function); !status.isOk())
     return status;
   if (Status status = allowSharedBytes(kernel, function); !status.isOk())

@@ -84,7 +84,7 @@ public:
       return status;
     const KernelPlan &kernel = kernels[launch.kernel];
     emulator::Launch call;
-    call.kernel = kernel.name;
+    call.kernel = kernel.function();
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       call.arguments.push_back(launch.arguments + word);

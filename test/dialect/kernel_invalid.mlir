@@ -64,3 +64,19 @@ logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") attributes {aliases = {
 // expected-error @+1 {{alias of 'x' is 3 : i64; it must be the name of a buffer}}
 logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") attributes {aliases = {x = 3 : i64}} {
 }
+
+// -----
+
+// expected-error @+1 {{runs the code of @b, which is no kernel of this module}}
+logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") attributes {code = @b} {
+}
+
+// -----
+
+logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") {
+}
+logitile.kernel @b(%x: !logitile.view<?x4xf32> from "x") attributes {code = @a} {
+}
+// expected-error @+1 {{runs the code of @b, which runs that of @a; name that one}}
+logitile.kernel @c(%x: !logitile.view<?x4xf32> from "x") attributes {code = @b} {
+}

@@ -49,6 +49,14 @@ def test_ir_of_one_kernel():
     assert text.count("logitile.kernel @") == 1 and "logitile.kernel @finish1" in text
 
 
+def test_ir_of_kernels_that_share_code():
+    head = lt.jit(losses.jensen_shannon)
+    tiles = head.ir("tiles", *shapes(), *shapes(), kernel="teacher_hidden", grad=("student.hidden", "teacher.hidden"))
+    assert "code = @student_hidden" in tiles
+    device = head.ir("device", *shapes(), *shapes(), kernel="teacher_hidden", grad=("student.hidden", "teacher.hidden"))
+    assert "func.func @student_hidden" in device
+
+
 def test_obj_is_an_archive_of_objects_that_threads_made():
     code = lt.jit(losses.cross_entropy).ir("obj", *shapes(), target=TARGET_SHAPE)
     assert code.startswith(b"!<arch>\n") and code.count(b"\x7fELF") == 2

@@ -168,6 +168,8 @@ LogicalResult convertStore(KernelContext &k, StoreOp op) {
   const Tile &tile = k.tile(op.getValue());
   if (failed(checkLayout(op, view)))
     return failure();
+  if (tile.source && op.getAt().size() != 2)
+    return op.emitOpError() << "copies a tile of one dimension; CUDA kernels copy rows";
   if (tile.source)
     return storeCopy(k, op, tile.source);
   if (tile.type.getExtent(0) == 1 || tile.type.getExtent(1) == 1)

@@ -68,7 +68,7 @@ struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToC
     for (KernelOp kernel : llvm::to_vector(module.getOps<KernelOp>())) {
       // The function takes the kernel's name, so the kernel has to give it up first.
       kernel->remove();
-      LogicalResult converted = convertKernel(kernel, e, getGpuInfo(*target));
+      LogicalResult converted = kernel.getCode() ? success() : convertKernel(kernel, e, getGpuInfo(*target));
       kernel->destroy();
       if (failed(converted))
         return signalPassFailure();

@@ -1,0 +1,43 @@
+// ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of code.
+#include "compiler/Passes.h"
+#include "dialect/Logitile.h"
+#include "mlir/IR/OperationSupport.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_SHARECODEPASS
+#include "compiler/Passes.h.inc"
+
+namespace {
+/// For each argument: the name of a scalar, or the number of the first argument in the same memory.
+SmallVector<Attribute> shapeOf(KernelOp kernel) {
+  Builder b(kernel.getContext());
+  SmallVector<Attribute> memory, shape;
+  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
+    StringAttr alias = kernel.getAliases() ? kernel.getAliases()->getAs<StringAttr>(role) : StringAttr();
+    memory.push_back(alias ? alias : role);
+    bool isScalar = !isa<ViewType>(argument.getType());
+    shape.push_back(isScalar ? Attribute(role) : b.getIndexAttr(llvm::find(memory, memory.back()) - memory.begin()));
+  }
+  return shape;
+}
+
+bool doTheSame(KernelOp left, KernelOp right) {
+  return left.getRoles().size() == right.getRoles().size() && shapeOf(left) == shapeOf(right) &&
+         OperationEquivalence::isRegionEquivalentTo(&left.getBody(), &right.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
+struct ShareCodePass : impl::ShareCodePassBase<ShareCodePass> {
+  void runOnOperation() override {
+    SmallVector<KernelOp> distinct;
+    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+      auto earlier = llvm::find_if(distinct, [&](KernelOp other) { return doTheSame(kernel, other); });
+      if (earlier == distinct.end())
+        distinct.push_back(kernel);
+      else
+        kernel.setCode(earlier->getSymName());
+    }
+  }
+};
+} // namespace
+} // namespace logitile
