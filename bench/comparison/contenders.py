@@ -33,17 +33,17 @@ class Contender(abc.ABC):
     def prepare(self, case: Case, arrays: Arrays) -> None:
         """Takes the arrays of a case. Raises Unsupported."""
 
-    def before(self) -> None:
+    def before(self) -> None:  # noqa: B027 - nothing to do for most
         """What comes before each call, without being timed."""
 
     @abc.abstractmethod
     def call(self) -> Results:
         """Outputs, and gradients where the case has them, in new memory."""
 
-    def release(self) -> None:
+    def release(self) -> None:  # noqa: B027 - nothing to do for most
         """Gives back what is kept from call to call, so that the next one needs all of its memory."""
 
-    def forget(self) -> None:
+    def forget(self) -> None:  # noqa: B027 - nothing to do for most
         """Drops the case and its arrays."""
 
 

@@ -88,26 +88,32 @@ Value MathFunctions::exp2(Value value) {
   return timesPowerOf2(p, n, shifted.bits() - 0x4B400000);
 }
 
-/// expm1(r) = r + r^2 Q(r): 2.8e-10. With u = 2^(n-1), expm1(x) = 2 (u expm1(r) + (u - 1/2)), finite while the result is.
-Value MathFunctions::expm1(Value value) {
-  Lanes x = clamp(Lanes(b, value), -18.0, 89.0); // -1 and infinity beyond
-  Reduced reduced = reduceByLog2(x);
-  Lanes r(b, reduced.rest);
+/// expm1(r) = r + r^2 Q(r): 2.8e-10.
+Value MathFunctions::smallExpm1(Value value) {
+  Lanes r(b, value);
   Lanes q =
       polynomial(r, {0.5, 0.1666666567325592, 0.041666336357593536, 0.008333394303917885, 0.0013942698715254664, 0.00019846040231641382},
                  hasFma);
-  Lanes small = hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
-  Lanes u(b, powerOf2(Lanes(b, reduced.bits) - 1));
+  return hasFma ? Lanes(b, math::FmaOp::create(b, r * r, q, r)) : r * r * q + r;
+}
+
+/// With u = 2^(n-1), expm1(x) = 2 (u expm1(r) + (u - 1/2)), finite while the result is.
+Value MathFunctions::expm1(Value value) {
+  Lanes x = clamp(Lanes(b, value), -18.0, 89.0); // -1 and infinity beyond
+  Reduced reduced = reduceByLog2(x);
+  Lanes small(b, smallExpm1(reduced.rest)), u(b, powerOf2(Lanes(b, reduced.bits) - 1));
   Lanes half = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 0.5)) : u * small + (u - 0.5);
   // Where n is 0, u - 1/2 is as well: the small part is all, and products with 0 must not change its sign.
   Lanes isSmall = x.magnitude() < 0.3;
   return small.where(isSmall, half * 2.0).withSignOf(x);
 }
 
-/// y / (y + 2) with y = expm1(2 |x|).
+/// y / (y + 2) with y = expm1(2 |x|), whose power of 2 is at least 1.
 Value MathFunctions::tanh(Value value) {
   Lanes x(b, value), twice = x.magnitude() * 2.0;
-  Lanes y(b, expm1(x.like(20.0).where(twice > 20.0, twice)));
+  Reduced reduced = reduceByLog2(x.like(20.0).where(twice > 20.0, twice)); // 1 beyond
+  Lanes small(b, smallExpm1(reduced.rest)), u(b, powerOf2(reduced.bits));
+  Lanes y = hasFma ? Lanes(b, math::FmaOp::create(b, u, small, u - 1.0)) : u * small + (u - 1.0);
   return (y / (y + 2.0)).withSignOf(x);
 }
 

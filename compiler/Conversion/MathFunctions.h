@@ -39,6 +39,7 @@ private:
     mlir::Value bits;        // power as an i32
   };
   Reduced reduceByLog2(mlir::Value x);
+  mlir::Value smallExpm1(mlir::Value rest); // for rests of it
   struct Split {
     mlir::Value fraction, exponent; // x = (1 + fraction) * 2^exponent
   };

@@ -10,7 +10,8 @@ public:
   Expander(const LaunchShape &shape, Bindings &bindings) : shape(shape), bindings(bindings), launch(shape.launch) {}
 
   FailureOr<KernelOp> run(TemplateOp source, OpBuilder &builder) {
-    auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr(), DictionaryAttr(), FlatSymbolRefAttr());
+    auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr(),
+                                   DictionaryAttr(), FlatSymbolRefAttr());
     Block &body = kernel.getBody().emplaceBlock();
     OpBuilder inside = OpBuilder::atBlockEnd(&body);
     if (failed(bindArguments(source, body, inside)))

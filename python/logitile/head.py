@@ -245,8 +245,8 @@ class Head:
         """The text of a stage of the program of a call, which need not have data.
 
         Args:
-            stage: "spec", "plan", "tiles", "device", "llvm", and "ptx" for a GPU or "obj", which is bytes, for
-                a CPU.
+            stage: "spec", "plan", "tiles", "device", "llvm", and "ptx" for a GPU or "obj", which is
+                bytes, for a CPU.
             args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
                 device.
             grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,

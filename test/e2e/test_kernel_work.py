@@ -32,7 +32,11 @@ def moved(kernel):
 
 
 def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
-    """Products exactly; bytes within 2 % in all that multiply, and in the whole call."""
+    """Products exactly; bytes within 2 % in all that multiply, and in the whole call.
+
+    Other kernels may ask for less than predicted: threads behind the last token need not read what they do
+    not store. At most a tile of 64 in a chunk of 47 tokens stands behind it.
+    """
     with scheduled(sample(name, dtype, shape), kind) as made:
         made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
         made.run()
@@ -46,6 +50,7 @@ def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
         total = [total[0] + counted, total[1] + expected]
         if counters["matrix_instructions"]:
             assert expected == pytest.approx(counted, rel=0.02), kernel
+        assert 0.98 * counted <= expected <= 1.02 * 64 / 47 * counted, kernel
     assert any(kernel["counters"]["matrix_instructions"] for kernel in kernels)
     assert total[1] == pytest.approx(total[0], rel=0.02), kernels
 

@@ -51,10 +51,9 @@ def test_ir_of_one_kernel():
 
 def test_ir_of_kernels_that_share_code():
     head = lt.jit(losses.jensen_shannon)
-    tiles = head.ir("tiles", *shapes(), *shapes(), kernel="teacher_hidden", grad=("student.hidden", "teacher.hidden"))
-    assert "code = @student_hidden" in tiles
-    device = head.ir("device", *shapes(), *shapes(), kernel="teacher_hidden", grad=("student.hidden", "teacher.hidden"))
-    assert "func.func @student_hidden" in device
+    both = {"kernel": "teacher_hidden", "grad": ("student.hidden", "teacher.hidden")}
+    assert "code = @student_hidden" in head.ir("tiles", *shapes(), *shapes(), **both)
+    assert "func.func @student_hidden" in head.ir("device", *shapes(), *shapes(), **both)
 
 
 def test_obj_is_an_archive_of_objects_that_threads_made():

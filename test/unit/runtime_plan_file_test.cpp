@@ -29,6 +29,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.tokensFirst = 3;
   plan.tokensBehind = 1234567890123;
   plan.kernels[0].grid[0].upper.cap = 77;
+  plan.kernels[0].code = "another";
   plan.kernels[0].scratchBytes = 4096;
   plan.kernels[0].threads = 256;
   plan.kernels[0].sharedBytes = 65536;
@@ -54,6 +55,8 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->inputs.at(1).entries, 5);
   EXPECT_EQ(read->kernels.at(0).grid.at(0).upper.cap, 77);
   EXPECT_FALSE(read->kernels.at(0).grid.at(0).upper.isConstant);
+  EXPECT_EQ(read->kernels.at(0).function(), "another");
+  EXPECT_EQ(read->kernels.at(1).function(), plan.kernels[1].name);
   EXPECT_EQ(read->kernels.at(0).scratchBytes, 4096);
   EXPECT_EQ(read->kernels.at(0).threads, 256);
   EXPECT_EQ(read->kernels.at(0).sharedBytes, 65536);
@@ -143,5 +146,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 9;
-  EXPECT_NE(reason(other).find("they have format 9, not 5"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 9, not 6"), std::string::npos);
 }

@@ -1,5 +1,6 @@
 // RowState.cpp - the row state of a sweep: its start, and a tile folded into it. Tokens are the lanes, so every reduction
 // over the vocabulary is a loop over lines of the tile with the state in registers.
+#include "compiler/Conversion/KnownBounds.h"
 #include "compiler/Conversion/SparseEntries.h"
 #include "compiler/Conversion/TilesToCPU/Elementwise.h"
 using namespace mlir;
@@ -27,7 +28,8 @@ class Update {
 public:
   Update(KernelContext &k, UpdateRowsOp op)
       : k(k), e(k.e), op(op), inputs(k, op.getInputs()), stateSize(op.getRows().size()),
-        maxima(op.getBound().front().getTerminator()->getNumOperands()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)) {}
+        maxima(op.getBound().front().getTerminator()->getNumOperands()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
+        known(findKnownBounds(op)) {}
 
   LogicalResult check() {
     if (failed(inputs.check(op)))
@@ -48,6 +50,8 @@ public:
       distances = k.allocate(e.i32, e.lanes);
     for (const SparseEntry &entry : sparse)
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
+    for (const KnownBound &bound : known)
+      candidates.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
     Tile extent = homes[0];
     extent.rows = inputs.rows();
     k.forGroups(extent, [&](Int lane) { emitGroup(lane); });
@@ -56,6 +60,12 @@ public:
   }
 
 private:
+  int64_t mostLines() {
+    int64_t lines = 1;
+    for (Type input : op.getInputs().getTypes())
+      lines = std::max(lines, cast<TileType>(input).getExtent(1));
+    return lines;
+  }
   Type typeOf(unsigned entry) { return cast<TileType>(op.getRows()[entry].getType()).getElement(); }
   ValueRange inputArguments(Region &region, unsigned state) { return region.getArguments().drop_front(state); }
   Value yielded(Region &region, unsigned entry) { return region.front().getTerminator()->getOperand(entry); }
@@ -81,11 +91,13 @@ private:
       Widener element = group;
       inputs.mapLine(element, inputArguments(op.getBound(), 0), line, lane, e.lanes);
       element.setColumn(op.getBound(), column + line);
-      Emitter::Values candidates = element.getYielded(op.getBound()), next;
-      for (auto [candidate, known] : llvm::zip_equal(candidates, best)) {
-        Value isLarger = arith::CmpFOp::create(e, arith::CmpFPredicate::OGT, candidate, known);
-        next.push_back(arith::SelectOp::create(e, isLarger, candidate, known));
+      Emitter::Values values = element.getYielded(op.getBound()), next;
+      for (auto [value, largest] : llvm::zip_equal(values, best)) {
+        Value isLarger = arith::CmpFOp::create(e, arith::CmpFPredicate::OGT, value, largest);
+        next.push_back(arith::SelectOp::create(e, isLarger, value, largest));
       }
+      for (auto [bound, place] : llvm::zip_equal(known, candidates))
+        e.store(values[bound.maximum], e.at(place, line * e.lanes));
       return next;
     });
     llvm::copy(best, state.begin());
@@ -111,6 +123,8 @@ private:
         element.map(op.getUpdate().getArgument(entry), value);
       inputs.mapLine(element, inputArguments(op.getUpdate(), stateSize), line, lane, e.lanes);
       element.setColumn(op.getUpdate(), column + line);
+      for (auto [bound, place] : llvm::zip_equal(known, candidates))
+        element.map(bound.value, e.load(e.at(place, line * e.lanes), e.lanes));
       return llvm::map_to_vector(carried, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
     });
     for (auto [entry, value] : llvm::zip_equal(carried, last))
@@ -163,6 +177,8 @@ private:
   SmallVector<Tile> homes;
   Place distances;
   SmallVector<Place> found; // one group of lanes for each sparse entry
+  SmallVector<KnownBound> known;
+  SmallVector<Place> candidates; // lines of one group of lanes for each known bound
 };
 } // namespace
 

@@ -1,0 +1,54 @@
+// KnownBounds.cpp - finds in an update the values that its bounds are.
+#include "compiler/Conversion/KnownBounds.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+using namespace mlir;
+using namespace logitile;
+
+namespace {
+/// Values of the bounds, to those of the update that are made in the same way from the same inputs.
+IRMapping matchValues(UpdateRowsOp op) {
+  Block &bound = op.getBound().front(), &update = op.getUpdate().front();
+  IRMapping matches;
+  matches.map(bound.getArguments(), update.getArguments().drop_front(op.getRows().size()));
+  auto isMatch = [&](Operation &known, Operation &other) {
+    return known.getName() == other.getName() && known.getAttrDictionary() == other.getAttrDictionary() &&
+           llvm::equal(known.getOperands(), other.getOperands(), [&](Value a, Value b) { return matches.lookupOrNull(a) == b; });
+  };
+  for (Operation &known : bound.without_terminator())
+    for (Operation &other : update.without_terminator())
+      if (isMatch(known, other))
+        matches.map(known.getResults(), other.getResults());
+  return matches;
+}
+
+/// Values of the bounds that take an elementary function of something that differs along the vocabulary.
+llvm::DenseSet<Value> findCostly(UpdateRowsOp op) {
+  Block &bound = op.getBound().front();
+  llvm::DenseSet<Value> varying, costly;
+  for (auto [argument, input] : llvm::zip_equal(bound.getArguments(), op.getInputs()))
+    if (cast<TileType>(input.getType()).getExtent(1) > 1)
+      varying.insert(argument);
+  for (Operation &known : bound.without_terminator()) {
+    auto isIn = [&](const llvm::DenseSet<Value> &set) { return llvm::any_of(known.getOperands(), [&](Value v) { return set.contains(v); }); };
+    if (!isIn(varying) && !isa<ColumnOp>(known))
+      continue;
+    varying.insert(known.getResult(0));
+    if (isIn(costly) || isa<math::MathDialect>(known.getDialect()))
+      costly.insert(known.getResult(0));
+  }
+  return costly;
+}
+} // namespace
+
+SmallVector<KnownBound> logitile::findKnownBounds(UpdateRowsOp op) {
+  IRMapping matches = matchValues(op);
+  llvm::DenseSet<Value> costly = findCostly(op);
+  SmallVector<KnownBound> found;
+  for (auto [maximum, candidate] : llvm::enumerate(op.getBound().front().getTerminator()->getOperands()))
+    if (Value value = matches.lookupOrNull(candidate); value && costly.contains(candidate))
+      found.push_back({static_cast<unsigned>(maximum), value});
+  return found;
+}
