@@ -213,14 +213,14 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     np.testing.assert_allclose(found, head.reference(hidden, weight, b=bias), rtol=1e-5)
 
 
-@pytest.mark.xfail(strict=True, reason="zero times the NaN softmax of a branch that was not taken")
-def test_a_branch_not_taken_leaks_no_nan_through_a_softmax():
-    """A guard around each addend would mend it, and make a sum over K targets K products for every logit."""
+@pytest.mark.parametrize("name", ["masked_lse", "masked_mean"])
+def test_a_branch_not_taken_leaks_no_nan_through_a_softmax(name):
     rng = np.random.default_rng(2)
     hidden, weight = rng.normal(size=(3, 8)).astype(np.float32), rng.normal(size=(5, 8)).astype(np.float32)
-    given = {"counts": np.array([True, True, False]), "scale": float("nan")}
-    _, gradients = jit(masked_lse).value_and_grad(hidden, weight, **given)
-    assert np.all(gradients["hidden"][2] == 0)
+    given = {"counts": np.array([True, True, False]), "scale": np.array([1, 1, np.nan], np.float32)}
+    loss, gradients = jit(globals()[name]).value_and_grad(hidden, weight, **given)
+    assert np.isfinite(loss) and all(np.isfinite(gradient).all() for gradient in gradients.values())
+    assert np.all(gradients["hidden"][2] == 0) and np.any(gradients["hidden"][1] != 0)
 
 
 @pytest.mark.contract("1 entries")
@@ -235,8 +235,13 @@ def test_forty_entries_per_token():
 
 
 @lt.loss
-def masked_lse(z: lt.Logits, counts: lt.Token[bool], scale: lt.Scalar):
+def masked_lse(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
     return lt.where(counts, lt.logsumexp(z * scale), 0.5)
+
+
+@lt.loss
+def masked_mean(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
+    return lt.where(counts, lt.sum(lt.softmax(z / scale) * z), 0.0)
 
 
 @lt.loss

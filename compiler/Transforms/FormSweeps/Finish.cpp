@@ -113,6 +113,34 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   return total;
 }
 
+/// The condition without which 'factor' is zero because no branch of it is taken; null where there is none for each token.
+static NodeRef guardOf(Graph &g, NodeRef factor) {
+  auto operand = [&](unsigned i) { return guardOf(g, factor->operand(i)); };
+  switch (factor->op) {
+  case NodeOp::Neg:
+  case NodeOp::Div:
+  case NodeOp::Sum:
+  case NodeOp::Mean: return operand(0);
+  case NodeOp::Select:
+    if (factor->operand(0)->varying)
+      return nullptr;
+    if (factor->operand(2)->isConstant(0))
+      return factor->operand(0);
+    return factor->operand(1)->isConstant(0) ? g.logicalNot(factor->operand(0)) : nullptr;
+  case NodeOp::Mul:
+  case NodeOp::Weigh: {
+    NodeRef a = operand(0), b = operand(1);
+    return a && b ? g.logicalAnd(a, b) : a ? a : b;
+  }
+  case NodeOp::Add:
+  case NodeOp::Sub: {
+    NodeRef a = operand(0), b = operand(1);
+    return a && b ? g.logicalOr(a, b) : nullptr;
+  }
+  default: return nullptr;
+  }
+}
+
 NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
   if (!gradient->varying)
@@ -125,7 +153,9 @@ NodeRef Planner::factored(NodeRef gradient) {
     NodeRef value = product(term.factors);
     if (term.exponent)
       value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
-    total = g.add(total, g.mul(term.factor, value));
+    NodeRef addend = g.mul(term.factor, value), guard = guardOf(g, term.factor);
+    // Where no branch is taken, what the factor belongs to may be no number.
+    total = g.add(total, guard ? g.select(guard, addend, g.constant(0)) : addend);
   }
   return total;
 }
