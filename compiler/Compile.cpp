@@ -110,6 +110,8 @@ public:
     for (auto [stage, build] : steps) {
       if (stage <= at || stage > to)
         continue;
+      if (stage == Stage::Device)
+        noteSharedCode();
       if (!runStage(stage, build))
         return false;
       if (stage == Stage::Tiles && !readPlan())
@@ -134,12 +136,17 @@ public:
     return target && target->kind != DeviceKind::Cpu;
   }
 
+  /// Functions have the names of the kernels that they were made of.
+  void noteSharedCode() {
+    for (KernelOp kernel : module->getOps<KernelOp>())
+      if (std::optional<StringRef> code = kernel.getCode())
+        sharedCode[kernel.getSymName()] = code->str();
+  }
+
   /// A kernel, or the function that it runs; null where there is none of that name.
   Operation *find(const std::string &kernel) {
-    Operation *op = module->lookupSymbol(kernel);
-    for (const KernelPlan &entry : plan.kernels)
-      if (!op && entry.name == kernel)
-        op = module->lookupSymbol(entry.function());
+    auto shared = sharedCode.find(kernel);
+    Operation *op = module->lookupSymbol(shared == sharedCode.end() ? kernel : shared->second);
     return isa_and_nonnull<KernelOp, func::FuncOp, LLVM::LLVMFuncOp>(op) ? op : nullptr;
   }
 
@@ -184,6 +191,7 @@ public:
   OwningOpRef<ModuleOp> module;
   Stage at = Stage::Spec;
   LaunchPlan plan;
+  llvm::StringMap<std::string> sharedCode; // of kernels that run the code of another one
   std::string reproducer;
   std::vector<StageTime> times;
 

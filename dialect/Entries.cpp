@@ -203,5 +203,7 @@ LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError() << "runs the code of " << getCodeAttr() << ", which is no kernel of this module";
   if (other.getCodeAttr())
     return emitOpError() << "runs the code of " << getCodeAttr() << ", which runs that of " << other.getCodeAttr() << "; name that one";
+  if (other.getBody().getArgumentTypes() != getBody().getArgumentTypes())
+    return emitOpError() << "runs the code of " << getCodeAttr() << ", which has arguments of other types";
   return success();
 }

@@ -45,8 +45,8 @@ def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<Symb
   let summary = "one launch: a template with everything bound";
   let description = [{
     No symbol and no bundle is left. The word after `from` is the buffer of a view, or the name of a scalar of the
-    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart. `code` names an
-    earlier kernel whose code a launch of this one runs, with this one's arguments: both do the same.
+    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart. `code` names
+    another kernel whose code a launch of this one runs, with this one's arguments: both do the same.
 
     ```mlir
     logitile.kernel @add_one(%count: index from "tokens", %x: !logitile.view<?xf32> from "known.lse") {

@@ -14,13 +14,14 @@ using namespace mlir;
 using namespace logitile;
 
 /// Appends the functions of 'more' to 'text'. Both begin with a head of the same lines, and memory that launches size is
-/// declared in both.
-static void appendFunctions(std::string &text, StringRef more) {
+/// declared in both. False where 'more' has no such head.
+static bool appendFunctions(std::string &text, StringRef more) {
   constexpr StringLiteral kLastOfHead = ".address_size 64\n", kDeclaration = ".extern .shared";
-  more = more.split(kLastOfHead).second;
-  auto [before, declaration] = more.split(kDeclaration);
+  auto [head, functions] = more.split(kLastOfHead);
+  auto [before, declaration] = functions.split(kDeclaration);
   text += before;
   text += declaration.split('\n').second;
+  return head.size() < more.size();
 }
 
 /// Fails with 'error' also where the text asks for functions of a library.
@@ -30,7 +31,10 @@ static FailureOr<std::string> writePTX(llvm::Module &module, const Target &targe
     return failure();
   std::string text = std::move(parts->front());
   for (StringRef part : llvm::drop_begin(*parts))
-    appendFunctions(text, part);
+    if (!appendFunctions(text, part)) {
+      error = "a part of its PTX does not begin as PTX does";
+      return failure();
+    }
   if (size_t at = text.find(".extern .func"); at != std::string::npos) {
     error = "its PTX asks for a function that no driver has: " + StringRef(text).substr(at).split('\n').first.str();
     return failure();

@@ -14,7 +14,8 @@ IRMapping matchValues(UpdateRowsOp op) {
   IRMapping matches;
   matches.map(bound.getArguments(), update.getArguments().drop_front(op.getRows().size()));
   auto isMatch = [&](Operation &known, Operation &other) {
-    return known.getName() == other.getName() && known.getAttrDictionary() == other.getAttrDictionary() &&
+    return known.getName() == other.getName() && known.getResultTypes() == other.getResultTypes() &&
+           known.getAttrDictionary() == other.getAttrDictionary() &&
            llvm::equal(known.getOperands(), other.getOperands(), [&](Value a, Value b) { return matches.lookupOrNull(a) == b; });
   };
   for (Operation &known : bound.without_terminator())
@@ -22,6 +23,11 @@ IRMapping matchValues(UpdateRowsOp op) {
       if (isMatch(known, other))
         matches.map(known.getResults(), other.getResults());
   return matches;
+}
+
+bool isElementary(Operation &op) {
+  return isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::PowFOp, SigmoidOp,
+             SoftplusOp>(op);
 }
 
 /// Values of the bounds that take an elementary function of something that differs along the vocabulary.
@@ -36,7 +42,7 @@ llvm::DenseSet<Value> findCostly(UpdateRowsOp op) {
     if (!isIn(varying) && !isa<ColumnOp>(known))
       continue;
     varying.insert(known.getResult(0));
-    if (isIn(costly) || isa<math::MathDialect>(known.getDialect()))
+    if (isIn(costly) || isElementary(known))
       costly.insert(known.getResult(0));
   }
   return costly;

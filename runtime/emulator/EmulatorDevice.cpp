@@ -38,16 +38,17 @@ struct EmulatedCode {
   std::unique_ptr<emulator::Program> program;
   std::mutex mutex;
 
-  Status launch(const emulator::Launch &launch, emulator::GlobalMemory &memory, KernelCounters &counters) {
+  /// 'name' is what messages call it: kernels may run the code of another one.
+  Status launch(const std::string &name, const emulator::Launch &launch, emulator::GlobalMemory &memory, KernelCounters &counters) {
     emulator::Outcome outcome;
     std::string error;
     std::lock_guard lock(mutex);
     if (!program->run(launch, memory, outcome, error))
-      return Status(ErrorCode::Internal, "kernel '" + launch.kernel + "' cannot be launched: " + error);
+      return Status(ErrorCode::Internal, "kernel '" + name + "' cannot be launched: " + error);
     counters = outcome.counters;
     if (outcome.reports.empty())
       return Status();
-    return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + launch.kernel + "':\n" + outcome.text());
+    return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + name + "':\n" + outcome.text());
   }
 };
 } // namespace
@@ -88,26 +89,26 @@ public:
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       call.arguments.push_back(launch.arguments + word);
-    return run(code, std::move(call), launch.tasks, kernel.threads);
+    return run(code, kernel.name, std::move(call), launch.tasks, kernel.threads);
   }
 
   Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) override {
     emulator::Launch call;
     call.kernel = kernel;
     call.arguments = {parameters};
-    return run(machine.own, std::move(call), blocks, threads);
+    return run(machine.own, kernel, std::move(call), blocks, threads);
   }
   const KernelCounters *counters() const override { return &counted; }
 
 private:
-  Status run(EmulatedCode &program, emulator::Launch call, int64_t blocks, int64_t threads) {
+  Status run(EmulatedCode &program, const std::string &name, emulator::Launch call, int64_t blocks, int64_t threads) {
     Result<uint64_t> seed = scheduleSeed();
     if (!seed.isOk())
       return seed.status();
     call.seed = *seed;
     call.grid = {static_cast<uint32_t>(blocks), 1, 1};
     call.threads = {static_cast<uint32_t>(threads), 1, 1};
-    return program.launch(call, memory, counted);
+    return program.launch(name, call, memory, counted);
   }
 
   EmulatedCode &code;

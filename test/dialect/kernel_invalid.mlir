@@ -80,3 +80,11 @@ logitile.kernel @b(%x: !logitile.view<?x4xf32> from "x") attributes {code = @a} 
 // expected-error @+1 {{runs the code of @b, which runs that of @a; name that one}}
 logitile.kernel @c(%x: !logitile.view<?x4xf32> from "x") attributes {code = @b} {
 }
+
+// -----
+
+logitile.kernel @a(%x: !logitile.view<?x4xf32> from "x") {
+}
+// expected-error @+1 {{runs the code of @a, which has arguments of other types}}
+logitile.kernel @b(%x: !logitile.view<?x4xbf16> from "x") attributes {code = @a} {
+}

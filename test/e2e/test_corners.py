@@ -213,7 +213,7 @@ def test_numbers_that_are_not_finite_stay_so_in_products(loss, special, everywhe
     np.testing.assert_allclose(found, head.reference(hidden, weight, b=bias), rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["masked_lse", "masked_mean"])
+@pytest.mark.parametrize("name", ["masked_lse", "masked_mean", "masked_twice", "masked_otherwise"])
 def test_a_branch_not_taken_leaks_no_nan_through_a_softmax(name):
     rng = np.random.default_rng(2)
     hidden, weight = rng.normal(size=(3, 8)).astype(np.float32), rng.normal(size=(5, 8)).astype(np.float32)
@@ -242,6 +242,17 @@ def masked_lse(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
 @lt.loss
 def masked_mean(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
     return lt.where(counts, lt.sum(lt.softmax(z / scale) * z), 0.0)
+
+
+@lt.loss
+def masked_twice(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
+    inner = lt.where(scale != 7, lt.logsumexp(z * scale), 0.5)
+    return lt.where(counts, inner, 0.5)
+
+
+@lt.loss
+def masked_otherwise(z: lt.Logits, counts: lt.Token[bool], scale: lt.Token[float]):
+    return lt.where(~counts, 0.25, lt.where(scale == 7, 0.5, lt.logsumexp(z * scale)))
 
 
 @lt.loss

@@ -104,7 +104,7 @@ private:
   }
 
   bool isSparse(unsigned entry) const {
-    return llvm::any_of(sparse, [&](const SparseEntry &known) { return known.entry == entry; });
+    return llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
   }
   void updateState(Widener &group, Int lane, Emitter::Values &state) {
     SmallVector<unsigned> carried;

@@ -168,10 +168,11 @@ LogicalResult convertStore(KernelContext &k, StoreOp op) {
   const Tile &tile = k.tile(op.getValue());
   if (failed(checkLayout(op, view)))
     return failure();
-  if (tile.source && op.getAt().size() != 2)
-    return op.emitOpError() << "copies a tile of one dimension; CUDA kernels copy rows";
-  if (tile.source)
-    return storeCopy(k, op, tile.source);
+  if (LoadOp load = tile.source) {
+    if (load.getAt().size() != 2 || op.getAt().size() != 2)
+      return op.emitOpError() << "copies memory of one dimension; CUDA kernels copy rows";
+    return storeCopy(k, op, load);
+  }
   if (tile.type.getExtent(0) == 1 || tile.type.getExtent(1) == 1)
     return storeLine(k, op, tile, view);
   return storeFragments(k, op, tile, view);

@@ -218,7 +218,7 @@ int64_t ScheduleBuilder::scratchBytes() const {
     contraction = std::max(contraction, weight.columns * (weight.hidden + t.TKweight + 32) * 4);
     contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
   }
-  constexpr int64_t kRows = 256 * 1024; // row state and per-token values of a tile
+  constexpr int64_t kRows = 256 * 1024; // row state, per-token values, and candidates of maxima of a tile
   return std::max(sweep, contraction) + kRows;
 }
 

@@ -113,33 +113,50 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   return total;
 }
 
-/// The condition without which 'factor' is zero because no branch of it is taken; null where there is none for each token.
-static NodeRef guardOf(Graph &g, NodeRef factor) {
-  auto operand = [&](unsigned i) { return guardOf(g, factor->operand(i)); };
-  switch (factor->op) {
-  case NodeOp::Neg:
-  case NodeOp::Div:
-  case NodeOp::Sum:
-  case NodeOp::Mean: return operand(0);
-  case NodeOp::Select:
-    if (factor->operand(0)->varying)
+namespace {
+/// Finds the condition without which a factor is zero because no branch of it is taken; null where there is none for each token.
+class Guards {
+public:
+  explicit Guards(Graph &g) : g(g) {}
+
+  NodeRef of(NodeRef factor) {
+    if (auto known = found.find(factor); known != found.end())
+      return known->second;
+    return found[factor] = find(factor);
+  }
+
+private:
+  NodeRef find(NodeRef factor) {
+    auto operand = [&](unsigned i) { return of(factor->operand(i)); };
+    switch (factor->op) {
+    case NodeOp::Neg:
+    case NodeOp::Div:
+    case NodeOp::Sum:
+    case NodeOp::Mean: return operand(0);
+    case NodeOp::Select: return ofSelect(factor->operand(0), factor->operand(1), factor->operand(2));
+    case NodeOp::Mul:
+    case NodeOp::Weigh: return both(operand(0), operand(1));
+    case NodeOp::Add:
+    case NodeOp::Sub: {
+      NodeRef a = operand(0), b = operand(1);
+      return a && b ? g.logicalOr(a, b) : nullptr;
+    }
+    default: return nullptr;
+    }
+  }
+  NodeRef ofSelect(NodeRef condition, NodeRef taken, NodeRef other) {
+    if (condition->varying)
       return nullptr;
-    if (factor->operand(2)->isConstant(0))
-      return factor->operand(0);
-    return factor->operand(1)->isConstant(0) ? g.logicalNot(factor->operand(0)) : nullptr;
-  case NodeOp::Mul:
-  case NodeOp::Weigh: {
-    NodeRef a = operand(0), b = operand(1);
-    return a && b ? g.logicalAnd(a, b) : a ? a : b;
+    if (other->isConstant(0))
+      return both(condition, of(taken));
+    return taken->isConstant(0) ? both(g.logicalNot(condition), of(other)) : nullptr;
   }
-  case NodeOp::Add:
-  case NodeOp::Sub: {
-    NodeRef a = operand(0), b = operand(1);
-    return a && b ? g.logicalOr(a, b) : nullptr;
-  }
-  default: return nullptr;
-  }
-}
+  NodeRef both(NodeRef a, NodeRef b) { return a && b ? g.logicalAnd(a, b) : a ? a : b; }
+
+  Graph &g;
+  llvm::DenseMap<NodeRef, NodeRef> found; // walks of a graph that is no tree
+};
+} // namespace
 
 NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
@@ -148,12 +165,13 @@ NodeRef Planner::factored(NodeRef gradient) {
   std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
   if (!terms)
     return gradient;
+  Guards guards(g);
   NodeRef total = g.constant(0);
   for (const Term &term : *terms) {
     NodeRef value = product(term.factors);
     if (term.exponent)
       value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
-    NodeRef addend = g.mul(term.factor, value), guard = guardOf(g, term.factor);
+    NodeRef addend = g.mul(term.factor, value), guard = guards.of(term.factor);
     // Where no branch is taken, what the factor belongs to may be no number.
     total = g.add(total, guard ? g.select(guard, addend, g.constant(0)) : addend);
   }

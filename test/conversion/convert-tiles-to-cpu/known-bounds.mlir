@@ -77,7 +77,8 @@ logitile.kernel @scaled(%n: index from "tokens", %z: !logitile.view<?x8xf32, col
     ^bb0(%x: f32):
       %two = arith.constant 2.0 : f32
       %p = arith.mulf %x, %two : f32
-      %c = math.tanh %x : f32
+      %a = math.absf %x : f32
+      %c = math.tanh %a : f32
       logitile.yield %p, %c : f32, f32
     } update {
     ^bb0(%m: f32, %o: f32, %s: f32, %x: f32):

@@ -68,8 +68,22 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
   logitile.kernel @line(%n: index from "tokens", %x: !logitile.view<?xf32> from "x") {
     scf.forall (%row) = (0) to (%n) step (64) {
       %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
-      // expected-error @+1 {{copies a tile of one dimension; CUDA kernels copy rows}}
+      // expected-error @+1 {{copies memory of one dimension; CUDA kernels copy rows}}
       logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
+    }
+  }
+}
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
+  logitile.kernel @column(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %y: !logitile.view<?x1xf32> from "y") {
+    %zero = arith.constant 0 : index
+    scf.forall (%row) = (0) to (%n) step (64) {
+      %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+      // expected-error @+1 {{copies memory of one dimension; CUDA kernels copy rows}}
+      logitile.store %tile to %y at [%row, %zero] : !logitile.tile<64x1xf32> to !logitile.view<?x1xf32>
     }
   }
 }

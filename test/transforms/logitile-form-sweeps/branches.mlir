@@ -39,3 +39,20 @@ logitile.loss @two_branches vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   %loss = arith.addf %first, %second : f32
   logitile.yield %loss : f32
 }
+
+// Of a branch inside a branch both conditions count.
+// CHECK-LABEL: logitile.program @nested
+// CHECK: logitile.gradient {
+// CHECK: %[[BOTH:.*]] = arith.andi
+// CHECK: arith.select %[[BOTH]],
+// CHECK: logitile.adjoint
+logitile.loss @nested vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %a = logitile.input token "a" : i1
+  %b = logitile.input token "b" : i1
+  %half = arith.constant 0.5 : f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %inner = arith.select %b, %lse, %half : f32
+  %loss = arith.select %a, %half, %inner : f32
+  logitile.yield %loss : f32
+}

@@ -52,6 +52,36 @@ logitile.kernel @d(%first: index from "slab_behind", %behind: index from "slab_f
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
+logitile.kernel @e(%first: index from "slab_first", %behind: index from "slab_behind", %x: !logitile.view<?xbf16> from "x") {
+  scf.forall (%row) = (%first) to (%behind) step (64) {
+    %tile = logitile.load %x at [%row] : !logitile.view<?xbf16> -> !logitile.tile<64x1xbf16>
+    logitile.store %tile to %x at [%row] : !logitile.tile<64x1xbf16> to !logitile.view<?xbf16>
+  }
+}
+logitile.kernel @f(%first: index from "slab_first", %behind: index from "slab_behind", %x: !logitile.view<?xf32> from "x") {
+  scf.forall (%row) = (%first) to (%behind) step (64) {
+    %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+    %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+    ^bb0(%value: f32):
+      %one = arith.constant 1.0 : f32
+      %sum = arith.addf %value, %one : f32
+      logitile.yield %sum : f32
+    }
+    logitile.store %next to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
+  }
+}
+logitile.kernel @g(%first: index from "slab_first", %behind: index from "slab_behind", %x: !logitile.view<?xf32> from "x") {
+  scf.forall (%row) = (%first) to (%behind) step (64) {
+    %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+    %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+    ^bb0(%value: f32):
+      %two = arith.constant 2.0 : f32
+      %sum = arith.addf %value, %two : f32
+      logitile.yield %sum : f32
+    }
+    logitile.store %next to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
+  }
+}
 
 // -----
 
