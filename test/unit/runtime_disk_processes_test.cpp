@@ -88,7 +88,7 @@ TEST(DiskCacheProcesses, KilledWhilePublishing) {
   TemporaryFolder temporary;
   std::mt19937 random(5);
   int found = 0, leftBehind = 0;
-  for (int round = 0; round < 250; ++round) {
+  for (int round = 0; round < 250 || (leftBehind == 0 && round < 5000); ++round) { // until one dies while it writes
     pid_t child = fork();
     if (child == 0) {
       DiskCache cache({temporary.path});
