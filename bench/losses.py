@@ -12,15 +12,15 @@ import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import logitile as lt
-import ml_dtypes
 import numpy
+from comparison.cases import LOGITS_DEVIATION, MODES, TYPES
+from comparison.losses import SMOOTHING, SOFTCAP, Z_LOSS
+from comparison.measuring import spread
 
 Call = Callable[[], object]
-TYPES = {"float32": numpy.float32, "bfloat16": ml_dtypes.bfloat16}
-MODES = ("forward", "gradients")
-FEATURES = {"label_smoothing": 0.1, "z_loss": 1e-4, "softcap": 30.0}
 
 
 def calls(shape: tuple[int, int, int], dtype: str, mode: str) -> dict[str, Call]:
@@ -28,7 +28,9 @@ def calls(shape: tuple[int, int, int], dtype: str, mode: str) -> dict[str, Call]
     tokens, hidden, vocab = shape
     random = numpy.random.default_rng(0)
     x = random.standard_normal((tokens, hidden), numpy.float32).astype(TYPES[dtype])
-    w = (random.standard_normal((vocab, hidden), numpy.float32) * (3 / hidden**0.5)).astype(TYPES[dtype])
+    w = (random.standard_normal((vocab, hidden), numpy.float32) * (LOGITS_DEVIATION / hidden**0.5)).astype(
+        TYPES[dtype]
+    )
     given = {"target": random.integers(0, vocab, tokens)}
     bias = {"bias": random.standard_normal(vocab, numpy.float32)}
     upstream = {"grad_output": {name: numpy.ones(tokens, numpy.float32) for name in ("logprob", "entropy")}}
@@ -41,8 +43,10 @@ def calls(shape: tuple[int, int, int], dtype: str, mode: str) -> dict[str, Call]
     plain, policy = lt.losses.cross_entropy, lt.losses.logprob_entropy
     return {
         "plain": call(plain, {}),
-        "softcap": call(plain, {}, softcap=FEATURES["softcap"]),
-        "smoothing + z-loss + softcap + bias": call(plain, bias, **FEATURES),
+        "softcap": call(plain, {}, softcap=SOFTCAP),
+        "smoothing + z-loss + softcap + bias": call(
+            plain, bias, label_smoothing=SMOOTHING, z_loss=Z_LOSS, softcap=SOFTCAP
+        ),
         "log-prob + entropy": call(policy, upstream if mode == "gradients" else {}),
     }
 
@@ -53,7 +57,7 @@ def seconds(call: Call) -> float:
     return time.perf_counter() - start
 
 
-def measured(shape: tuple[int, int, int], dtype: str, mode: str, rounds: int) -> list[dict[str, object]]:
+def measured(shape: tuple[int, int, int], dtype: str, mode: str, rounds: int) -> list[dict[str, Any]]:
     """A row for each loss: median milliseconds, and quartiles of the ratios to plain cross entropy."""
     contenders = calls(shape, dtype, mode)
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -64,19 +68,12 @@ def measured(shape: tuple[int, int, int], dtype: str, mode: str, rounds: int) ->
         first = turn % len(names)
         for name in names[first:] + names[:first]:
             times[name].append(seconds(contenders[name]))
-    rows = []
-    for name in names:
-        low, middle, high = statistics.quantiles(
-            [mine / plain for mine, plain in zip(times[name], times["plain"], strict=True)], n=4
-        )
-        row = {"shape": shape, "dtype": dtype, "mode": mode, "loss": name}
-        row |= {
-            "milliseconds": 1e3 * statistics.median(times[name]),
-            "ratio": middle,
-            "quartiles": [low, high],
-        }
-        rows.append(row)
-    return rows
+    return [
+        {"shape": shape, "dtype": dtype, "mode": mode, "loss": name}
+        | {"milliseconds": 1e3 * statistics.median(times[name])}
+        | {"ratio": spread([mine / plain for mine, plain in zip(times[name], times["plain"], strict=True)])}
+        for name in names
+    ]
 
 
 def main() -> None:
@@ -85,7 +82,7 @@ def main() -> None:
         "--shape", default="1024,1024,32000", metavar="N,D,V", help="tokens, hidden, vocabulary"
     )
     parser.add_argument("--dtypes", nargs="+", choices=TYPES, default=list(TYPES))
-    parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--rounds", type=int, default=9, help="turns of each loss (9)")
     parser.add_argument("--json", type=Path, help="writes all figures")
     chosen = parser.parse_args()
@@ -96,8 +93,9 @@ def main() -> None:
         for mode in chosen.modes:
             for row in measured((tokens, hidden, vocab), dtype, mode, chosen.rounds):
                 rows.append(row)
-                spread = "-".join(f"{ratio:.3f}" for ratio in row["quartiles"])
-                figures = f"{row['milliseconds']:8.1f} {row['ratio']:8.3f}  [{spread}]"
+                ratio = row["ratio"]
+                quartiles = f"[{ratio['low']:.3f}-{ratio['high']:.3f}]"
+                figures = f"{row['milliseconds']:8.1f} {ratio['median']:8.3f}  {quartiles}"
                 print(f"{dtype:9} {mode:10} {row['loss']:36} {figures}")
     if chosen.json:
         chosen.json.write_text(json.dumps(rows, indent=1) + "\n")

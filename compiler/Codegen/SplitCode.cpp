@@ -22,10 +22,10 @@ constexpr unsigned kParts = 2;
 constexpr unsigned kFewInstructions = 1000; // of a module: a second thread would not pay
 
 /// Names of functions, by part.
-using Parts = std::array<llvm::StringSet<>, kParts>;
+using PartNames = std::array<llvm::StringSet<>, kParts>;
 
 /// Code takes time in proportion to the instructions: the longest function first, always to the part that has least.
-Parts deal(const llvm::Module &module) {
+PartNames deal(const llvm::Module &module) {
   std::vector<const llvm::Function *> functions;
   for (const llvm::Function &function : module)
     if (!function.isDeclaration())
@@ -33,7 +33,7 @@ Parts deal(const llvm::Module &module) {
   llvm::sort(functions, [](auto *a, auto *b) {
     return std::pair(b->getInstructionCount(), a->getName()) < std::pair(a->getInstructionCount(), b->getName());
   });
-  Parts parts;
+  PartNames parts;
   std::array<unsigned, kParts> counts{};
   for (const llvm::Function *function : functions) {
     size_t least = llvm::min_element(counts) - counts.begin();
@@ -79,7 +79,7 @@ public:
   }
 
   std::array<Part, kParts> writeAll(llvm::Module &module) const {
-    Parts names = deal(module);
+    PartNames names = deal(module);
     share(module);
     llvm::SmallVector<char, 0> bitcode;
     llvm::raw_svector_ostream stream(bitcode);
