@@ -19,6 +19,7 @@ std::string buffers::weight(StringRef pair) { return (pair + ".weight").str(); }
 std::string buffers::rounded(StringRef operand) { return ("rounded." + operand).str(); }
 std::string buffers::packedRows(StringRef pair) { return ("packed." + pair + ".rows").str(); }
 std::string buffers::packedColumns(StringRef pair) { return ("packed." + pair + ".columns").str(); }
+std::string buffers::centre(StringRef pair) { return ("centre." + pair).str(); }
 std::string buffers::kept(StringRef pair) { return ("kept." + pair).str(); }
 std::string buffers::grad(StringRef pair) { return ("grad." + pair).str(); }
 std::string buffers::blocks(StringRef vocab) { return ("blocks." + vocab).str(); }

@@ -53,6 +53,18 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
+def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::ProgramOp"> {
+  let summary = "recognises gradients in which logits far below the largest hardly count";
+  let description = [{
+    Before: a program. After: the same; a gradient is `exponential` if every part of it that depends on the logits of its
+    one projection is a multiple of the exponential whose running maximum the only sweep keeps, by factors without jumps
+    or kinks. A part that depends on them within the bounds of a hyperbolic tangent that the exponent goes through, as
+    the gradient of a softcap, counts as well. An error in an exponent then changes an entry by that part of it, so
+    choose-schedule may keep logits in 16 bits relative to the largest.
+    Refuses: nothing.
+  }];
+}
+
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is kept and what is made again, within the byte budget";
   let description = [{
@@ -76,6 +88,18 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
     one that the template does not have (a note shows the template).
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::math::MathDialect"];
+}
+
+def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
+  let summary = "keeps 16-bit logits relative to the one that weighs most";
+  let description = [{
+    Before: kernels beside the schedule that they are made from. After: those that keep logits in 16 bits store them less
+    their centre, clamped to finite numbers, and the centre beside them, one for each tile and token: the logit at the
+    maximum of the sweep's exponent so far. Those that read them add it again. Kernels that keep f32 stay as they are.
+    Refuses: logits of 16 bits whose sweep has no running maximum or several, that others than maps read, and a schedule
+    without memory for centres.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
 def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {

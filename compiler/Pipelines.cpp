@@ -10,11 +10,13 @@ void logitile::buildPlanStage(PassManager &pm) {
   pm.addPass(createSliceProgramPass());
   pm.addPass(createCanonicalizerPass()); // low parts that nothing reads go away
   pm.addPass(createCSEPass());
+  pm.addNestedPass<ProgramOp>(createClassifyGradientPass()); // once equal expressions look equal
   pm.addPass(createChooseSchedulePass()); // buffers follow from what the regions still read
 }
 
 void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createSpecialisePass()); // after the schedule: it decides which templates exist
+  pm.addPass(createCentreLogitsPass()); // what is simplified next includes it
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createShareCodePass()); // what is equal looks equal now

@@ -169,7 +169,8 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
   let summary = "the gradients of the wanted inputs: one `adjoint` each";
   let description = [{
     In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs. Only
-    here may a loss read `upstream`, the gradient of an output.
+    here may a loss read `upstream`, the gradient of an output. In a program, `exponential` says that wherever logits have
+    a say in a gradient, they do so by the one exponential whose running maximum a sweep keeps: those far below it hardly count.
 
     ```mlir
     logitile.gradient {
@@ -180,8 +181,9 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
     }
     ```
   }];
+  let arguments = (ins UnitAttr:$exponential);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
+  let assemblyFormat = "(`exponential` $exponential^)? attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
 }
 

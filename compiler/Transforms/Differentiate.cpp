@@ -270,7 +270,7 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
 
   void print(LossOp loss, Importer &importer, ReverseMode &reverse, ArrayRef<NodeRef> wanted) {
     OpBuilder builder(loss.getBody().front().getTerminator());
-    auto op = GradientOp::create(builder, loss.getLoc());
+    auto op = GradientOp::create(builder, loss.getLoc(), /*exponential=*/false);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     Exporter exporter(builder);
     // In the order of the ops, so that the first value of an expression is the one used again.

@@ -44,11 +44,12 @@ std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
   return problem.packsPanels() ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
 }
 
-/// Whether gradients take the place of the kept logits. 16-bit ones lie at half the distance, so those of a later tile of
-/// tokens would be written over logits that the task of an earlier tile may still read.
+/// Whether gradients take the place of the kept logits. 16-bit ones lie at half the distance of f32, so those of a later tile
+/// of tokens would be written over logits that the task of an earlier tile may still read.
 bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
   bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.packsPanels();
-  return choice.inPlace() && pair.isReadAgain && (pair.operand.isF32() || isOneTile);
+  bool sameBits = pair.operand.getIntOrFloatBitWidth() == pair.keptElement.getIntOrFloatBitWidth();
+  return choice.inPlace() && pair.isReadAgain && (sameBits || isOneTile);
 }
 
 /// 16-bit gradients of many chunks are summed in f32 first.
@@ -70,11 +71,12 @@ void ScheduleBuilder::declareBuffers() {
     declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
             view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
-      bool saved = problem.isSplit();
-      declare(buffers::kept(pair.name), saved ? BufferScope::Saved : BufferScope::Chunk, Both,
-              view({kTokens, problem.columns}, f32, logitLayout()));
+      BufferScope scope = problem.isSplit() ? BufferScope::Saved : BufferScope::Chunk;
+      declare(buffers::kept(pair.name), scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
       if (choice.keptSlabs < problem.slabs)
         last().window = choice.keptSlabs * problem.slab;
+      if (!pair.keptElement.isF32())
+        declare(buffers::centre(pair.name), scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
     }
   }
   if (problem.makesGradients())

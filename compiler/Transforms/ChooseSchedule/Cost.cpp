@@ -34,7 +34,7 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
     flops += contraction * pair.hidden * (first + again + contractions) / rate;
     // Kept logits are written once and read by every later pass; gradients are written, and read by each contraction.
     if (pair.isReadAgain && sweeps > 1)
-      bytes += tile * (kept * sweeps + 1 + contractions);
+      bytes += tile * (kept * sweeps * pair.keptElement.getIntOrFloatBitWidth() / 32 + 1 + contractions);
     int64_t chunks = choice.chunk == 0 ? 1 : choice.chunk < 0 ? -choice.chunk : llvm::divideCeil(std::max<int64_t>(tokens, 1), choice.chunk);
     if (pair.wantsWeight) // read and written by every chunk but the first
       bytes += 8.0 * problem.columns * pair.hidden * (chunks - 1) + (sumsWeight(pair) ? 6.0 * problem.columns * pair.hidden : 0);

@@ -66,6 +66,17 @@ static TileChoice tileChoice(RequestAttr request) {
   return choice;
 }
 
+/// What kept logits are rounded to: 16 bits, where errors of an exponent are no more than those of the operands, and where
+/// gradients of as many bits then lie over them. Not where another number of chunks would make the logits again: bits do not
+/// depend on that number.
+static Type keptElement(const Problem &problem, const PairProblem &pair) {
+  MLIRContext *context = problem.request.getContext();
+  bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
+  bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
+  bool halves = problem.packsPanels() && !pair.operand.isF32() && isExponential && !mayBeMadeAgain;
+  return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
+}
+
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
   problem.program = program;
@@ -127,6 +138,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
     entry.hiddenGradient = gradientType(request, entry.name + ".hidden", hidden);
     entry.weightGradient = gradientType(request, entry.name + ".weight", weight);
     entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
+    entry.keptElement = keptElement(problem, entry);
     problem.pairs.push_back(entry);
   }
   for (StringRef name : used)

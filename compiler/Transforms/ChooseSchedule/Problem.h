@@ -16,6 +16,7 @@ struct PairProblem {
   bool wantsHidden = false, wantsWeight = false;
   mlir::Type hiddenGradient, weightGradient;
   bool isReadAgain = false;                // after the first sweep: keeping its logits pays
+  mlir::Type keptElement;                  // of those logits
 };
 
 struct Problem {

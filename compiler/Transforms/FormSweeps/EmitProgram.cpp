@@ -266,7 +266,7 @@ void ProgramEmitter::emitGradient() {
   if (!perElement && placement.late.empty())
     return;
   builder.setInsertionPointToStart(&program.getBody().front());
-  auto op = GradientOp::create(builder, program.getLoc());
+  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
   Block &block = op.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, lateStage() * kHops, /*isFinish=*/false);
   MLIRContext *context = builder.getContext();
@@ -296,7 +296,7 @@ void ProgramEmitter::emitPerTokenGradients() {
   if (llvm::none_of(gradients, [](const GradientNodes &gradient) { return gradient.isPerToken(); }))
     return;
   builder.setInsertionPointToStart(&program.getBody().front());
-  auto op = GradientOp::create(builder, program.getLoc());
+  auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
   builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
   for (const GradientNodes &gradient : gradients) {
     if (!gradient.isPerToken())

@@ -58,3 +58,24 @@
 // SPLIT-COUNT-1: from @round_operand<
 // SPLIT: logitile.run adjoint
 // SPLIT-NOT: from @round_operand<
+
+// Where one exponential is the gradient, logits are kept in 16 bits, with their centres, and the gradient takes their place.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=HALVES
+// HALVES: logitile.buffer "kept.z" chunk : !logitile.view<?x30000xf16, column_major>
+// HALVES-NEXT: logitile.buffer "centre.z" chunk : !logitile.view<268x?xf32>
+// HALVES-NEXT: logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x30000xbf16, column_major>
+
+// From forward to backward too.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
+// SAVED: logitile.buffer "kept.z" saved : !logitile.view<?x30000xf16, column_major>
+// SAVED-NEXT: logitile.buffer "centre.z" saved : !logitile.view<268x?xf32>
+
+// Not where another number of chunks makes the logits again, whose bits would differ; nor where products take f32.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 1, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EXACT
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EXACT
+// EXACT: logitile.buffer "kept.z" {{.*}} : !logitile.view<?x30000xf32, column_major>
+// EXACT-NOT: centre

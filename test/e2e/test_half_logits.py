@@ -1,0 +1,123 @@
+"""Logits kept in 16 bits, relative to the one that weighs most, on data where another one would be wrong."""
+
+import logitile as lt
+import numpy as np
+import pytest
+from backends import jit
+from gate import Sample
+from logitile import _native
+from random_specs import _numpy_dtype
+from schedules import scheduled
+
+TOKENS, VOCAB, HIDDEN = 150, 1201, 24
+TYPE = _numpy_dtype("bfloat16")
+
+
+@lt.loss
+def plain(z: lt.Logits, y: lt.Token[int]):
+    return lt.logsumexp(z) - z[y]
+
+
+@lt.loss
+def entropy(z: lt.Logits):
+    return -lt.sum(lt.softmax(z) * lt.log_softmax(z))
+
+
+@lt.loss
+def masked(z: lt.Logits, y: lt.Token[int], keep: lt.Vocab[bool]):
+    x = lt.where(keep, z, float("-inf"))
+    return lt.logsumexp(x) - z[y]
+
+
+@lt.loss
+def biased(z: lt.Logits, y: lt.Token[int], bias: lt.Vocab[float]):
+    x = z + bias
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def scaled(z: lt.Logits, y: lt.Token[int], scale: lt.Token[float]):
+    x = z * scale
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def smoothed(z: lt.Logits, y: lt.Token[int]):
+    x = 30 * lt.tanh(z / 30)
+    return lt.logsumexp(x) - 0.9 * x[y] - 0.1 * lt.mean(x)
+
+
+def operands(std=3.0, offset=0.0):
+    """Hidden states and a head; all logits are `offset` larger."""
+    rng = np.random.default_rng(2)
+    x, w = rng.normal(size=(TOKENS, HIDDEN)), rng.normal(size=(VOCAB, HIDDEN)) * std / HIDDEN**0.5
+    x[:, 0], w[:, 0] = offset, 1.0
+    return x.astype(TYPE), w.astype(TYPE)
+
+
+def spoilt(factor):
+    """A head some of whose rows make logits far beyond the others, and which rows do not."""
+    x, w = operands()
+    keep = np.arange(VOCAB) % 7 != 3
+    w[~keep] *= np.asarray(factor, TYPE)
+    return (x, w), keep
+
+
+def sample(loss, z, **inputs):
+    rng = np.random.default_rng(3)
+    if "y" in (parameter.name for parameter in loss.signature.inputs):
+        inputs.setdefault("y", rng.integers(0, VOCAB, TOKENS))
+    upstream = {"loss": rng.normal(size=TOKENS).astype(np.float32)}
+    return Sample(loss, {"z": z} | inputs, {"reduction": "none"}, ("hidden", "weight"), upstream)
+
+
+def check(made):
+    for kind in ("kept", "chunks", "split kept"):
+        with scheduled(made, kind) as one:
+            one.check()
+
+
+def targets_kept(keep):
+    kept = np.flatnonzero(keep)
+    return kept[np.random.default_rng(4).integers(0, len(kept), TOKENS)]
+
+
+pytestmark = [
+    pytest.mark.contract("5 kept format"),
+    pytest.mark.skipif("avx512_bf16" not in _native.host_target(), reason="logits are kept in 32 bits here"),
+]
+
+
+def test_they_are():
+    z, targets = operands(), np.zeros(TOKENS, np.int64)
+    text = jit(plain).ir("plan", *z, y=targets)
+    assert f'"kept.z" chunk : !logitile.view<?x{VOCAB}xf16' in text
+    assert "centre" not in jit(plain).ir("plan", *(operand.astype(np.float32) for operand in z), y=targets)
+
+
+@pytest.mark.parametrize("loss", [plain, entropy, smoothed])
+@pytest.mark.parametrize(
+    "spread", [{"std": 12.0}, {"offset": 300.0}, {"std": 0.01}, {"std": 12.0, "offset": -300.0}]
+)
+def test_spread_and_offset(loss, spread):
+    check(sample(loss, operands(**spread)))
+
+
+@pytest.mark.parametrize("factor", [1e3, -1e5, 1e30])
+def test_masked_entries_are_no_centre(factor):
+    z, keep = spoilt(factor)
+    targets = targets_kept(keep)
+    check(sample(masked, z, y=targets, keep=keep))
+    check(sample(biased, z, y=targets, bias=np.where(keep, 0.5, -np.inf).astype(np.float32)))
+
+
+def test_a_scale_may_have_either_sign():
+    scale = np.where(np.arange(TOKENS) % 2, -1.5, 0.7).astype(np.float32)
+    check(sample(scaled, operands(std=12.0), scale=scale))
+
+
+def test_one_entry_far_above_the_others():
+    x, w = operands()
+    w[77] = (np.sign(w[77].astype(np.float32)) * 3e3).astype(TYPE)
+    check(sample(plain, (x, w)))
+    check(sample(entropy, (x, w)))

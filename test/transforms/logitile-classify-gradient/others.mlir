@@ -1,0 +1,90 @@
+// RUN: %form_sweeps %s --logitile-classify-gradient | FileCheck %s
+// Gradients in which logits far below the largest may count as much as it.
+// CHECK-NOT: exponential
+
+// CHECK-LABEL: logitile.program @squares
+logitile.loss @squares vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %square = arith.mulf %z, %z : f32
+  %loss = logitile.reduce sum %square : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// One part is, the other is not.
+// CHECK-LABEL: logitile.program @lse_and_squares
+logitile.loss @lse_and_squares vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %square = arith.mulf %z, %z : f32
+  %sum = logitile.reduce sum %square : f32 -> f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %loss = arith.addf %lse, %sum : f32
+  logitile.yield %loss : f32
+}
+
+// A hyperbolic tangent that the exponent does not go through: it may be steep where the exponent is low.
+// CHECK-LABEL: logitile.program @another_tanh
+logitile.loss @another_tanh vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %bounded = math.tanh %z : f32
+  %sum = logitile.reduce sum %bounded : f32 -> f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %loss = arith.addf %lse, %sum : f32
+  logitile.yield %loss : f32
+}
+
+// A kink: the sign of what was rounded.
+// CHECK-LABEL: logitile.program @hinge
+logitile.loss @hinge vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %z, %lse : f32
+  %p = math.exp %log_p : f32
+  %size = math.absf %z : f32
+  %term = logitile.weigh %p, %size : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// Two exponents that have maxima of their own: a logit is large in one where it is small in the other.
+// CHECK-LABEL: logitile.program @both_signs
+logitile.loss @both_signs vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %minus = arith.negf %z : f32
+  %up = logitile.reduce logsumexp %z : f32 -> f32
+  %down = logitile.reduce logsumexp %minus : f32 -> f32
+  %loss = arith.addf %up, %down : f32
+  logitile.yield %loss : f32
+}
+
+// The difference of two projections may be small where both are large.
+// CHECK-LABEL: logitile.program @two_projections
+logitile.loss @two_projections vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input logits "t" : f32
+  %both = arith.addf %z, %t : f32
+  %loss = logitile.reduce logsumexp %both : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// So may that of a projection and of what the caller gives.
+// CHECK-LABEL: logitile.program @dense
+logitile.loss @dense vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input dense "t" : f32
+  %both = arith.addf %z, %t : f32
+  %loss = logitile.reduce logsumexp %both : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// A second sweep reads the logits with other weights.
+// CHECK-LABEL: logitile.program @two_sweeps
+logitile.loss @two_sweeps vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %n = arith.constant 0.01 : f32
+  %sum = logitile.reduce sum %z : f32 -> f32
+  %mean = arith.mulf %sum, %n : f32
+  %distance = arith.subf %z, %mean : f32
+  %bounded = math.tanh %distance : f32
+  %loss = logitile.reduce logsumexp %bounded : f32 -> f32
+  logitile.yield %loss : f32
+}
