@@ -32,7 +32,11 @@ struct ConvertDeviceToLLVMPass : impl::ConvertDeviceToLLVMPassBase<ConvertDevice
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
     target.addLegalDialect<NVVM::NVVMDialect>();
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    // To be able to take back what patterns do is half of the time. None of these changes anything before it knows that it applies,
+    // and an op of a type that LLVM does not have is refused where it stands: before those that use its results.
+    ConversionConfig config;
+    config.allowPatternRollback = false;
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns), config)))
       signalPassFailure();
   }
 };

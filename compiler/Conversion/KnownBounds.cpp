@@ -1,28 +1,19 @@
 // KnownBounds.cpp - finds in an update the values that its bounds are.
 #include "compiler/Conversion/KnownBounds.h"
+#include "compiler/MatchValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
 using namespace mlir;
 using namespace logitile;
 
 namespace {
 /// Values of the bounds, to those of the update that are made in the same way from the same inputs.
-IRMapping matchValues(UpdateRowsOp op) {
+IRMapping matchBounds(UpdateRowsOp op) {
   Block &bound = op.getBound().front(), &update = op.getUpdate().front();
-  IRMapping matches;
-  matches.map(bound.getArguments(), update.getArguments().drop_front(op.getRows().size()));
-  auto isMatch = [&](Operation &known, Operation &other) {
-    return known.getName() == other.getName() && known.getResultTypes() == other.getResultTypes() &&
-           known.getAttrDictionary() == other.getAttrDictionary() &&
-           llvm::equal(known.getOperands(), other.getOperands(), [&](Value a, Value b) { return matches.lookupOrNull(a) == b; });
-  };
-  for (Operation &known : bound.without_terminator())
-    for (Operation &other : update.without_terminator())
-      if (isMatch(known, other))
-        matches.map(known.getResults(), other.getResults());
-  return matches;
+  IRMapping inputs;
+  inputs.map(bound.getArguments(), update.getArguments().drop_front(op.getRows().size()));
+  return matchValues(bound, update, inputs);
 }
 
 bool isElementary(Operation &op) {
@@ -50,7 +41,7 @@ llvm::DenseSet<Value> findCostly(UpdateRowsOp op) {
 } // namespace
 
 SmallVector<KnownBound> logitile::findKnownBounds(UpdateRowsOp op) {
-  IRMapping matches = matchValues(op);
+  IRMapping matches = matchBounds(op);
   llvm::DenseSet<Value> costly = findCostly(op);
   SmallVector<KnownBound> found;
   for (auto [maximum, candidate] : llvm::enumerate(op.getBound().front().getTerminator()->getOperands()))

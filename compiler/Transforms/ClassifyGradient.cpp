@@ -1,11 +1,11 @@
 // ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its exponential. What
 // follows from it is the business of choose-schedule.
+#include "compiler/MatchValues.h"
 #include "compiler/Passes.h"
 #include "dialect/Logitile.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 using namespace mlir;
 
@@ -17,21 +17,6 @@ namespace {
 bool readsLogits(Operation *op) {
   return op->walk([](InputOp input) { return input.getKind() == InputKind::Logits ? WalkResult::interrupt() : WalkResult::advance(); })
       .wasInterrupted();
-}
-
-/// Values of 'from', to those of 'to' that are made in the same way from the same inputs.
-IRMapping matchValues(Block &from, Block &to) {
-  IRMapping matches;
-  auto isMatch = [&](Operation &known, Operation &other) {
-    return known.getName() == other.getName() && known.getResultTypes() == other.getResultTypes() &&
-           known.getAttrDictionary() == other.getAttrDictionary() &&
-           llvm::equal(known.getOperands(), other.getOperands(), [&](Value a, Value b) { return matches.lookupOrNull(a) == b; });
-  };
-  for (Operation &known : from.without_terminator())
-    for (Operation &other : to)
-      if (isMatch(known, other))
-        matches.map(known.getResults(), other.getResults());
-  return matches;
 }
 
 /// One gradient, under the base whose running maximum the only sweep keeps.
