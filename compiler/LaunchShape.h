@@ -29,7 +29,7 @@ std::string rounded(llvm::StringRef operand);                                // 
 std::string packedRows(llvm::StringRef pair);                                // "packed.z.rows": lanes along tokens
 std::string packedColumns(llvm::StringRef pair);                             // "packed.z.columns": lanes along the hidden axis
 std::string kept(llvm::StringRef pair);                                      // "kept.z": logits
-std::string centre(llvm::StringRef pair);                                    // "centre.z": what 16-bit ones are relative to
+std::string centre(llvm::StringRef pair);                                    // "centre.z": maxima that 16-bit ones are relative to
 std::string grad(llvm::StringRef pair);                                      // "grad.z": gradients of logits
 std::string blocks(llvm::StringRef vocab);                                   // "blocks.bias": sums over blocks of tokens
 std::string gradient(llvm::StringRef input);                                 // "gradient.z.hidden", "gradient.bias": outputs

@@ -54,13 +54,13 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
 }
 
 def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::ProgramOp"> {
-  let summary = "recognises gradients in which logits far below the largest hardly count";
+  let summary = "recognises gradients that read logits through one exponential";
   let description = [{
-    Before: a program. After: the same; a gradient is `exponential` if every part of it that depends on the logits of its
-    one projection is a multiple of the exponential whose running maximum the only sweep keeps, by factors without jumps
-    or kinks. A part that depends on them within the bounds of a hyperbolic tangent that the exponent goes through, as
-    the gradient of a softcap, counts as well. An error in an exponent then changes an entry by that part of it, so
-    choose-schedule may keep logits in 16 bits relative to the largest.
+    Before: a program. After: the same; a gradient is `exponential` if it reads the logits of its one projection only through the
+    base of the exponential whose running maximum the only sweep keeps: the exponential times a polynomial of the base that is
+    the same for all entries, or times factors without logits. Of a softcap, whose base is what its tangent takes, it may also
+    be the tangent's derivative. Values that are the same for all entries may be added. An error of the base then changes an
+    entry by as small a part of itself, so choose-schedule may keep the base in 16 bits relative to its maximum.
     Refuses: nothing.
   }];
 }
@@ -91,13 +91,14 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
 }
 
 def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
-  let summary = "keeps 16-bit logits relative to the one that weighs most";
+  let summary = "keeps of 16-bit logits what their exponential is made of";
   let description = [{
-    Before: kernels beside the schedule that they are made from. After: those that keep logits in 16 bits store them less
-    their centre, clamped to finite numbers, and the centre beside them, one for each tile and token: the logit at the
-    maximum of the sweep's exponent so far. Those that read them add it again. Kernels that keep f32 stay as they are.
-    Refuses: logits of 16 bits whose sweep has no running maximum or several, that others than maps read, and a schedule
-    without memory for centres.
+    Before: kernels beside the schedule that they are made from. After: those that keep logits in 16 bits store the base of
+    their sweep's exponential less its maximum so far, clamped to finite numbers, and that maximum beside it, one for each tile
+    and token; of a softcap, what its tangent takes, without a maximum. Maps that made the base of the logits take it as it was
+    kept. Kernels that keep f32 stay as they are.
+    Refuses: logits of 16 bits whose sweep has no running maximum or several, that others than maps read, or maps not only
+    through the base, and a schedule without memory for the maxima.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }

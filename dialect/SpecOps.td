@@ -169,8 +169,8 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
   let summary = "the gradients of the wanted inputs: one `adjoint` each";
   let description = [{
     In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs. Only
-    here may a loss read `upstream`, the gradient of an output. In a program, `exponential` says that wherever logits have
-    a say in a gradient, they do so by the one exponential whose running maximum a sweep keeps: those far below it hardly count.
+    here may a loss read `upstream`, the gradient of an output. In a program, `exponential` says that it reads
+    logits only through the base of the one exponential whose running maximum a sweep keeps: entries far below it hardly count.
 
     ```mlir
     logitile.gradient {

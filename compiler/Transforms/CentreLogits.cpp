@@ -1,158 +1,206 @@
-// CentreLogits.cpp - the pass that keeps 16-bit logits relative to a centre: for each tile and token, the logit that weighs
-// most. Which logits have 16 bits is decided by choose-schedule.
+// CentreLogits.cpp - the pass that keeps of 16-bit logits what their exponential is made of, relative to its maximum. Which
+// logits have 16 bits is decided by choose-schedule.
+#include "compiler/KeptBase.h"
 #include "compiler/LaunchShape.h"
 #include "compiler/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/IRMapping.h"
-#include <cfloat>
-using namespace mlir;
+#include "llvm/ADT/MapVector.h"
 
 namespace logitile {
 #define GEN_PASS_DEF_CENTRELOGITSPASS
 #include "compiler/Passes.h.inc"
+} // namespace logitile
+using namespace mlir;
+using namespace logitile;
 
 namespace {
 Location named(Location loc, const Twine &name) { return NameLoc::get(StringAttr::get(loc.getContext(), name), loc); }
-Value number(OpBuilder &b, Location loc, float value) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value)); }
 
-/// Rounded to f16, numbers stay finite: an exponent of a masked entry must not become infinity less infinity.
-Value clampToHalf(OpBuilder &b, Location loc, Value value) {
-  constexpr float kLargest = 65504;
-  auto bounded = [&](Value value, arith::CmpFPredicate isBeyond, float limit) -> Value {
-    Value bound = number(b, loc, limit);
-    return arith::SelectOp::create(b, loc, arith::CmpFOp::create(b, loc, isBeyond, value, bound), bound, value); // NaN stays
-  };
-  return bounded(bounded(value, arith::CmpFPredicate::OGT, kLargest), arith::CmpFPredicate::OLT, -kLargest);
+Value atLeast(OpBuilder &b, Location loc, Value value, float limit) {
+  Value least = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(limit));
+  Value isLess = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, value, least); // NaN stays
+  return arith::SelectOp::create(b, loc, isLess, least, value);
+}
+/// The role of the view that a tile was loaded from; null where it was not.
+StringAttr sourceOf(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  auto view = load ? dyn_cast<BlockArgument>(load.getView()) : BlockArgument();
+  auto kernel = view ? dyn_cast<KernelOp>(view.getOwner()->getParentOp()) : KernelOp();
+  return kernel ? cast<StringAttr>(kernel.getRoles()[view.getArgNumber()]) : StringAttr();
 }
 
-/// One view of kept logits and that of their centres, in one kernel.
-class Centring {
-public:
-  Centring(BlockArgument kept, BlockArgument centres) : kept(kept), centres(centres) {}
+/// Ops of 'block' that nothing uses any more.
+void eraseUnused(Block &block) {
+  SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
+}
 
-  LogicalResult run() {
-    for (Operation *user : llvm::to_vector(kept.getUsers())) {
-      auto store = dyn_cast<StoreOp>(user);
-      if (failed(store ? centre(store) : restore(cast<LoadOp>(user))))
+/// Logits of one projection that are kept in 16 bits: who stores them, and who reads them.
+class HalfLogits {
+public:
+  HalfLogits(StringAttr name, Type centres) : name(name), centres(centres) {}
+
+  LogicalResult add(BlockArgument view) {
+    for (Operation *user : view.getUsers()) {
+      auto load = dyn_cast<LoadOp>(user);
+      if (load)
+        loads.push_back(load);
+      else if (failed(setStore(cast<StoreOp>(user))))
         return failure();
     }
     return success();
   }
-
-private:
-  /// Which tile lies at the column of 'at': the row of the view of centres.
-  static Value tileAt(OpBuilder &b, Location loc, ValueRange at, TileType type) {
-    return arith::DivUIOp::create(b, loc, at[1], arith::ConstantIndexOp::create(b, loc, type.getExtent(1)));
-  }
-  static TileType oneColumn(TileType type) {
-    return TileType::get(type.getContext(), {type.getDims()[0], dimension(type.getContext(), 1)}, type.getElement());
-  }
-
-  /// Stores behind the update of the row state, which knows the running maximum.
-  LogicalResult centre(StoreOp store) {
-    Value z = store.getValue();
-    UpdateRowsOp update;
-    for (Operation *user : z.getUsers())
-      if (auto sweep = dyn_cast<UpdateRowsOp>(user))
-        update = sweep;
-    if (!update || update.getBound().front().getTerminator()->getNumOperands() != 1)
-      return store.emitOpError() << "keeps logits in 16 bits; they need one running maximum to be relative to";
-    Location loc = named(store.getLoc(), "near");
-    OpBuilder b(update);
-    b.setInsertionPointAfter(update);
-    auto type = cast<TileType>(z.getType());
-    Value largest = largestOf(b, update, z);
-    auto near = MapOp::create(b, loc, TypeRange(type), ValueRange{z, largest}, Value());
-    Block &block = near.getBody().emplaceBlock();
-    block.addArguments({type.getElement(), type.getElement()}, {loc, loc});
-    OpBuilder inside = OpBuilder::atBlockEnd(&block);
-    Value distance = arith::SubFOp::create(inside, loc, block.getArgument(0), block.getArgument(1));
-    YieldOp::create(inside, loc, clampToHalf(inside, loc, distance));
-    StoreOp::create(b, loc, largest, centres, ValueRange{tileAt(b, loc, store.getAt(), type), store.getAt()[0]}, Value());
-    StoreOp::create(b, loc, near.getResult(0), kept, store.getAt(), Value());
-    store.erase();
+  LogicalResult run() {
+    if (!store)
+      return success();
+    bool isCapped = KeptBase::tangentOf(sweep.getBound().front());
+    if (!isCapped && !centres)
+      return store.emitOpError() << "keeps logits in 16 bits, but the schedule has no buffer '" << name.getValue() << "'";
+    logits = store.getValue();
+    storeBase(isCapped ? Value() : centresOf(store));
+    for (LoadOp load : loads)
+      if (failed(readBase(load, isCapped ? Value() : loadCentre(load))))
+        return failure();
     return success();
   }
 
-  /// The logit at the running maximum. Where that is of the logits themselves, the row state has it already.
-  static Value largestOf(OpBuilder &b, UpdateRowsOp sweep, Value z) {
-    unsigned number = llvm::find(sweep.getInputs(), z) - sweep.getInputs().begin();
-    Block &bound = sweep.getBound().front();
-    if (bound.getTerminator()->getOperand(0) == bound.getArgument(number))
-      return sweep.getResult(0);
-    return largestOfTile(b, sweep, cast<TileType>(z.getType()), number);
+private:
+  LogicalResult setStore(StoreOp op) {
+    for (Operation *user : op.getValue().getUsers())
+      if (auto update = dyn_cast<UpdateRowsOp>(user); update && update.getBound().front().getTerminator()->getNumOperands() == 1)
+        sweep = update;
+    if (!sweep)
+      return op.emitOpError() << "keeps logits in 16 bits; they need one running maximum to be relative to";
+    store = op;
+    return success();
   }
 
-  /// A sweep over the tile alone, with the same maximum and beside it the logit there.
-  static Value largestOfTile(OpBuilder &b, UpdateRowsOp sweep, TileType type, unsigned z) {
-    Location loc = sweep.getLoc();
-    SmallVector<Type> state(2, oneColumn(type)), elements(2, type.getElement()), inputs;
-    for (Type input : sweep.getInputs().getTypes())
-      inputs.push_back(cast<TileType>(input).getElement());
-    auto start = InitRowsOp::create(b, loc, state);
-    fillStart(start.getInit(), loc);
-    auto update = UpdateRowsOp::create(b, loc, state, start.getRows(), sweep.getInputs(), sweep.getColumn(), sweep.getLimit());
-    fillStart(update.getInit(), loc);
-    IRMapping none;
-    sweep.getBound().cloneInto(&update.getBound(), none);
+  // ---- centres --------------------------------------------------------------------------------------------------------
 
-    auto begin = [&](Region &region, unsigned states) -> Block & {
-      Block &block = region.emplaceBlock();
-      for (unsigned i = 0; i < states; ++i)
-        block.addArguments(elements, SmallVector<Location>(2, loc));
-      block.addArguments(inputs, SmallVector<Location>(inputs.size(), loc));
-      return block;
-    };
-    Block &fold = begin(update.getUpdate(), 1);
-    OpBuilder inside = OpBuilder::atBlockEnd(&fold);
-    Block &bound = sweep.getBound().front();
+  /// The view of centres in the kernel of 'user'.
+  Value centresOf(Operation *user) {
+    auto kernel = user->getParentOfType<KernelOp>();
+    SmallVector<Attribute> roles(kernel.getRoles().begin(), kernel.getRoles().end());
+    if (auto known = llvm::find(roles, name); known != roles.end())
+      return kernel.getBody().getArgument(known - roles.begin());
+    roles.push_back(name);
+    kernel.setRolesAttr(ArrayAttr::get(kernel.getContext(), roles));
+    std::string spelled = name.str();
+    llvm::replace(spelled, '.', '_');
+    return kernel.getBody().addArgument(centres, named(kernel.getLoc(), spelled));
+  }
+  /// Where the centre of a tile lies: the row is the number of the tile.
+  static SmallVector<Value> placeOf(OpBuilder &b, Location loc, ValueRange at, Type tile) {
+    Value width = arith::ConstantIndexOp::create(b, loc, cast<TileType>(tile).getExtent(1));
+    return {arith::DivUIOp::create(b, loc, at[1], width), at[0]};
+  }
+  Value loadCentre(LoadOp load) {
+    OpBuilder b(load);
+    Location loc = named(load.getLoc(), "centre");
+    auto type = cast<TileType>(load.getType());
+    auto column = TileType::get(type.getContext(), {type.getDims()[0], dimension(type.getContext(), 1)}, type.getElement());
+    return LoadOp::create(b, loc, column, centresOf(load), placeOf(b, loc, load.getAt(), type), Value());
+  }
+
+  // ---- the base ---------------------------------------------------------------------------------------------------------
+
+  /// Behind the update of the row state, which knows the running maximum.
+  void storeBase(Value view) {
+    Location loc = named(store.getLoc(), "near");
+    OpBuilder b(sweep);
+    b.setInsertionPointAfter(sweep);
+    SmallVector<Value> inputs(sweep.getInputs());
+    if (view)
+      inputs.push_back(sweep.getResult(0));
+    auto near = MapOp::create(b, loc, TypeRange(logits.getType()), inputs, sweep.getColumn());
+    Block &block = near.getBody().emplaceBlock(), &bound = sweep.getBound().front();
+    for (Value input : inputs)
+      block.addArgument(cast<TileType>(input.getType()).getElement(), loc);
     IRMapping mapping;
-    mapping.map(bound.getArguments(), fold.getArguments().drop_front(2));
+    mapping.map(bound.getArguments(), block.getArguments().take_front(bound.getNumArguments()));
+    OpBuilder inside = OpBuilder::atBlockEnd(&block);
     for (Operation &op : bound.without_terminator())
       inside.clone(op, mapping);
-    Value value = mapping.lookup(bound.getTerminator()->getOperand(0)), largest = fold.getArgument(0);
-    Value isLargest = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OEQ, value, largest);
-    Value logit = arith::SelectOp::create(inside, loc, isLargest, fold.getArgument(2 + z), fold.getArgument(1));
-    YieldOp::create(inside, loc, ValueRange{largest, logit});
-
-    Block &join = begin(update.getMerge(), 2);
-    inside = OpBuilder::atBlockEnd(&join);
-    Value isLarger = arith::CmpFOp::create(inside, loc, arith::CmpFPredicate::OGT, join.getArgument(2), join.getArgument(0));
-    Value joined = arith::SelectOp::create(inside, loc, isLarger, join.getArgument(2), join.getArgument(0));
-    Value beside = arith::SelectOp::create(inside, loc, isLarger, join.getArgument(3), join.getArgument(1));
-    YieldOp::create(inside, loc, ValueRange{joined, beside});
-    return update.getResult(1);
+    math::TanhOp tangent = KeptBase::tangentOf(bound);
+    Value base = mapping.lookup(tangent ? tangent.getOperand() : bound.getTerminator()->getOperand(0));
+    YieldOp::create(inside, loc, tangent ? clamped(inside, loc, base) : distance(inside, loc, base, block.getArguments().back()));
+    eraseUnused(block);
+    if (view)
+      StoreOp::create(b, loc, sweep.getResult(0), view, placeOf(b, loc, store.getAt(), logits.getType()), Value());
+    StoreOp::create(b, loc, near.getResult(0), store.getView(), store.getAt(), Value());
+    store.erase();
   }
-  static void fillStart(Region &region, Location loc) {
-    OpBuilder b = OpBuilder::atBlockEnd(&region.emplaceBlock());
-    YieldOp::create(b, loc, ValueRange{number(b, loc, -FLT_MAX), number(b, loc, 0)});
+  static Value clamped(OpBuilder &b, Location loc, Value base) {
+    Value low = atLeast(b, loc, base, -KeptBase::kCap);
+    Value high = atLeast(b, loc, arith::NegFOp::create(b, loc, low), -KeptBase::kCap);
+    return arith::NegFOp::create(b, loc, high);
+  }
+  /// A finite number in f16: far below the maximum, the gradient multiplies it with 0.
+  static Value distance(OpBuilder &b, Location loc, Value base, Value maximum) {
+    constexpr float kLargestHalf = 65504;
+    return atLeast(b, loc, arith::SubFOp::create(b, loc, base, maximum), -kLargestHalf);
   }
 
-  /// Whoever reads the logits adds their centre.
-  LogicalResult restore(LoadOp load) {
-    Location loc = named(load.getLoc(), "centre");
-    OpBuilder b(load);
-    auto type = cast<TileType>(load.getType());
-    Value centre = LoadOp::create(b, loc, oneColumn(type), centres, ValueRange{tileAt(b, loc, load.getAt(), type), load.getAt()[0]}, Value());
-    for (OpOperand &use : llvm::make_early_inc_range(load.getResult().getUses())) {
-      auto map = dyn_cast<MapOp>(use.getOwner());
+  LogicalResult readBase(LoadOp load, Value centre) {
+    for (Operation *user : llvm::to_vector(load.getResult().getUsers())) {
+      auto map = dyn_cast<MapOp>(user);
       if (!map)
-        return load.emitOpError() << "reads logits of 16 bits for '" << use.getOwner()->getName() << "'; only maps add their centre";
-      Block &block = map.getBody().front();
-      BlockArgument near = block.getArgument(use.getOperandNumber());
-      map.getInputsMutable().append(centre);
-      BlockArgument middle = block.addArgument(type.getElement(), loc);
-      OpBuilder inside = OpBuilder::atBlockBegin(&block);
-      Value z = arith::AddFOp::create(inside, loc, near, middle);
-      near.replaceAllUsesExcept(z, z.getDefiningOp());
+        return load.emitOpError() << "reads logits of 16 bits for '" << user->getName() << "'; only maps know their base";
+      if (failed(readBase(map, llvm::find(map.getInputs(), load.getResult()) - map.getInputs().begin(), centre)))
+        return failure();
     }
     return success();
   }
+  /// A map that made the base of argument 'number' takes what was kept of it instead.
+  LogicalResult readBase(MapOp map, unsigned number, Value centre) {
+    Block &block = map.getBody().front();
+    Location loc = map.getLoc();
+    OpBuilder b = OpBuilder::atBlockBegin(&block);
+    map.getInputsMutable().append(map.getInputs()[number]);
+    Value value = block.addArgument(b.getF32Type(), named(loc, "near"));
+    if (centre) {
+      map.getInputsMutable().append(centre);
+      value = arith::AddFOp::create(b, loc, value, block.addArgument(b.getF32Type(), named(loc, "centre")));
+    }
+    KeptBase base(sweep.getBound().front(), block, argumentsOf(map, number));
+    for (math::FmaOp fma : llvm::to_vector(block.getOps<math::FmaOp>()))
+      if (base.isProductOf(fma)) {
+        b.setInsertionPoint(fma);
+        fma.replaceAllUsesWith(arith::AddFOp::create(b, fma.getLoc(), value, fma.getC()).getResult());
+      }
+    if (Value made = base.inReader())
+      made.replaceAllUsesWith(value);
+    eraseUnused(block);
+    if (!block.getArgument(number).use_empty())
+      return map.emitOpError() << "reads logits that are kept in 16 bits, but not only for the base of their exponential";
+    map.getInputsMutable().erase(number);
+    block.eraseArgument(number);
+    return success();
+  }
+  /// Arguments of the sweep's bound, to those of the map that come from the same memory.
+  IRMapping argumentsOf(MapOp map, unsigned number) {
+    IRMapping same;
+    for (auto [argument, tile] : llvm::zip_equal(sweep.getBound().getArguments(), sweep.getInputs())) {
+      if (tile == logits)
+        same.map(argument, map.getBody().getArgument(number));
+      else if (StringAttr source = sourceOf(tile))
+        if (auto input = llvm::find_if(map.getInputs(), [&](Value input) { return sourceOf(input) == source; }); input != map.getInputs().end())
+          same.map(argument, map.getBody().getArgument(input - map.getInputs().begin()));
+    }
+    return same;
+  }
 
-  BlockArgument kept, centres;
+  StringAttr name; // of the buffer of centres
+  Type centres;    // that of the buffer; null where there is none
+  StoreOp store;
+  UpdateRowsOp sweep;
+  Value logits; // that are stored
+  SmallVector<LoadOp> loads;
 };
 
-struct CentreLogitsPass : impl::CentreLogitsPassBase<CentreLogitsPass> {
+struct CentreLogitsPass : logitile::impl::CentreLogitsPassBase<CentreLogitsPass> {
   /// The type of a buffer of the module's schedule, or null.
   Type bufferType(StringRef name) {
     Type type;
@@ -162,31 +210,22 @@ struct CentreLogitsPass : impl::CentreLogitsPassBase<CentreLogitsPass> {
     });
     return type;
   }
-  LogicalResult centre(KernelOp kernel) {
-    Builder b(&getContext());
-    SmallVector<Attribute> roles(kernel.getRoles().begin(), kernel.getRoles().end());
-    for (BlockArgument argument : llvm::to_vector(kernel.getBody().getArguments())) {
-      StringRef pair = cast<StringAttr>(roles[argument.getArgNumber()]).getValue();
-      auto view = dyn_cast<ViewType>(argument.getType());
-      if (!pair.consume_front(buffers::kept("")) || !view || view.getElement().isF32())
-        continue;
-      std::string name = buffers::centre(pair);
-      Type type = bufferType(name);
-      if (!type)
-        return kernel.emitOpError() << "keeps logits as " << view.getElement() << ", but the schedule has no buffer '" << name << "'";
-      roles.push_back(b.getStringAttr(name));
-      if (failed(Centring(argument, kernel.getBody().addArgument(type, named(argument.getLoc(), "centre_" + pair))).run()))
-        return failure();
-    }
-    kernel.setRolesAttr(b.getArrayAttr(roles));
-    return success();
-  }
 
   void runOnOperation() override {
+    llvm::MapVector<StringAttr, HalfLogits> all;
     for (KernelOp kernel : getOperation().getOps<KernelOp>())
-      if (failed(centre(kernel)))
+      for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
+        StringRef pair = role;
+        auto view = dyn_cast<ViewType>(argument.getType());
+        if (!pair.consume_front(buffers::kept("")) || !view || view.getElement().isF32())
+          continue;
+        auto name = StringAttr::get(&getContext(), buffers::centre(pair));
+        if (failed(all.try_emplace(name, name, bufferType(name)).first->second.add(argument)))
+          return signalPassFailure();
+      }
+    for (auto &[name, logits] : all)
+      if (failed(logits.run()))
         return signalPassFailure();
   }
 };
 } // namespace
-} // namespace logitile

@@ -47,11 +47,29 @@ def smoothed(z: lt.Logits, y: lt.Token[int]):
     return lt.logsumexp(x) - 0.9 * x[y] - 0.1 * lt.mean(x)
 
 
+@lt.loss
+def signed(z: lt.Logits, y: lt.Token[int], sign: lt.Vocab[float]):
+    x = z * sign
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def squared(z: lt.Logits, y: lt.Token[int]):
+    x = z * z / 2
+    return lt.logsumexp(x) - x[y]
+
+
+@lt.loss
+def tempered(z: lt.Logits, y: lt.Token[int], t: lt.Token[float]):
+    return -t * lt.log_softmax(z / t)[y]
+
+
 def operands(std=3.0, offset=0.0):
     """Hidden states and a head; all logits are `offset` larger."""
     rng = np.random.default_rng(2)
     x, w = rng.normal(size=(TOKENS, HIDDEN)), rng.normal(size=(VOCAB, HIDDEN)) * std / HIDDEN**0.5
-    x[:, 0], w[:, 0] = offset, 1.0
+    if offset:
+        x[:, 0], w[:, 0] = offset, 1.0
     return x.astype(TYPE), w.astype(TYPE)
 
 
@@ -121,3 +139,29 @@ def test_one_entry_far_above_the_others():
     w[77] = (np.sign(w[77].astype(np.float32)) * 3e3).astype(TYPE)
     check(sample(plain, (x, w)))
     check(sample(entropy, (x, w)))
+    for loss in (smoothed, biased):
+        more = {"bias": np.zeros(VOCAB, np.float32)} if loss is biased else {}
+        check(sample(loss, (x, (w.astype(np.float32) * 100).astype(TYPE)), **more))
+
+
+@pytest.mark.parametrize("factor", [1, 30])
+def test_entries_at_the_other_end_weigh_as_much(factor):
+    x, w = operands()
+    w = w.astype(np.float32) * factor
+    w[1::2] = -w[:-1:2] * 1.03
+    sign = np.where(np.arange(VOCAB) % 2, -1, 1).astype(np.float32)
+    check(sample(signed, (x, w.astype(TYPE)), sign=sign))
+    check(sample(squared, (x, w.astype(TYPE))))
+
+
+def test_a_bias_takes_back_what_is_far_apart():
+    x, w = operands()
+    far = np.arange(VOCAB) % 2 == 0
+    x[:, 0], w[:, 0] = 1, np.where(far, 3008, 0)
+    check(sample(biased, (x, w), bias=np.where(far, -3008, 0).astype(np.float32)))
+
+
+@pytest.mark.parametrize("temperature", [1e-8, 3e4])
+def test_temperatures_beyond_the_range_of_sixteen_bits(temperature):
+    t = np.full(TOKENS, temperature, np.float32)
+    check(sample(tempered, operands(std=3 * temperature), t=t))

@@ -75,7 +75,7 @@ void ScheduleBuilder::declareBuffers() {
       declare(buffers::kept(pair.name), scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
       if (choice.keptSlabs < problem.slabs)
         last().window = choice.keptSlabs * problem.slab;
-      if (!pair.keptElement.isF32())
+      if (problem.hasCentres(pair))
         declare(buffers::centre(pair.name), scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
     }
   }

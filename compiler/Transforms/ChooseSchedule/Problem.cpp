@@ -1,5 +1,6 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
+#include "compiler/KeptBase.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
@@ -34,6 +35,11 @@ SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
       finishes.push_back(finish);
   }
   return finishes;
+}
+
+bool Problem::hasCentres(const PairProblem &pair) const {
+  bool isCapped = !forwardSweeps.empty() && KeptBase::tangentOf(SweepOp(forwardSweeps.front()).getBound().front());
+  return !pair.keptElement.isF32() && !isCapped;
 }
 
 static bool wants(RequestAttr request, const Twine &name) {
@@ -73,7 +79,8 @@ static Type keptElement(const Problem &problem, const PairProblem &pair) {
   MLIRContext *context = problem.request.getContext();
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
   bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
-  bool halves = problem.packsPanels() && !pair.operand.isF32() && isExponential && !mayBeMadeAgain;
+  bool hasGradient = pair.wantsHidden || pair.wantsWeight;
+  bool halves = problem.packsPanels() && !pair.operand.isF32() && hasGradient && isExponential && !mayBeMadeAgain;
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 

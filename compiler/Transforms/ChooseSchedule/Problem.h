@@ -43,6 +43,8 @@ struct Problem {
   int64_t chunkUnit() const { return packsPanels() ? panelWidth : tiles.TM; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
+  /// Whether what is kept of logits is a distance from a centre: all but softcaps in 16 bits.
+  bool hasCentres(const PairProblem &pair) const;
   /// Finishes of a sweep, or of a phase without one, in order.
   llvm::SmallVector<FinishOp> finishesAfter(SweepOp sweep, Phase phase) const;
   llvm::SmallVector<llvm::StringRef> pairsOf(llvm::ArrayRef<mlir::Operation *> parts) const;

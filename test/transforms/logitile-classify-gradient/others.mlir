@@ -88,3 +88,49 @@ logitile.loss @two_sweeps vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["
   %loss = logitile.reduce logsumexp %bounded : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// The exponent goes up on both sides: how it depends on the logits is needed beside it.
+// CHECK-LABEL: logitile.program @exponent_of_squares
+logitile.loss @exponent_of_squares vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %x = arith.mulf %z, %z : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// A weight that changes within what 16 bits tell apart.
+// CHECK-LABEL: logitile.program @steep_weight
+logitile.loss @steep_weight vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %steep = arith.constant 200.0 : f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %z, %lse : f32
+  %p = math.exp %log_p : f32
+  %scaled = arith.mulf %z, %steep : f32
+  %step = math.tanh %scaled : f32
+  %term = logitile.weigh %p, %step : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// Cross entropy with probabilities that each entry of the vocabulary has: near them, little is left of the difference.
+// CHECK-LABEL: logitile.program @prior
+logitile.loss @prior vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %q = logitile.input vocab "q" : f32
+  %lse = logitile.reduce logsumexp %z : f32 -> f32
+  %term = arith.mulf %q, %z : f32
+  %sum = logitile.reduce sum %term : f32 -> f32
+  %loss = arith.subf %lse, %sum : f32
+  logitile.yield %loss : f32
+}
+
+// A factor that makes of distances which f16 holds ones that it does not.
+// CHECK-LABEL: logitile.program @small_factor
+logitile.loss @small_factor vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %small = arith.constant 1.0e-4 : f32
+  %x = arith.mulf %z, %small : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}

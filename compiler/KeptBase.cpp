@@ -1,0 +1,20 @@
+// KeptBase.cpp - finds the base by its structure.
+#include "compiler/KeptBase.h"
+#include "compiler/MatchValues.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+using namespace mlir;
+using namespace logitile;
+
+math::TanhOp KeptBase::tangentOf(Block &bound) {
+  Operation *candidates = bound.getTerminator();
+  return candidates->getNumOperands() == 1 ? candidates->getOperand(0).getDefiningOp<math::TanhOp>() : math::TanhOp();
+}
+
+KeptBase::KeptBase(Block &bound, Block &reader, IRMapping inputs)
+    : tangent(tangentOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(tangent ? tangent.getOperand() : candidate),
+      matches(matchValues(bound, reader, inputs)) {}
+
+bool KeptBase::isProductOf(math::FmaOp fma) const {
+  auto product = value().getDefiningOp<arith::MulFOp>();
+  return product && matches.lookupOrNull(product.getLhs()) == fma.getA() && matches.lookupOrNull(product.getRhs()) == fma.getB();
+}
