@@ -15,6 +15,6 @@ KeptBase::KeptBase(Block &bound, Block &reader, IRMapping inputs)
       matches(matchValues(bound, reader, inputs)) {}
 
 bool KeptBase::isProductOf(math::FmaOp fma) const {
-  auto product = value().getDefiningOp<arith::MulFOp>();
+  auto product = base.getDefiningOp<arith::MulFOp>();
   return product && matches.lookupOrNull(product.getLhs()) == fma.getA() && matches.lookupOrNull(product.getRhs()) == fma.getB();
 }

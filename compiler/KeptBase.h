@@ -18,10 +18,8 @@ public:
   KeptBase(mlir::Block &bound, mlir::Block &reader, mlir::IRMapping inputs = {});
 
   bool isCapped() const { return bool(tangent); }
-  /// In 'bound'.
-  mlir::Value value() const { return base; }
   /// In 'reader', or null.
-  mlir::Value inReader() const { return matches.lookupOrNull(value()); }
+  mlir::Value inReader() const { return matches.lookupOrNull(base); }
   /// Whether 'fma', of 'reader', adds to the base, which is a product.
   bool isProductOf(mlir::math::FmaOp fma) const;
   /// Whether 'value', of 'reader', is the tangent.

@@ -1,6 +1,7 @@
 // Reductions.cpp - simplifying constructors of what turns varying values into uniform ones.
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 using namespace logitile;
 
 /// x = u * rest, with every uniform factor in u (rule 7).
@@ -91,12 +92,16 @@ Graph::Split Graph::splitAddends(NodeRef x) {
 }
 
 NodeRef Graph::logsumexp(NodeRef x) {
+  if (!x->varying)
+    return add(x, constant(std::log(static_cast<double>(vocab))));
   auto [rest, u] = bare(x);
   return add(make(NodeOp::LogSumExp, {rest}, NodeType::Float), u);
 }
 
 /// The index is that of the simplest value with the same order: addends, positive factors and exp do not matter (rule 6).
 NodeRef Graph::arg(NodeOp op, NodeRef x) {
+  if (!x->varying) // of equal entries the first, of NaN too
+    return integer(0);
   NodeOp other = op == NodeOp::ArgMax ? NodeOp::ArgMin : NodeOp::ArgMax;
   if (x->is(NodeOp::Exp))
     return arg(op, x->operand(0));

@@ -44,10 +44,14 @@ public:
 
   LogicalResult add(BlockArgument view) {
     for (Operation *user : view.getUsers()) {
-      auto load = dyn_cast<LoadOp>(user);
-      if (load)
+      if (auto load = dyn_cast<LoadOp>(user)) {
         loads.push_back(load);
-      else if (failed(setStore(cast<StoreOp>(user))))
+        continue;
+      }
+      auto stored = dyn_cast<StoreOp>(user);
+      if (!stored)
+        return user->emitOpError() << "uses a buffer of 16-bit logits; only loads and stores know their base";
+      if (failed(setStore(stored)))
         return failure();
     }
     return success();

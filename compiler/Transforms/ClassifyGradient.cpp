@@ -3,6 +3,7 @@
 #include "compiler/KeptBase.h"
 #include "compiler/Passes.h"
 #include "dialect/Logitile.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -21,22 +22,13 @@ bool readsLogits(Operation *op) {
 bool readsGathered(Block &block) { return !block.getOps<PickOp>().empty(); }
 
 /// One gradient, under the base of the exponential whose running maximum the only sweep keeps. Kept in 16 bits, the base is off by
-/// a part of 2^-12 of its distance from that maximum, and that of a softcap by such a part of itself.
+/// a part of 2^-12 of its distance from that maximum, and that of a softcap by such a part of itself. Ops are classified in
+/// their order, each by what its operands are.
 class Classifier {
 public:
   Classifier(Block &bound, Block &gradient) : gradient(gradient), base(bound, gradient) {
-    for (Operation &op : gradient) {
-      auto input = dyn_cast<InputOp>(op);
-      bool reads = input && input.getKind() == InputKind::Logits;
-      bool differs = isa<ColumnOp>(op) || (input && input.isVaryingInput());
-      auto isOfAny = [&](const llvm::DenseSet<Value> &set) {
-        return !isa<PickOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) { return set.contains(operand); });
-      };
-      if (reads || isOfAny(ofLogits))
-        ofLogits.insert_range(op.getResults());
-      if (differs || isOfAny(varying))
-        varying.insert_range(op.getResults());
-    }
+    for (Operation &op : gradient.without_terminator())
+      classify(op);
   }
 
   bool isExponential() const {
@@ -46,100 +38,132 @@ public:
   }
 
 private:
+  using Values = llvm::DenseSet<Value>;
+
   /// Differences of two projections, or of one and a Dense input, may be small where both are large.
   bool isOfOneProjection() const {
     int64_t logits = llvm::count_if(gradient.getOps<InputOp>(), [](InputOp input) { return input.getKind() == InputKind::Logits; });
     bool readsDense = llvm::any_of(gradient.getOps<InputOp>(), [](InputOp input) { return input.getKind() == InputKind::Dense; });
     return logits == 1 && !readsDense;
   }
+
+  void classify(Operation &op) {
+    auto input = dyn_cast<InputOp>(op);
+    auto isOfAny = [&](const Values &set) {
+      return !isa<PickOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) { return set.contains(operand); });
+    };
+    auto note = [&](Values &set, bool belongs) {
+      if (belongs)
+        set.insert_range(op.getResults());
+    };
+    note(ofLogits, (input && input.getKind() == InputKind::Logits) || isOfAny(ofLogits));
+    note(varying, isa<ColumnOp>(op) || (input && input.isVaryingInput()) || isOfAny(varying));
+    if (op.getNumResults() != 1)
+      return;
+    scales[op.getResult(0)] = scaleOf(op);
+    note(slopes, isSlope(op));
+    note(polynomials, isPolynomial(op));
+    note(weighted, isWeighted(op));
+    note(factors, isFactor(op));
+    note(tame, isTame(op));
+  }
+
+  // ---- what a value is --------------------------------------------------------------------------------------------------
+
   bool isFixed(Value value) const { return !ofLogits.contains(value); }
   bool isUniform(Value value) const { return !varying.contains(value); }
-  bool isBase(Value value) const { return value == base.inReader(); }
+  bool isWeightedOrZero(Value value) const { return matchPattern(value, m_AnyZeroFloat()) || weighted.contains(value); }
+  bool isPolynomial(Value value) const { return isUniform(value) || polynomials.contains(value); }
+  bool isFactor(Value value) const { return isFixed(value) || factors.contains(value); }
+  bool isTame(Value value) const { return isUniform(value) || tame.contains(value); }
+  bool isScale(Value value) const { return isUniform(value) || slopes.contains(value); }
+  static float constantOf(Value value) {
+    FloatAttr constant;
+    return matchPattern(value, m_Constant(&constant)) ? constant.getValue().convertToFloat() : 0;
+  }
+  bool isProductOfBase(Operation &op) const {
+    auto fma = dyn_cast<math::FmaOp>(op);
+    return fma && base.isProductOf(fma);
+  }
+
+  // ---- what an op makes -------------------------------------------------------------------------------------------------
 
   /// By what the base is multiplied in an exponent, to which uniform values are added; 0 where it is something else.
-  float scaleOf(Value value) const {
-    Operation *op = value.getDefiningOp();
-    if (base.isCapped() ? base.isTangent(value) : isBase(value))
+  float scaleOf(Operation &op) const {
+    if (Value value = op.getResult(0); base.isCapped() ? base.isTangent(value) : value == base.inReader())
       return 1;
-    auto addend = [&](unsigned fixed, unsigned other) { return isUniform(op->getOperand(fixed)) ? scaleOf(op->getOperand(other)) : 0; };
+    auto addend = [&](unsigned fixed, unsigned other) { return isUniform(op.getOperand(fixed)) ? scales.lookup(op.getOperand(other)) : 0; };
+    auto multiple = [&](unsigned factor, unsigned other) { return constantOf(op.getOperand(factor)) * scales.lookup(op.getOperand(other)); };
     if (isa<arith::AddFOp>(op))
       return std::max(addend(0, 1), addend(1, 0));
     if (isa<arith::SubFOp>(op))
       return addend(1, 0);
     if (isa<arith::MulFOp>(op))
-      return std::max(constantOf(op->getOperand(0)) * scaleOf(op->getOperand(1)), constantOf(op->getOperand(1)) * scaleOf(op->getOperand(0)));
-    auto fma = dyn_cast<math::FmaOp>(op);
-    return fma && base.isProductOf(fma) && isUniform(fma.getC()) ? 1 : 0;
-  }
-  static float constantOf(Value value) {
-    FloatAttr constant;
-    return matchPattern(value, m_Constant(&constant)) ? constant.getValue().convertToFloat() : 0;
+      return std::max(multiple(0, 1), multiple(1, 0));
+    return isProductOfBase(op) && isUniform(op.getOperand(2)) ? 1 : 0;
   }
   /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal numbers all of it. A tangent
   /// is off by up to 0.45 * 2^-12.
   bool isExponent(Value value) const {
     constexpr float kLeast = 1.0f / 64, kMost = 1024, kMostOfCap = 64;
-    float scale = scaleOf(value);
+    float scale = scales.lookup(value);
     return scale >= kLeast && scale <= (base.isCapped() ? kMostOfCap : kMost);
   }
-
-  /// A multiple of the exponential.
-  bool isWeighted(Value value) const {
-    Operation *op = value.getDefiningOp();
-    if (isa<math::ExpOp>(op))
-      return isExponent(op->getOperand(0));
-    if (isa<arith::MulFOp, WeighOp>(op))
-      return (isWeighted(op->getOperand(0)) && isFactor(op->getOperand(1))) || (isWeighted(op->getOperand(1)) && isFactor(op->getOperand(0)));
-    if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op))
-      return llvm::all_of(op->getOperands(), [&](Value part) { return isWeighted(part); });
-    if (auto select = dyn_cast<arith::SelectOp>(op))
-      return isFixed(select.getCondition()) && isWeightedOrZero(select.getTrueValue()) && isWeightedOrZero(select.getFalseValue());
-    return isa<arith::DivFOp>(op) && isWeighted(op->getOperand(0)) && isFixed(op->getOperand(1));
-  }
-  bool isWeightedOrZero(Value value) const { return matchPattern(value, m_AnyZeroFloat()) || isWeighted(value); }
-  bool isFactor(Value value) const {
-    if (isFixed(value) || isPolynomial(value) || isSlope(value) || isWeighted(value))
-      return true;
-    Operation *op = value.getDefiningOp();
-    return isa<arith::MulFOp>(op) && isFactor(op->getOperand(0)) && isFactor(op->getOperand(1));
+  /// The derivative of the tangent, 1 - t * t: off by as small a part of itself as the base, times twice the cap.
+  bool isSlope(Operation &op) const {
+    auto square = isa<arith::SubFOp>(op) ? op.getOperand(1).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
+    return square && constantOf(op.getOperand(0)) == 1 && square.getLhs() == square.getRhs() && base.isTangent(square.getLhs());
   }
   /// Of the base, the same for all entries. Under a softcap distances may be small where the base is large.
-  bool isPolynomial(Value value) const {
+  bool isPolynomial(Operation &op) const {
     if (base.isCapped())
       return false;
-    if (isUniform(value) || isBase(value))
+    if (op.getResult(0) == base.inReader())
       return true;
-    Operation *op = value.getDefiningOp();
-    if (auto fma = dyn_cast<math::FmaOp>(op); fma && base.isProductOf(fma))
-      return isUniform(fma.getC());
+    if (isProductOfBase(op))
+      return isUniform(op.getOperand(2));
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, math::FmaOp>(op) &&
-           llvm::all_of(op->getOperands(), [&](Value part) { return isPolynomial(part); });
+           llvm::all_of(op.getOperands(), [&](Value part) { return isPolynomial(part); });
   }
-  /// The derivative of the tangent, 1 - t * t: off by as small a part of itself as the base, times twice the cap.
-  bool isSlope(Value value) const {
-    auto difference = value.getDefiningOp<arith::SubFOp>();
-    auto square = difference ? difference.getRhs().getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-    return square && constantOf(difference.getLhs()) == 1 && square.getLhs() == square.getRhs() && base.isTangent(square.getLhs());
-  }
-
-  /// Sums of multiples of the exponential and of the slope, and of what is the same for all entries.
-  bool isTame(Value value) const {
-    if (isUniform(value) || isWeighted(value) || isSlope(value))
-      return true;
-    Operation *op = value.getDefiningOp();
+  /// A multiple of the exponential.
+  bool isWeighted(Operation &op) const {
+    auto isMultiple = [&](unsigned part, unsigned factor) {
+      return weighted.contains(op.getOperand(part)) && isFactor(op.getOperand(factor));
+    };
+    if (isa<math::ExpOp>(op))
+      return isExponent(op.getOperand(0));
+    if (isa<arith::MulFOp, WeighOp>(op))
+      return isMultiple(0, 1) || isMultiple(1, 0);
     if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op))
-      return llvm::all_of(op->getOperands(), [&](Value part) { return isTame(part); });
-    if (isa<arith::MulFOp, WeighOp>(op)) {
-      auto isScale = [&](Value factor) { return isUniform(factor) || isSlope(factor); };
-      return (isTame(op->getOperand(0)) && isScale(op->getOperand(1))) || (isScale(op->getOperand(0)) && isTame(op->getOperand(1)));
-    }
+      return llvm::all_of(op.getOperands(), [&](Value part) { return weighted.contains(part); });
+    if (auto select = dyn_cast<arith::SelectOp>(op))
+      return isFixed(select.getCondition()) && isWeightedOrZero(select.getTrueValue()) && isWeightedOrZero(select.getFalseValue());
+    return isa<arith::DivFOp>(op) && weighted.contains(op.getOperand(0)) && isFixed(op.getOperand(1));
+  }
+  /// What the exponential may be multiplied with.
+  bool isFactor(Operation &op) const {
+    Value value = op.getResult(0);
+    return polynomials.contains(value) || slopes.contains(value) || weighted.contains(value) ||
+           (isa<arith::MulFOp>(op) && isFactor(op.getOperand(0)) && isFactor(op.getOperand(1)));
+  }
+  /// Sums of multiples of the exponential and of the slope, and of what is the same for all entries.
+  bool isTame(Operation &op) const {
+    Value value = op.getResult(0);
+    if (weighted.contains(value) || slopes.contains(value))
+      return true;
+    if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op))
+      return llvm::all_of(op.getOperands(), [&](Value part) { return isTame(part); });
+    if (isa<arith::MulFOp, WeighOp>(op))
+      return (isTame(op.getOperand(0)) && isScale(op.getOperand(1))) || (isScale(op.getOperand(0)) && isTame(op.getOperand(1)));
     auto select = dyn_cast<arith::SelectOp>(op);
     return select && isUniform(select.getCondition()) && isTame(select.getTrueValue()) && isTame(select.getFalseValue());
   }
 
   Block &gradient;
   KeptBase base;
-  llvm::DenseSet<Value> ofLogits, varying; // made of logits; different along the vocabulary
+  Values ofLogits, varying; // made of logits; different along the vocabulary
+  Values slopes, polynomials, weighted, factors, tame;
+  llvm::DenseMap<Value, float> scales;
 };
 
 struct ClassifyGradientPass : impl::ClassifyGradientPassBase<ClassifyGradientPass> {

@@ -27,6 +27,13 @@ _IF_FIRST_OPERAND = (
 
 def is_weight(value: tracing.Value) -> bool:
     """Whether a value of 0 means "this entry does not count"."""
+    known = value.trace.weights
+    if value.index not in known:
+        known[value.index] = _is_weight(value)
+    return known[value.index]
+
+
+def _is_weight(value: tracing.Value) -> bool:
     name = value.op.name
     if name in _ALWAYS:
         return True

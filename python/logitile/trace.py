@@ -33,6 +33,7 @@ class Trace:
         self.ops: list[Op] = []
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
         self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
+        self.weights: dict[int, bool] = {}  # see exponentials.py
         self._code = code
         self._index_of: dict[tuple, int] = {}
         self._frames: dict[int, FrameType] = {}

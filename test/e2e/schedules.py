@@ -46,7 +46,7 @@ def scheduled(sample, kind):
     with gradients_apart(kind.startswith("split")):
         least = smallest_workspace(sample)
         logits = 4 * sample.tokens * sample.spec.vocab * len(sample.pairs)
-        more = {"recompute": 0, "split recompute": 0, "split hybrid": 0.75, "split kept": 4}[kind]
+        more = {"recompute": 0, "split recompute": 0, "split hybrid": 0.375, "split kept": 4}[kind]
         budget = least + int(more * logits)
         yield dataclasses.replace(sample, options=sample.options | {"workspace": budget})
 

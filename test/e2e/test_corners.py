@@ -293,3 +293,18 @@ def test_names_of_users_do_not_meet_those_of_kernels(loss):
     for name, array in wanted.items():
         found = brought_back(gradients[name])
         np.testing.assert_allclose(found, array, rtol=1e-4, atol=1e-6, err_msg=name)
+
+
+def test_reductions_of_what_folds_to_one_number():
+    @lt.loss
+    def even(z: lt.Logits, y: lt.Token[int]):
+        none = 0.0 * z
+        return lt.logsumexp(none) + lt.to_float(lt.argmax(none)) + lt.logsumexp(z) - z[y]
+
+    call(even, ("hidden", "weight")).check()
+
+    @lt.loss
+    def alone(z: lt.Logits):
+        return lt.logsumexp(0.0 * z)
+
+    np.testing.assert_allclose(call(alone, ()).run()["loss"], np.log(VOCAB), rtol=1e-6)

@@ -90,7 +90,7 @@ def sample(loss, z, **inputs):
 
 
 def check(made):
-    for kind in ("kept", "chunks", "split kept"):
+    for kind in ("kept", "chunks", "split kept", "split hybrid"):
         with scheduled(made, kind) as one:
             one.check()
 
@@ -165,3 +165,18 @@ def test_a_bias_takes_back_what_is_far_apart():
 def test_temperatures_beyond_the_range_of_sixteen_bits(temperature):
     t = np.full(TOKENS, temperature, np.float32)
     check(sample(tempered, operands(std=3 * temperature), t=t))
+
+
+@lt.loss
+def weighed(z: lt.Logits, y: lt.Token[int], bias: lt.Vocab[float], a: lt.Token[float]):
+    x = 20 * lt.tanh((z + bias) / 20)
+    return a * (lt.logsumexp(x) - x[y])
+
+
+def test_gradients_of_other_inputs():
+    """Vocab and Token gradients come from what was kept as well."""
+    x, w = operands(std=12.0)
+    bias = np.linspace(-2, 2, VOCAB, dtype=np.float32)
+    made = sample(weighed, (x, w), bias=bias, a=np.linspace(0.5, 2, TOKENS, dtype=np.float32))
+    made.wrt += ("bias", "a")
+    check(made)

@@ -12,6 +12,12 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::strip(NodeRef node, unsigned
     return std::pair(node, g.constant(0));
   if (!node->varying)
     return std::pair(g.constant(0), node);
+  std::pair key(node, L);
+  if (auto known = stripped.find(key); known != stripped.end())
+    return known->second;
+  return stripped[key] = stripOnce(node, L);
+}
+std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsigned L) {
   auto both = [&](NodeRef a, NodeRef b, auto join) -> std::optional<std::pair<NodeRef, NodeRef>> {
     auto x = strip(a, L), y = strip(b, L);
     if (!x || !y)
@@ -78,6 +84,11 @@ bool Planner::hasFinishedReduction(NodeRef node) {
 std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x) {
   if (!x->varying)
     return {{}, x};
+  if (auto known = affines.find(x); known != affines.end())
+    return known->second;
+  return affines[x] = affineOnce(x);
+}
+std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x) {
   bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
   if (isSum && !hasFinishedReduction(x)) {
     bool subtracts = x->is(NodeOp::Sub);

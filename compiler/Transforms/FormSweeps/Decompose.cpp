@@ -6,6 +6,12 @@ using namespace logitile;
 static bool isProduct(NodeRef node) { return node->is(NodeOp::Mul) || node->is(NodeOp::Weigh); }
 static bool isVaryingProduct(NodeRef node) { return isProduct(node) && node->operand(0)->varying && node->operand(1)->varying; }
 
+/// Larger ones are not worth the sweep that they save.
+static bool isSmall(llvm::ArrayRef<Term> terms) {
+  constexpr size_t kMostTerms = 64, kMostFactors = 16;
+  return terms.size() <= kMostTerms && llvm::all_of(terms, [](const Term &term) { return term.factors.size() <= kMostFactors; });
+}
+
 static Terms scale(Graph &g, Terms terms, NodeRef factor) {
   for (Term &term : terms)
     term.factor = g.mul(factor, term.factor);
@@ -21,7 +27,19 @@ static Term join(Graph &g, const Term &a, const Term &b) {
   return both;
 }
 
+/// Operands may be shared many times over: without a record, a loss of n products could take 2^n steps.
 std::optional<Terms> Planner::decompose(NodeRef node, unsigned L, bool top) {
+  std::tuple key(node, L, top);
+  if (auto known = decomposed.find(key); known != decomposed.end())
+    return known->second;
+  std::optional<Terms> terms = decomposeOnce(node, L, top);
+  if (terms && !isSmall(*terms))
+    terms = level(node) <= L ? std::optional(Terms{{g.constant(1), nullptr, nullptr, {node}}}) : std::nullopt;
+  decomposed[key] = terms;
+  return terms;
+}
+
+std::optional<Terms> Planner::decomposeOnce(NodeRef node, unsigned L, bool top) {
   NodeRef one = g.constant(1);
   if (!node->varying)
     return Terms{{node}};
@@ -148,25 +166,30 @@ NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors) {
 }
 
 namespace {
+using Powers = std::map<unsigned, double>; // by id
 /// A uniform factor without its number: equal keys, factors that differ by a number.
 struct Monomial {
   double number = 1;
-  std::map<unsigned, int> powers; // by id
+  Powers powers;
 };
+/// Users before their operands: what is shared comes apart once, with the power that it has then.
 Monomial monomialOf(NodeRef factor) {
   Monomial result;
-  llvm::SmallVector<std::pair<NodeRef, int>> todo{{factor, 1}};
+  auto isLater = [](NodeRef a, NodeRef b) { return a->id > b->id; };
+  std::map<NodeRef, double, decltype(isLater)> todo(isLater);
+  todo[factor] = 1;
   while (!todo.empty()) {
-    auto [node, power] = todo.pop_back_val();
+    auto [node, power] = *todo.begin();
+    todo.erase(todo.begin());
     if (isProduct(node)) {
-      todo.push_back({node->operand(0), power});
-      todo.push_back({node->operand(1), power});
+      todo[node->operand(0)] += power;
+      todo[node->operand(1)] += power;
     } else if (node->is(NodeOp::Neg)) {
-      todo.push_back({node->operand(0), power});
-      result.number = -result.number;
+      todo[node->operand(0)] += power;
+      result.number *= std::pow(-1, power);
     } else if (node->is(NodeOp::Div)) {
-      todo.push_back({node->operand(0), power});
-      todo.push_back({node->operand(1), -power});
+      todo[node->operand(0)] += power;
+      todo[node->operand(1)] -= power;
     } else if (node->isConstant()) {
       result.number *= std::pow(node->number, power);
     } else {
@@ -183,8 +206,8 @@ Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;
   };
-  std::map<std::map<unsigned, int>, Group> plain;
-  llvm::SmallVector<std::map<unsigned, int>> order;
+  std::map<Powers, Group> plain;
+  llvm::SmallVector<Powers> order;
   NodeRef uniform = nullptr;
   Terms rest;
   for (const Term &term : terms) {

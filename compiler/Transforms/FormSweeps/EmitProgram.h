@@ -90,6 +90,7 @@ public:
   };
   /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
   Pair exactPair(NodeRef node);
+  Pair makeExactPair(NodeRef node);
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
   mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
   /// base - max: one rounding less than a difference of two rounded numbers.
@@ -137,7 +138,7 @@ private:
   std::optional<mlir::Location> loc;
   llvm::DenseMap<unsigned, mlir::Value> state, stateLows;
   llvm::DenseMap<NodeRef, mlir::Value> whole;
-  llvm::DenseMap<NodeRef, Pair> pairs;
+  llvm::DenseMap<NodeRef, Pair> pairs, exactPairs;
   llvm::DenseMap<NodeRef, bool> lows;
   llvm::DenseMap<std::pair<unsigned, NodeRef>, mlir::Value> exponentials;
 };

@@ -293,6 +293,12 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
 
 RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
   node = program.settle(node);
+  if (auto it = exactPairs.find(node); it != exactPairs.end())
+    return it->second;
+  return exactPairs[node] = makeExactPair(node);
+}
+
+RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node) {
   if (isScaled(node)) {
     Value high = value(node);
     return {high, finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)))};

@@ -117,9 +117,11 @@ private:
   };
   using Affine = std::map<unsigned, Scaled>; // by id of the atom
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
+  std::optional<std::pair<NodeRef, NodeRef>> stripOnce(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
   Canonical canonical(NodeRef x);
   std::pair<Affine, NodeRef> affine(NodeRef x);
+  std::pair<Affine, NodeRef> affineOnce(NodeRef x);
   struct Centred {
     llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> parts;
     NodeRef rest;
@@ -129,6 +131,7 @@ private:
 
   // ---- decomposing and finishing (Decompose.cpp, Finish.cpp)
   std::optional<Terms> decompose(NodeRef node, unsigned L, bool top);
+  std::optional<Terms> decomposeOnce(NodeRef node, unsigned L, bool top);
   std::optional<Terms> decomposeProduct(NodeRef node, unsigned L, bool top);
   std::optional<Terms> decomposeSelect(NodeRef node, unsigned L, bool top);
   Terms regroup(llvm::ArrayRef<Term> terms, unsigned L);
@@ -140,6 +143,10 @@ private:
   llvm::DenseMap<NodeRef, unsigned> levels;
   llvm::DenseMap<NodeRef, NodeRef> resolutions;
   llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
+  // Of what was asked before: operands may be shared many times over.
+  std::map<NodeRef, std::pair<Affine, NodeRef>> affines;
+  std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
+  std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
   llvm::SmallVector<std::unique_ptr<Entry>> entries;
 };
 } // namespace logitile

@@ -13,7 +13,7 @@ logitile.loss @cross_entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt
   logitile.yield %loss : f32
 }
 
-// p log p: what p is multiplied with may be any smooth function.
+// p log p: p may be multiplied with any polynomial of what its exponent is made of.
 // CHECK-LABEL: logitile.program @entropy
 // CHECK: logitile.gradient exponential {
 logitile.loss @entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
