@@ -7,9 +7,9 @@ from backends import jit
 from gate import Sample
 from logitile import _native
 from random_specs import _numpy_dtype
-from schedules import scheduled
+from schedules import plans, scheduled
 
-TOKENS, VOCAB, HIDDEN = 150, 1201, 24
+TOKENS, VOCAB, HIDDEN = 150, 1201, 96
 TYPE = _numpy_dtype("bfloat16")
 
 
@@ -111,6 +111,16 @@ def test_they_are():
     text = jit(plain).ir("plan", *z, y=targets)
     assert f'"kept.z" chunk : !logitile.view<?x{VOCAB}xf16' in text
     assert "centre" not in jit(plain).ir("plan", *(operand.astype(np.float32) for operand in z), y=targets)
+
+
+@pytest.mark.parametrize("kind", ["split kept", "split hybrid"])
+def test_they_are_where_the_backward_pass_is_apart(kind):
+    with scheduled(sample(plain, operands()), kind) as one:
+        one.check()
+        buffers = {buffer["name"]: buffer for plan in plans(one) for buffer in plan["buffers"]}
+        launches = {step["launch"] for plan in plans(one) for step in plan["forward"] if "launch" in step}
+    assert buffers["kept.z"]["element"] == "float16"
+    assert ("forward0_kept" in launches) == (kind == "split hybrid")
 
 
 @pytest.mark.parametrize("loss", [plain, entropy, smoothed])
