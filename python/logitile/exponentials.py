@@ -27,9 +27,9 @@ _IF_FIRST_OPERAND = (
 
 def is_weight(value: tracing.Value) -> bool:
     """Whether a value of 0 means "this entry does not count"."""
-    known = value.trace.weights
-    if value.index not in known:
-        known[value.index] = _is_weight(value)
+    trace, known = value.trace, value.trace.weights
+    while len(known) <= value.index:  # operands first
+        known.append(_is_weight(tracing.Value(trace, len(known))))
     return known[value.index]
 
 

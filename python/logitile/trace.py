@@ -15,6 +15,8 @@ from .spec import InputKey, Op
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
 
+MOST_DEPTH = 2000  # half of what fits in a stack of 8 MiB
+
 
 class Trace:
     """The operations recorded so far, each kind of operation on the same operands once.
@@ -33,7 +35,8 @@ class Trace:
         self.ops: list[Op] = []
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
         self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
-        self.weights: dict[int, bool] = {}  # see exponentials.py
+        self.weights: list[bool] = []  # see exponentials.py
+        self._depths: list[int] = []
         self._code = code
         self._index_of: dict[tuple, int] = {}
         self._frames: dict[int, FrameType] = {}
@@ -70,9 +73,20 @@ class Trace:
         if key not in self._index_of:
             if varying is None:
                 varying = any(operand.varying for operand in operands)
+            self._check_depth(indices)
             self._index_of[key] = len(self.ops)
             self.ops.append(Op(name, indices, type, varying, attribute, location or self._user_location()))
         return Value(self, self._index_of[key])
+
+    def _check_depth(self, operands: tuple[int, ...]) -> None:
+        """Passes of the compiler call themselves for operands: stacks end somewhere."""
+        depth = 1 + max((self._depths[index] for index in operands), default=0)
+        if depth > MOST_DEPTH:
+            raise spec_error(
+                f"'{self.name}' applies {depth} operations, each to the result of the one before; {MOST_DEPTH} are "
+                "the most: join the results of a long loop in pairs, or make the loop shorter"
+            )
+        self._depths.append(depth)
 
     def constant(self, number: float | int | bool, type: str) -> Value:
         """A compile-time number as an operand of that type."""

@@ -268,11 +268,39 @@ def test_endless_recursion(usual_depth):
 def test_a_product_nested_too_deeply(usual_depth):
     def loss(z: lt.Logits):
         x = z
-        for _ in range(1500):
-            x = x * lt.exp(x)  # <-
-        return lt.sum(x)
+        for _ in range(600):
+            x = x * lt.sigmoid(x)
+        return x[0]  # <-
 
     refused(loss, TOO_DEEP)
+
+
+def test_too_many_operations_one_after_the_other():
+    def loss(z: lt.Logits):
+        x = z
+        for _ in range(1500):
+            x = lt.tanh(x) + 1  # <-
+        return lt.sum(x)
+
+    refused(
+        loss,
+        "'loss' applies 2001 operations, each to the result of the one before; 2000 are the most: join the "
+        "results of a long loop in pairs, or make the loop shorter",
+    )
+
+
+def test_weights_are_found_at_any_depth(usual_depth):
+    @lt.loss
+    def chosen(z: lt.Logits):
+        x = lt.softmax(z)
+        for _ in range(900):
+            x = lt.where(x > 0.5, x, 2 * x)
+        return lt.sum(x * z)
+
+    spec = lt.jit(chosen).spec(
+        lt.jit(chosen).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
+    )
+    assert spec.ops[-2].name == "logitile.weigh"
 
 
 def test_recursion_with_an_end(usual_depth):
