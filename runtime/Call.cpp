@@ -30,6 +30,7 @@ private:
   bool hasLossUpstream() const { return makesGradients() && tables.loss >= 0 && tables.upstreams[tables.loss] >= 0; }
 
   Status findTokens();
+  Status checkInterval() const;
   Status checkOutputs() const;
   Status checkDivisor() const;
   Status checkInputs() const;
@@ -84,6 +85,8 @@ Status Call::findTokens() {
   if (!found.isOk())
     return found.status();
   tokens = *found;
+  if (Status status = checkInterval(); !status.isOk())
+    return status;
   if (arguments.ignoreIndex && !arguments.ignore.empty()) {
     const Array *array = findArray(arguments.inputs, arguments.ignore);
     if (!array)
@@ -103,6 +106,16 @@ Status Call::findTokens() {
   report.tokens = tokens.total;
   report.counted = tokens.counted;
   return Status();
+}
+
+/// More tokens would need more memory than the plan was made for, fewer another kind of kernel.
+Status Call::checkInterval() const {
+  if (tokens.total >= plan.tokensFirst && tokens.total < plan.tokensBehind)
+    return Status();
+  std::string most = plan.tokensBehind == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensBehind - 1);
+  return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
+                                      plan.pairs.front().name + ".hidden' has " + std::to_string(tokens.total) +
+                                      "; compile a plan for as many");
 }
 
 Status Call::checkOutputs() const {

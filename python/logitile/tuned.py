@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .binding import Call
 from .engine import native
+from .errors import CallValueError, CompileError
 from .program import Program, ProgramKey
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
     """The key of a call with the tiles and threads that tuning chose for such calls; `key` where it chose
     none. Sizes that the head was given win.
 
-    The database is asked once for each key of a head, and not at all where there is none.
+    The database is asked once for each key of a head, and not at all where there is none. Its rows outlive the
+    version that measured them; what this one cannot compile is a warning, once.
     """
     if head.options.tiles or not _is_any():
         return key
@@ -39,7 +41,25 @@ def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
         known = chosen(program.task, *device_of(key.target, call.pairs[0].hidden.device))
         head.tunings[key] = known
     found = nearest(known, call.tokens)
-    return key if found is None else replace(key, tiles=found.tiles, threads=found.threads)
+    if found is None:
+        return key
+    tuned = replace(key, tiles=found.tiles, threads=found.threads)
+    return tuned if _is_usable(head, call, tuned) else key
+
+
+def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
+    from .tuning_store import tell
+
+    try:
+        if not 1 <= key.threads <= max(os.cpu_count() or 1, head.default_key(call, key.wanted).threads):
+            raise CallValueError(f"{key.threads} threads")
+        Program(head.spec(call), head.options, call, key).plan(call.tokens)
+    except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
+        return False
+    except CompileError as error:
+        tell(f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); the default is")
+        return False
+    return True
 
 
 def nearest(records: Iterable[TuneRecord], tokens: int) -> TuneRecord | None:

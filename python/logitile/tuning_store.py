@@ -79,6 +79,7 @@ class TuneRecord:
 
 _COLUMNS = tuple(column.name for column in fields(TuneRecord))
 _TYPES = {"int": "INTEGER", "bool": "INTEGER", "float": "REAL", "str": "TEXT"}
+_PYTHON_TYPES = tuple({"REAL": float, "TEXT": str}.get(_TYPES[str(column.type)], int) for column in fields(TuneRecord))
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS records ("
     + ", ".join(f"{column.name} {_TYPES[str(column.type)]} NOT NULL" for column in fields(TuneRecord))
@@ -159,7 +160,8 @@ def keep(records: Sequence[TuneRecord]) -> bool:
 
 
 def _records(rows: Sequence[tuple]) -> tuple[TuneRecord, ...]:
-    return tuple(TuneRecord(**dict(zip(_COLUMNS, row, strict=True))) for row in rows)
+    """Rows whose columns are of their types, which SQLite does not see to."""
+    return tuple(TuneRecord(*row) for row in rows if all(map(isinstance, row, _PYTHON_TYPES)))
 
 
 # ---- opening ----------------------------------------------------------------------------------------------
@@ -179,10 +181,10 @@ def _guarded(path: Path, otherwise: _T, use: Callable[[], _T]) -> _T:
             return use()
         except _Damaged as damage:
             if _set_aside(path):
-                _tell(f"'{path}' is damaged ({damage}); it is now '{path}{_ASIDE}', and tuning starts anew")
+                tell(f"'{path}' is damaged ({damage}); it is now '{path}{_ASIDE}', and tuning starts anew")
             return use()
     except (_Damaged, _Unusable, OSError) as trouble:
-        _tell(f"{trouble}; calls run without it")
+        tell(f"{trouble}; calls run without it")
         return otherwise
 
 
@@ -301,7 +303,7 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
     """A warning, once."""
     if text not in _told:
         _told.add(text)

@@ -3,9 +3,11 @@
 What happens to the database is in test_tuning_store.py, the numbers of other tile sizes in test_tiles.py.
 """
 
+import contextlib
 import itertools
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import time
@@ -307,6 +309,33 @@ def test_calls_take_what_was_chosen():
     np.testing.assert_allclose(value, expected, rtol=1e-6)
     for name, gradient in gradients.items():
         assert relative(found[name], gradient) < 2e-6, name
+
+
+@pytest.mark.parametrize(("tiles", "text"), [
+    ("TX=7", "there is no tile size 'TX'"), ("TM=7", "takes multiples of 32"), ("garbage", "'garbage'"),
+])  # fmt: skip
+def test_tiles_that_this_version_does_not_know(tiles, text):
+    record = choose(tiles)
+    with pytest.warns(lt.CacheWarning, match=text) as warned:
+        head = lt.jit(LOSS)
+        assert tiles_of(head) == "" and np.isfinite(head(**given()))
+    assert len(warned) == 1 and record.tiles in str(warned[0].message)
+
+
+@pytest.mark.parametrize("threads", [100_000, -1, "many"])
+def test_impossible_threads(threads, folder):
+    record = choose(OTHER)
+    with contextlib.closing(sqlite3.connect(folder / "tuning.sqlite")) as connection, connection:
+        connection.execute("UPDATE records SET threads = ?", (threads,))
+    assert record.chosen and tiles_of(lt.jit(LOSS)) == ""
+
+
+def test_tiles_whose_least_memory_grows_with_the_tokens(monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")  # each has memory of its own
+    head = lt.jit(LOSS, workspace=5_166_000)
+    choose("TM=1024,TN=112,TD=512,TKproject=1024,TKhidden=448,TKweight=512", 100, head=head)
+    assert tiles_of(head, 100) and tiles_of(head, 400) == ""
+    head(**given(400))
 
 
 def test_other_programs_do_not():
