@@ -162,6 +162,8 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   shape.sweep = *sweep;
   shape.finish = *finish;
 
+  if (shape.sweep && shape.sweep.getAlong())
+    shape.projections.push_back(*shape.sweep.getAlong());
   if (shape.sweep)
     for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge()})
       shape.collect(*region);

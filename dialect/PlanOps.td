@@ -61,7 +61,8 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
     the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, slabs, threads or ranks.
 
-    `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`.
+    `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`. A sweep that reads
+    no input along the vocabulary goes `along` the logits of a projection, to have columns.
 
     ```mlir
     logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
@@ -92,11 +93,11 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, StrArrayAttr:$state_names,
-                       TypeArrayAttr:$state_types);
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<StrAttr>:$along,
+                       StrArrayAttr:$state_names, TypeArrayAttr:$state_types);
   let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
-    $sym_name `` $phase `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
+    $sym_name `` $phase (`along` $along^)? `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
     custom<RowRegions>($init, $bound, $update, $merge)
   }];
   let hasRegionVerifier = 1;

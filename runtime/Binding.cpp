@@ -109,7 +109,8 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
     break;
   }
   auto input = std::ranges::find(plan.inputs, gradient.name, &InputPlan::name);
-  bool hasEntries = input == plan.inputs.end() ? gradient.buffers.size() > 1 : input->entries > 0;
+  bool isUnread = input == plan.inputs.end(), isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
+  bool hasEntries = isUnread ? isOfEntries : input->entries > 0;
   if (hasEntries)
     rows.push_back(std::max<int64_t>(array.rank > 0 ? array.extent(-1) : 0, gradient.buffers.size()));
   return rows;

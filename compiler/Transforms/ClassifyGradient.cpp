@@ -171,7 +171,7 @@ struct ClassifyGradientPass : impl::ClassifyGradientPassBase<ClassifyGradientPas
     ProgramOp program = getOperation();
     SmallVector<SweepOp> sweeps;
     for (SweepOp sweep : program.getBody().getOps<SweepOp>())
-      if (readsLogits(sweep))
+      if (sweep.getAlong() || readsLogits(sweep))
         sweeps.push_back(sweep);
     if (sweeps.size() != 1)
       return;

@@ -2,6 +2,7 @@
 // gradient takes is FormSweeps' question.
 #include "compiler/Expression/Import.h"
 #include "compiler/Passes.h"
+#include "dialect/Varying.h"
 using namespace mlir;
 
 namespace logitile {
@@ -273,10 +274,16 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
     auto op = GradientOp::create(builder, loss.getLoc(), /*exponential=*/false);
     builder.setInsertionPointToEnd(&op.getBody().emplaceBlock());
     Exporter exporter(builder);
-    // In the order of the ops, so that the first value of an expression is the one used again.
-    for (Operation &forward : loss.getBody().front())
-      if (forward.getNumResults() == 1)
-        exporter.give(importer.lookup(forward.getResult(0)), forward.getResult(0));
+    // In the order of the ops, so that the first value of an expression is the one used again; not one that is read along the
+    // vocabulary and known to be the same for all of it.
+    Varying varying(loss.getBody());
+    for (Operation &forward : loss.getBody().front()) {
+      if (forward.getNumResults() != 1)
+        continue;
+      Value value = forward.getResult(0);
+      if (NodeRef node = importer.lookup(value); node->varying || varying.isUniform(value))
+        exporter.give(node, value);
+    }
     for (NodeRef input : wanted) {
       Gradient gradient = reverse.gradientOf(input);
       Value dense = gradient.dense && !gradient.dense->isConstant(0) ? exporter.get(gradient.dense) : Value();

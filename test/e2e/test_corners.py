@@ -308,3 +308,39 @@ def test_reductions_of_what_folds_to_one_number():
         return lt.logsumexp(0.0 * z)
 
     np.testing.assert_allclose(call(alone, ()).run()["loss"], np.log(VOCAB), rtol=1e-6)
+
+
+def test_sweeps_that_read_no_input_along_the_vocabulary():
+    @lt.loss
+    def placed(z: lt.Logits, y: lt.Token[int], a: lt.Token[float]):
+        one_hot = lt.where(lt.column() == y, z[y], 0.0)
+        below = lt.to_float(lt.count(lt.column() < lt.argmax(z)))
+        return lt.logsumexp(one_hot) + below + lt.sum((z + a) * lt.to_float(lt.column())) / VOCAB
+
+    call(placed, ("hidden", "weight", "a"), a=np.linspace(-1, 1, TOKENS, dtype=np.float32)).check()
+
+    @lt.loss
+    def nothing(z: lt.Logits):
+        return lt.logsumexp(z - z)
+
+    np.testing.assert_allclose(call(nothing, ("hidden",)).run()["loss"], np.log(VOCAB), rtol=1e-6)
+
+
+def test_a_gradient_through_what_folds_to_one_number():
+    @lt.loss
+    def folded(z: lt.Logits, s: lt.Scalar, a: lt.Token[float], w: lt.Vocab[float]):
+        even = lt.softmax(0.0 * z)
+        return lt.sum((0.0 * z + 2.0) ** s) + lt.max(even * a) + lt.max(lt.log_softmax(w) * even) + lt.max(z)
+
+    inputs = {"s": np.float32(0.5), "a": np.ones(TOKENS, np.float32), "w": VECTOR}
+    call(folded, ("hidden", "s", "a", "w"), **inputs).check()
+
+
+def test_a_gradient_of_entries_that_fold_away():
+    @lt.loss
+    def constant(z: lt.Logits, b: lt.Token[bool], c: lt.Token[float, lt.K]):
+        return lt.where(b == b, lt.logsumexp(z), c[0])
+
+    inputs = {"b": np.ones(TOKENS, bool), "c": np.ones((TOKENS, 3), np.float32)}
+    results = call(constant, ("hidden", "c"), **inputs).run()
+    assert results["grad c"].shape == (TOKENS, 3) and not results["grad c"].any()

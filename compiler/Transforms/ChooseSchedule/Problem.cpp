@@ -5,11 +5,17 @@
 using namespace mlir;
 using namespace logitile;
 
-/// Logits that the regions of 'op' read.
+/// Logits that the regions of 'op' read, and that its sweeps go along.
 static void collectPairs(Operation *op, SmallVectorImpl<StringRef> &names) {
-  op->walk([&](InputOp input) {
-    if (input.getKind() == InputKind::Logits && !llvm::is_contained(names, input.getName()))
-      names.push_back(input.getName());
+  auto add = [&](StringRef name) {
+    if (!llvm::is_contained(names, name))
+      names.push_back(name);
+  };
+  op->walk([&](Operation *part) {
+    if (auto input = dyn_cast<InputOp>(part); input && input.getKind() == InputKind::Logits)
+      add(input.getName());
+    if (auto sweep = dyn_cast<SweepOp>(part); sweep && sweep.getAlong())
+      add(*sweep.getAlong());
   });
 }
 SmallVector<StringRef> Problem::pairsOf(ArrayRef<Operation *> parts) const {

@@ -155,6 +155,10 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
 
 ProgramOp ProgramEmitter::emit(LossOp loss) {
   builder.setInsertionPoint(loss);
+  loss.walk([&](InputOp input) {
+    if (input.getKind() == InputKind::Logits && !anyLogits)
+      anyLogits = input.getNameAttr();
+  });
   SmallVector<Attribute> outputAttrs;
   for (auto [name, node] : outputs)
     outputAttrs.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type)));
@@ -187,14 +191,26 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   return program;
 }
 
+/// Whether a region reads something that has columns.
+static bool readsColumns(SweepOp sweep) {
+  WalkResult walk = sweep.walk([](InputOp input) {
+    auto isGather = [](Operation *user) { return isa<PickOp>(user); };
+    return input.isVaryingInput() && !llvm::all_of(input->getUsers(), isGather) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, StringRef name) {
   builder.setInsertionPointToStart(&program.getBody().front());
   SmallVector<StringRef> stateNames;
   SmallVector<Type> types;
   llvm::BumpPtrAllocator strings;
   describeState(entries, builder, stateNames, types, strings);
-  auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, builder.getStrArrayAttr(stateNames), builder.getTypeArrayAttr(types));
+  auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
+                               builder.getTypeArrayAttr(types));
   emitSweepRegions(*this, sweep, entries, stage * kHops);
+  if (!readsColumns(sweep))
+    sweep.setAlongAttr(anyLogits);
 }
 
 /// The finishes of one stage, hops descending: hop 0 takes the sweep's state.

@@ -66,6 +66,7 @@ private:
   std::map<int, std::vector<Request>> requests;
   llvm::DenseMap<std::pair<NodeRef, unsigned>, std::string> names;
   llvm::StringSet<> usedNames;
+  mlir::StringAttr anyLogits; // of the loss; null where it reads none
   llvm::SmallVector<mlir::Attribute> checked;
 };
 
