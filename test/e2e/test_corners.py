@@ -344,3 +344,22 @@ def test_a_gradient_of_entries_that_fold_away():
     inputs = {"b": np.ones(TOKENS, bool), "c": np.ones((TOKENS, 3), np.float32)}
     results = call(constant, ("hidden", "c"), **inputs).run()
     assert results["grad c"].shape == (TOKENS, 3) and not results["grad c"].any()
+
+
+@pytest.mark.parametrize("weights", ["vocab", "hot", "teacher"])
+def test_weighted_means_far_from_the_maximum(weights):
+    """Sums about a maximum, whose tiles move it: the mean is a hundredth of it."""
+
+    @lt.loss
+    def mean(z: lt.Logits, t: lt.Logits, u: lt.Vocab[float]):
+        exponent = {"vocab": u, "hot": 0.01 * z, "teacher": 0.01 * t}[weights]
+        return lt.sum(lt.softmax(exponent) * z) + 0.0 * lt.mean(t + u)
+
+    rng = np.random.default_rng(2)
+    vocab = 3001
+    z, t = (
+        (rng.normal(size=(300, HIDDEN)), rng.normal(size=(vocab, HIDDEN)) * 3 / HIDDEN**0.5) for _ in range(2)
+    )
+    given = {name: tuple(x.astype(np.float32) for x in pair) for name, pair in (("z", z), ("t", t))}
+    given["u"] = rng.normal(size=vocab).astype(np.float32)
+    Sample(mean, given, {"reduction": "none"}, (), {"loss": np.ones(300, np.float32)}).check()

@@ -282,7 +282,8 @@ private:
     }
   }
 
-  /// The sum of one side, moved to the merged maxima: scaled, and its moment shifted by what its pivot moved.
+  /// The sum of one side, moved to the merged maxima: scaled, and its moment shifted by what its pivot moved. A mean may be small
+  /// where maxima are large: what moments and their weights lose to rounding stays in the low parts.
   RegionEmitter::Pair rebased(Entry *entry, ArrayRef<Value> side) {
     Value sum = side[layout.slot(entry)], low = side[layout.slot(entry) + 1];
     if (entry->pivot) {
@@ -295,14 +296,32 @@ private:
           moved = emit.mul(emit.value(coefficient), moved);
         shift = shift ? emit.add(shift, moved) : moved;
       }
-      if (shift)
-        sum = emit.add(sum, emit.weigh(side[layout.slot(entry->weights)], shift));
+      if (shift) {
+        unsigned weights = layout.slot(entry->weights);
+        auto [product, error] = exactProduct(side[weights], shift);
+        auto [high, rest] = addPair(emit, sum, low, {product, emit.add(error, emit.weigh(side[weights + 1], shift))});
+        sum = high;
+        low = rest;
+      }
     }
     if (entry->kind == Kind::Exp && layout.contains(entry->max)) {
-      sum = emit.weigh(ratio(entry, side), sum);
-      low = emit.weigh(ratio(entry, side), low);
+      Value factor = ratio(entry, side);
+      low = emit.weigh(factor, low);
+      if (!isOfMoment(entry))
+        return {emit.weigh(factor, sum), low};
+      auto [scaled, error] = exactProduct(factor, sum);
+      return {scaled, emit.add(low, error)};
     }
     return {sum, low};
+  }
+  bool isOfMoment(const Entry *entry) const {
+    return entry->pivot || llvm::any_of(layout.ordered, [&](const Entry *other) { return other->pivot && other->weights == entry; });
+  }
+  /// weight * value, and what that loses to rounding.
+  RegionEmitter::Pair exactProduct(Value weight, Value value) {
+    Value product = emit.weigh(weight, value);
+    Value minus = arith::NegFOp::create(emit.ops(), product.getLoc(), product);
+    return {product, emit.finiteOrZero(emit.fma(weight, value, minus))};
   }
   Value ratio(Entry *entry, ArrayRef<Value> side) {
     Value &made = ratios[{std::pair(entry->max, entry->scale), side.data()}];

@@ -2,7 +2,8 @@
 // contract: 5 factoring
 // RUN: %form_sweeps %s | FileCheck %s
 
-// Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by weight * distance.
+// Weighted by the exponential whose maximum it is centred on. When that moves, the moment moves by weight * distance; what is
+// lost to rounding then stays in its low part, as a mean may be small where maxima are large.
 // CHECK-LABEL: logitile.program @moment
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK: } update {
@@ -14,7 +15,13 @@
 // CHECK: %[[MOVED:.*]] = arith.subf %max0.a, %{{.*}} : f32
 // CHECK: %[[RATIO:.*]] = math.exp %[[MOVED]] : f32
 // CHECK: %[[SHIFT:.*]] = logitile.weigh %exp1.high.a, %[[MOVED]] : f32
+// CHECK: %[[LOST:.*]] = math.fma %exp1.high.a, %[[MOVED]], %{{.*}} : f32
+// CHECK: %[[FINITE:.*]] = arith.select %{{.*}}, %[[LOST]], %{{.*}} : f32
+// CHECK: %[[LOWS:.*]] = logitile.weigh %exp1.low.a, %[[MOVED]] : f32
+// CHECK-NEXT: %[[SHIFTED:.*]] = arith.addf %[[FINITE]], %[[LOWS]] : f32
 // CHECK-NEXT: %[[MOMENT:.*]] = arith.addf %exp2.high.a, %[[SHIFT]] : f32
+// CHECK: %[[LOW:.*]] = arith.addf %{{.*}}, %[[SHIFTED]] : f32
+// CHECK-NEXT: logitile.weigh %[[RATIO]], %[[LOW]] : f32
 // CHECK-NEXT: logitile.weigh %[[RATIO]], %[[MOMENT]] : f32
 logitile.loss @moment vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
