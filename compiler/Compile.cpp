@@ -15,6 +15,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include <chrono>
 using namespace mlir;
 using namespace logitile;
@@ -150,6 +151,21 @@ public:
     return isa_and_nonnull<KernelOp, func::FuncOp, LLVM::LLVMFuncOp>(op) ? op : nullptr;
   }
 
+  /// Leaves a kernel of the device stage, and what it calls.
+  bool keepOnly(const std::string &kernel) {
+    Operation *kept = find(kernel);
+    if (!kept) {
+      module->emitError() << "has no kernel '" << kernel << "' at this stage";
+      return false;
+    }
+    for (auto symbol : module->getOps<SymbolOpInterface>())
+      if (symbol != kept)
+        symbol.setPrivate();
+    PassManager passes(module->getContext());
+    passes.addPass(createSymbolDCEPass());
+    return succeeded(passes.run(*module));
+  }
+
   /// Text with the names that skeletons and losses give their values.
   std::string print(const std::string &kernel) {
     OpPrintingFlags flags;
@@ -265,7 +281,7 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
     return result;
   }
   std::optional<Target> target = compilation.target();
-  if (!target)
+  if (!target || (!kernel.empty() && !compilation.keepOnly(kernel)))
     return fail();
   if (to == Stage::Llvm) {
     result.text = emitLLVMText(*compilation.module, *target);

@@ -299,9 +299,12 @@ Status Call::checkComputedIndices() {
 Status Call::checkIndexReport() const {
   gpu::IndexReport *report = loaded.device->indexReport();
   const char *isAsked = std::getenv("LOGITILE_CHECK");
-  if (!report || !isAsked || std::string_view(isAsked) != "1")
+  std::string_view asked = isAsked ? isAsked : "0";
+  if (asked != "0" && asked != "1")
+    return Status(ErrorCode::Value, "LOGITILE_CHECK is '" + std::string(asked) + "'; it must be 0 or 1");
+  if (!report || asked == "0")
     return Status();
-  return inOrder([&] { return loaded.device->synchronise(); }, [&] { return report->take(); });
+  return inOrder([&] { return loaded.device->synchronise(); }, [&] { return report->take(/*isOfThisCall=*/true); });
 }
 
 Status Call::storeOutputs() {

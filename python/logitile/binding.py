@@ -19,6 +19,9 @@ from .names import did_you_mean, listed, shape_text
 from .options import Options
 from .signature import Parameter, Signature
 
+_MOST_TOKENS = 2**31 - 1
+_MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also behind the last tile
+
 if TYPE_CHECKING:
     from .program import Program, Wanted
     from .spec import LossSpec
@@ -324,6 +327,12 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
         raise CallValueError(
             f"the weight of '{first.name}' has a vocabulary of 0 entries; a loss needs at least one"
         )
+    if vocab > _MOST_ENTRIES:
+        raise CallValueError(
+            f"the weight of '{first.name}' has a vocabulary of {vocab} entries; {_MOST_ENTRIES} are the most"
+        )
+    if prod(leading) > _MOST_TOKENS:
+        raise CallValueError(f"a call has at most {_MOST_TOKENS} tokens; '{first.name}.hidden' has {prod(leading)}")
     return vocab, leading
 
 

@@ -301,16 +301,15 @@ def _kernels(
 
 
 def _flops(buffers: Sequence[str], described: Mapping[str, Any]) -> int:
-    """A kernel contracts the vocabulary where it has packed hidden states and weights, or dense gradients of
-    logits and one of the two.
+    """A kernel contracts once where it has two of packed hidden states, weights and gradients of logits, or
+    all: it makes logits again.
     """
     flops = 0
     for pair in described["pairs"]:
         name = pair["name"]
-        has_rows, has_grad = f"packed.{name}.rows" in buffers, f"grad.{name}" in buffers
-        has_weight, has_columns = f"{name}.weight" in buffers, f"packed.{name}.columns" in buffers
-        contractions = (has_rows and has_weight) + (has_grad and (has_weight or has_columns) and not has_rows)
-        flops += contractions * 2 * described["tokens"] * described["vocab"] * pair["hidden"]
+        has_hidden = f"packed.{name}.rows" in buffers or f"packed.{name}.columns" in buffers
+        matrices = has_hidden + (f"{name}.weight" in buffers) + (f"grad.{name}" in buffers)
+        flops += (matrices >= 2) * 2 * described["tokens"] * described["vocab"] * pair["hidden"]
     return flops
 
 

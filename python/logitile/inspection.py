@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import execute
 from .binding import Call
+from .engine import place
 from .errors import CallTypeError, CallValueError
 from .explanation import STAGES, Explanation, explanation
 from .gradients import differentiable_outputs, named_gradients, wanted_gradients
@@ -17,6 +18,8 @@ from .program import Program, Wanted, workspace_budget
 if TYPE_CHECKING:
     from ._native import Engine
     from .head import Head
+
+_CODE = {"cpu": "obj", "cuda": "ptx"}  # what a kind of device runs; what the emulator runs has no text
 
 
 def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
@@ -49,6 +52,10 @@ def stage_text(head: Head, call: Call, stage: str, wanted: Wanted, kernel: str |
         raise CallValueError(
             f"there is no stage '{stage}'{did_you_mean(stage, STAGES)}; stages are {listed(STAGES)}"
         )
+    target, _ = place(head.options.backend, call.pairs[0].hidden.device)
+    made = [name for name in STAGES if name not in _CODE.values() or name == _CODE.get(target.partition(":")[0])]
+    if stage not in made:
+        raise CallValueError(f"there is no stage '{stage}' for '{target}'; stages are {listed(made)}")
     program = head.program(call, wanted)
     if kernel is not None:
         _check_kernel(program, call, stage, kernel)

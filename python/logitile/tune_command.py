@@ -15,6 +15,7 @@ from typing import Any
 from . import tuning_store
 from .cache_command import table
 from .definition import Loss
+from .engine import gpu_target
 from .errors import CallTypeError, CallValueError
 from .head import jit
 from .names import did_you_mean, listed
@@ -54,22 +55,24 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
     parser.add_argument("--show", action="store_true", help="print what was tuned, and draw it")
     picture = f"of --show, measured against predicted times ({_PICTURE}); none: no picture"
-    parser.add_argument("--png", default=_PICTURE, metavar="FILE", help=picture)
+    parser.add_argument("--png", metavar="FILE", help=picture)
     parser.set_defaults(run=_run)
 
 
 def _run(given: argparse.Namespace) -> int:
+    measures = [option for option, value in (("--loss", given.loss), ("--shape", given.shape)) if value is not None]
+    if given.show and measures:
+        raise CallTypeError(f"--show prints all that was tuned and measures nothing; leave out {listed(measures)}")
     if given.show:
         return _show(given)
-    if given.loss is None or given.shape is None:
-        raise CallTypeError("tune needs --loss and --shape, or --show")
+    if len(measures) < 2:
+        missing = [option for option in ("--loss", "--shape") if option not in measures]
+        raise CallTypeError(f"tune needs {' and '.join(missing)}, or --show")
+    if given.png is not None:
+        raise CallTypeError("--png belongs to --show")
     loss = _loss(given.loss)
-    head = jit(loss, backend=given.backend, **_constants(given.constant))
-    from .samples import sample_arguments
-
-    is_gpu = given.backend.startswith("cuda")
-    dtype = _DTYPES.get(given.dtype, given.dtype)
-    arguments = sample_arguments(loss, *_shape(given.shape), dtype, is_gpu)
+    head = jit(loss, backend=given.backend, **_constants(loss, given.constant))
+    arguments = _samples(loss, given)
     grad = () if given.forward else None
     with _threads(given.threads):
         print(autotune(head, budget_s=given.budget, grad=grad, **arguments))
@@ -77,6 +80,24 @@ def _run(given: argparse.Namespace) -> int:
 
 
 # ---- what to tune -----------------------------------------------------------------------------------------
+
+
+def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
+    """Random arrays where the backend reads them.
+
+    Raises:
+        CallValueError: there is no memory for them.
+        TargetError: there is no GPU.
+    """
+    from .samples import sample_arguments
+
+    is_gpu = given.backend.startswith("cuda")
+    if is_gpu:
+        gpu_target(0)
+    try:
+        return sample_arguments(loss, *_shape(given.shape), _DTYPES.get(given.dtype, given.dtype), is_gpu)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise CallValueError(f"arrays for --shape {given.shape} cannot be made: {error}") from None
 
 
 def _loss(name: str) -> Loss:
@@ -90,7 +111,7 @@ def _loss(name: str) -> Loss:
         sys.path.insert(0, "")  # as `python -m` has it
         try:
             found = getattr(importlib.import_module(module), attribute, None)
-        except ImportError as error:
+        except (ImportError, ValueError) as error:
             raise CallValueError(f"module '{module}' cannot be imported: {error}") from None
         finally:
             sys.path.pop(0)
@@ -114,12 +135,22 @@ def _shape(text: str) -> tuple[int, int, int]:
     return tokens, hidden, vocab
 
 
-def _constants(given: Iterable[str]) -> dict[str, object]:
+def _constants(loss: Loss, given: Iterable[str]) -> dict[str, object]:
+    """Values by name.
+
+    Raises:
+        CallTypeError: one is not NAME=VALUE, or the loss has no such constant.
+    """
     import ast
 
+    known = [constant.name for constant in loss.signature.constants]
     constants: dict[str, object] = {}
     for one in given:
-        name, _, value = one.partition("=")
+        name, sign, value = one.partition("=")
+        if not sign:
+            raise CallTypeError(f"--constant is '{one}'; write NAME=VALUE")
+        if name not in known:
+            raise CallTypeError(f"the loss has no constant '{name}'{did_you_mean(name, known)}")
         try:
             constants[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -158,9 +189,10 @@ def _show(given: argparse.Namespace) -> int:
         print(line)
     chosen = sum(record.chosen for record in records)
     print(f"{len(records)} measured, {chosen} chosen (*), in {place}")
-    if records and given.png != "none":
-        draw(records, given.png)
-        print(f"wrote {given.png}")
+    picture = given.png or _PICTURE
+    if records and picture != "none":
+        draw(records, picture)
+        print(f"wrote {picture}")
     return 0
 
 

@@ -16,7 +16,8 @@ public:
   /// What stands for an input in the flag.
   int32_t numberOf(const std::string &input);
   /// An error for a wrong index of a call that has run, once.
-  Status take();
+  /// Text tells whether the wrong index was of the call that asks.
+  Status take(bool isOfThisCall = false);
 
 private:
   IndexFlag *flag;

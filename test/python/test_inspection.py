@@ -1,5 +1,7 @@
 """head.ir, head.explain and head.compile: stages, schedules and plans of calls, with and without data."""
 
+import re
+
 import logitile as lt
 import numpy as np
 import pytest
@@ -73,6 +75,33 @@ def test_ir_refuses_what_is_not_there():
         head.ir("plan", *shapes(), target=TARGET_SHAPE, kernel="finish1")
     with pytest.raises(lt.CallTypeError, match="wrt names 'bias'"):
         head.ir("plan", *shapes(), target=TARGET_SHAPE, grad=["bias"])
+    for backend, stage in (("cpu", "ptx"), ("cuda:sm_80", "obj"), ("emu:sm_80", "ptx")):
+        with pytest.raises(lt.CallValueError, match=f"there is no stage '{stage}' for '{backend}"):
+            lt.jit(losses.cross_entropy, backend=backend).ir(stage, *shapes(), target=TARGET_SHAPE)
+
+
+@pytest.mark.contract("4 ir")
+@pytest.mark.parametrize(("backend", "stage", "definition"), [
+    ("cpu", "llvm", r"^define [^@]*@(\w+)\("), ("cuda:sm_80", "llvm", r"^define ptx_kernel [^@]*@(\w+)\("),
+    ("cuda:sm_80", "ptx", r"\.entry (\w+)\("),
+])  # fmt: skip
+def test_code_of_one_kernel(backend, stage, definition):
+    head = lt.jit(losses.cross_entropy, backend=backend)
+    names = [
+        re.findall(definition, head.ir(stage, *shapes(), target=TARGET_SHAPE, kernel=kernel), re.MULTILINE)
+        for kernel in (None, "forward0")
+    ]
+    assert "gradient" in names[0] and "forward0" in names[0]
+    assert "gradient" not in names[1] and "forward0" in names[1]
+
+
+def test_extents_that_do_not_fit_in_32_bits():
+    head = lt.jit(losses.cross_entropy)
+    few, many = lt.ShapeDtype((5, 64), "float32"), lt.ShapeDtype((2**31, 64), "float32")
+    with pytest.raises(lt.CallValueError, match="a vocabulary of 2147483648 entries; 2147418112 are the most"):
+        head.ir("plan", few, many, target=lt.ShapeDtype((5,), "int64"))
+    with pytest.raises(lt.CallValueError, match="at most 2147483647 tokens; 'z.hidden' has 2147483648"):
+        head.ir("plan", many, few, target=lt.ShapeDtype((2**31,), "int64"))
 
 
 # ---- explain -----------------------------------------------------------------------------------------------
@@ -98,6 +127,12 @@ def test_explanation_counts_the_projections_that_recomputing_adds():
     told = lt.jit(losses.cross_entropy, workspace="6MiB").explain(hidden, weight, target=target)
     assert told.schedule == "recompute" and told.kept == 0
     assert told.flops == 4 * 2 * 512 * 20000 * 64
+
+
+@pytest.mark.parametrize("chunks", [1, 4])
+def test_explanation_counts_what_gpus_multiply(chunks):
+    head = lt.jit(losses.cross_entropy, backend="cuda:sm_80", chunks=chunks)
+    assert head.explain(*shapes(), target=TARGET_SHAPE).flops == 3 * 2 * TOKENS * VOCAB * HIDDEN
 
 
 def test_explanation_with_chunks_has_no_budget():
@@ -205,10 +240,16 @@ def test_a_plan_serves_an_interval():
     plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())
     first, behind = plan.interval
     assert first <= TOKENS < behind
-    out, gradients = plan.run(X[:7], W, target=TARGET[:7])
+    out, gradients = plan.run(X[:first], W, target=TARGET[:first])
     assert gradients == {} and out == lt.jit(losses.cross_entropy, workspace="6MiB")(
-        X[:7], W, target=TARGET[:7]
+        X[:first], W, target=TARGET[:first]
     )
+    text = f"the plan serves calls of {first} to {behind - 1} tokens, but 'z.hidden' has {first - 1}"
+    with pytest.raises(lt.CallValueError, match=text):
+        plan.run(X[: first - 1], W, target=TARGET[: first - 1])
+    many = np.zeros((behind, X.shape[1]), np.float32)
+    with pytest.raises(lt.CallValueError, match=f"has {behind}; compile a plan"):
+        plan.run(many, W, target=np.zeros(behind, np.int64))
 
 
 def test_plans_refuse_what_does_not_fit(tmp_path):
