@@ -47,7 +47,7 @@ NodeRef Graph::sub(NodeRef a, NodeRef b) {
       return neg(b);
     if (b->is(NodeOp::Neg))
       return add(a, b->operand(0));
-    if (a == b && !a->varying)
+    if (a == b && !a->varying && !a->is(NodeOp::Input)) // that of a caller may be infinite
       return constant(0);
   }
   return make(NodeOp::Sub, {a, b}, a->type);

@@ -8,6 +8,7 @@ its content, because graphs that hold them outlive the process. Plain eager call
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,7 @@ def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tupl
     """
     rank = len(leading)
     follows = axis in ("hidden", "token", "dense") and tuple(tensor.shape[:rank]) == tuple(leading)
-    extents = tuple(int(extent) for extent in tensor.shape[rank if follows else 0 :])
+    extents = tuple(operator.index(extent) for extent in tensor.shape[rank if follows else 0 :])  # makes symbols numbers
     return (
         slot,
         rank if follows else 0,

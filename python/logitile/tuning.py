@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from . import execute, tuned, tuning_store
@@ -144,7 +145,7 @@ def autotune(
     """
     if not isinstance(head, Head):
         raise CallTypeError(f"lt.autotune takes a head, not {head!r}; lt.jit makes one of a loss")
-    if isinstance(budget_s, bool) or not isinstance(budget_s, (int, float)) or not budget_s > 0:
+    if isinstance(budget_s, bool) or not isinstance(budget_s, Real) or not budget_s > 0:
         raise CallValueError(f"budget_s={budget_s!r} must be a positive number of seconds")
     if head.options.tiles:
         raise CallValueError(
@@ -308,6 +309,12 @@ class _Search:
             progress.show(self.share(), f"round {number}, {left} of {len(contenders)} left")
 
         race(contenders, self.deadline, told)
+        for one in contenders:
+            one.run = _over  # it holds the arrays of the call
+
+
+def _over() -> None:
+    raise RuntimeError("this contender is measured already")
 
 
 def _reason(error: LogitileError) -> str:

@@ -363,3 +363,14 @@ def test_weighted_means_far_from_the_maximum(weights):
     given = {name: tuple(x.astype(np.float32) for x in pair) for name, pair in (("z", z), ("t", t))}
     given["u"] = rng.normal(size=vocab).astype(np.float32)
     Sample(mean, given, {"reduction": "none"}, (), {"loss": np.ones(300, np.float32)}).check()
+
+
+def test_the_difference_of_an_infinite_number_from_itself():
+    @lt.loss
+    def guarded(z: lt.Logits, a: lt.Token[float]):
+        return lt.where(lt.isnan(a - a), 0.0, lt.logsumexp(z))
+
+    a = np.where(np.arange(TOKENS) % 3, 1.0, np.inf).astype(np.float32)
+    made = call(guarded, ("hidden", "weight"), a=a)
+    made.check()
+    assert not made.run()["loss"][::3].any()

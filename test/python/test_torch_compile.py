@@ -92,6 +92,16 @@ def test_a_new_number_of_tokens_compiles_once():
     assert counter.frame_count == 2  # the first is for one number, the second for all
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_other_sizes_of_the_head_compile_again(dynamic):
+    made = compiled(lambda hidden, weight, target: HEAD(hidden, weight, target=target), dynamic=dynamic)
+    hidden, weight, target = operands()
+    for vocab, size in ((V, D), (V - 8, D), (V - 8, D // 2)):
+        x, w = hidden.detach()[:, :size].requires_grad_(), weight.detach()[:vocab, :size].requires_grad_()
+        y = target % vocab
+        check_same(lambda: HEAD(x, w, target=y), lambda: made(x, w, y), x, w)  # noqa: B023
+
+
 @pytest.mark.contract("4 digest")
 def test_a_new_head_compiles_once():
     counter = CompileCounterWithBackend("aot_eager")

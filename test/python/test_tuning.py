@@ -4,14 +4,17 @@ What happens to the database is in test_tuning_store.py, the numbers of other ti
 """
 
 import contextlib
+import gc
 import itertools
 import os
 import pathlib
+import pickle
 import sqlite3
 import subprocess
 import sys
 import time
 import warnings
+import weakref
 from dataclasses import replace
 
 import logitile as lt
@@ -230,6 +233,15 @@ def test_a_second_of_tuning():
 def _table(head, arrays):
     call, wanted = bound(head, arrays)
     return _native_program(head, call, head.default_key(call, wanted)).tiles()
+
+
+def test_results_hold_no_arrays():
+    hidden, weight = torch.randn(N, D), torch.randn(V, D)
+    found = lt.autotune(lt.jit(LOSS), hidden, weight, target=torch.zeros(N, dtype=torch.int64), budget_s=np.float32(0.5))
+    gone = weakref.ref(weight)
+    del hidden, weight
+    gc.collect()
+    assert gone() is None and pickle.loads(pickle.dumps(found)).best.tiles == found.best.tiles
 
 
 def test_a_bad_default_is_repaired():
