@@ -20,7 +20,7 @@ constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 constexpr int64_t kMostBytes = int64_t(256) << 20; // of a file: a length that is wrong must not take all memory
 
 Status refuse(std::string text) { return Status(ErrorCode::Value, std::move(text)); }
-Status failure(const std::string &what) { return Status(ErrorCode::Value, what + ": " + std::strerror(errno)); }
+Status failure(const std::string &what) { return Status(ErrorCode::Internal, what + ": " + std::strerror(errno)); }
 
 std::string octal(mode_t mode) {
   char text[8];

@@ -232,11 +232,14 @@ void DiskCache::sweep(const std::string &kept) {
 
 // ---- for people -------------------------------------------------------------------------------------------------------------
 
+/// A folder that the user names and that cannot be used.
+static Status ofUser(const Status &status) { return Status(ErrorCode::Value, status.error().text); }
+
 Result<std::vector<DiskCache::Listed>> DiskCache::list(const std::string &folder, const std::string &keyPrefix) {
   std::vector<Listed> found;
   Result<CacheFolder> root = CacheFolder::open(folder, CacheFolder::Missing::Leave);
   if (!root.isOk())
-    return root.status();
+    return ofUser(root.status());
   if (!root->isOpen())
     return found;
   forEachFile(*root, [&](const std::string &, const CacheFolder &shard, const std::string &file) {
@@ -258,7 +261,7 @@ Result<DiskCache::Removed> DiskCache::clear(const std::string &folder) {
   Removed removed;
   Result<CacheFolder> root = CacheFolder::open(folder, CacheFolder::Missing::Leave);
   if (!root.isOk())
-    return root.status();
+    return ofUser(root.status());
   if (!root->isOpen())
     return removed;
   Status failed;

@@ -332,7 +332,9 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
             f"the weight of '{first.name}' has a vocabulary of {vocab} entries; {_MOST_ENTRIES} are the most"
         )
     if prod(leading) > _MOST_TOKENS:
-        raise CallValueError(f"a call has at most {_MOST_TOKENS} tokens; '{first.name}.hidden' has {prod(leading)}")
+        raise CallValueError(
+            f"a call has at most {_MOST_TOKENS} tokens; '{first.name}.hidden' has {prod(leading)}"
+        )
     return vocab, leading
 
 

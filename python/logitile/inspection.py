@@ -53,7 +53,8 @@ def stage_text(head: Head, call: Call, stage: str, wanted: Wanted, kernel: str |
             f"there is no stage '{stage}'{did_you_mean(stage, STAGES)}; stages are {listed(STAGES)}"
         )
     target, _ = place(head.options.backend, call.pairs[0].hidden.device)
-    made = [name for name in STAGES if name not in _CODE.values() or name == _CODE.get(target.partition(":")[0])]
+    code = _CODE.get(target.partition(":")[0])
+    made = [name for name in STAGES if name not in _CODE.values() or name == code]
     if stage not in made:
         raise CallValueError(f"there is no stage '{stage}' for '{target}'; stages are {listed(made)}")
     program = head.program(call, wanted)

@@ -89,7 +89,8 @@ def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tupl
     """
     rank = len(leading)
     follows = axis in ("hidden", "token", "dense") and tuple(tensor.shape[:rank]) == tuple(leading)
-    extents = tuple(operator.index(extent) for extent in tensor.shape[rank if follows else 0 :])  # makes symbols numbers
+    own = tensor.shape[rank if follows else 0 :]
+    extents = tuple(operator.index(extent) for extent in own)  # symbols become numbers
     return (
         slot,
         rank if follows else 0,

@@ -83,8 +83,9 @@ class Trace:
         depth = 1 + max((self._depths[index] for index in operands), default=0)
         if depth > MOST_DEPTH:
             raise spec_error(
-                f"'{self.name}' applies {depth} operations, each to the result of the one before; {MOST_DEPTH} are "
-                "the most: join the results of a long loop in pairs, or make the loop shorter"
+                f"'{self.name}' applies {depth} operations, each to the result of the one before; "
+                f"{MOST_DEPTH} are the most: join the results of a long loop in pairs, or make the loop "
+                "shorter"
             )
         self._depths.append(depth)
 

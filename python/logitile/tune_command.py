@@ -60,13 +60,16 @@ def add_to(commands: Any) -> None:
 
 
 def _run(given: argparse.Namespace) -> int:
-    measures = [option for option, value in (("--loss", given.loss), ("--shape", given.shape)) if value is not None]
+    wanted = {"--loss": given.loss, "--shape": given.shape}
+    measures = [option for option, value in wanted.items() if value is not None]
     if given.show and measures:
-        raise CallTypeError(f"--show prints all that was tuned and measures nothing; leave out {listed(measures)}")
+        raise CallTypeError(
+            f"--show prints all that was tuned and measures nothing; leave out {listed(measures)}"
+        )
     if given.show:
         return _show(given)
     if len(measures) < 2:
-        missing = [option for option in ("--loss", "--shape") if option not in measures]
+        missing = [option for option in wanted if option not in measures]
         raise CallTypeError(f"tune needs {' and '.join(missing)}, or --show")
     if given.png is not None:
         raise CallTypeError("--png belongs to --show")

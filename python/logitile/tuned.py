@@ -30,8 +30,8 @@ def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
     """The key of a call with the tiles and threads that tuning chose for such calls; `key` where it chose
     none. Sizes that the head was given win.
 
-    The database is asked once for each key of a head, and not at all where there is none. Its rows outlive the
-    version that measured them; what this one cannot compile is a warning, once.
+    The database is asked once for each key of a head, and not at all where there is none. Its rows outlive
+    the version that measured them; what this one cannot compile is a warning, once.
     """
     if head.options.tiles or not _is_any():
         return key

@@ -79,7 +79,9 @@ class TuneRecord:
 
 _COLUMNS = tuple(column.name for column in fields(TuneRecord))
 _TYPES = {"int": "INTEGER", "bool": "INTEGER", "float": "REAL", "str": "TEXT"}
-_PYTHON_TYPES = tuple({"REAL": float, "TEXT": str}.get(_TYPES[str(column.type)], int) for column in fields(TuneRecord))
+_PYTHON_TYPES = tuple(
+    {"REAL": float, "TEXT": str}.get(_TYPES[str(column.type)], int) for column in fields(TuneRecord)
+)
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS records ("
     + ", ".join(f"{column.name} {_TYPES[str(column.type)]} NOT NULL" for column in fields(TuneRecord))

@@ -1,4 +1,4 @@
-"""Losses whose values are shared at every step: as trees they are of 2^40 operations, and compile in no time."""
+"""Losses whose values are shared at every step: as trees they have 2^40 operations, and compile at once."""
 
 import logitile as lt
 import numpy as np

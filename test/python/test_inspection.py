@@ -98,7 +98,7 @@ def test_code_of_one_kernel(backend, stage, definition):
 def test_extents_that_do_not_fit_in_32_bits():
     head = lt.jit(losses.cross_entropy)
     few, many = lt.ShapeDtype((5, 64), "float32"), lt.ShapeDtype((2**31, 64), "float32")
-    with pytest.raises(lt.CallValueError, match="a vocabulary of 2147483648 entries; 2147418112 are the most"):
+    with pytest.raises(lt.CallValueError, match="2147483648 entries; 2147418112 are the most"):
         head.ir("plan", few, many, target=lt.ShapeDtype((5,), "int64"))
     with pytest.raises(lt.CallValueError, match="at most 2147483647 tokens; 'z.hidden' has 2147483648"):
         head.ir("plan", many, few, target=lt.ShapeDtype((2**31,), "int64"))

@@ -237,7 +237,8 @@ def _table(head, arrays):
 
 def test_results_hold_no_arrays():
     hidden, weight = torch.randn(N, D), torch.randn(V, D)
-    found = lt.autotune(lt.jit(LOSS), hidden, weight, target=torch.zeros(N, dtype=torch.int64), budget_s=np.float32(0.5))
+    target = torch.zeros(N, dtype=torch.int64)
+    found = lt.autotune(lt.jit(LOSS), hidden, weight, target=target, budget_s=np.float32(0.5))
     gone = weakref.ref(weight)
     del hidden, weight
     gc.collect()
