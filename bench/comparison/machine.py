@@ -18,7 +18,7 @@ _FLOAT32 = {"portable": "f32_sse", "avx2": "f32_avx2", "avx512": "f32_avx512", "
 
 def figure_of(case: Case, tier: str) -> str:
     """The figure of peak.cpp that bounds a case."""
-    return "read_shared" if case.is_bound_by_memory else figure_of_products(case.dtype, tier)
+    return "read" if case.is_bound_by_memory else figure_of_products(case.dtype, tier)
 
 
 def figure_of_products(dtype: str, tier: str) -> str:
@@ -26,10 +26,12 @@ def figure_of_products(dtype: str, tier: str) -> str:
     return "bf16_avx512" if dtype == "bfloat16" and tier == "avx512_bf16" else _FLOAT32[tier]
 
 
-def peak(figure: str, threads: int) -> float:
-    """What all threads together reach: GFLOP/s of multiply-adds in registers, or GB/s read from memory."""
+def peak(figure: str, threads: int, file: str) -> float:
+    """What all threads together reach: GFLOP/s of multiply-adds in registers, or GB/s read from a file: that
+    of the weights, because memory is not equally fast everywhere.
+    """
     program = built(compiler("g++", "clang++-22"), BENCH / "peak.cpp", ["-pthread"])
-    command = [str(program), str(threads), figure]
+    command = [str(program), str(threads), figure, *([file] if figure == "read" else [])]
     return json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)[figure]
 
 

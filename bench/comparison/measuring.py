@@ -44,13 +44,13 @@ def measure(
             progress(f"{name}: results and memory")
             contenders[name] = entered(worker, case, inputs, expected)
         taking_part = {name: worker for name, worker in workers.items() if "memory" in contenders[name]}
-        figure = figure_of(case, tier)
+        figure, weights = figure_of(case, tier), inputs.described(case)["weight"]["path"]
         peaks: dict[int, list[float]] = {worker.threads: [] for worker in taking_part.values()}
 
         def each_round(number: int) -> None:
             progress(f"round {number + 1} of {count}")
             for threads, rates in peaks.items():
-                rates.append(peak(figure, threads))
+                rates.append(peak(figure, threads, weights))
 
         times = rounds(taking_part, count, each_round)
     finally:
