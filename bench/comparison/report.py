@@ -15,9 +15,9 @@ WIDTHS = (14, 10, 12, 17, 9, 9, 7, 9)
 
 LEGEND = """
 ms: median over rounds. x logitile: time as a multiple of logitile's in the same round. GFLOP/s: over 2NVD for
-each product of matrices. of peak: of multiply-adds in registers or, for one token forward, of plain reading of
-the same weights, measured in the same rounds. MiB: peak memory of a call beyond inputs and results. error: the
-largest normwise one against torch in float32."""
+each product of matrices. of peak: of multiply-adds in registers or, for one token forward, of plain reading
+of the same weights, measured in the same rounds. MiB: peak memory of a call beyond inputs and results. error:
+the largest normwise one against torch in float32."""
 
 
 def table(record: Mapping[str, Any]) -> str:
