@@ -93,7 +93,7 @@ def main() -> None:
     figure = figure_of_products(options.dtype, _native.host_target().partition(":")[2])
     peaks = []
     for _ in range(options.rounds):
-        peaks.append(peak(figure, options.threads, ""))
+        peaks.append(peak(figure, options.threads))
         for one in each:
             one.rounds.append(one.run())
     print(f"peak {statistics.median(peaks):.0f} GFLOP/s")

@@ -26,12 +26,12 @@ def figure_of_products(dtype: str, tier: str) -> str:
     return "bf16_avx512" if dtype == "bfloat16" and tier == "avx512_bf16" else _FLOAT32[tier]
 
 
-def peak(figure: str, threads: int, file: str) -> float:
-    """What all threads together reach: GFLOP/s of multiply-adds in registers, or GB/s read from a file: that
-    of the weights, because memory is not equally fast everywhere.
+def peak(figure: str, threads: int, file: str | None = None) -> float:
+    """What all threads together reach: GFLOP/s of multiply-adds in registers, or for "read" GB/s read from
+    the file: that of the weights, because memory is not equally fast everywhere.
     """
     program = built(compiler("g++", "clang++-22"), BENCH / "peak.cpp", ["-pthread"])
-    command = [str(program), str(threads), figure, *([file] if figure == "read" else [])]
+    command = [str(program), str(threads), figure, *filter(None, [file])]
     return json.loads(subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout)[figure]
 
 

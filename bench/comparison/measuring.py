@@ -44,13 +44,14 @@ def measure(
             progress(f"{name}: results and memory")
             contenders[name] = entered(worker, case, inputs, expected)
         taking_part = {name: worker for name, worker in workers.items() if "memory" in contenders[name]}
-        figure, weights = figure_of(case, tier), inputs.described(case)["weight"]["path"]
+        figure = figure_of(case, tier)
+        read = inputs.described(case)["weight"]["path"] if case.is_bound_by_memory else None
         peaks: dict[int, list[float]] = {worker.threads: [] for worker in taking_part.values()}
 
         def each_round(number: int) -> None:
             progress(f"round {number + 1} of {count}")
             for threads, rates in peaks.items():
-                rates.append(peak(figure, threads, weights))
+                rates.append(peak(figure, threads, read))
 
         times = rounds(taking_part, count, each_round)
     finally:

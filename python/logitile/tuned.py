@@ -50,14 +50,21 @@ def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
 def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
     from .tuning_store import tell
 
+    most = max(os.cpu_count() or 1, head.default_key(call, key.wanted).threads)
+    if not 1 <= key.threads <= most:
+        tell(
+            f"{key.threads} threads were chosen for '{head.loss.name}', but 1 to {most} are possible; the "
+            "default is used"
+        )
+        return False
     try:
-        if not 1 <= key.threads <= max(os.cpu_count() or 1, head.default_key(call, key.wanted).threads):
-            raise CallValueError(f"{key.threads} threads")
         Program(head.spec(call), head.options, call, key).plan(call.tokens)
     except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
         return False
     except CompileError as error:
-        tell(f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); the default is")
+        tell(
+            f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); the default is used"
+        )
         return False
     return True
 

@@ -162,8 +162,11 @@ def keep(records: Sequence[TuneRecord]) -> bool:
 
 
 def _records(rows: Sequence[tuple]) -> tuple[TuneRecord, ...]:
-    """Rows whose columns are of their types, which SQLite does not see to."""
-    return tuple(TuneRecord(*row) for row in rows if all(map(isinstance, row, _PYTHON_TYPES)))
+    """Rows whose columns are of their types, which SQLite does not see to; a warning for others."""
+    sound = [row for row in rows if all(map(isinstance, row, _PYTHON_TYPES))]
+    if len(sound) < len(rows):
+        tell(f"{len(rows) - len(sound)} rows of '{database()}' hold values of wrong types; they are not used")
+    return tuple(TuneRecord(*row) for row in sound)
 
 
 # ---- opening ----------------------------------------------------------------------------------------------

@@ -15,8 +15,7 @@ public:
   IndexFlag *memory() const { return flag; }
   /// What stands for an input in the flag.
   int32_t numberOf(const std::string &input);
-  /// An error for a wrong index of a call that has run, once.
-  /// Text tells whether the wrong index was of the call that asks.
+  /// An error for a wrong index of a call that has run, once: of the call that asks, or of an earlier one.
   Status take(bool isOfThisCall = false);
 
 private:

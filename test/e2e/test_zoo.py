@@ -6,7 +6,7 @@ from cases import CASES
 from gate import Sample
 from inputs import arguments
 from random_specs import _numpy_dtype
-from schedules import KINDS, check_memory, scheduled
+from schedules import KINDS, check_memory, gradients_apart, plans, scheduled, smallest_workspace
 
 SHAPE = (256, 601, 40)  # tokens, vocabulary, hidden
 
@@ -38,6 +38,24 @@ def test_every_loss_in_single_precision_under_every_schedule(name, monkeypatch):
         with scheduled(sample(name, "float32"), kind) as made:
             made.check()
             check_memory(made)
+
+
+@pytest.mark.parametrize("name", ["plain", "entropy"])
+def test_some_budgets_keep_a_part_of_the_logits(name, monkeypatch):
+    """At the hidden size of the other tests it is as quick to make them again, whatever the budget."""
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
+    found = set()
+    made = sample(name, "float32", (150, 1201, 96))
+    with gradients_apart(True):
+        least = smallest_workspace(made)
+        for share in (1.1, 1.2, 1.3, 1.4, 3):
+            workspace = least + int(share * 4 * 150 * 1201)
+            one = sample(name, "float32", (150, 1201, 96), workspace=workspace)
+            one.check()
+            launches = {step["launch"] for plan in plans(one) for step in plan["forward"] if "launch" in step}
+            found.add("forward0_kept" in launches)
+            check_memory(one)
+    assert found == {True, False}
 
 
 @pytest.mark.contract("5 gate")

@@ -91,7 +91,6 @@ public:
   };
   /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
   Pair exactPair(NodeRef node);
-  Pair makeExactPair(NodeRef node);
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
   mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
   /// base - max: one rounding less than a difference of two rounded numbers.
@@ -119,6 +118,7 @@ private:
   mlir::Location where() const { return loc ? *loc : mlir::UnknownLoc::get(builder.getContext()); }
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
+  Pair makeExactPair(NodeRef node);
   Pair addPairs(NodeRef node, bool keepsRounding);
   Pair factorOf(NodeRef node);
   Pair multiplyPairs(NodeRef node);
