@@ -63,7 +63,8 @@ def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
         return False
     except CompileError as error:
         tell(
-            f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); the default is used"
+            f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); "
+            "the default is used"
         )
         return False
     return True
