@@ -2,7 +2,6 @@
 #include "runtime/Call.h"
 #include "runtime/FloatEnvironment.h"
 #include "runtime/HostWork.h"
-#include "runtime/HugePages.h"
 #include "runtime/Inputs.h"
 #include "runtime/MemoryList.h"
 #include "runtime/Outputs.h"
@@ -34,7 +33,7 @@ private:
   Status checkOutputs() const;
   Status checkDivisor() const;
   Status checkInputs() const;
-  Status adviseGradients() const;
+  Status prepareGradients() const;
   Status takeMemory(WorkspaceBlock *saved);
   Status loadInputs();
   /// Where the denominator of a mean comes from, and whether the forward steps have to run first.
@@ -174,22 +173,17 @@ Status Call::checkUpstreams() const {
   return Status();
 }
 
-/// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call. Huge pages are
-/// for those that come again and again from memory just freed: a guest system gives huge pages free for seconds back to its
-/// host, and getting them again costs more than small pages do. (bfloat16, with huge pages as a multiple of the time
-/// without: 37 x 999 x 12347 0.7, 256 x 4096 x 151936 1.2.)
-Status Call::adviseGradients() const {
-  constexpr int64_t kMostBytes = 64 * 1024 * 1024;
-  if (!makesGradients() || !loaded.device->isHost())
+/// Gradients as large as the head are often new memory, whose pages take a good part of the time of the call.
+Status Call::prepareGradients() const {
+  if (!makesGradients())
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
     const Array &array = *findArray(arguments.gradients, gradient.name);
     if (gradient.accumulates || array.elements() == 0)
       continue;
     MemoryRange range = rangeOf(array, /*isDefined=*/false);
-    bool isDense = range.bytes == array.elements() * elementBytes(array.type); // else others lie in between
-    if (isDense && range.bytes <= kMostBytes)
-      adviseHugePages(range.data, range.bytes);
+    if (range.bytes == array.elements() * elementBytes(array.type)) // else others lie in between
+      loaded.device->prepareResult(range.data, range.bytes, arguments.threads);
   }
   return Status();
 }
@@ -381,7 +375,7 @@ Status Call::forward(Saved &saved) {
   Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },
                           [&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
                           [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return checkLateDivisor(); },
-                          [&] { return adviseGradients(); }, [&] { return takeMemory(&saved.memory); });
+                          [&] { return prepareGradients(); }, [&] { return takeMemory(&saved.memory); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)
@@ -407,7 +401,7 @@ Status Call::adjoint(const Saved &saved) {
   savedMemory = saved.memory.data();
   savedDivisor = saved.divisor;
   status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return adviseGradients(); },
+                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return prepareGradients(); },
                    [&] { return takeMemory(nullptr); });
   if (!status.isOk())
     return status;

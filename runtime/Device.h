@@ -90,6 +90,8 @@ public:
   virtual Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) = 0;
   /// Workspace of a call. The device must outlive it.
   virtual Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) = 0;
+  /// 'data' will be written by a call, all of it: devices whose memory is slow to come at first get it ready.
+  virtual void prepareResult(char * /*data*/, int64_t /*bytes*/, int /*threads*/) {}
   /// Waits for everything that has been launched.
   virtual Status synchronise() { return Status(); }
   /// Whether the host itself does the work on single elements of a call.

@@ -1,6 +1,6 @@
 // Workspace.cpp - blocks from the system, and the list of free ones.
 #include "runtime/Workspace.h"
-#include "runtime/HugePages.h"
+#include "runtime/NewPages.h"
 #include <algorithm>
 #include <sys/mman.h>
 using namespace logitile;

@@ -1,6 +1,8 @@
 // CpuDevice.cpp - kernels of compiled code and how their tasks reach threads.
 #include "runtime/cpu/CpuDevice.h"
+#include "runtime/NewPages.h"
 #include "runtime/cpu/ObjectLoader.h"
+#include <algorithm>
 #include <vector>
 using namespace logitile;
 
@@ -52,4 +54,19 @@ Result<std::unique_ptr<DeviceCode>> CpuDevice::load(const LaunchPlan &plan, Nati
       return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
   }
   return std::unique_ptr<DeviceCode>(std::make_unique<CpuCode>(std::move(object), std::move(kernels), pool));
+}
+
+/// Huge pages are for results that come again and again from memory just freed: a guest system gives huge pages free for
+/// seconds back to its host, and getting them again costs more than small pages do. Small pages come in half the time where
+/// all threads ask for many at once. (As a multiple of the time of a call without: huge pages, bfloat16, 37 x 999 x 12347 0.7,
+/// 256 x 4096 x 151936 1.2; small pages at once 0.8 there, and 0.88 at 1024 x 2048 x 128256 float32.)
+void CpuDevice::prepareResult(char *data, int64_t bytes, int threads) {
+  constexpr int64_t kMostInHugePages = 64 * 1024 * 1024, kBlock = 4 * 1024 * 1024;
+  if (bytes <= kMostInHugePages)
+    return adviseHugePages(data, bytes);
+  int64_t offset = reinterpret_cast<uintptr_t>(data) % kBlock; // blocks begin with whole pages
+  pool.run((offset + bytes + kBlock - 1) / kBlock, threads, [&](int64_t block, int) {
+    int64_t first = std::max<int64_t>(block * kBlock - offset, 0), behind = std::min((block + 1) * kBlock - offset, bytes);
+    takePages(data + first, behind - first);
+  });
 }

@@ -10,6 +10,7 @@ public:
   explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
   Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory.take(bytes); }
+  void prepareResult(char *data, int64_t bytes, int threads) override;
   Workspace &workspace() { return memory; }
   bool isHost() const override { return true; }
 

@@ -1,4 +1,4 @@
-// HugePages.h - large memory that is new to the process comes sooner in large pages.
+// NewPages.h - large memory that is new to the process gets its pages sooner than one fault at a time.
 #pragma once
 #include <cstdint>
 
@@ -9,4 +9,8 @@ inline constexpr int64_t kHugePage = 2 * 1024 * 1024;
 /// Asks the system for huge pages where 'data' has none yet. Smaller memory, and systems that have none, stay as they
 /// are.
 void adviseHugePages(char *data, int64_t bytes);
+
+/// Takes the pages that lie wholly in 'data' and are not there yet, contents kept. Systems that cannot (before Linux
+/// 5.14) take them one by one when they are written.
+void takePages(char *data, int64_t bytes);
 } // namespace logitile
