@@ -235,6 +235,21 @@ def test_a_plan_of_several_pairs_and_outputs():
         np.testing.assert_array_equal(gradients[name], wanted_gradients[name])
 
 
+@pytest.mark.contract("2 intervals")
+def test_a_call_has_the_same_schedule_whatever_was_called_before():
+    """A program in chunks would do for fewer tokens too, but slower."""
+    many, few = 4096, 512
+    x, w = np.zeros((many, 256), np.float32), np.zeros((4000, 256), np.float32)
+    target = np.zeros(many, np.int64)
+    in_chunks = lt.jit(losses.cross_entropy, workspace="24MiB")
+    assert in_chunks.explain(x, w, target=target).chunks > 1
+    in_chunks.value_and_grad(x, w, target=target)
+    in_chunks.value_and_grad(x[:few], w, target=target[:few])
+    assert lt.history()[-1]["event"] == "compile"
+    assert in_chunks.compile(x[:few], w, target=target[:few]).interval[0] < few
+    assert in_chunks.compile(x, w, target=target).interval[0] > few
+
+
 @pytest.mark.contract("2 recompiles")
 def test_a_plan_serves_an_interval():
     plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())

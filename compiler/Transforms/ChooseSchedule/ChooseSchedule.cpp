@@ -29,7 +29,9 @@ public:
         candidates.push_back(*fitted);
     if (candidates.empty())
       return complain();
-    return narrowed(*llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; }));
+    Candidate best = *llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; });
+    best.first = 1 + mostForWhole(best.choice);
+    return narrowed(best);
   }
 
 private:
@@ -80,6 +82,15 @@ private:
   }
 
   int64_t bytes(const Choice &choice, int64_t count) const { return ScheduleBuilder(problem, choice).workspace(count); }
+
+  /// So few tokens that all of them fit at once with nothing made again, and are done sooner so than by 'choice': they have a
+  /// program of their own, whichever was asked for first. Less than 0 where there are none.
+  int64_t mostForWhole(const Choice &choice) const {
+    Choice whole = shapes().front();
+    int64_t most = largest(1, tokens - 1, [&](int64_t count) { return bytes(whole, count) <= budget; });
+    auto seconds = [&](const Choice &choice) { return ScheduleBuilder(problem, choice).seconds(most); };
+    return most > 0 && seconds(whole) < seconds(choice) ? most : -1;
+  }
 
   /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest chunk.
   std::optional<Candidate> fit(Choice choice) const {
