@@ -103,32 +103,33 @@ def named_gradients(option: str, names: Any) -> tuple[str, ...]:
 
 
 def wanted_gradients(
-    spec: LossSpec, options: Options, call: Call, wrt: Iterable[str] | None
+    spec: LossSpec, options: Options, call: Call, given: Iterable[str] | None, option: str = "wrt"
 ) -> tuple[str, ...]:
     """The names of the gradients to make.
 
     Args:
-        wrt: names; None means every array that requires a gradient, else hidden and weight of every pair.
+        given: names; None means every array that requires a gradient, else hidden and weight of every pair.
+        option: as what the caller gave them.
 
     Raises:
         CallTypeError: a name is unknown.
         CallValueError: an input has no gradient, or none of them can be reached.
     """
     known = call.operands
-    if wrt is None:
-        wrt = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
-    wanted = named_gradients("wrt", wrt)
+    if given is None:
+        given = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
+    wanted = named_gradients(option, given)
     if not wanted:
-        raise CallValueError(f"wrt names no gradient; this call has {listed(known)}")
+        raise CallValueError(f"{option} names no gradient; this call has {listed(known)}")
     for name in wanted:
         if name not in known:
             raise CallTypeError(
-                f"wrt names '{name}', which is no input of this call{did_you_mean(name, known)}"
+                f"{option} names '{name}', which is no input of this call{did_you_mean(name, known)}"
             )
-        given = spec.input(known[name][0])
-        if given.type != "f32":
+        parameter = spec.input(known[name][0])
+        if parameter.type != "f32":
             raise CallValueError(
-                f"'{name}' holds {'integers' if given.type == 'i32' else 'bools'}, which have no gradient"
+                f"'{name}' holds {'integers' if parameter.type == 'i32' else 'bools'}, which have no gradient"
             )
     _check_weight(spec, options, call, wanted)
     reached = reached_inputs(spec, differentiable_outputs(spec))

@@ -38,7 +38,7 @@ def wanted_of(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
         grad = named_gradients("grad", grad)
         if not grad:
             return Wanted()
-    names = wanted_gradients(spec, head.options, call, grad)
+    names = wanted_gradients(spec, head.options, call, grad, option="grad")
     return execute.wanted_in_one_call(spec, head.options, call, names, differentiable_outputs(spec), None)
 
 

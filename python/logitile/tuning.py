@@ -168,7 +168,7 @@ def wanted_of_call(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted
         grad = named_gradients("grad", grad)
         if not grad:
             return Wanted()
-    names = wanted_gradients(spec, head.options, call, grad)
+    names = wanted_gradients(spec, head.options, call, grad, option="grad")
     outputs = differentiable_outputs(spec)
     reached = ("loss",) if "loss" in outputs else outputs
     return execute.wanted_in_one_call(spec, head.options, call, names, reached, None)

@@ -73,7 +73,7 @@ def test_ir_refuses_what_is_not_there():
         head.ir("tiles", *shapes(), target=TARGET_SHAPE, kernel="finish9")
     with pytest.raises(lt.CallValueError, match="stage 'plan' has no kernels"):
         head.ir("plan", *shapes(), target=TARGET_SHAPE, kernel="finish1")
-    with pytest.raises(lt.CallTypeError, match="wrt names 'bias'"):
+    with pytest.raises(lt.CallTypeError, match="grad names 'bias'"):
         head.ir("plan", *shapes(), target=TARGET_SHAPE, grad=["bias"])
     for backend, stage in (("cpu", "ptx"), ("cuda:sm_80", "obj"), ("emu:sm_80", "ptx")):
         with pytest.raises(lt.CallValueError, match=f"there is no stage '{stage}' for '{backend}"):
