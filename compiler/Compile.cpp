@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -214,12 +215,13 @@ public:
 private:
   bool runStage(Stage stage, void (*build)(PassManager &)) {
     auto pm = PassManager::on<ModuleOp>(&context);
+    pm.enableVerifier(false); // what a stage makes is verified once, at its end
     build(pm);
     // Kept until the stage is through: what went into a stage that fails is its reproducer.
     std::string before;
     if (std::getenv("LOGITILE_REPRODUCER"))
       before = print("");
-    bool done = time(stage, [&] { return succeeded(pm.run(*module)); });
+    bool done = time(stage, [&] { return succeeded(pm.run(*module)) && succeeded(verify(*module)); });
     if (!done)
       reproducer = before;
     return done;

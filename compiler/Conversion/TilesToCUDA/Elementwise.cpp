@@ -60,6 +60,7 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
     return failure();
   RowLoop loop(k);
   inputs.takeInto(loop, op);
+  loop.compute(op.getBody());
   SmallVector<TileType> types;
   for (Type type : op.getResultTypes()) {
     types.push_back(cast<TileType>(type));

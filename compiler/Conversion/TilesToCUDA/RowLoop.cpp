@@ -13,6 +13,16 @@ void RowLoop::make(TileType type) {
   results.emplace_back();
 }
 
+/// The values of a few ops wait for each other: two rows keep the units busy. Many ops fill them with the columns of one row,
+/// and twice the code would only take longer to make, and to fetch.
+void RowLoop::compute(Region &region) {
+  constexpr int64_t kManyOps = 32;
+  int64_t ops = 0;
+  region.walk([&](Operation *op) { ops += op->hasTrait<OpTrait::ConstantLike>() ? 0 : 1; });
+  if (ops > kManyOps)
+    rowsOfTurn = 1;
+}
+
 /// A ring for every tile with values of its rows, and for every result that finds no dead one.
 void RowLoop::formRings() {
   for (auto [i, tile] : llvm::enumerate(tiles))
@@ -45,8 +55,7 @@ void RowLoop::turn(MutableArrayRef<Ring> rings, int64_t turns, function_ref<void
 }
 
 void RowLoop::run(function_ref<void()> body) {
-  constexpr int64_t kRowsOfTurn = 2; // g and g + 8: what a fragment has
-  int64_t turns = std::max<int64_t>(k.threads.sharing.rowSlots() / kRowsOfTurn, 1);
+  int64_t turns = std::max<int64_t>(k.threads.sharing.rowSlots() / rowsOfTurn, 1);
   formRings();
   CodeBuilder::Values start;
   for (const Ring &ring : rings)
@@ -65,7 +74,7 @@ void RowLoop::run(function_ref<void()> body) {
   }
   CodeBuilder::Values last = k.e.loop(k.e.integer(turns), start, [&](Int number, ValueRange current) {
     adopt(current);
-    k.enterTurn(number * kRowsOfTurn, kRowsOfTurn);
+    k.enterTurn(number * rowsOfTurn, rowsOfTurn);
     turn(rings, turns, body);
     k.leaveTurn();
     CodeBuilder::Values next;

@@ -3,9 +3,9 @@
 #include "compiler/Conversion/TilesToCUDA/KernelContext.h"
 
 namespace logitile::cuda {
-/// Goes through the rows of a thread in turns of two. The code of a turn is there once, in a loop, and only the values of its
-/// own rows are computed with at a time. Registers have no index, so the loop passes the values of a tile round: each turn
-/// takes those at the front, and what it made or took goes to the end.
+/// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code of a turn is there once,
+/// in a loop, and only the values of its own rows are computed with at a time. Registers have no index, so the loop passes
+/// the values of a tile round: each turn takes those at the front, and what it made or took goes to the end.
 class RowLoop {
 public:
   explicit RowLoop(KernelContext &k) : k(k) {}
@@ -14,6 +14,8 @@ public:
   void take(const Tile &tile, bool isDead = false) { tiles.push_back(tile), dead.push_back(isDead); }
   /// Turns append the values of their rows to 'results', which in the end has those of all rows.
   void make(TileType type);
+  /// Turns do for each element what is in 'region'.
+  void compute(mlir::Region &region);
   /// Turns may change 'carried'.
   void carry(mlir::ValueRange values) { carried.assign(values.begin(), values.end()); }
 
@@ -36,6 +38,7 @@ private:
   KernelContext &k;
   llvm::SmallVector<bool> dead;
   llvm::SmallVector<TileType> types; // of the results
+  int64_t rowsOfTurn = 2;            // g and g + 8: what a fragment has
   llvm::SmallVector<Ring> rings;
 };
 

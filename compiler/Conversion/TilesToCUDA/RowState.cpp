@@ -64,6 +64,7 @@ private:
     }
     RowLoop loop(k);
     inputs.takeInto(loop, op);
+    loop.compute(op.getUpdate());
     loop.run([&] {
       int64_t rows = k.rowSlots(cast<TileType>(op.getRows()[0].getType()));
       for (int64_t slot = 0; slot < rows; ++slot)
