@@ -259,8 +259,11 @@ private:
       addBytes(readBytes(op.getTile()));
       return addBytes(terms * rowReads() * (kNumberBytes + row));
     }
-    addBytes(terms * sharing.threads * kNumberBytes, {}, tokensOf(op.getCount()));
-    addNamed(op.getRow(), terms * sharing.threads * row, {}, tokensOf(op.getCount())); // one tile has the row that a token names
+    GridAxis turns = tokensOf(op.getCount()); // of a warp, with a token for each lane
+    turns.step = cuda::kWarp;
+    addBytes(terms * sharing.threads * kNumberBytes, {}, turns);
+    int64_t visitors = sharing.threads / sharing.warpRows; // one tile has the row that a token names, and in it these threads
+    addNamed(op.getRow(), terms * visitors * (kNumberBytes + row), {}, tokensOf(op.getCount()));
   }
 
   LogicalResult visitSumRows(SumRowsOp op) {

@@ -47,6 +47,8 @@ public:
   // ---- instructions of a warp: Instructions.cpp ---------------------------------------------------------------------
   /// The value of the lane whose number differs by 'mask' in its bits; f32 or i32.
   mlir::Value exchange(mlir::Value value, int64_t mask);
+  /// A bit for each lane, set where its 'condition' holds; i32.
+  mlir::Value vote(mlir::Value condition);
   /// 16 bytes from global to shared memory on their way; with 'bytes' (i32) the others are zeros.
   void copyAsync(Place to, Place from, mlir::Value bytes);
   void commitCopies();

@@ -50,6 +50,11 @@ Value Emitter::readThread() { return arith::ExtUIOp::create(*this, i64, NVVM::Th
 Value Emitter::readBlock() { return arith::ExtUIOp::create(*this, i64, NVVM::BlockIdXOp::create(*this, i32)); }
 void Emitter::barrier() { NVVM::Barrier0Op::create(*this); }
 
+Value Emitter::vote(Value condition) {
+  Value all = constant(getI32IntegerAttr(-1));
+  return NVVM::VoteSyncOp::create(*this, i32, all, condition, NVVM::VoteSyncKind::ballot);
+}
+
 Value Emitter::exchange(Value value, int64_t mask) {
   Value all = constant(getI32IntegerAttr(-1)), by = constant(getI32IntegerAttr(mask)), last = constant(getI32IntegerAttr(kWarp - 1));
   return NVVM::ShflOp::create(*this, value.getType(), all, value, by, last, NVVM::ShflKind::bfly, UnitAttr());

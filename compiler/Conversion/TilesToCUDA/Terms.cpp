@@ -113,24 +113,45 @@ public:
     llvm::copy(sums, mine.begin());
   }
 
-  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending.
+  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. Each lane of a warp looks
+  /// at another token, and the warp turns to those that name one of its rows.
   void addNamingTokens(const Term &term, CodeBuilder::Values &values) {
-    int64_t columns = k.columnSlots(op.getTile().getType()), rows = op.getTile().getType().getExtent(0);
-    values = e.loop(tokens, values, [&](Int token, ValueRange current) {
-      Int distance = e.extend(e.load(e.at(term.columns, token))) - row;
-      auto visit = [&] {
-        CodeBuilder::Values next(current), scaled = scaledRow(e.load(e.at(term.coefficients, token)), token, columns);
-        for (auto [i, value] : llvm::enumerate(next)) {
-          Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, distance, k.threads.row(i / columns));
-          value = select(e, isHere, add(e, value, scaled[i % columns]), value);
-        }
-        return next;
-      };
-      return e.choose(isLess(distance, rows), current.getTypes(), visit, [&] { return CodeBuilder::Values(current); });
+    Int firstRow = row + k.threads.warpRow * k.threads.sharing.blockRows();
+    values = e.loop(e.integer(0), tokens, e.integer(kWarp), values, [&](Int first, ValueRange current) {
+      Int token = first + e.lane(), entry = e.extend(e.load(e.at(term.columns, smaller(token, tokens - 1))));
+      Value isNaming = e.both(isLess(token, tokens), isLess(entry - firstRow, k.threads.sharing.blockRows()));
+      return addTokens(term, first, e.vote(isNaming), current);
     });
   }
 
 private:
+  /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set.
+  CodeBuilder::Values addTokens(const Term &term, Int first, Value bits, ValueRange values) {
+    CodeBuilder::Values start(values);
+    start.push_back(bits);
+    CodeBuilder::Values sums = e.loop(e.extend(LLVM::CtPopOp::create(e, e.i32, bits)), start, [&](Int, ValueRange current) {
+      Value rest = current.back(), one = e.constant(e.getI32IntegerAttr(1));
+      Int token = first + e.extend(LLVM::CountTrailingZerosOp::create(e, e.i32, rest, /*is_zero_poison=*/true));
+      CodeBuilder::Values next = addToken(term, token, current.drop_back());
+      next.push_back(arith::AndIOp::create(e, rest, arith::SubIOp::create(e, rest, one)));
+      return next;
+    });
+    sums.pop_back();
+    return sums;
+  }
+
+  /// The thread that has elements of the row that 'token' names adds to them.
+  CodeBuilder::Values addToken(const Term &term, Int token, ValueRange values) {
+    int64_t columns = k.columnSlots(op.getTile().getType());
+    Int distance = e.extend(e.load(e.at(term.columns, token))) - row;
+    CodeBuilder::Values next(values), scaled = scaledRow(e.load(e.at(term.coefficients, token)), token, columns);
+    for (auto [i, value] : llvm::enumerate(next)) {
+      Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, distance, k.threads.row(i / columns));
+      value = select(e, isHere, add(e, value, scaled[i % columns]), value);
+    }
+    return next;
+  }
+
   /// coefficient times this thread's columns of a row of the operand.
   CodeBuilder::Values scaledRow(Value coefficient, Int entry, int64_t columns) {
     CodeBuilder::Values scaled;

@@ -1,0 +1,27 @@
+// RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
+// A warp looks for tokens that name one of its rows, one with each lane, and adds those that its lanes found: it does not
+// walk through all tokens.
+
+// CHECK-LABEL: llvm.func @terms(
+// CHECK: scf.for %{{.*}} = %c0_i64 to %[[TOKENS:.*]] step %c32_i64 iter_args(
+// CHECK:   %[[NAMED:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK:   arith.cmpi ult, %{{.*}}, %[[TOKENS]] : i64
+// CHECK:   %[[FOUND:.*]] = nvvm.vote.sync ballot %{{.*}}, %{{.*}} -> i32
+// CHECK:   %[[COUNT:.*]] = llvm.intr.ctpop(%[[FOUND]]) : (i32) -> i32
+// CHECK:   scf.for %{{.*}} iter_args({{.*}} = %[[FOUND]])
+// CHECK:     "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
+// CHECK:     arith.mulf
+// CHECK:     scf.yield
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
+  logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x128xbf16> from "g", %x: !logitile.view<?x64xbf16> from "x",
+                         %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<128x64xf32> from "out") {
+    %zero = arith.constant 0 : index
+    scf.forall (%row, %column) = (0, 0) to (128, 64) step (64, 64) {
+      %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32 : !logitile.view<?x128xbf16>, !logitile.view<?x64xbf16> -> !logitile.tile<64x64xf32>
+      %all = logitile.contract_terms %sum, [%c, %a] transposed, %x at [%row, %column] below %n
+        : !logitile.tile<64x64xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<?x64xbf16>
+      logitile.store %all to %out at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<128x64xf32>
+    }
+  }
+}
