@@ -14,7 +14,7 @@ from backends import EMULATOR, SEEDS, check_orders, is_on_gpu
 from cases import CASES
 from gate import Sample
 from logitile import _native
-from schedules import KINDS, check_memory, plans, scheduled
+from schedules import KINDS, check_memory, gradients_apart, plans, scheduled, smallest_workspace
 from test_canaries import CANARIES, PAIRS, canary, on_data
 from test_random_losses import SLACK, scheduled_sample
 from test_zoo import sample
@@ -72,6 +72,18 @@ def test_schedules_are_what_they_are_called(monkeypatch):
             made.run()
             kernels[kind] = "".join(str(plan) for plan in plans(made))
     assert len(set(kernels.values())) == len(KINDS)
+
+
+@pytest.mark.parametrize("dtype, hidden", [("float32", 136), ("bfloat16", 1032)])
+def test_a_part_of_the_logits_is_kept(dtype, hidden, monkeypatch):
+    """Only where making them again costs more than memory traffic does."""
+    made = sample("plain", dtype, (70, 500, hidden))
+    with gradients_apart(True):
+        budget = smallest_workspace(made) + (50_000 if dtype == "float32" else 0)
+        made = dataclasses.replace(made, options=made.options | {"workspace": budget})
+        check_orders(made, monkeypatch)
+        check_memory(made)
+    assert any(0 < plan["kept"] < plan["vocab"] for plan in plans(made))
 
 
 @pytest.mark.parametrize("index, name", [

@@ -76,8 +76,9 @@ private:
     for (int64_t group : {all, (all + 3) / 4, int64_t(1)})
       shapes.push_back({0, 0, 0, group}); // logits made again
     for (int64_t kept : {all * 3 / 4, all / 2, all / 4})
-      if (keeps && kept > 0 && kept < all)
-        shapes.push_back({0, 0, kept, 1}); // a part of the vocabulary kept
+      for (int64_t group : {(all + 3) / 4, int64_t(1)}) // one slab alone leaves most of a GPU idle
+        if (keeps && kept > 0 && kept < all)
+          shapes.push_back({0, 0, kept, group}); // a part of the vocabulary kept
     return shapes;
   }
 
