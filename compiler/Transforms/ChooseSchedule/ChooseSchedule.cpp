@@ -69,16 +69,17 @@ private:
     }
     SmallVector<Choice> shapes;
     bool keeps = !problem.forwardSweeps.empty();
-    if (keeps && problem.isSplit())
-      shapes.push_back({0, 0, all, 1}); // kept from forward to backward, gradients slab by slab
-    else if (keeps)
+    if (keeps && !problem.isSplit())
       shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
-    for (int64_t group : {all, (all + 3) / 4, int64_t(1)})
+    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: those of a slab stay in the
+    // caches of a CPU until they are contracted, but they do not fill a GPU.
+    int64_t quarter = (all + 3) / 4;
+    for (int64_t kept : {all, all * 3 / 4, all / 2, all / 4})
+      for (int64_t group : {int64_t(1), problem.packsPanels() ? 1 : quarter})
+        if (keeps && kept > 0 && (kept < all || problem.isSplit()))
+          shapes.push_back({0, 0, kept, group});
+    for (int64_t group : {all, quarter, int64_t(1)})
       shapes.push_back({0, 0, 0, group}); // logits made again
-    for (int64_t kept : {all * 3 / 4, all / 2, all / 4})
-      for (int64_t group : {(all + 3) / 4, int64_t(1)}) // one slab alone leaves most of a GPU idle
-        if (keeps && kept > 0 && kept < all)
-          shapes.push_back({0, 0, kept, group}); // a part of the vocabulary kept
     return shapes;
   }
 

@@ -50,3 +50,14 @@
 // AGAIN-NEXT: logitile.launch "gradient" from @gradient_project
 // AGAIN-NEXT: logitile.launch "z_hidden" {{.*}} again slabs
 // AGAIN-NEXT: logitile.launch "z_weight" {{.*}} again tokens
+
+// A GPU makes the gradients of a quarter of the vocabulary at a time: those of one slab would leave most of it idle.
+// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 128, workspace = 20000000, chunks = 0, accumulate = false/' \
+// RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
+// GPU: slab 512 kept 30000 {
+// GPU: logitile.loop slabs 15 from 0 to 59 {
+// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 512, workspace = 60000000, chunks = 0, accumulate = false/' \
+// RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU-PART
+// GPU-PART: slab 512 kept 14848 {
+// GPU-PART: logitile.loop slabs 15 from 0 to 29 {
+// GPU-PART: logitile.loop slabs 15 from 29 to 59 {
