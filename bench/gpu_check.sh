@@ -1,6 +1,7 @@
 #!/bin/sh
 # Proves logitile on a machine with an NVIDIA GPU: bench/gpu_check.sh, in the unpacked artefact of package.sh.
 # Needs torch and NumPy; PYTHON names the interpreter (python3). Without a GPU it runs what needs none, and says what it skips.
+# LOGITILE_TEST_FULL=1 adds the slow tests of the suites, up to an hour of them.
 # Ends with a table of the steps; the exit status is 1 where one failed. Logs and the benchmark's JSON go to results/.
 set -u
 cd "$(dirname "$0")/.."
@@ -63,10 +64,14 @@ if [ -n "$missing" ]; then
   skip "numbers of all suites" "not installed:$missing"
 else
   workers=$(( $(nproc) < 6 ? $(nproc) : 6 ))
-  pytest_step "exact losses, $half" 240 -n $workers test/e2e/test_same_bits.py
+  suites="test/e2e/test_emulator.py test/e2e/test_corners.py" seconds=300
+  if [ "${LOGITILE_TEST_FULL:-0}" = 1 ]; then
+    suites="$suites test/e2e/test_canaries.py test/e2e/test_chunk_parity.py" seconds=3600
+  fi
+  pytest_step "exact losses, $half" $seconds -n $workers test/e2e/test_same_bits.py
   if [ -n "$gpu" ]; then
     export LOGITILE_TEST_BACKEND=cuda
-    pytest_step "numbers of all suites, $gpu" 300 -n $workers test/e2e/test_emulator.py test/e2e/test_corners.py
+    pytest_step "numbers of all suites, $gpu" $seconds -n $workers $suites
     unset LOGITILE_TEST_BACKEND
   else
     skip "numbers of all suites" "$no_gpu"
