@@ -11,8 +11,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build"))
 for folder in (BUILD / "python", HERE.parent / "python", HERE):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+    sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
 
 import backends  # noqa: E402
 import pytest  # noqa: E402

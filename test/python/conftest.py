@@ -16,8 +16,7 @@ BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", ROOT / "build"))
 BUILT = BUILD / "python"  # the sources with the native module beside them
 PACKAGE = BUILT if (BUILT / "logitile").is_dir() else ROOT / "python"
 for folder in (PACKAGE, pathlib.Path(__file__).resolve().parent):
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
+    sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
 
 
 def find_tool(name):
