@@ -45,6 +45,7 @@ private:
   Status loadUpstreams();
   Status runSteps(const std::vector<StepPlan> &steps);
   Status checkComputedIndices();
+  Status checkWaiting() const;
   Status checkIndexReport() const;
   Status storeOutputs();
   Status storeGradients();
@@ -211,6 +212,8 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   if (!started.isOk())
     return started.status();
   device = std::move(*started);
+  if (Status status = checkWaiting(); !isAdjoint && !status.isOk())
+    return status;
   work = loaded.device->isHost() ? std::unique_ptr<ElementWork>(std::make_unique<HostWork>(loaded, binding, arguments, savedDivisor))
                                  : std::make_unique<gpu::KernelWork>(loaded, binding, arguments, *device);
   return work->findTokens(rule, tokens);
@@ -289,14 +292,27 @@ Status Call::checkComputedIndices() {
   return Status();
 }
 
+/// Whether the user wants to be told of wrong indices at once.
+static std::string_view askedToWait() {
+  const char *asked = std::getenv("LOGITILE_CHECK");
+  return asked ? asked : "0";
+}
+
+/// Before anything is queued.
+Status Call::checkWaiting() const {
+  std::string_view asked = askedToWait();
+  if (asked != "0" && asked != "1")
+    return Status(ErrorCode::Value, "LOGITILE_CHECK is '" + std::string(asked) + "'; it must be 0 or 1");
+  if (asked == "1" && device->isCaptured())
+    return Status(ErrorCode::Target, "LOGITILE_CHECK=1 waits for the end of each call, but the stream is captured into a CUDA graph; set it "
+                                     "to 0 for the capture");
+  return Status();
+}
+
 /// Wrong indices are told at once where the user asks for it.
 Status Call::checkIndexReport() const {
   gpu::IndexReport *report = loaded.device->indexReport();
-  const char *isAsked = std::getenv("LOGITILE_CHECK");
-  std::string_view asked = isAsked ? isAsked : "0";
-  if (asked != "0" && asked != "1")
-    return Status(ErrorCode::Value, "LOGITILE_CHECK is '" + std::string(asked) + "'; it must be 0 or 1");
-  if (!report || asked == "0")
+  if (!report || askedToWait() == "0")
     return Status();
   return inOrder([&] { return loaded.device->synchronise(); }, [&] { return report->take(/*isOfThisCall=*/true); });
 }

@@ -55,6 +55,8 @@ public:
   virtual Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) = 0;
   /// The same; waits and returns the milliseconds that it took.
   virtual Result<double> timedLaunch(const Launch &launch);
+  /// Whether launches go into a graph instead of running: nothing can wait for them.
+  virtual bool isCaptured() const { return false; }
   /// What the last launch did; null where the device does not count.
   virtual const KernelCounters *counters() const { return nullptr; }
 };

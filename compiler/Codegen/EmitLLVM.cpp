@@ -23,11 +23,17 @@ void logitile::addDeviceToLLVMPasses(OpPassManager &passes, const Target &target
   passes.addPass(createConvertDeviceToLLVMPass());
 }
 
-/// Inline PTX may be an instruction of a whole warp: no pass may make its execution depend on more conditions.
-static void keepInlinePtxInPlace(llvm::Module &module) {
+static bool isProduct(const llvm::CallInst &call) {
+  const llvm::Function *function = call.getCalledFunction();
+  return function && function->getName().starts_with("llvm.nvvm.mma.");
+}
+
+/// Inline PTX may be an instruction of a whole warp, as products of tensor cores are: no pass may make its execution depend on
+/// more conditions.
+static void keepInPlace(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && call->isInlineAsm()) {
+      if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction); call && (call->isInlineAsm() || isProduct(*call))) {
         call->setConvergent();
         call->setDoesNotThrow();
       }
@@ -52,7 +58,7 @@ std::unique_ptr<llvm::Module> logitile::translateToLLVM(ModuleOp device, const T
   if (target.kind != DeviceKind::Cpu) {
     module->setTargetTriple(llvm::Triple("nvptx64-nvidia-cuda"));
     module->addModuleFlag(llvm::Module::Error, kTargetFlag, llvm::MDString::get(context, target.canonicalName()));
-    keepInlinePtxInPlace(*module);
+    keepInPlace(*module);
   }
   for (llvm::Function &function : *module) {
     if (function.isDeclaration())

@@ -263,10 +263,13 @@ def _spelled(item: object) -> str:
     return f"{article} {type(item).__name__}"
 
 
-def same_device(arrays: Iterable[tuple[str, Array]]) -> tuple[str, Array, str, Array] | None:
-    """The first two arrays that lie on different devices, with their names; None where all agree.
+def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:
+    """Arrays that one call reads, with their names.
 
     Arrays without data and numbers lie nowhere, and a CPU array without axes may go with any device.
+
+    Raises:
+        CallValueError: two of them are on different devices.
     """
     first: tuple[str, Array] | None = None
     for name, array in arrays:
@@ -275,5 +278,6 @@ def same_device(arrays: Iterable[tuple[str, Array]]) -> tuple[str, Array, str, A
         if first is None:
             first = (name, array)
         elif first[1].device != array.device:
-            return (*first, name, array)
-    return None
+            raise CallValueError(
+                f"'{first[0]}' is on {first[1].device} but '{name}' is on {array.device}; move one of them"
+            )

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from .annotations import MAX_ENTRIES, Kind
-from .arrays import FLOATS, INTEGERS, Array, described, same_device
+from .arrays import FLOATS, INTEGERS, Array, check_same_device, described
 from .definition import Specialisation
 from .errors import CallTypeError, CallValueError
 from .names import did_you_mean, listed, shape_text
@@ -487,9 +487,4 @@ def _check_devices(call: Arguments) -> None:
     ]
     if call.divisor is not None:
         arrays.append(("divisor", call.divisor))
-    differing = same_device(arrays)
-    if differing is not None:
-        first, array, second, other = differing
-        raise CallValueError(
-            f"'{first}' is on {array.device} but '{second}' is on {other.device}; move one of them"
-        )
+    check_same_device(arrays)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .arrays import described
+from .arrays import Array, check_same_device, described
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .gradients import (
@@ -15,7 +15,7 @@ from .gradients import (
     upstream_gradients,
     wanted_gradients,
 )
-from .memory import empty, given_back, result, stream, view, zeros
+from .memory import brought_home, empty, given_back, result, stream, view, written_like, zeros
 from .names import listed
 from .options import Options
 from .program import Gradient, Program, Wanted, float_dtype, native_inputs, weight_view
@@ -66,8 +66,7 @@ def values_and_gradients(
     spec = head.spec(call)
     names = wanted_gradients(spec, head.options, call, wrt)
     check_buffers(call, names)
-    upstreams = {name: view(described(item, f"grad_output of '{name}'"), name) for name, item in
-                 upstream_gradients(spec, grad_output).items()}  # fmt: skip
+    upstreams = {name: view(item, name) for name, item in given_upstreams(spec, call, grad_output).items()}
     wanted = wanted_in_one_call(spec, head.options, call, names, tuple(upstreams), grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
         gradients = {name: zeros(array, array.shape, grad_dtype or float_dtype(array)) for name, (_, array) in
@@ -90,6 +89,19 @@ def check_buffers(call: Call, names: tuple[str, ...]) -> None:
             f"'weight_grad_out' is given for {listed(unused)}, but no gradient of that weight is asked for; "
             "leave it out, or add the weight to the gradients"
         )
+
+
+def given_upstreams(spec: LossSpec, call: Call, grad_output: object) -> dict[str, Array]:
+    """What reaches the outputs of a call, by name.
+
+    Raises:
+        CallError: see upstream_gradients; CallValueError too where an array is on another device than hidden.
+    """
+    given = upstream_gradients(spec, grad_output)
+    arrays = {name: described(item, f"grad_output of '{name}'") for name, item in given.items()}
+    named = [(f"grad_output of {name}", array) for name, array in arrays.items()]
+    check_same_device([("hidden", call.pairs[0].hidden), *named])
+    return arrays
 
 
 def reaching_outputs(
@@ -160,7 +172,7 @@ def _new_gradient(
     call: Call, options: Options, wanted: Wanted, gradient: Gradient
 ) -> tuple[Any, NativeArray]:
     array, native = call.operands[gradient.name][1], gradient.native
-    like = call.pairs[0].hidden if array.framework == "number" else array  # numbers have hidden's framework
+    like = written_like(array, call.pairs[0].hidden)
     if not gradient.is_weight:
         return result(like, array.shape, gradient.dtype, native)
     buffer = call.weight_grad_out.get(native.rpartition(".")[0])
@@ -178,7 +190,9 @@ def has_buffer(call: Call, name: str) -> bool:
 
 
 def cast_back(call: Call, gradients: dict[str, Any], dtype: str | None) -> dict[str, Any]:
-    """Where some weights have a buffer, the gradients of others were float32 as well."""
+    """Gradients as their inputs are: of their type, also where others have a buffer of float32, and in host
+    memory where the input lies there beside a GPU.
+    """
     return {name: _in_dtype(call, name, array, dtype) for name, array in gradients.items()}
 
 
@@ -188,7 +202,9 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
-    wanted = dtype or float_dtype(call.operands[name][1])
+    operand = call.operands[name][1]
+    wanted = dtype or float_dtype(operand)
+    array = brought_home(array, operand)
     have = described(array, name)
     if has_buffer(call, name) or have.dtype == wanted:
         return array

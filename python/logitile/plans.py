@@ -12,10 +12,10 @@ from collections import namedtuple
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .arrays import Array, described
+from .arrays import Array, check_same_device, described
 from .engine import engine, native, place, thread_count
 from .errors import CallTypeError, CallValueError
-from .memory import empty, given_back, stream, view
+from .memory import brought_home, empty, given_back, stream, view, written_like
 from .names import did_you_mean, listed
 from .options import Options
 from .program import float_dtype
@@ -68,8 +68,13 @@ class Plan:
         leading = hidden.shape[:-1]
         outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
         gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
-        upstreams = [view(described(item, name), name) for name, item in self._upstreams(grad_output).items()]
-        factor = None if divisor is None else view(described(divisor, "divisor"), "divisor")
+        given = {name: described(item, f"grad_output of '{name}'") for name, item in
+                 self._upstreams(grad_output).items()}  # fmt: skip
+        divides = None if divisor is None else described(divisor, "divisor")
+        others = {f"grad_output of {name}": array for name, array in given.items()}
+        self._check_devices(hidden, arrays, others if divides is None else {**others, "divisor": divides})
+        factor = None if divides is None else view(divides, "divisor")
+        upstreams = [view(array, name) for name, array in given.items()]
         read = [view(array, name) for name, array in arrays.items()]
         made = [view(described(array, name), name) for name, array in gradients.items()]
         is_split = self._described["split"]
@@ -85,7 +90,8 @@ class Plan:
         if saved is not None:
             saved.adjoint(read, made, upstreams, stream(hidden))
         return self._result(hidden, outputs), {
-            self._public_name(name): given_back(hidden, array) for name, array in gradients.items()
+            self._public_name(name): given_back(hidden, brought_home(array, arrays[name]))
+            for name, array in gradients.items()
         }
 
     @property
@@ -132,6 +138,10 @@ class Plan:
                 place(backend, array.device)
         return arrays
 
+    def _check_devices(self, hidden: Array, arrays: Mapping[str, Array], others: Mapping[str, Array]) -> None:
+        named = [(self._public_name(name), array) for name, array in arrays.items()]
+        check_same_device([("hidden", hidden), *named, *others.items()])
+
     def _upstreams(self, grad_output: object) -> dict[str, object]:
         """What reaches the outputs, by name; nothing stands for 1 at the loss."""
         carrying = [output["name"] for output in self._described["outputs"] if output["upstream"]]
@@ -153,7 +163,7 @@ class Plan:
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
         array = arrays[gradient["name"]]
         hidden = arrays[f"{self._pairs[0]}.hidden"]
-        like = hidden if array.framework == "number" else array
+        like = written_like(array, hidden)
         is_direct = gradient["kind"] == "direct"
         return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
 

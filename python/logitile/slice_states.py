@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .arrays import Array, described
+from .arrays import Array, check_same_device, described
 from .binding import Call
 from .errors import CallTypeError, CallValueError
 from .names import listed, shape_text
@@ -123,7 +123,7 @@ class SliceState:
 
         Raises:
             CallTypeError: the names are not those of this state.
-            CallValueError: a shape is another one.
+            CallValueError: a shape or the device is another one.
         """
         if set(arrays) != set(self.rows):
             raise CallTypeError(
@@ -131,8 +131,10 @@ class SliceState:
                 f"{listed(self.rows)}; "
                 "give what arrays() returned there"
             )
-        for name, array in arrays.items():
-            shape = described(array, name).shape
+        given = {name: described(array, name) for name, array in arrays.items()}
+        check_same_device([("state", self.like), *given.items()])
+        for name, array in given.items():
+            shape = array.shape
             if shape != self.call.leading:
                 raise CallValueError(
                     f"'{name}' has shape {shape_text(shape)}, but the leading dimensions of hidden are "
@@ -158,6 +160,7 @@ def check_pair(a: SliceState, b: SliceState) -> None:
             f"states of {told(a.source)} and {told(b.source)} do not merge; all slices need the same head, "
             "gradients and kinds of inputs"
         )
+    check_same_device([("first state", a.like), ("second state", b.like)])
     if a.sweep != b.sweep:
         raise CallValueError(
             f"states of sweep {a.sweep + 1} and sweep {b.sweep + 1} do not merge; merge those of one sweep, "

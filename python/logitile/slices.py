@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from . import execute
-from .arrays import Array, described
+from .arrays import Array, check_same_device, described
 from .binding import Call, named_arguments, specialised
 from .engine import engine, place
 from .errors import CallIndexError, CallTypeError, CallValueError
@@ -88,7 +88,7 @@ def _swept(
     upstreams: Mapping[str, Array],
 ) -> SliceState:
     """The state after a sweep over the slice of a call."""
-    part = _part("sweep", source, call, sweep, "early" if upstreams else "forward")
+    part = _part("sweep", source, call, call.pairs[0].hidden, sweep, "early" if upstreams else "forward")
     source = replace(source, sweeps=part.sweeps(call.tokens))
     outputs = _run(
         part,
@@ -127,7 +127,7 @@ def merge(states: Iterable[SliceState]) -> SliceState:
 
 def _merged(a: SliceState, b: SliceState) -> SliceState:
     check_pair(a, b)
-    part = _part("merge", a.source, a.call, a.sweep, "early" if a.upstreams else "forward")
+    part = _part("merge", a.source, a.call, a.like, a.sweep, "early" if a.upstreams else "forward")
     states = {f"first.{name}": array for name, array in a.rows.items()}
     states |= {f"second.{name}": array for name, array in b.rows.items()}
     inputs = _inputs(a.call, {**a.earlier, **states})
@@ -148,7 +148,7 @@ def finish(head: Head, state: SliceState) -> Any:
             f"{state.sweep + 1} of {source.sweeps[0]} forward sweeps have run; run the others with "
             "head.partial(..., state=state) while state.next == 'forward'"
         )
-    part = _part("finish", source, state.call)
+    part = _part("finish", source, state.call, state.like)
     outputs = _run(part, source, state.call, state.like, _inputs(state.call, state.complete), {})
     return head.result(head.spec(state.call), outputs)
 
@@ -181,7 +181,7 @@ def finish_grad(
     dtype = execute.checked_dtype(grad_dtype)
     wanted = Wanted(source.wrt, source.of, "early", dtype, bool(call.weight_grad_out))
     upstreams = _upstreams(head, call, state, grad_output)
-    part = _part("gradient", source, call, 0, "early", wanted)
+    part = _part("gradient", source, call, call.pairs[0].hidden, 0, "early", wanted)
     made_for = described_gradients(call, wanted)
     gradients, made = execute.new_gradients(call, head.options, wanted, made_for)
     states = _slice_inputs(call, source.options, offset, state.complete)
@@ -258,6 +258,8 @@ def _source(
 def _same_source(head: Head, call: Call, state: SliceState) -> Source:
     """The source of a state that a call goes on with."""
     source = state.source
+    if call.pairs:
+        check_same_device([("hidden", call.pairs[0].hidden), ("state", state.like)])
     if call.leading != state.call.leading:
         raise CallValueError(
             f"leading dimensions {shape_text(call.leading)} of hidden must equal "
@@ -290,10 +292,7 @@ def _upstreams(head: Head, call: Call, state: SliceState, grad_output: object) -
     if settled and grad_output is None:
         return settled
     spec = head.spec(call)
-    given = {
-        name: described(item, f"grad_output of '{name}'")
-        for name, item in upstream_gradients(spec, grad_output).items()
-    }
+    given = execute.given_upstreams(spec, call, grad_output)
     of = execute.reaching_outputs(spec, call, source.wrt, given)
     if set(of) != set(source.of):
         raise CallValueError(
@@ -352,14 +351,19 @@ def _made_part(request: tuple[tuple[str, Any], ...]) -> _Part:
 
 
 def _part(
-    part: str, source: Source, call: Call, sweep: int = 0, mode: str = "forward", wanted: Wanted | None = None
+    part: str,
+    source: Source,
+    call: Call,
+    like: Array,
+    sweep: int = 0,
+    mode: str = "forward",
+    wanted: Wanted | None = None,
 ) -> _Part:
-    """The program of a part; without pairs it makes no logits."""
+    """The program of a part, where `like` is; without pairs it makes no logits."""
     from . import _native
 
     types, options = _native.TYPES, source.options
-    device = call.pairs[0].hidden.device if call.pairs else None
-    target, threads = place(options.backend, device)
+    target, threads = place(options.backend, like.device)
     wanted = wanted or Wanted()
     gradients = [
         (native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names

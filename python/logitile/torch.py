@@ -153,7 +153,8 @@ def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[
 
 def _multiplied(gradient: Tensor, factor: Tensor, keeps: bool) -> Tensor:
     """The product by a number that the host does not know; a factor with an axis keeps its precision."""
-    return torch.mul(gradient, factor.reshape(1), out=torch.empty_like(gradient) if keeps else gradient)
+    factor = factor.detach().reshape((1,) * min(gradient.ndim, 1))
+    return torch.mul(gradient, factor, out=torch.empty_like(gradient) if keeps else gradient)
 
 
 def _adjoint(

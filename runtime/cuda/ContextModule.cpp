@@ -77,6 +77,7 @@ ContextModule::~ContextModule() {
   const Driver &driver = contexts->driver();
   if (!module || isKept || driver.isForked())
     return;
+  RelaxedCapture relaxed(driver);
   Result<CurrentContext> entered = CurrentContext::enter(driver, device, context);
   if (entered.isOk())
     driver.moduleUnload.address(module);

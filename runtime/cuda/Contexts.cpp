@@ -8,6 +8,7 @@ using namespace logitile::cuda;
 Contexts::~Contexts() {
   if (library->isForked() || isKept)
     return;
+  RelaxedCapture relaxed(*library);
   if (flag)
     if (Result<CurrentContext> context = CurrentContext::enter(*library, flagDevice, retained[flagDevice]); context.isOk())
       library->memFreeHost.address(flag);
@@ -37,6 +38,7 @@ Result<gpu::IndexFlag *> Contexts::indexFlag(DeviceHandle device) {
   Result<CurrentContext> entered = CurrentContext::enter(*library, device, *context);
   if (!entered.isOk())
     return entered.status();
+  RelaxedCapture relaxed(*library);
   void *memory = nullptr;
   unsigned kind = static_cast<unsigned>(HostMemory::Portable) | static_cast<unsigned>(HostMemory::Mapped);
   if (Status status = library->call(library->memHostAlloc, &memory, sizeof(gpu::IndexFlag), kind); !status.isOk())

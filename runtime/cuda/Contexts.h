@@ -30,6 +30,20 @@ private:
   DeviceHandle flagDevice = 0;
 };
 
+/// While this lives, this thread may load and unload although another thread captures a stream: none of that is captured.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const Driver &driver) : driver(driver) { exchange(); }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  ~RelaxedCapture() { exchange(); }
+
+private:
+  void exchange() { driver.threadExchangeStreamCaptureMode.address(&mode); }
+
+  const Driver &driver;
+  CaptureMode mode = CaptureMode::Relaxed;
+};
+
 /// A context that is current on this thread while this lives.
 class CurrentContext {
 public:

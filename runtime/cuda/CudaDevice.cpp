@@ -44,8 +44,8 @@ private:
 class CudaCall : public DeviceCall {
 public:
   CudaCall(const Driver &driver, CurrentContext context, const ContextModule &module, const ContextModule &own,
-           const std::vector<KernelPlan> &kernels, Stream stream, bool isCaptured)
-      : driver(driver), context(std::move(context)), module(module), own(own), kernels(kernels), stream(stream), isCaptured(isCaptured) {}
+           const std::vector<KernelPlan> &kernels, Stream stream, bool captured)
+      : driver(driver), context(std::move(context)), module(module), own(own), kernels(kernels), stream(stream), captured(captured) {}
 
   Status launch(const Launch &launch) override {
     if (launch.tasks == 0)
@@ -65,8 +65,10 @@ public:
     return queue(kernel, own.function(found - std::begin(gpu::kOwnKernels)), blocks, threads, 0, &parameter);
   }
 
+  bool isCaptured() const override { return captured; }
+
   Result<double> timedLaunch(const Launch &launched) override {
-    if (isCaptured)
+    if (captured)
       return Status(ErrorCode::Target, "kernels cannot be timed while their stream is captured into a CUDA graph; make the call "
                                        "outside of the capture, or without timing");
     Timer timer(driver);
@@ -92,7 +94,7 @@ private:
   const ContextModule &module, &own;
   const std::vector<KernelPlan> &kernels;
   const Stream stream;
-  const bool isCaptured;
+  const bool captured;
   std::vector<void *> parameters; // of the current launch
 };
 

@@ -44,6 +44,7 @@ enum class MemoryType : uint32_t { Host = 1, Device = 2, Array = 3, Unified = 4 
 /// Memory of the host that every context sees at the same address.
 enum class HostMemory : uint32_t { Portable = 1, Mapped = 2 };
 enum class CaptureStatus : uint32_t { None = 0, Active = 1, Invalidated = 2 };
+enum class CaptureMode : uint32_t { Global = 0, ThreadLocal = 1, Relaxed = 2 };
 
 using DeviceHandle = int;
 using Context = CUctx_st *;
@@ -84,6 +85,7 @@ using DevicePointer = unsigned long long;
   X(launchKernel,             cuLaunchKernel,                Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                                              unsigned, Stream, void **, void **)                                   \
   X(streamIsCapturing,        cuStreamIsCapturing,           Stream, CaptureStatus *)                                              \
+  X(threadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, CaptureMode *)                                             \
   X(memAllocAsync,            cuMemAllocAsync,               DevicePointer *, size_t, Stream)                                      \
   X(memFreeAsync,             cuMemFreeAsync,                DevicePointer, Stream)                                                \
   X(memHostAlloc,             cuMemHostAlloc,                void **, size_t, unsigned)                                            \

@@ -6,6 +6,7 @@ using namespace logitile::cuda;
 
 /// Native code is made once for each kind of device, unless it was kept.
 Result<std::unique_ptr<ContextModule>> ModuleSet::load(const std::shared_ptr<Contexts> &contexts, const CurrentContext &context) {
+  RelaxedCapture relaxed(contexts->driver());
   Result<std::string> maker = makerOf(contexts->driver(), context.deviceHandle());
   if (!maker.isOk())
     return maker.status();

@@ -40,8 +40,8 @@ struct CompactTokens {
   CallFacts *facts;
   int32_t *map, *slots, *wrong;
   int64_t total;
-  Elements ignore; // no data: no token is ignored
-  int64_t entries, entryStride, value; // a token is ignored where all its entries are 'value'
+  Elements ignore;
+  int64_t entries, entryStride, value; // a token is ignored where all its entries are 'value'; -1 entries: none is
 };
 
 /// The row of every token that counts, in units behind the first.

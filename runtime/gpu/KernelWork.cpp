@@ -57,13 +57,14 @@ template <typename Parameters> Status KernelWork::launch(const char *kernel, con
 // ---- tokens and what goes in --------------------------------------------------------------------------------------------
 
 Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
-  CompactTokens compact{facts(), map(), slots(), wrong(), tokens.total, {}, 1, 0, rule.value};
+  CompactTokens compact{facts(), map(), slots(), wrong(), tokens.total, {}, -1, 0, rule.value};
   if (rule.array) {
     size_t axes = tokens.leading.size();
-    Result<Elements> ignore = elementsOf(*rule.array, axes);
+    Result<Elements> ignore = elementsOfInput(*rule.array, axes);
     if (!ignore.isOk())
       return ignore.status();
     compact.ignore = *ignore;
+    compact.entries = 1;
     if (rule.array->rank > static_cast<int>(axes)) {
       compact.entries = rule.array->extent(-1);
       compact.entryStride = rule.array->stride(-1);

@@ -160,7 +160,7 @@ double sumOfTokens(Kind kind, const void *values, const int32_t *wrong, int64_t 
 }
 
 bool isIgnored(const CompactTokens &to, int64_t token) {
-  if (!to.ignore.data)
+  if (to.entries < 0)
     return false;
   int64_t offset = offsetOf(to.ignore, token);
   for (int64_t entry = 0; entry < to.entries; ++entry)
@@ -281,7 +281,7 @@ KERNEL void report_indices(ReportIndices to) {
   int32_t mark = global(to.wrong)[first];
   global(to.flag)->input = mark < 0 ? -1 : mark - 1;
   global(to.flag)->token = global(to.map)[first];
-  global(to.flag)->isSet = 1;
+  __atomic_store_n(&global(to.flag)->isSet, 1, __ATOMIC_RELEASE); // the host may look at any time: the others first
 }
 
 KERNEL void scatter_tokens(ScatterTokens to) {

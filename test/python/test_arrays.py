@@ -1,11 +1,14 @@
 """Descriptions of arrays of every framework, and their way to NumPy."""
 
+from dataclasses import replace
+
 import logitile as lt
 import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from logitile.arrays import described, dtype_name, same_device, to_numpy
+from logitile.arrays import check_same_device, described, dtype_name, to_numpy
+from logitile.memory import brought_home, written_like
 
 
 def test_numpy():
@@ -144,6 +147,74 @@ def test_unknown_dtype_of_a_shape():
         lt.ShapeDtype((1,), "float8")
 
 
+class OnGpu:
+    """What a library hands out that has its numbers on a GPU."""
+
+    shape, dtype = (3,), np.dtype(np.float32)
+
+    def __dlpack_device__(self):
+        return 2, 1
+
+    def __dlpack__(self, **options):
+        raise AssertionError("nobody may read it")
+
+
 def test_same_device():
     cpu, shape = described(np.zeros(3), "x"), described(lt.ShapeDtype((3,), "float32"), "y")
-    assert same_device([("x", cpu), ("y", shape), ("z", cpu)]) is None
+    gpu, scalar = described(OnGpu(), "g"), described(np.float32(1), "s")
+    check_same_device([("x", cpu), ("y", shape), ("z", cpu)])
+    check_same_device([("s", scalar), ("g", gpu)])
+    with pytest.raises(lt.CallValueError, match="'x' is on cpu but 'g' is on cuda:1; move one of them"):
+        check_same_device([("s", scalar), ("x", cpu), ("g", gpu)])
+
+
+def test_everything_that_a_call_reads_is_on_one_device():
+    x, w, target = np.ones((3, 4), np.float32), np.ones((5, 4), np.float32), np.zeros(3, np.int64)
+    match = "'hidden' is on cpu but 'grad_output of loss' is on cuda:1"
+    head = lt.jit(lt.losses.cross_entropy, reduction="none")
+    with pytest.raises(lt.CallValueError, match=match):
+        head.value_and_grad(x, w, target=target, grad_output=OnGpu())
+    plan = head.compile(x, w, target=target, grad=("hidden",))
+    with pytest.raises(lt.CallValueError, match=match):
+        plan.run(x, w, target=target, grad_output=OnGpu())
+    parts = {"column_offset": 0, "vocab_size": 5}
+    state = head.partial(x, w, target=target, wrt=("hidden",), **parts)
+    with pytest.raises(lt.CallValueError, match=match):
+        head.finish_grad(state, x, w, target=target, grad_output=OnGpu(), **parts)
+    rows = dict.fromkeys(state.arrays(), OnGpu())
+    with pytest.raises(lt.CallValueError, match="'state' is on cpu but '.*' is on cuda:1"):
+        state.with_arrays(rows, state.columns)
+    elsewhere = replace(state, rows=rows)
+    with pytest.raises(lt.CallValueError, match="'first state' is on cpu but 'second state' is on cuda:1"):
+        lt.merge([state, elsewhere])
+    with pytest.raises(lt.CallValueError, match="'hidden' is on cpu but 'state' is on cuda:1"):
+        head.finish_grad(elsewhere, x, w, target=target, **parts)
+    with pytest.raises(lt.TargetError):  # there is no such GPU: it is not the CPU that reads its memory
+        lt.merge([replace(elsewhere, columns=((0, 2),)), replace(elsewhere, columns=((2, 5),))])
+    with pytest.raises(lt.TargetError):
+        head.finish(elsewhere)
+
+
+def test_gradients_of_scalars_are_made_beside_hidden():
+    """Kernels cannot write to host memory; numbers have no memory at all."""
+    hidden, number, scalar = (described(x, "x") for x in (torch.ones(3), 2.0, np.float32(2)))
+    assert written_like(scalar, hidden) is scalar and written_like(number, hidden) is hidden
+    on_gpu = replace(hidden, device="cuda:0")
+    assert written_like(scalar, on_gpu) is on_gpu and written_like(hidden, on_gpu) is on_gpu
+
+
+@pytest.mark.parametrize("scalar, kind", [(torch.ones(()), torch.Tensor), (np.float32(1), np.ndarray)])
+def test_gradients_of_scalars_come_home(scalar, kind):
+    class Made:
+        is_cuda = True
+
+        def cpu(self):
+            return torch.tensor(3.0)
+
+        def float(self):
+            return self
+
+    home = described(scalar, "x")
+    found = brought_home(Made(), home)
+    assert isinstance(found, kind) and found == 3
+    assert isinstance(brought_home(Made(), replace(home, device="cuda:0")), Made)

@@ -165,8 +165,10 @@ def test_factors_on_the_device_are_rounded_once(keeps):
     """On GPUs the host does not know what reaches the loss; the same code runs on the CPU."""
     made = torch.randn(1000, generator=torch.Generator().manual_seed(0)).bfloat16()
     wanted = (made.float() / 3).bfloat16()
-    product = _multiplied(made, torch.tensor(1 / 3), keeps)
+    product = _multiplied(made, torch.tensor(1 / 3, requires_grad=True), keeps)
     assert torch.equal(product, wanted) and (product is made) == (not keeps)
+    scalar = _multiplied(torch.tensor(3.0), torch.tensor(1 / 3), keeps)  # the gradient of an lt.Scalar
+    assert scalar.shape == () and scalar == 1
 
 
 @pytest.mark.contract("3 second")

@@ -66,6 +66,9 @@ static_assert(isEqual(PointerAttribute::MemoryType, CU_POINTER_ATTRIBUTE_MEMORY_
 static_assert(isEqual(CaptureStatus::None, CU_STREAM_CAPTURE_STATUS_NONE) &&
               isEqual(CaptureStatus::Active, CU_STREAM_CAPTURE_STATUS_ACTIVE) &&
               isEqual(CaptureStatus::Invalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED));
+static_assert(isEqual(CaptureMode::Global, CU_STREAM_CAPTURE_MODE_GLOBAL) &&
+              isEqual(CaptureMode::ThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL) &&
+              isEqual(CaptureMode::Relaxed, CU_STREAM_CAPTURE_MODE_RELAXED));
 static_assert(std::is_same_v<Context, CUcontext> && std::is_same_v<Module, CUmodule> && std::is_same_v<Function, CUfunction> &&
               std::is_same_v<Stream, CUstream> && std::is_same_v<Event, CUevent> && std::is_same_v<LinkState, CUlinkState> &&
               sizeof(DevicePointer) == sizeof(CUdeviceptr));

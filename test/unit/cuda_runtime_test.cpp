@@ -449,6 +449,15 @@ TEST_F(CaptureTest, LoadedCodeIsCapturedAndStaysForTheGraph) {
   stand_in::reset();
   stand_in::makePrimaryCurrent(0, true);
 }
+TEST_F(CaptureTest, CodeIsLoadedAndUnloadedBesideACapture) {
+  DeviceStream beside{0, stand_in::createStream(), {}};
+  setCapturing(true);
+  EXPECT_TRUE(run(beside).isOk());
+  code.reset();
+  device.reset();
+  setCapturing(false);
+  EXPECT_EQ(timesCalled("cuModuleUnload"), 2);
+}
 TEST_F(CaptureTest, MemoryOfTheDriverIsNotTakenMeanwhile) {
   setCapturing(true);
   EXPECT_TEXT(device->takeMemory(100, stream).status(), "memory has to come from a framework");
@@ -473,7 +482,8 @@ TEST_F(CudaTest, EveryFunctionMayFail) {
   const std::set<std::string> elsewhere = {"cuGetErrorName", "cuGetErrorString", "cuDeviceGetCount", "cuDeviceGetName",
                                            "cuPointerGetAttribute"}; // in errors, and where an error is an answer
   const std::set<std::string> atTheEnd = {"cuModuleUnload", "cuMemFreeAsync",    "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2",
-                                          "cuLinkDestroy",  "cuEventDestroy_v2", "cuMemFreeHost"};
+                                          "cuLinkDestroy",  "cuEventDestroy_v2", "cuMemFreeHost",
+                                          "cuThreadExchangeStreamCaptureMode"}; // or what nothing depends on
   auto use = [&]() -> Status {
     Result<WorkspaceBlock> block = device->takeMemory(100, {});
     if (!block.isOk())

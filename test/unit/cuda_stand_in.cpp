@@ -119,6 +119,7 @@ struct State {
 std::mutex mutex;
 std::unique_ptr<State> state = std::make_unique<State>();
 thread_local std::vector<Context> stack;
+thread_local CaptureMode captureMode = CaptureMode::Global;
 
 template <typename T> bool has(const std::vector<std::unique_ptr<T>> &all, const T *one) {
   return std::ranges::any_of(all, [&](const auto &each) { return each.get() == one; });
@@ -404,6 +405,8 @@ void readKernels(Module module, const std::string &ptx) {
 bool isAnyCapturing() {
   return std::ranges::any_of(state->streams, [](const auto &stream) { return stream->isCapturing; });
 }
+/// Whether what changes the device's memory would end a capture.
+bool endsCapture() { return isAnyCapturing() && captureMode != CaptureMode::Relaxed; }
 
 Function findFunction(Function function) {
   for (const auto &module : state->modules)
@@ -467,7 +470,7 @@ DRIVER cuModuleLoadDataEx(Module *module, const void *image, unsigned, JitOption
   Context context = call.current();
   if (!context)
     return error(kInvalidContext);
-  if (isAnyCapturing())
+  if (endsCapture())
     return call.wrong("a stream is capturing", kCaptureUnsupported);
   std::string native = static_cast<const char *>(image);
   if (!native.starts_with(kNativeHead) || numberBehind(native, kNativeHead) != 10 * state->major + state->minor)
@@ -484,6 +487,8 @@ DRIVER cuModuleUnload(Module module) {
     return call.wrong("the module is not loaded", kInvalidHandle);
   if (module->context != call.current())
     return call.wrong("the module is in another context", kInvalidContext);
+  if (endsCapture())
+    return call.wrong("a stream is capturing", kCaptureUnsupported);
   module->isAlive = false;
   return Code::Success;
 }
@@ -556,6 +561,11 @@ DRIVER cuStreamIsCapturing(Stream stream, CaptureStatus *status) {
   *status = stream && stream->isCapturing ? CaptureStatus::Active : CaptureStatus::None;
   return Code::Success;
 }
+DRIVER cuThreadExchangeStreamCaptureMode(CaptureMode *mode) {
+  ENTER(cuThreadExchangeStreamCaptureMode);
+  std::swap(captureMode, *mode);
+  return Code::Success;
+}
 DRIVER cuMemAllocAsync(DevicePointer *pointer, size_t bytes, Stream stream) {
   ENTER(cuMemAllocAsync);
   if (!call.current() || !call.ownsStream(stream))
@@ -572,7 +582,7 @@ DRIVER cuMemAllocAsync(DevicePointer *pointer, size_t bytes, Stream stream) {
 }
 DRIVER cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
   ENTER(cuMemHostAlloc);
-  if (!call.current() || flags != 3 || isAnyCapturing())
+  if (!call.current() || flags != 3 || endsCapture())
     return call.wrong("no context, memory that not every context has, or a stream that is capturing", kInvalidValue);
   state->hostMemory.push_back(std::make_unique<char[]>(bytes));
   *memory = state->hostMemory.back().get();
@@ -582,6 +592,8 @@ DRIVER cuMemFreeHost(void *memory) {
   ENTER(cuMemFreeHost);
   if (!call.current() || std::erase_if(state->hostMemory, [&](const auto &each) { return each.get() == memory; }) == 0)
     return call.wrong("there is no such memory of the host", kInvalidValue);
+  if (endsCapture())
+    return call.wrong("a stream is capturing", kCaptureUnsupported);
   return Code::Success;
 }
 DRIVER cuPointerGetAttribute(void *type, PointerAttribute attribute, DevicePointer pointer) {

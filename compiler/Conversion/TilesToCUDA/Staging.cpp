@@ -136,6 +136,15 @@ Value FragmentReader::loadPair(Int outer, Int shared, Int offset) {
   return vector::FromElementsOp::create(e, pair, both);
 }
 
+/// Two f32 that are bf16, from their bits: extending each would make the code round each of them alone, which is slow.
+static Value widened(Emitter &e, Value bits) {
+  Value sixteen = e.constant(e.getI32IntegerAttr(16)), upper = e.constant(e.getI32IntegerAttr(-65536));
+  Value both[] = {arith::ShLIOp::create(e, bits, sixteen), arith::AndIOp::create(e, bits, upper)};
+  for (Value &value : both)
+    value = arith::BitcastOp::create(e, e.f32, value);
+  return vector::FromElementsOp::create(e, VectorType::get(2, e.f32), both);
+}
+
 /// The high, middle and low part of two f32, each a bf16: their sum is exact.
 static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
   Type narrow = VectorType::get(2, e.getBF16Type());
@@ -145,7 +154,7 @@ static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
     Value bits = LLVM::BitcastOp::create(e, e.i32, rounded);
     planes.push_back(bits);
     if (plane < 2)
-      pair = arith::SubFOp::create(e, pair, arith::ExtFOp::create(e, pair.getType(), rounded));
+      pair = arith::SubFOp::create(e, pair, widened(e, bits));
   }
   return planes;
 }
