@@ -94,16 +94,22 @@ def distance(found: torch.Tensor, wanted: torch.Tensor) -> float:
     return float((found.float() - wanted.float()).norm() / wanted.float().norm().clamp(min=1e-30))
 
 
-def warm_up(case: Case) -> tuple[dict[str, int], dict[str, float]]:
-    """Peak bytes of every contender that fits the memory, and how far its results are from those of eager."""
-    peaks, distances, wanted = {}, {}, None
+def warm_up(case: Case) -> tuple[dict[str, int], dict[str, float], dict[str, str]]:
+    """Peak bytes of every contender that runs, how far its results are from those of eager, and why others do
+    not run.
+    """
+    peaks, distances, absent, wanted = {}, {}, {}, None
     for name in [n for n in case.contenders if n != FLOOR]:
         try:
             case.contenders[name]()  # compiles
             bytes_before = reset_peak(case.device)
             found = case.results(name)
             peaks[name] = peak(case.device) - bytes_before
-        except torch.OutOfMemoryError:
+        except Exception as error:
+            if not isinstance(error, torch.OutOfMemoryError) and name != "torch.compile":
+                raise  # that one needs a C compiler and Triton, which not every machine has
+            absent[name] = "out of memory" if isinstance(error, torch.OutOfMemoryError) else "does not compile"
+            print(f"{name}: {absent[name]}: {str(error).strip().splitlines()[0]}", flush=True)
             case.hidden.grad = case.weight.grad = None
             torch.cuda.empty_cache()
             continue
@@ -112,7 +118,7 @@ def warm_up(case: Case) -> tuple[dict[str, int], dict[str, float]]:
         elif wanted is not None:
             distances[name] = max(distance(a, b) for a, b in zip(found, wanted, strict=True))
     case.hidden.grad = case.weight.grad = None
-    return peaks, distances
+    return peaks, distances, absent
 
 
 def reset_peak(device: str) -> int:
@@ -130,7 +136,7 @@ def peak(device: str) -> int:
 def measure(shape: tuple[int, int, int], device: str, rounds: int) -> dict[str, object]:
     """Medians over rounds in which contenders take turns."""
     case = Case(shape, device)
-    peaks, distances = warm_up(case)
+    peaks, distances, absent = warm_up(case)
     names = [FLOOR, *peaks]
     times: dict[str, list[float]] = {name: [] for name in names}
     case.products()
@@ -146,6 +152,7 @@ def measure(shape: tuple[int, int, int], device: str, rounds: int) -> dict[str, 
         "floor_tflops": 6e-12 * shape[0] * shape[1] * shape[2] / medians[FLOOR],
         "peak_bytes": peaks,
         "distance_from_eager": distances,
+        "absent": absent,
     }
 
 
@@ -157,7 +164,7 @@ def table(results: list[dict[str, object]]) -> str:
         cells = [f"{r['ms'][FLOOR]:9.2f} ms {r['floor_tflops']:4.0f} TF"]
         for name in names:
             if name not in r["ms"]:
-                cells.append(f"{'out of memory':>26}")
+                cells.append(f"{r['absent'][name]:>26}")
                 continue
             mebibytes = r["peak_bytes"][name] / 2**20
             cells.append(f"{r['ms'][name]:8.2f} ms {r['share_of_floor'][name]:4.0%} {mebibytes:5.0f} MiB")

@@ -29,7 +29,7 @@ step() {
   last=$(tail -n 1 "$log")
   case $status in
   0) note passed "$name" "$last" ;;
-  124) note FAILED "$name" "stopped after $seconds s: it hangs" ;;
+  124) note FAILED "$name" "stopped after $seconds s" ;;
   *) note FAILED "$name" "exit status $status: $last" ;;
   esac
 }
@@ -55,6 +55,9 @@ case $gpu in
 cuda:sm_*) echo "GPU: $gpu"; export LOGITILE_TEST_GPU=1; half="emulator and $gpu" ;;
 *) no_gpu="no GPU: $gpu"; echo "$no_gpu"; gpu= half="emulator alone" ;;
 esac
+if [ -z "$gpu" ] && nvidia-smi -L 2> /dev/null | grep -q '^GPU'; then
+  note FAILED "GPU" "nvidia-smi lists one, but $no_gpu"
+fi
 
 step "instructions, $half" 120 test/gpu_conformance --gtest_brief=1
 missing=
@@ -78,7 +81,7 @@ else
   fi
 fi
 if [ -n "$gpu" ]; then
-  step "benchmark" 300 "$PYTHON" bench/gpu.py --out results/gpu
+  step "benchmark" 600 "$PYTHON" bench/gpu.py --out results/gpu
 else
   skip "benchmark" "$no_gpu"
 fi

@@ -285,7 +285,7 @@ class _Search:
                 program.plan(self.call.tokens)
                 contender = Contender(self._run(program))
                 took = contender.warm_up()
-            except LogitileError as error:
+            except (LogitileError, MemoryError, RuntimeError) as error:  # torch's allocator has one of its own
                 if is_default:
                     raise
                 candidate.refusal = _reason(error)
@@ -317,7 +317,7 @@ def _over() -> None:
     raise RuntimeError("this contender is measured already")
 
 
-def _reason(error: LogitileError) -> str:
+def _reason(error: Exception) -> str:
     """The first line: the IR that may follow helps nobody here."""
     return str(error).partition("\n")[0]
 

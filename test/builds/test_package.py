@@ -5,6 +5,7 @@ It is unpacked away from the tree and runs with an empty environment, so that no
 from __future__ import annotations
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -55,6 +56,14 @@ def test_its_libraries_need_no_python_and_no_llvm(unpacked):
     assert not {"libpython", "libLLVM", "libMLIR", "libstdc++", "libcuda"} & {
         word.split(".")[0] for word in needed.split()
     }  # fmt: skip
+
+
+def test_it_runs_with_the_glibc_of_2022(unpacked):
+    """Many machines with GPUs have 2.35."""
+    files = [*unpacked.glob("python/logitile/*.so"), unpacked / "test/gpu_conformance"]
+    symbols = run(["llvm-readelf-22", "--version-info", *map(str, files)], limit=60)
+    versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)}
+    assert (2, 17) < max(versions) <= (2, 35)
 
 
 def test_gpu_check_runs_what_needs_no_gpu_and_names_what_it_skips(unpacked):

@@ -58,18 +58,23 @@ int64_t unitsBetween(uint32_t one, uint32_t other) {
 /// Memory of the host that kernels reach at the same address.
 class SharedBytes {
 public:
-  SharedBytes(const cuda::Driver &driver, const std::vector<uint8_t> &bytes) : driver(driver) {
+  SharedBytes(const cuda::Driver &driver, cuda::Context context, const std::vector<uint8_t> &bytes) : driver(driver), context(context) {
     status = driver.call(driver.memHostAlloc, &data, std::max<size_t>(bytes.size(), 1), static_cast<unsigned>(cuda::HostMemory::Mapped));
     if (status.isOk())
       std::memcpy(data, bytes.data(), bytes.size());
   }
-  SharedBytes(SharedBytes &&other) noexcept : driver(other.driver), status(other.status), data(std::exchange(other.data, nullptr)) {}
+  SharedBytes(SharedBytes &&other) noexcept
+      : driver(other.driver), context(other.context), status(other.status), data(std::exchange(other.data, nullptr)) {}
   ~SharedBytes() {
-    if (data)
-      driver.memFreeHost.address(data);
+    if (!data)
+      return;
+    driver.ctxPushCurrent.address(context);
+    driver.memFreeHost.address(data);
+    driver.ctxPopCurrent.address(&context);
   }
 
   const cuda::Driver &driver;
+  cuda::Context context;
   Status status;
   void *data = nullptr;
 };
@@ -121,7 +126,7 @@ private:
     for (const void *argument : launch.arguments)
       arguments.push_back(const_cast<void *>(argument));
     for (const Dump &dump : dumps) {
-      memory.emplace_back(driver, dump.before);
+      memory.emplace_back(driver, context->handle(), dump.before);
       if (!memory.back().status.isOk())
         return memory.back().status;
     }

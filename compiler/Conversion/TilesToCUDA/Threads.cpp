@@ -74,9 +74,9 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel) {
                                   << " up to 1024";
     return sharing;
   }
-  if (sharing.rows % 16 != 0 || sharing.columns % 16 != 0)
-    return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns
-                                << "; tensor cores need multiples of 16 on both sides";
+  if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)
+    return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
+                                << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
   cutIntoBlocks(sharing, std::max<int64_t>(extents->values, 1));
   if (std::max(sharing.rows, sharing.columns) > sharing.threads)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << ", more on one side than the "

@@ -31,7 +31,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  // expected-error @+1 {{has tiles of 40 x 64; tensor cores need multiples of 16 on both sides}}
+  // expected-error @+1 {{has tiles of 40 x 64; expected multiples of 32 rows, whose states whole warps have, and of 16 columns, as tensor cores do}}
   logitile.kernel @rows(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w",
                         %z: !logitile.view<?x64xf32> from "z") {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (40, 64) {
