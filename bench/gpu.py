@@ -106,9 +106,10 @@ def warm_up(case: Case) -> tuple[dict[str, int], dict[str, float], dict[str, str
             found = case.results(name)
             peaks[name] = peak(case.device) - bytes_before
         except Exception as error:
-            if not isinstance(error, torch.OutOfMemoryError) and name != "torch.compile":
+            is_full = isinstance(error, torch.OutOfMemoryError)
+            if not is_full and name != "torch.compile":
                 raise  # that one needs a C compiler and Triton, which not every machine has
-            absent[name] = "out of memory" if isinstance(error, torch.OutOfMemoryError) else "does not compile"
+            absent[name] = "out of memory" if is_full else "does not compile"
             print(f"{name}: {absent[name]}: {str(error).strip().splitlines()[0]}", flush=True)
             case.hidden.grad = case.weight.grad = None
             torch.cuda.empty_cache()

@@ -285,7 +285,7 @@ class _Search:
                 program.plan(self.call.tokens)
                 contender = Contender(self._run(program))
                 took = contender.warm_up()
-            except (LogitileError, MemoryError, RuntimeError) as error:  # torch's allocator has one of its own
+            except (LogitileError, MemoryError, RuntimeError) as error:  # torch has an error of its own
                 if is_default:
                     raise
                 candidate.refusal = _reason(error)
