@@ -1,4 +1,4 @@
-"""Generated kernels wait for nobody who may not come: what LLVM's passes make of branches, no emulator sees."""
+"""Generated kernels wait for nobody who may not come: no emulator sees what LLVM makes of branches."""
 
 import logitile as lt
 import numpy as np
