@@ -151,8 +151,7 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "kernel.ptx")
         file.write_text(kernel.text)
-        # Relocatable, as the linker of the driver makes it: that may take more registers.
-        command = ["ptxas", "-v", "-c", f"-arch={target}", str(file), "-o", str(file.with_suffix(".o"))]
+        command = ["ptxas", "-v", f"-arch={target}", str(file), "-o", str(file.with_suffix(".cubin"))]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
     said = run.stdout + run.stderr
     if run.returncode != 0:
