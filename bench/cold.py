@@ -4,6 +4,8 @@ Run it with the built package: `PYTHONPATH=build/python python bench/cold.py`. E
 several processes. Importing logitile and its native module is not counted, nor is the call's own work: the
 time of a second call is taken off. Gradients of hidden states and weights are made where the loss has any. A
 cache on disk would hide it all: every process has an empty one.
+
+With `--gpu sm_90` it measures tracing and compiling to PTX instead, for which no GPU is needed.
 """
 
 from __future__ import annotations
@@ -81,10 +83,23 @@ def measured_here(name: str, dtype: str, outputs: list[str]) -> dict[str, Any]:
     return {"milliseconds": times[0] - times[1], "stages": stages}
 
 
-def measured(name: str, dtype: str, processes: int) -> dict[str, Any]:
+def compiled_here(name: str, dtype: str, outputs: list[str], gpu: str) -> dict[str, Any]:
+    """Milliseconds until there is PTX."""
+    engine.native()
+    loss = getattr(lt.losses, name)
+    pairs, others = arguments(loss, dtype)
+    shapes = [lt.ShapeDtype(array.shape, array.dtype) for array in pairs]
+    named = {name: lt.ShapeDtype(array.shape, array.dtype) for name, array in others.items()}
+    start = time.perf_counter()
+    lt.jit(loss, backend=f"cuda:{gpu}").ir("ptx", *shapes, grad=None if outputs else (), **named)
+    return {"milliseconds": 1e3 * (time.perf_counter() - start), "stages": {}}
+
+
+def measured(name: str, dtype: str, processes: int, gpu: str | None) -> dict[str, Any]:
     """Medians over fresh processes."""
     outputs = differentiated(getattr(lt.losses, name))
-    command = [sys.executable, __file__, "--child", json.dumps([name, dtype, outputs])]
+    child = [name, dtype, outputs] + ([gpu] if gpu else [])
+    command = [sys.executable, __file__, "--child", json.dumps(child)]
     found = []
     for _ in range(processes):
         with tempfile.TemporaryDirectory(prefix="logitile-bench-") as empty:
@@ -106,16 +121,18 @@ def main() -> None:
     )
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), default="float32")
     parser.add_argument("--processes", type=int, default=9)
+    parser.add_argument("--gpu", metavar="SM", help="such as sm_90: the time until there is PTX for it")
     parser.add_argument("--json", type=Path, help="writes all figures")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        print(json.dumps(measured_here(*json.loads(options.child))))
+        given = json.loads(options.child)
+        print(json.dumps(measured_here(*given) if len(given) == 3 else compiled_here(*given)))
         return
     print(f"{'loss':<22}{'ms':>7}  {'[range]':<14}stages")
     rows = []
     for name in options.losses:
-        rows.append(row := measured(name, options.dtype, options.processes))
+        rows.append(row := measured(name, options.dtype, options.processes, options.gpu))
         stages = ", ".join(f"{stage} {milliseconds:.0f}" for stage, milliseconds in row["stages_ms"].items())
         bounds = f"[{row['fastest_ms']:.0f}-{row['slowest_ms']:.0f}]"
         print(f"{name:<22}{row['median_ms']:>7.0f}  {bounds:<14}{stages}", flush=True)
