@@ -80,15 +80,8 @@ def result(like: Array, shape: tuple[int, ...], dtype: str, name: str) -> tuple[
     return array, view(described(array, name), name) if dtype == "bfloat16" else (name, array)
 
 
-def written_like(array: Array, hidden: Array) -> Array:
-    """What the gradient of an array is like while kernels write it: that of a number, or of a scalar in host
-    memory beside a GPU, is like hidden.
-    """
-    return array if array.device == hidden.device else hidden
-
-
 def brought_home(made: Any, array: Array) -> Any:
-    """A gradient, in host memory where its array lies there beside a GPU."""
+    """A gradient, in host memory where its array lies there beside a GPU: kernels write it like hidden."""
     if array.device != "cpu" or not getattr(made, "is_cuda", False):
         return made
     return made.cpu() if array.framework == "torch" else made.float().cpu().numpy()

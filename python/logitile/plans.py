@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .arrays import Array, check_same_device, described
 from .engine import engine, native, place, thread_count
 from .errors import CallTypeError, CallValueError
-from .memory import brought_home, empty, given_back, stream, view, written_like
+from .memory import brought_home, empty, given_back, stream, view
 from .names import did_you_mean, listed
 from .options import Options
 from .program import float_dtype
@@ -163,7 +163,7 @@ class Plan:
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
         array = arrays[gradient["name"]]
         hidden = arrays[f"{self._pairs[0]}.hidden"]
-        like = written_like(array, hidden)
+        like = array if array.device == hidden.device else hidden
         is_direct = gradient["kind"] == "direct"
         return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
 

@@ -1,6 +1,7 @@
 """Descriptions of arrays of every framework, and their way to NumPy."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import logitile as lt
 import ml_dtypes
@@ -8,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 from logitile.arrays import check_same_device, described, dtype_name, to_numpy
-from logitile.memory import brought_home, written_like
+from logitile.execute import _new_gradient
+from logitile.memory import brought_home
 
 
 def test_numpy():
@@ -196,11 +198,12 @@ def test_everything_that_a_call_reads_is_on_one_device():
 
 
 def test_gradients_of_scalars_are_made_beside_hidden():
-    """Kernels cannot write to host memory; numbers have no memory at all."""
-    hidden, number, scalar = (described(x, "x") for x in (torch.ones(3), 2.0, np.float32(2)))
-    assert written_like(scalar, hidden) is scalar and written_like(number, hidden) is hidden
-    on_gpu = replace(hidden, device="cuda:0")
-    assert written_like(scalar, on_gpu) is on_gpu and written_like(hidden, on_gpu) is on_gpu
+    """Kernels cannot write to host memory."""
+    hidden, scalar = described(torch.ones(3), "x"), described(np.float32(2), "t")
+    gradient = SimpleNamespace(name="t", native="t", is_weight=False, dtype="float32")
+    for beside, kind in ((hidden, np.ndarray), (replace(hidden, device="cuda:0"), torch.Tensor)):
+        call = SimpleNamespace(operands={"t": ("t", scalar)}, pairs=[SimpleNamespace(hidden=beside)])
+        assert isinstance(_new_gradient(call, None, None, gradient)[0], kind)
 
 
 @pytest.mark.parametrize("scalar, kind", [(torch.ones(()), torch.Tensor), (np.float32(1), np.ndarray)])
