@@ -5,6 +5,7 @@ them tuned.py.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -285,7 +286,7 @@ class _Search:
                 program.plan(self.call.tokens)
                 contender = Contender(self._run(program))
                 took = contender.warm_up()
-            except (LogitileError, MemoryError, RuntimeError) as error:  # torch has an error of its own
+            except (LogitileError, *_out_of_memory()) as error:
                 if is_default:
                     raise
                 candidate.refusal = _reason(error)
@@ -315,6 +316,12 @@ class _Search:
 
 def _over() -> None:
     raise RuntimeError("this contender is measured already")
+
+
+def _out_of_memory() -> tuple[type[Exception], ...]:
+    """What is raised where an array or a workspace does not fit; torch has an error of its own."""
+    torch = sys.modules.get("torch")
+    return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)
 
 
 def _reason(error: Exception) -> str:

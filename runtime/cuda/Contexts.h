@@ -33,15 +33,19 @@ private:
 /// While this lives, this thread may load and unload although another thread captures a stream: none of that is captured.
 class RelaxedCapture {
 public:
-  explicit RelaxedCapture(const Driver &driver) : driver(driver) { exchange(); }
+  explicit RelaxedCapture(const Driver &driver) : driver(driver), isRelaxed(exchange() == Code::Success) {}
   RelaxedCapture(const RelaxedCapture &) = delete;
-  ~RelaxedCapture() { exchange(); }
+  ~RelaxedCapture() {
+    if (isRelaxed)
+      exchange();
+  }
 
 private:
-  void exchange() { driver.threadExchangeStreamCaptureMode.address(&mode); }
+  Code exchange() { return driver.threadExchangeStreamCaptureMode.address(&mode); }
 
   const Driver &driver;
-  CaptureMode mode = CaptureMode::Relaxed;
+  CaptureMode mode = CaptureMode::Relaxed; // then that of the thread before
+  const bool isRelaxed;
 };
 
 /// A context that is current on this thread while this lives.

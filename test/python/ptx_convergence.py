@@ -155,7 +155,11 @@ def _is_of_warps(one: Instruction) -> bool:
 
 
 def _blocks(body: str) -> tuple[list[list[Instruction]], list[list[int]]]:
-    """Blocks and their successors; the one behind the last is the end."""
+    """Blocks and their successors; the one behind the last is the end.
+
+    Raises:
+        ValueError: there is a jump of another kind.
+    """
     blocks: list[list[Instruction]] = [[]]
     labels: dict[str, int] = {}
     for text in re.findall(r"\$\w+:|[^;\s{}][^;]*;", body):
@@ -167,6 +171,8 @@ def _blocks(body: str) -> tuple[list[list[Instruction]], list[list[int]]]:
             labels[text[:-1]] = len(blocks) - 1
             continue
         blocks[-1].append(Instruction.parse(re.sub(r"\s+", " ", text[:-1])))
+        if blocks[-1][-1].operation.startswith(("brx", "call", "exit")):
+            raise ValueError(f"no kernel of a loss has had '{text}' so far: it is not followed")
         if blocks[-1][-1].operation.startswith(("bra", "ret")):
             blocks.append([])
     return blocks, [_behind(block, number, labels, len(blocks)) for number, block in enumerate(blocks)]

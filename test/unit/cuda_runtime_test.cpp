@@ -469,6 +469,7 @@ TEST_F(CaptureTest, NothingIsTimedMeanwhile) {
   setCapturing(true);
   {
     Result<std::unique_ptr<DeviceCall>> call = start(stream);
+    EXPECT_TRUE((*call)->isCaptured());
     EXPECT_TEXT((*call)->timedLaunch(first(1)).status(), "kernels cannot be timed while their stream is captured");
   }
   code.reset();

@@ -221,6 +221,8 @@ std::vector<std::string> stand_in::leaks() {
       found.push_back("a retained context");
   if (!stack.empty())
     found.push_back("a current context");
+  if (captureMode != CaptureMode::Global)
+    found.push_back("a relaxed thread");
   return found;
 }
 

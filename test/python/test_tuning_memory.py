@@ -1,0 +1,38 @@
+"""Tuning goes on where a candidate does not fit the memory, and ends where the default does not."""
+
+import logitile as lt
+import numpy as np
+import pytest
+import torch
+from logitile.tuning_rounds import Contender
+
+HEAD = lt.jit(lt.losses.cross_entropy)
+OPERANDS = np.ones((9, 8), np.float32), np.ones((300, 8), np.float32)
+TARGET = np.zeros(9, np.int64)
+
+
+def tuned_where(runs_out, error, monkeypatch, tmp_path):
+    """What tuning finds where the contenders that `runs_out` says of, by number, run out of memory."""
+    numbers, warm_up = iter(range(1000)), Contender.warm_up
+
+    def full(contender):
+        if runs_out(next(numbers)):
+            raise error("it does not fit")
+        return warm_up(contender)
+
+    monkeypatch.setenv("LOGITILE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(Contender, "warm_up", full)
+    return lt.autotune(HEAD, *OPERANDS, target=TARGET, budget_s=1)
+
+
+@pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
+def test_candidates_may_run_out(error, monkeypatch, tmp_path):
+    found = tuned_where(lambda number: number > 0, error, monkeypatch, tmp_path)
+    assert "it does not fit" in {one.refusal for one in found.candidates}
+    assert found.candidates[0].measured is not None
+
+
+@pytest.mark.parametrize("error, first", [(MemoryError, 0), (RuntimeError, 1)])
+def test_the_default_may_not_and_other_errors_are_told(error, first, monkeypatch, tmp_path):
+    with pytest.raises(error, match="it does not fit"):
+        tuned_where(lambda number: number >= first, error, monkeypatch, tmp_path)
