@@ -21,6 +21,8 @@ ElementType logitile::elementTypeOf(Type type) {
     return ElementType::BF16;
   if (type.isF16())
     return ElementType::F16;
+  if (type.isF64())
+    return ElementType::F64;
   if (type.isInteger(32))
     return ElementType::I32;
   return type.isInteger(1) ? ElementType::Bool : ElementType::I64;
@@ -124,14 +126,16 @@ public:
       std::vector<StepPlan> &steps = run.getPhase() == Phase::Prologue  ? plan.prologue
                                      : run.getPhase() == Phase::Adjoint ? plan.adjoint
                                                                         : plan.forward;
-      addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint);
+      if (failed(addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint)))
+        return failure();
     }
     for (PairAttr pair : request.getPairs())
       plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),
                             elementTypeOf(pair.getWeightMemory())});
     addInputs(request);
     addOutputs();
-    addGradients(request);
+    if (failed(addGradients(request)))
+      return failure();
     return std::move(plan);
   }
 
@@ -182,7 +186,7 @@ private:
   }
   // ---- steps --------------------------------------------------------------------------------------------------------
 
-  void addSteps(Block &block, std::vector<StepPlan> &steps, bool adjoint) {
+  LogicalResult addSteps(Block &block, std::vector<StepPlan> &steps, bool adjoint) {
     for (Operation &op : block) {
       StepPlan step;
       if (auto loop = dyn_cast<LoopOp>(op)) {
@@ -190,10 +194,13 @@ private:
         step.step = loop.getStep();
         step.first = loop.getFirst().value_or(0);
         step.behind = loop.getBehind().value_or(0);
-        addSteps(loop.getBody().front(), step.body, adjoint);
+        if (failed(addSteps(loop.getBody().front(), step.body, adjoint)))
+          return failure();
       }
       if (auto launch = dyn_cast<LaunchOp>(op)) {
         step.kernel = llvm::find_if(plan.kernels, [&](const KernelPlan &kernel) { return kernel.name == launch.getKernel(); }) - plan.kernels.begin();
+        if (step.kernel == static_cast<int64_t>(plan.kernels.size()))
+          return launch.emitOpError() << "names kernel '" << launch.getKernel() << "', which the module does not have";
         if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs()) {
           step.slabFirst = (*slabs)[0];
           step.slabBehind = (*slabs)[1];
@@ -202,6 +209,7 @@ private:
       }
       steps.push_back(std::move(step));
     }
+    return success();
   }
   void markUsed(int64_t kernel, bool adjoint) {
     for (const ArgumentPlan &argument : plan.kernels[kernel].arguments) {
@@ -251,7 +259,7 @@ private:
       plan.checkedIndices.push_back(known(name));
   }
 
-  void addGradients(RequestAttr request) {
+  LogicalResult addGradients(RequestAttr request) {
     for (StringRef name : request.getGradients().getAsValueRange<StringAttr>()) {
       GradientPlan entry;
       entry.name = name.str();
@@ -261,14 +269,15 @@ private:
         entry.buffers = {direct};
         entry.element = plan.buffers[direct].element;
         entry.accumulates = request.getAccumulate() && plan.buffers[direct].rows >= 0; // one row for each vocabulary entry
-      } else {
-        addSummedGradient(name, entry);
+      } else if (failed(addSummedGradient(name, entry))) {
+        return failure();
       }
       plan.gradients.push_back(entry);
     }
+    return success();
   }
   /// A gradient that the runtime hands out: per token, per vocabulary entry, or for the call.
-  void addSummedGradient(StringRef name, GradientPlan &entry) {
+  LogicalResult addSummedGradient(StringRef name, GradientPlan &entry) {
     entry.kind = GradientPlan::Kind::Zero;
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
@@ -281,12 +290,16 @@ private:
         }
         if (!adjoint.getDense()) // nothing reaches it
           continue;
+        auto perToken = adjoint.getDense().getDefiningOp<InputOp>();
+        if (!perToken || perToken.getKind() != InputKind::Known)
+          return adjoint.emitOpError() << "is asked for as gradient '" << name << "', which has no buffer and is no known value";
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)
           entry.buffers.resize(slot + 1, -1);
-        entry.buffers[slot] = known(adjoint.getDense().getDefiningOp<InputOp>().getName());
+        entry.buffers[slot] = known(perToken.getName());
       }
+    return success();
   }
 
   ModuleOp module;

@@ -5,11 +5,13 @@
 #include "compiler/Codegen/EmitLLVM.h"
 #include "compiler/Codegen/EmitObject.h"
 #include "compiler/Codegen/EmitPTX.h"
+#include "compiler/Confinement.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Registry.h"
 #include "compiler/Target.h"
 #include "compiler/TileTable.h"
+#include "compiler/UncheckedText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -17,7 +19,10 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/ErrorHandling.h"
 #include <chrono>
+#include <mutex>
+#include <stdexcept>
 using namespace mlir;
 using namespace logitile;
 
@@ -28,9 +33,15 @@ Type toMLIR(MLIRContext *context, ElementType element) {
   case ElementType::F32: return b.getF32Type();
   case ElementType::BF16: return b.getBF16Type();
   case ElementType::F16: return b.getF16Type();
+  case ElementType::F64: return b.getF64Type();
+  case ElementType::I8: return b.getI8Type();
+  case ElementType::I16: return b.getI16Type();
   case ElementType::I32: return b.getI32Type();
-  default: return b.getI1Type(); // a byte each
+  case ElementType::I64: return b.getI64Type();
+  case ElementType::U8: return b.getIntegerType(8, /*isSigned=*/false);
+  case ElementType::Bool: return b.getI1Type(); // a byte each
   }
+  llvm_unreachable("an element type that is none");
 }
 DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementType> &elements) {
   NamedAttrList list;
@@ -77,17 +88,46 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
                                  request.chunks, request.accumulate, StringRef(request.target), request.threads, slice, tiles);
 }
 
+/// Machine code for a CPU, PTX for a GPU; the emulator takes the module that becomes PTX.
+Stage codeStage(const Target &target) {
+  constexpr Stage kCode[] = {Stage::Obj, Stage::Ptx, Stage::Llvm};
+  return kCode[static_cast<int>(target.kind)];
+}
+FailureOr<std::string> emitCode(ModuleOp device, const Target &target, Cancellation *cancellation) {
+  switch (target.kind) {
+  case DeviceKind::Cpu:
+    return emitObject(device, target, cancellation);
+  case DeviceKind::Cuda:
+    return emitPTX(device, target, cancellation);
+  case DeviceKind::Emulator:
+    break;
+  }
+  return emitEmulated(device, target);
+}
+
 /// One compilation: a context, the module in it, and what went wrong.
 class Compilation {
 public:
-  Compilation() : context(dialects(), MLIRContext::Threading::DISABLED), diagnostics(&context) {
+  Compilation(Stage from, Cancellation *cancellation)
+      : context(dialectsIn(from), MLIRContext::Threading::DISABLED), diagnostics(&context), cancellation(cancellation) {
     context.printOpOnDiagnostic(false); // it may be the whole module; LOGITILE_REPRODUCER asks for that
+    context.loadDialect<LogitileDialect>(); // for the request, also of a text without any op of it
+    if (cancellation) // what remains of a stage is skipped; runStage then fails
+      context.registerActionHandler([cancellation](function_ref<void()> act, const tracing::Action &) {
+        if (!cancellation->isRequested())
+          act();
+      });
+    notePasses(context);
   }
 
   /// Parses the spec of 'request' and attaches the request to its module.
   bool parse(const CompileRequest &request) {
     if (!parse(request.spec, Stage::Spec))
       return false;
+    if (auto losses = module->getOps<LossOp>(); !llvm::hasSingleElement(losses)) {
+      module->emitError() << "must hold one loss, has " << std::distance(losses.begin(), losses.end());
+      return false;
+    }
     auto attr = toMLIR(&context, request, [&] { return module->emitError(); });
     if (!attr)
       return false;
@@ -96,9 +136,16 @@ public:
   }
   bool parse(const std::string &text, Stage stage) {
     at = stage;
-    ParserConfig config(&context);
+    noteStage(stage);
+    if (std::string reason = findUnparsable(text, stageName(stage)); !reason.empty()) {
+      emitError(UnknownLoc::get(&context)) << reason;
+      return false;
+    }
+    ParserConfig config(&context, /*verifyAfterParse=*/false);
     module = parseSourceString<ModuleOp>(text, config, stageName(stage));
-    return bool(module);
+    bool done = module && succeeded(checkParsed(*module)) && succeeded(verify(*module));
+    context.appendDialectRegistry(dialects());
+    return done;
   }
 
   /// Runs the stages up to 'to'; stops before code is emitted.
@@ -194,6 +241,7 @@ public:
     return done;
   }
 
+  /// What passes make of a text.
   static const DialectRegistry &dialects() {
     static const DialectRegistry registry = [] {
       DialectRegistry registry;
@@ -202,9 +250,29 @@ public:
     }();
     return registry;
   }
+  /// What a text of 'stage' may hold.
+  static const DialectRegistry &dialectsIn(Stage stage) {
+    static const DialectRegistry tiles = [] {
+      DialectRegistry registry;
+      registerTileDialects(registry);
+      return registry;
+    }();
+    return stage <= Stage::Tiles ? tiles : dialects();
+  }
+
+  /// Code of the module. Fails with a diagnostic.
+  FailureOr<std::string> emit(const Target &target) {
+    try {
+      return emitCode(*module, target, cancellation);
+    } catch (const Cancelled &) {
+      static_cast<void>(failIfCancelled());
+      return failure();
+    }
+  }
 
   MLIRContext context;
   DiagnosticCollector diagnostics;
+  Cancellation *const cancellation; // null: nobody stops it
   OwningOpRef<ModuleOp> module;
   Stage at = Stage::Spec;
   LaunchPlan plan;
@@ -213,6 +281,11 @@ public:
   std::vector<StageTime> times;
 
 private:
+  LogicalResult failIfCancelled() {
+    if (!cancellation || !cancellation->isRequested())
+      return success();
+    return module->emitError() << "is not compiled: nobody waits for it any more";
+  }
   bool runStage(Stage stage, void (*build)(PassManager &)) {
     auto pm = PassManager::on<ModuleOp>(&context);
     pm.enableVerifier(false); // what a stage makes is verified once, at its end
@@ -221,7 +294,7 @@ private:
     std::string before;
     if (std::getenv("LOGITILE_REPRODUCER"))
       before = print("");
-    bool done = time(stage, [&] { return succeeded(pm.run(*module)) && succeeded(verify(*module)); });
+    bool done = time(stage, [&] { return succeeded(pm.run(*module)) && succeeded(failIfCancelled()) && succeeded(verify(*module)); });
     if (!done)
       reproducer = before;
     return done;
@@ -247,23 +320,6 @@ void readKernels(ModuleOp module, LaunchPlan &plan) {
     read("logitile.threads", kernel.threads);
     read("logitile.shared_bytes", kernel.sharedBytes);
   }
-}
-
-/// Machine code for a CPU, PTX for a GPU; the emulator takes the module that becomes PTX.
-Stage codeStage(const Target &target) {
-  constexpr Stage kCode[] = {Stage::Obj, Stage::Ptx, Stage::Llvm};
-  return kCode[static_cast<int>(target.kind)];
-}
-FailureOr<std::string> emitCode(ModuleOp device, const Target &target) {
-  switch (target.kind) {
-  case DeviceKind::Cpu:
-    return emitObject(device, target);
-  case DeviceKind::Cuda:
-    return emitPTX(device, target);
-  case DeviceKind::Emulator:
-    break;
-  }
-  return emitEmulated(device, target);
 }
 
 StageText print(Compilation &compilation, bool parsed, Stage to, const std::string &kernel) {
@@ -293,13 +349,21 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
     compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->canonicalName() << "'";
     return fail();
   }
-  FailureOr<std::string> code = emitCode(*compilation.module, *target);
+  FailureOr<std::string> code = compilation.emit(*target);
   if (failed(code))
     return fail();
   result.text = *code;
   return result;
 }
 } // namespace
+
+void logitile::letLLVMThrow() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
+    llvm::install_fatal_error_handler([](void *, const char *reason, bool) { throw std::runtime_error(std::string("LLVM: ") + reason); });
+  });
+}
 
 /// What a compilation left, where it has no plan.
 static void readOutcome(Compilation &compilation, CompileResult &result) {
@@ -316,7 +380,7 @@ static void readOutcome(Compilation &compilation, CompileResult &result) {
 
 CompileResult logitile::predictRequest(const CompileRequest &request) {
   CompileResult result;
-  Compilation compilation;
+  Compilation compilation(Stage::Spec, request.cancellation);
   if (!compilation.parse(request) || !compilation.lower(Stage::Plan))
     result.error = compilation.diagnostics.text();
   readOutcome(compilation, result);
@@ -325,14 +389,14 @@ CompileResult logitile::predictRequest(const CompileRequest &request) {
 
 CompileResult logitile::compileRequest(const CompileRequest &request) {
   CompileResult result;
-  Compilation compilation;
+  Compilation compilation(Stage::Spec, request.cancellation);
   std::optional<Target> target;
   std::string code;
   bool done = compilation.parse(request) && (target = compilation.target()) && compilation.lower(Stage::Device);
   if (done) {
     readKernels(*compilation.module, compilation.plan);
     done = compilation.time(codeStage(*target), [&] {
-      FailureOr<std::string> emitted = emitCode(*compilation.module, *target);
+      FailureOr<std::string> emitted = compilation.emit(*target);
       if (succeeded(emitted))
         code = std::move(*emitted);
       return succeeded(emitted);
@@ -350,18 +414,19 @@ CompileResult logitile::compileRequest(const CompileRequest &request) {
 }
 
 StageText logitile::printStage(const CompileRequest &request, Stage to, const std::string &kernel) {
-  Compilation compilation;
+  Compilation compilation(Stage::Spec, request.cancellation);
   return print(compilation, compilation.parse(request), to, kernel);
 }
-StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel, Cancellation *cancellation) {
   if (from == Stage::Llvm) { // no MLIR any more
     StageText result;
+    noteStage(from);
     FailureOr<std::string> code = to == Stage::Ptx ? emitPTX(text, result.error) : emitObject(text, result.error);
     result.failed = from;
     if (succeeded(code))
       result.text = *code;
     return result;
   }
-  Compilation compilation;
+  Compilation compilation(from, cancellation);
   return print(compilation, compilation.parse(text, from), to, kernel);
 }

@@ -1,6 +1,7 @@
 // Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a reason out.
 // No MLIR here: the runtime includes it.
 #pragma once
+#include "compiler/Cancellation.h"
 #include "compiler/LaunchPlan.h"
 #include "compiler/Stages.h"
 #include <map>
@@ -25,6 +26,7 @@ struct CompileRequest {
   int64_t threads = 1;
   std::optional<SlicePlan> slice;
   std::string tiles;       // "TM=64,TN=128" instead of what the target's tile table says; "" for the table
+  Cancellation *cancellation = nullptr; // null: nobody stops it
 };
 
 struct StageTime {
@@ -42,7 +44,11 @@ struct CompileResult {
   int64_t minimumWorkspace = 0;  // positive where the budget is what is wrong
   double predictedSeconds = 0;   // where there is a schedule: of a call with the tokens of the request
 };
-/// Compiles down to code. Never throws, prints or exits.
+/// LLVM ends the process where there is no memory for it, or where it finds itself in a state that it cannot go on from. After
+/// this, it throws std::bad_alloc and std::runtime_error instead.
+void letLLVMThrow();
+
+/// Compiles down to code. Never prints or exits; throws as above. A compilation that is cancelled ends in an error.
 CompileResult compileRequest(const CompileRequest &request);
 /// Goes no further than the schedule, which takes milliseconds: a result without a plan. Its error is empty where there is one.
 CompileResult predictRequest(const CompileRequest &request);
@@ -55,5 +61,5 @@ struct StageText {
 /// The text of one stage on the way. 'kernel' limits tiles, device and llvm to one kernel ("" for all).
 StageText printStage(const CompileRequest &request, Stage to, const std::string &kernel);
 /// The same from the text of an earlier stage.
-StageText printStage(const std::string &text, Stage from, Stage to, const std::string &kernel);
+StageText printStage(const std::string &text, Stage from, Stage to, const std::string &kernel, Cancellation *cancellation = nullptr);
 } // namespace logitile

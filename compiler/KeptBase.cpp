@@ -13,8 +13,3 @@ math::TanhOp KeptBase::tangentOf(Block &bound) {
 KeptBase::KeptBase(Block &bound, Block &reader, IRMapping inputs)
     : tangent(tangentOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(tangent ? tangent.getOperand() : candidate),
       matches(matchValues(bound, reader, inputs)) {}
-
-bool KeptBase::isProductOf(math::FmaOp fma) const {
-  auto product = base.getDefiningOp<arith::MulFOp>();
-  return product && matches.lookupOrNull(product.getLhs()) == fma.getA() && matches.lookupOrNull(product.getRhs()) == fma.getB();
-}

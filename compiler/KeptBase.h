@@ -20,8 +20,6 @@ public:
   bool isCapped() const { return bool(tangent); }
   /// In 'reader', or null.
   mlir::Value inReader() const { return matches.lookupOrNull(base); }
-  /// Whether 'fma', of 'reader', adds to the base, which is a product.
-  bool isProductOf(mlir::math::FmaOp fma) const;
   /// Whether 'value', of 'reader', is the tangent.
   bool isTangent(mlir::Value value) const { return tangent && value && matches.lookupOrNull(candidate) == value; }
 

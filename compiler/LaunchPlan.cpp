@@ -3,7 +3,15 @@
 #include <algorithm>
 using namespace logitile;
 
+/// More than any machine has, and so little that hundreds of such sizes can be added. Larger sizes become this.
+constexpr int64_t kHugeBytes = int64_t(1) << 52;
+
 static int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+static int64_t bytesOf(int64_t rows, int64_t columns, int64_t elementBytes) {
+  int64_t elements = 0, bytes = 0;
+  bool overflows = __builtin_mul_overflow(rows, columns, &elements) || __builtin_mul_overflow(elements, elementBytes, &bytes);
+  return overflows ? kHugeBytes : std::min(bytes, kHugeBytes);
+}
 
 int64_t logitile::elementBytes(ElementType type) {
   switch (type) {
@@ -46,18 +54,18 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   case BufferLayout::Strided:
     if (panelWidth == 1 && columns > 1) // GPUs copy 16 bytes at a time, from multiples of 16
       columns = roundUp(columns, 16 / size);
-    geometry = {columns, 1, std::max<int64_t>(rows, 1) * columns * size};
+    geometry = {columns, 1, bytesOf(std::max<int64_t>(rows, 1), columns, size)};
     break;
   case BufferLayout::ColumnMajor:
-    geometry = {1, rows + kColumnPadding, columns * (rows + kColumnPadding) * size};
+    geometry = {1, rows + kColumnPadding, bytesOf(columns, rows + kColumnPadding, size)};
     break;
   case BufferLayout::RowPanels:
     geometry = {roundUp(columns, pair) * panelWidth, 0, 0};
-    geometry.bytes = roundUp(rows, panelWidth) / panelWidth * geometry.stride0 * size;
+    geometry.bytes = bytesOf(roundUp(rows, panelWidth) / panelWidth, geometry.stride0, size);
     break;
   case BufferLayout::ColumnPanels:
     geometry = {0, roundUp(rows, pair) * panelWidth, 0};
-    geometry.bytes = roundUp(columns, panelWidth) / panelWidth * geometry.stride1 * size;
+    geometry.bytes = bytesOf(roundUp(columns, panelWidth) / panelWidth, geometry.stride1, size);
     break;
   }
   return geometry;

@@ -53,6 +53,16 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
+def GiveColumnsPass : Pass<"logitile-give-columns", "mlir::ModuleOp"> {
+  let summary = "lets sweeps that read nothing along the vocabulary go along a projection";
+  let description = [{
+    Before: programs without a schedule, simplified: what a sweep reads does not change any more. After: the same; a sweep whose
+    regions read no input along the vocabulary goes `along` the logits of a projection, to have columns. The projection is the
+    first one that the program reads, or else the first one of the request.
+    Refuses: a sweep without columns where neither the program nor a `logitile.request` has a projection.
+  }];
+}
+
 def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::ProgramOp"> {
   let summary = "recognises gradients that read logits through one exponential";
   let description = [{
@@ -172,11 +182,29 @@ def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
   let description = [{
     Before: functions with math ops on f32 scalars or vectors. After: the same in arith and vector ops and those math
     ops that the instruction set has. Error bounds stand beside each function in ExpandMath. NaN, infinities and
-    results below the normal range are as in the C library; there is no fast-math.
+    results below the normal range are as in the C library; there is no fast-math. A module for CPUs with more than
+    `inlined` elementary functions calls private functions, one for each kind and type, instead of having the arithmetic
+    of each in its place.
     Refuses: functions that are none of the language's.
   }];
-  let options = [Logitile_TierOption];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect", "mlir::vector::VectorDialect"];
+  let options = [Logitile_TierOption,
+                 Option<"inlined", "inlined", "int64_t", "500", "most elementary functions that stand in their places">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::math::MathDialect", "mlir::vector::VectorDialect"];
+}
+
+def CutBlocksPass : Pass<"logitile-cut-blocks", "mlir::ModuleOp"> {
+  let summary = "long blocks become calls of functions";
+  let description = [{
+    Before: functions of device code. After: no block has more than `longest` ops, those of nested regions counted. The ops
+    of a longer one stand in private functions, about `part` of them in each. A part stores what later parts read into
+    memory of the function that calls it. Code generation takes more than linear time for a block; those of the library's
+    losses have half as many.
+    Refuses: nothing. A block with a value that cannot lie in memory stays whole.
+  }];
+  let options = [Option<"longest", "longest", "int64_t", "2500", "most ops of a block that stays whole">,
+                 Option<"part", "part", "int64_t", "800", "ops of a part">];
+  let dependentDialects = ["mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect"];
 }
 
 def ConvertDeviceToLLVMPass : Pass<"convert-device-to-llvm", "mlir::ModuleOp"> {

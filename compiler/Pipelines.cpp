@@ -10,6 +10,7 @@ void logitile::buildPlanStage(PassManager &pm) {
   pm.addPass(createSliceProgramPass());
   pm.addPass(createCanonicalizerPass()); // low parts that nothing reads go away
   pm.addPass(createCSEPass());
+  pm.addPass(createGiveColumnsPass()); // once what a sweep reads is all that it needs
   pm.addNestedPass<ProgramOp>(createClassifyGradientPass()); // once equal expressions look equal
   pm.addPass(createChooseSchedulePass()); // buffers follow from what the regions still read
 }
@@ -25,6 +26,7 @@ void logitile::buildTilesStage(PassManager &pm) {
 void logitile::buildCPUDeviceStage(PassManager &pm) {
   pm.addPass(createConvertTilesToCPUPass());
   pm.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
+  pm.addPass(createCutBlocksPass());  // last: it counts the ops that code is generated for
 }
 
 void logitile::buildCUDADeviceStage(PassManager &pm) {

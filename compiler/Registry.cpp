@@ -13,9 +13,12 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 using namespace mlir;
 
+void logitile::registerTileDialects(DialectRegistry &registry) {
+  registry.insert<LogitileDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect>();
+}
 void logitile::registerDialects(DialectRegistry &registry) {
-  registry.insert<LogitileDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  math::MathDialect, NVVM::NVVMDialect, scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
+  registerTileDialects(registry);
+  registry.insert<cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, vector::VectorDialect>();
 }
 
 void logitile::registerPasses() { registerLogitilePasses(); }

@@ -3,6 +3,8 @@
 #include "mlir/IR/DialectRegistry.h"
 
 namespace logitile {
+/// Everything that a module of the stages up to `tiles` may hold.
+void registerTileDialects(mlir::DialectRegistry &registry);
 /// Everything that a module of any stage up to `device` may hold.
 void registerDialects(mlir::DialectRegistry &registry);
 /// Our passes, by their flags.

@@ -1,4 +1,5 @@
 // Attributes.cpp - enumerations and attributes: their generated code, and the checks of those with fields.
+#include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -47,8 +48,12 @@ void LogitileDialect::registerAttributes() {
 
 LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element,
                                Type hiddenMemory, Type weightMemory) {
+  if (name.empty())
+    return emitError() << "a pair has no name";
   if (hidden <= 0)
     return emitError() << "hidden size " << hidden << " of pair '" << name << "' must be positive";
+  if (hidden > kMostExtent)
+    return emitError() << "hidden size " << hidden << " of pair '" << name << "' is too large; " << kMostExtent << " is the most";
   for (Type type : {element, hiddenMemory, weightMemory})
     if (!type.isF32() && !type.isBF16() && !type.isF16())
       return emitError() << "element type " << type << " of pair '" << name << "' must be f32, bf16 or f16";
@@ -56,6 +61,8 @@ LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 }
 
 LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type) {
+  if (name.empty())
+    return emitError() << "an output has no name";
   if (!type.isF32() && !type.isInteger(32) && !type.isInteger(1))
     return emitError() << "type " << type << " of output '" << name << "' must be f32, i32 or i1";
   return success();
@@ -64,6 +71,8 @@ LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, S
 LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t columns, SlicePart, int64_t sweep) {
   if (columns <= 0)
     return emitError() << "a slice of " << columns << " columns; it must have at least one";
+  if (columns > kMostExtent)
+    return emitError() << "a slice of " << columns << " columns; " << kMostExtent << " are the most";
   if (sweep < 0)
     return emitError() << "sweep " << sweep << " of a slice; sweeps are numbered from 0";
   return success();
@@ -72,6 +81,20 @@ LogicalResult SliceAttr::verify(function_ref<InFlightDiagnostic()> emitError, in
 LogicalResult SymbolicDimAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name) {
   if (!isNameOfDim(name))
     return emitError() << "'" << name << "' is no name of a dimension; dimensions are words in capitals";
+  return success();
+}
+
+static LogicalResult verifyCounts(function_ref<InFlightDiagnostic()> emitError, int64_t tokens, int64_t chunks, int64_t threads) {
+  if (tokens < 0)
+    return emitError() << "'tokens' is " << tokens << ", which is negative";
+  if (tokens > kMostTokens)
+    return emitError() << "'tokens' is " << tokens << "; " << kMostTokens << " are the most";
+  if (chunks > kMostTokens)
+    return emitError() << "'chunks' is " << chunks << "; " << kMostTokens << " are the most";
+  if (threads <= 0)
+    return emitError() << "'threads' is " << threads << ", which must be positive";
+  if (threads > kMostThreads)
+    return emitError() << "'threads' is " << threads << "; " << kMostThreads << " are the most";
   return success();
 }
 
@@ -85,28 +108,31 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
                                   ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
                                   int64_t chunks, bool, StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
-  if (tokens < 0)
-    return emitError() << "'tokens' is " << tokens << ", which is negative";
-  if (failed(verifyBudget(emitError, workspace, chunks)))
+  if (failed(verifyCounts(emitError, tokens, chunks, threads)) || failed(verifyBudget(emitError, workspace, chunks)))
     return failure();
   llvm::StringSet<> names;
   for (PairAttr pair : pairs)
     if (!names.insert(pair.getName()).second)
       return emitError() << "'pairs' names '" << pair.getName() << "' twice";
-  if (threads <= 0)
-    return emitError() << "'threads' is " << threads << ", which must be positive";
   if (mode == Mode::Forward && !gradients.empty())
     return emitError() << "mode 'forward' makes no gradients, but 'gradients' asks for " << gradients;
-  for (Attribute name : gradients)
-    if (!isa<StringAttr>(name))
-      return emitError() << "'gradients' holds " << name << ", which is not a name";
+  for (Attribute gradient : gradients) {
+    auto name = dyn_cast<StringAttr>(gradient);
+    if (!name || name.empty())
+      return emitError() << "'gradients' holds " << gradient << ", which is not a name";
+    if (names.contains(name.getValue()))
+      return emitError() << "'gradients' asks for " << name << ", which is a pair; its operands are \"" << name.getValue()
+                         << ".hidden\" and \"" << name.getValue() << ".weight\"";
+  }
   for (DictionaryAttr types : {dense, gradientElements})
     for (NamedAttribute entry : types)
       if (!isa<TypeAttr>(entry.getValue()))
         return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";
   for (NamedAttribute tile : tiles ? tiles.getValue() : ArrayRef<NamedAttribute>())
-    if (auto size = dyn_cast<IntegerAttr>(tile.getValue()); !size || size.getInt() <= 0)
+    if (auto size = dyn_cast<IntegerAttr>(tile.getValue()); !size || !size.getType().isSignlessInteger(64) || size.getInt() <= 0)
       return emitError() << "'tiles' has " << tile.getName() << " = " << tile.getValue() << ", which is not a positive integer";
+    else if (size.getInt() > kMostOfTile)
+      return emitError() << "'tiles' has " << tile.getName() << " = " << size.getInt() << "; " << kMostOfTile << " is the most";
   return success();
 }
 

@@ -1,5 +1,6 @@
 // Checks.cpp - checks that ops of several levels share: names of inputs, signatures of regions, scalar maths.
 #include "dialect/Checks.h"
+#include "dialect/Limits.h"
 #include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;
@@ -18,10 +19,15 @@ SmallVector<Type> logitile::typesOf(ArrayAttr types) {
 // ---- names ----------------------------------------------------------------------------------------------------
 
 LogicalResult logitile::verifyIndex(Operation *op, InputKind kind, StringRef name, std::optional<int64_t> index) {
+  if (name.empty())
+    return op->emitOpError() << "is of a " << stringifyInputKind(kind) << " input without a name";
   if (index && kind != InputKind::Token)
     return op->emitOpError() << "gives " << describe(kind, name) << " an index; only token inputs have entries";
   if (index && *index < 0)
     return op->emitOpError() << "index " << *index << " of " << describe(kind, name) << " is negative";
+  if (index && *index >= kMostIndices)
+    return op->emitOpError() << "index " << *index << " of " << describe(kind, name) << " is too large; " << kMostIndices - 1
+                             << " is the largest";
   return success();
 }
 
@@ -72,16 +78,21 @@ LogicalResult logitile::verifyInputNames(Operation *op) {
 
 LogicalResult logitile::verifyUnique(Operation *op, StringRef what, ArrayAttr names) {
   llvm::StringSet<> seen;
-  for (StringAttr name : names.getAsRange<StringAttr>())
+  for (StringAttr name : names.getAsRange<StringAttr>()) {
+    if (name.empty())
+      return op->emitOpError() << "has " << what << " without a name";
     if (!seen.insert(name.getValue()).second)
       return op->emitOpError() << "names " << what << " " << name << " twice";
+  }
   return success();
 }
 
 LogicalResult logitile::verifyDim(Operation *op, StringRef name, Attribute dim) {
   auto extent = dyn_cast<IntegerAttr>(dim);
-  if (isa<SymbolicDimAttr>(dim) || (extent && extent.getInt() > 0))
+  if (isa<SymbolicDimAttr>(dim) || (extent && extent.getInt() > 0 && extent.getInt() <= kMostExtent))
     return success();
+  if (extent && extent.getInt() > 0)
+    return op->emitOpError() << "'" << name << "' is " << extent.getInt() << "; " << kMostExtent << " is the most";
   InFlightDiagnostic error = op->emitOpError() << "'" << name << "' is ";
   return extent ? error << extent.getInt() << ", which must be positive" : error << dim << ", expected an integer or a symbol";
 }

@@ -1,5 +1,6 @@
 // PlanOps.cpp - checks of programs, sweeps and finishes. Schedules have a file of their own.
 #include "dialect/Checks.h"
+#include "dialect/Limits.h"
 #include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;
@@ -195,6 +196,8 @@ static LogicalResult verifyParts(ProgramOp program, llvm::StringMap<Known> &know
 LogicalResult ProgramOp::verifyRegions() {
   if (getVocab() <= 0)
     return emitOpError() << "vocabulary size " << getVocab() << " must be positive";
+  if (getVocab() > kMostExtent)
+    return emitOpError() << "vocabulary size " << getVocab() << " is too large; " << kMostExtent << " is the most";
   if (getWidth() <= 0 || getWidth() > getVocab())
     return emitOpError() << "sees " << getWidth() << " columns of a vocabulary of " << getVocab() << " entries; expected 1 to " << getVocab();
   if (getSweeps() && getSweeps()->size() != 2)

@@ -1,4 +1,5 @@
 // ScheduleOps.cpp - checks of schedules: buffers, runs, loops and launches. What a launch needs is specialise's to say.
+#include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSet.h"
@@ -84,6 +85,9 @@ LogicalResult BufferOp::verify() {
                          << "'; a schedule has everything bound";
   if (getWindow() && *getWindow() <= 0)
     return emitOpError() << "'" << getName() << "' has a window of " << *getWindow() << " columns; expected a positive number";
+  if (std::max(getWindow().value_or(1), getPer()) > kMostExtent)
+    return emitOpError() << "'" << getName() << "' has a window of " << getWindow().value_or(1) << " columns and " << getPer()
+                         << " tokens to a row; " << kMostExtent << " is the most of either";
   if (getPer() <= 0)
     return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row; expected a positive number";
   if (getPer() != 1 && view.getDims()[0] != dimension(getContext(), ShapedType::kDynamic))

@@ -1,5 +1,6 @@
 // SpecOps.cpp - checks of the ops of a loss and of its gradients. What varies along the vocabulary is Varying.cpp.
 #include "dialect/Checks.h"
+#include "dialect/Limits.h"
 #include "dialect/Varying.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
@@ -57,6 +58,8 @@ static bool holds(std::optional<ArrayAttr> names, StringRef name) {
 static LogicalResult verifyHeader(LossOp loss) {
   if (loss.getVocab() <= 0)
     return loss.emitOpError() << "vocabulary size " << loss.getVocab() << " must be positive";
+  if (loss.getVocab() > kMostExtent)
+    return loss.emitOpError() << "vocabulary size " << loss.getVocab() << " is too large; " << kMostExtent << " is the most";
   if (failed(verifyUnique(loss, "output", loss.getOutputs())))
     return failure();
   if (loss.getOf().has_value() != loss.getWrt().has_value())
@@ -64,6 +67,20 @@ static LogicalResult verifyHeader(LossOp loss) {
   for (StringRef name : loss.getOf().value_or(ArrayAttr::get(loss.getContext(), {})).getAsValueRange<StringAttr>())
     if (!holds(loss.getOutputs(), name))
       return loss.emitOpError() << "wants a gradient of \"" << name << "\", which is no output";
+  return success();
+}
+
+/// Passes call themselves for each op of a chain.
+static LogicalResult verifyDepth(LossOp loss) {
+  llvm::DenseMap<Operation *, int64_t> depths;
+  for (Operation &op : loss.getBody().front()) {
+    int64_t depth = 0;
+    for (Value operand : op.getOperands())
+      depth = std::max(depth, depths.lookup(operand.getDefiningOp()));
+    depths[&op] = depth + 1;
+    if (depth >= kMostDepth)
+      return op.emitOpError() << "is the end of a chain of " << depth + 1 << " ops; " << kMostDepth << " are the most";
+  }
   return success();
 }
 
@@ -127,7 +144,7 @@ LogicalResult LossOp::verifyRegions() {
     return emitOpError() << "names " << getOutputs().size() << " outputs but yields " << yield.getNumOperands() << " values";
   if (auto gradients = llvm::to_vector(block.getOps<GradientOp>()); gradients.size() > 1)
     return gradients[1].emitOpError() << "is the second one of loss @" << getSymName();
-  if (failed(verifyInputNames(*this)))
+  if (failed(verifyInputNames(*this)) || failed(verifyDepth(*this)))
     return failure();
 
   Varying varying(getBody());

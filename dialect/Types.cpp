@@ -1,4 +1,5 @@
 // Types.cpp - spelling and checks of tiles, views and bundles. Which symbols are in scope is the template's business.
+#include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -247,13 +248,15 @@ static LogicalResult verifyExtents(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "an extent of a tile is an integer or a symbol, never '?'";
     if (extent.getInt() <= 0)
       return emitError() << "extent " << extent.getInt() << " must be positive";
+    if (int64_t most = mayBeDynamic ? kMostExtent : kMostOfTile; extent.getInt() > most)
+      return emitError() << "extent " << extent.getInt() << " is too large; " << most << " is the most";
   }
   return success();
 }
 static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, Type element) {
   if (!element)
     return emitError() << "expected an element type after the dimensions";
-  if (!isa<SymbolicType>(element) && !element.isIntOrFloat())
+  if (!isa<SymbolicType>(element) && (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() > 64))
     return emitError() << "element type " << element << " must be an integer, a float or a symbol";
   return success();
 }
@@ -261,7 +264,13 @@ static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult TileType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, Type element) {
   if (dims.size() != 2)
     return emitError() << "a tile has 2 dimensions, got " << dims.size() << "; use 1 for an axis that it does not have";
-  return failure(failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/false)) || failed(verifyElement(emitError, element)));
+  if (failed(verifyExtents(emitError, dims, /*mayBeDynamic=*/false)) || failed(verifyElement(emitError, element)))
+    return failure();
+  auto rows = dyn_cast<IntegerAttr>(dims[0]), columns = dyn_cast<IntegerAttr>(dims[1]);
+  if (rows && columns && rows.getInt() * columns.getInt() > kMostTileElements)
+    return emitError() << "a tile of " << rows.getInt() << " x " << columns.getInt() << " elements is too large; " << kMostTileElements
+                       << " are the most";
+  return success();
 }
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<Attribute> dims, Type element, Layout layout) {
   if (dims.empty() || dims.size() > 2)

@@ -12,6 +12,6 @@ if [ ! -f "$include/Python.h" ]; then
 fi
 # As one file: most of the time goes into pybind11's headers.
 printf '#include "%s"\n' python/bindings/*.cpp |
-  "${CXX:-c++}" -std=c++20 -O2 -DNDEBUG -s -shared -fPIC -fvisibility=hidden -I. -Iinclude "-I$include" \
-    -o "python/logitile/_native$suffix" -x c++ - -Lpython/logitile -llogitile_core '-Wl,-rpath,$ORIGIN'
+  "${CXX:-c++}" -std=c++20 -O2 -DNDEBUG -fstack-protector-strong -D_FORTIFY_SOURCE=2 -s -shared -fPIC -fvisibility=hidden -I. -Iinclude "-I$include" \
+    -o "python/logitile/_native$suffix" -x c++ - -Lpython/logitile -llogitile_core -Wl,-z,relro,-z,now '-Wl,-rpath,$ORIGIN'
 echo "build_binding: python/logitile/_native$suffix"

@@ -8,10 +8,14 @@ static Status missing(const std::string &what, const std::string &name) {
   return Status(ErrorCode::Value, what + " '" + name + "' is missing");
 }
 
+/// What makes no logits reads states of slices: one value per token.
+std::string Binding::tokenInput() const {
+  return plan.pairs.empty() ? std::ranges::find_if(plan.inputs, isPerToken)->name : plan.pairs.front().name + ".hidden";
+}
+
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
-  // What makes no logits reads states of slices: one value per token.
   bool hasHidden = !plan.pairs.empty();
-  std::string name = hasHidden ? plan.pairs.front().name + ".hidden" : std::ranges::find_if(plan.inputs, isPerToken)->name;
+  std::string name = tokenInput();
   const Array *array = findArray(arguments.inputs, name);
   if (!array)
     return missing("input", name);

@@ -19,6 +19,8 @@ public:
 
   /// Leading dimensions and number of tokens, from the first projection.
   Result<Tokens> findTokens(const CallArguments &arguments) const;
+  /// The input whose leading dimensions are those of the tokens.
+  std::string tokenInput() const;
   /// The arrays of projections and Dense inputs, whose elements kernels read where they are.
   Status bindInputs(const CallArguments &arguments, const Tokens &tokens);
   /// The arrays of gradients that kernels write; checks those that the runtime writes.

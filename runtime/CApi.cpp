@@ -3,7 +3,8 @@
 #include "compiler/Target.h"
 #include "runtime/Describe.h"
 #include "runtime/PlanFile.h"
-#include "runtime/cpu/ThreadPool.h"
+#include "runtime/StageProcess.h"
+#include "runtime/cpu/ThreadCount.h"
 #include "runtime/cuda/CudaDevice.h"
 #include <cstdlib>
 #include <new>
@@ -13,25 +14,67 @@ using namespace logitile;
 
 namespace {
 struct LastError {
-  Error error;
+  Status status; // owns what 'shown' points to
   lt_error shown{LT_OK, "", "", "", 0, ""};
 };
 thread_local LastError last;
+
+struct GivenInterrupt {
+  lt_interrupt interrupt = nullptr;
+  void *context = nullptr;
+};
+thread_local GivenInterrupt given;
 
 static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::Interrupted) == LT_INTERRUPTED);
 static_assert(static_cast<int>(ArrayType::F16) == LT_FLOAT16 && static_cast<int>(ArrayType::Bool) == LT_BOOL);
 static_assert(static_cast<int>(ProgramMode::Split) == LT_SPLIT && static_cast<int>(Reduction::Mean) == LT_MEAN);
 } // namespace
 
-lt_code logitile::report(const Status &status) {
+lt_code logitile::report(const Status &status) noexcept {
   if (status.isOk())
     return LT_OK;
-  last.error = status.error();
-  last.shown = {static_cast<lt_code>(last.error.code), last.error.text.c_str(), last.error.stage.c_str(), last.error.reproducer.c_str(),
-                last.error.minimumWorkspace, last.error.computedIndex.c_str()};
+  last.status = status;
+  const Error &error = status.error();
+  last.shown = {static_cast<lt_code>(error.code), error.text.c_str(),     error.stage.c_str(), error.reproducer.c_str(),
+                error.minimumWorkspace,           error.computedIndex.c_str()};
   return last.shown.code;
 }
+
+/// Needs no memory itself.
+static lt_code reportNoMemory() noexcept {
+  last.shown = {LT_VALUE_ERROR, "the system has no memory left for what the library does; free some, or raise the limit of the process",
+                "",             "",
+                0,              ""};
+  return last.shown.code;
+}
+
+lt_code logitile::reportException() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc &) {
+      return reportNoMemory();
+    } catch (const std::exception &error) {
+      return report(Status(ErrorCode::Internal, error.what()));
+    } catch (...) {
+      return report(Status(ErrorCode::Internal, "an exception of an unknown kind"));
+    }
+  } catch (...) { // the error itself needs memory
+    return reportNoMemory();
+  }
+}
 const lt_error *lt_last_error(void) { return &last.shown; }
+
+void lt_set_interrupt(lt_interrupt interrupt, void *context) { given = {interrupt, context}; }
+Interrupt logitile::interruptOfThread() {
+  if (!given.interrupt)
+    return {};
+  return {[](void *set) {
+            auto [interrupt, context] = *static_cast<GivenInterrupt *>(set);
+            return interrupt && interrupt(context) != 0;
+          },
+          &given};
+}
 
 lt_text logitile::textOf(std::string_view text) {
   char *data = static_cast<char *>(std::malloc(text.size() + 1));
@@ -291,7 +334,7 @@ lt_code lt_program_tiles(const lt_program *program, lt_text *json) {
 }
 lt_code lt_program_predict(const lt_program *program, int64_t tokens, double *seconds) {
   return guarded([&]() -> Status {
-    Result<double> predicted = Engine::predict(program->program.request, tokens);
+    Result<double> predicted = Engine::predict(program->program.request, tokens, interruptOfThread());
     if (predicted.isOk())
       *seconds = *predicted;
     return predicted.status();
@@ -313,7 +356,7 @@ lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *
     Result<Stage> to = stageOf(stage);
     if (!to.isOk())
       return to.status();
-    Result<std::string> made = Engine::stageText(program->program.request, tokens, *to, kernel);
+    Result<std::string> made = Engine::stageText(program->program.request, tokens, *to, kernel, interruptOfThread());
     if (made.isOk())
       *text = textOf(*made);
     return made.status();
@@ -325,12 +368,13 @@ lt_code lt_stage_from_text(const char *text, const char *from, const char *to, c
     Result<Stage> first = stageOf(from), last = stageOf(to);
     if (!first.isOk() || !last.isOk())
       return first.isOk() ? last.status() : first.status();
-    Result<std::string> made = Engine::stageText(std::string(text), *first, *last, kernel);
+    Result<std::string> made = stageInProcess(text, *first, *last, kernel);
     if (made.isOk())
       *result = textOf(*made);
     return made.status();
   });
 }
+int lt_stage_main(int count, char **arguments) { return runStageProcess(count, arguments); }
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
@@ -345,7 +389,7 @@ lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan) {
   return guarded([&]() -> Status {
     if (tokens < 0)
       return Status(ErrorCode::Value, "a call cannot have " + std::to_string(tokens) + " tokens");
-    Result<PlanUse> use = program->engine->findPlan(program->program, tokens);
+    Result<PlanUse> use = program->engine->findPlan(program->program, tokens, interruptOfThread());
     if (use.isOk())
       *plan = newPlan(program->engine, std::move(*use));
     return use.status();
@@ -354,7 +398,7 @@ lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan) {
 const char *lt_plan_notice(const lt_plan *plan) { return plan->notice.c_str(); }
 lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan) {
   return guarded([&]() -> Status {
-    Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size});
+    Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size}, interruptOfThread());
     if (use.isOk())
       *plan = newPlan(engine->engine, std::move(*use));
     return use.status();

@@ -3,7 +3,6 @@
 #pragma once
 #include "runtime/Engine.h"
 #include "runtime/logitile.h"
-#include <atomic>
 
 struct lt_engine {
   std::shared_ptr<logitile::Engine> engine;
@@ -16,8 +15,7 @@ struct lt_program {
 struct lt_plan {
   std::shared_ptr<logitile::Engine> engine;
   logitile::PlanUse use;
-  std::string notice;                      // the lines of use.notices
-  mutable std::atomic<bool> hasRun{false}; // its first call tells how it was come by
+  std::string notice; // the lines of use.notices
 };
 struct lt_saved {
   std::shared_ptr<logitile::Engine> engine;
@@ -26,7 +24,11 @@ struct lt_saved {
 
 namespace logitile {
 /// Keeps the error for lt_last_error and returns its code.
-lt_code report(const Status &status);
+lt_code report(const Status &status) noexcept;
+/// The same for the exception that is being handled.
+lt_code reportException() noexcept;
+/// What lt_set_interrupt set for this thread.
+Interrupt interruptOfThread();
 /// A copy that belongs to the caller.
 lt_text textOf(std::string_view text);
 
@@ -34,10 +36,8 @@ lt_text textOf(std::string_view text);
 template <typename Body> lt_code guarded(Body body) noexcept {
   try {
     return report(body());
-  } catch (const std::exception &error) {
-    return report(Status(ErrorCode::Internal, error.what()));
   } catch (...) {
-    return report(Status(ErrorCode::Internal, "an exception of an unknown kind"));
+    return reportException();
   }
 }
 } // namespace logitile

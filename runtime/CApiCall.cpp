@@ -1,6 +1,7 @@
 // CApiCall.cpp - the C interface of calls: arrays in, phases run.
 #include "runtime/CApi.h"
 #include "runtime/Outputs.h"
+#include <algorithm>
 using namespace logitile;
 
 namespace {
@@ -57,6 +58,9 @@ private:
       if (array.rank < 0 || array.rank > kMaxRank)
         return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has " + std::to_string(array.rank) + " axes; 0 to " +
                                             std::to_string(kMaxRank) + " are possible");
+      if (!isAddressable(array))
+        return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has shape " + shapeText({array.shape, size_t(array.rank)}) +
+                                            ", which no array in memory can have");
       const int64_t *strides = array.strides ? array.strides : contiguous(array);
       arrays.push_back({array.name, array.data, static_cast<ArrayType>(array.type), array.rank, array.shape, strides});
       if (!array.data && arrays.back().elements() > 0)
@@ -64,6 +68,13 @@ private:
     }
     list = {arrays.data() + first, arrays.size() - first};
     return Status();
+  }
+  /// Whether its bytes, and those of every part of its shape, can be counted.
+  static bool isAddressable(const lt_array &array) {
+    int64_t bytes = elementBytes(static_cast<ArrayType>(array.type));
+    return std::ranges::all_of(std::span(array.shape, array.rank), [&](int64_t extent) {
+      return extent >= 0 && !__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes);
+    });
   }
   const int64_t *contiguous(const lt_array &array) {
     std::vector<int64_t> &strides = made.emplace_back(array.rank);
@@ -96,9 +107,7 @@ lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **sav
       return status;
     if (Status status = copied.copy(*call); !status.isOk())
       return status;
-    bool isFirst = !plan->hasRun.exchange(true);
-    Result<std::unique_ptr<Saved>> result =
-        plan->engine->forward(isFirst ? plan->use : PlanUse{plan->use.loaded, PlanEvent::Hit, {}, 0, {}, {}}, copied.arguments);
+    Result<std::unique_ptr<Saved>> result = plan->engine->forward(plan->use.loaded, copied.arguments);
     if (!result.isOk())
       return result.status();
     *saved = *result ? new lt_saved{plan->engine, std::move(*result)} : nullptr;

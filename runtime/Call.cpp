@@ -114,7 +114,7 @@ Status Call::checkInterval() const {
     return Status();
   std::string most = plan.tokensBehind == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensBehind - 1);
   return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
-                                      plan.pairs.front().name + ".hidden' has " + std::to_string(tokens.total) +
+                                      binding.tokenInput() + "' has " + std::to_string(tokens.total) +
                                       "; compile a plan for as many");
 }
 

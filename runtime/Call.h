@@ -2,16 +2,11 @@
 // Which plan runs is Engine's decision.
 #pragma once
 #include "runtime/Arrays.h"
+#include "runtime/Interrupt.h"
 #include "runtime/LoadedPlan.h"
 
 namespace logitile {
 enum class Reduction : uint8_t { None, Sum, Mean };
-
-/// Asked between launches, on the thread of the call: whether to stop.
-struct Interrupt {
-  bool (*isRequested)(void *context) = nullptr;
-  void *context = nullptr;
-};
 
 /// How the calls of a saved plan reduce their loss and tell ignored tokens.
 struct CallRules {

@@ -219,9 +219,9 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
   json::Object object = planOf(use.loaded->plan, tokens, threads);
   if (use.rules)
     object["rules"] = rulesOf(*use.rules);
-  object["event"] = word(use.event);
-  object["stage_ms"] = millisecondsOf(use.stages);
-  object["load_ms"] = use.loadMilliseconds;
+  object["event"] = word(use.origin.event);
+  object["stage_ms"] = millisecondsOf(use.origin.stages);
+  object["load_ms"] = use.origin.loadMilliseconds;
   return textOf(std::move(object));
 }
 
@@ -238,15 +238,15 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
     json::Object object{{"number", static_cast<int64_t>(record.number)},
                         {"key", record.key.hex()},
                         {"program", record.program},
-                        {"event", word(record.event)},
+                        {"event", word(record.origin.event)},
                         {"phase", record.isAdjoint ? "adjoint" : "forward"},
                         {"tokens", record.tokens},
                         {"counted", record.counted},
                         {"chunks", record.chunks},
                         {"predicted_bytes", record.predictedBytes},
                         {"measured_bytes", record.measuredBytes},
-                        {"stage_ms", millisecondsOf(record.stages)},
-                        {"load_ms", record.loadMilliseconds},
+                        {"stage_ms", millisecondsOf(record.origin.stages)},
+                        {"load_ms", record.origin.loadMilliseconds},
                         {"run_ms", record.runMilliseconds}};
     object["kernels"] = arrayOf(record.kernels, [](const LaunchRecord::KernelRecord &kernel) -> json::Value {
       return useOf(kernel);

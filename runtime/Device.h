@@ -2,6 +2,7 @@
 // Each kind of device has a folder of its own.
 #pragma once
 #include "compiler/LaunchPlan.h"
+#include "runtime/Interrupt.h"
 #include "runtime/KernelCounters.h"
 #include "runtime/Workspace.h"
 #include <functional>
@@ -49,6 +50,7 @@ public:
     char *scratch;
     int64_t scratchStride;
     int threads;
+    Interrupt interrupt; // devices that the host waits for ask it
   };
   virtual Status launch(const Launch &launch) = 0;
   /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by value.

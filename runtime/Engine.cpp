@@ -4,6 +4,7 @@
 #include "compiler/Compile.h"
 #include "compiler/Target.h"
 #include "compiler/TileTable.h"
+#include "runtime/Errand.h"
 #include "runtime/PlanFile.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -20,8 +21,9 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-CompileRequest toCompile(const Request &request, int64_t tokens) {
+CompileRequest toCompile(const Request &request, int64_t tokens, Cancellation *cancellation) {
   CompileRequest result;
+  result.cancellation = cancellation;
   result.spec = request.locatedSpec.empty() ? request.spec : request.locatedSpec;
   result.pairs = request.pairs;
   result.dense = request.dense;
@@ -71,15 +73,6 @@ Result<std::string> textOr(const StageText &result) {
 }
 } // namespace
 
-Engine::Engine(CompileFunction compile, const Options &options)
-    : compile(std::move(compile)), timesKernels(options.timesKernels), cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)),
-      emulator(std::make_shared<EmulatorDevice>(cpu)), cuda(std::make_shared<CudaDevice>()), plans(options.cache),
-      disk(options.disk ? std::make_shared<DiskCache>(*options.disk) : nullptr), records(options.historyRecords) {}
-
-std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
-
-Workspace &Engine::workspace() { return cpu->workspace(); }
-
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
 static Status noSuchTarget(const std::string &name) {
@@ -87,7 +80,34 @@ static Status noSuchTarget(const std::string &name) {
                 "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like; GPUs are " + Target::knownGpus());
 }
 
-Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const {
+/// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and may outlive the engine.
+class Engine::PlanMaker {
+public:
+  PlanMaker(CompileFunction compile, const Options &options)
+      : cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)), emulator(std::make_shared<EmulatorDevice>(cpu)),
+        cuda(std::make_shared<CudaDevice>()), disk(options.disk ? std::make_shared<DiskCache>(*options.disk) : nullptr),
+        compile(std::move(compile)) {
+    letLLVMThrow();
+  }
+
+  Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
+  /// From disk, or compiled.
+  Result<KernelCache::Plan> make(const Program &program, int64_t tokens, Cancellation &cancellation) const;
+  Result<PlanUse> load(std::string_view bytes) const;
+
+  const std::shared_ptr<CpuDevice> cpu;
+  const std::shared_ptr<Device> emulator, cuda;
+  const std::shared_ptr<DiskCache> disk; // null: there is none
+
+private:
+  KernelCache::Plan findOnDisk(const DiskKey &key, const Program &program, int64_t tokens) const;
+  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, NativeStore store, Cancellation &cancellation) const;
+  NativeStore storeOf(const DiskKey &key, NativeCode known) const;
+
+  const CompileFunction compile;
+};
+
+Result<std::shared_ptr<Device>> Engine::PlanMaker::deviceOf(const std::string &name) const {
   std::optional<Target> target = Target::parse(name);
   if (!target)
     return noSuchTarget(name);
@@ -104,6 +124,86 @@ Result<std::shared_ptr<Device>> Engine::deviceOf(const std::string &name) const 
   return std::shared_ptr<Device>(cpu);
 }
 
+Result<KernelCache::Plan> Engine::PlanMaker::compilePlan(const Program &program, int64_t tokens, NativeStore store,
+                                                         Cancellation &cancellation) const {
+  Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
+  if (!device.isOk())
+    return device.status();
+  CompileResult result = compile(toCompile(program.request, tokens, &cancellation));
+  if (!result.plan)
+    return failure(result, program.request, tokens);
+  PlanOrigin origin{PlanEvent::Compile, {}, 0};
+  for (const StageTime &time : result.times)
+    origin.stages.push_back({time.stage, time.milliseconds});
+  Stopwatch watch;
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(std::move(*result.plan), program.key, *device, std::move(store));
+  if (!loaded.isOk())
+    return loaded.status();
+  origin.loadMilliseconds = watch.milliseconds();
+  (*loaded)->origin = std::move(origin);
+  return KernelCache::Plan(std::move(*loaded));
+}
+
+/// Native code of a plan on disk: it is made when a call first needs it, and then kept beside the plan.
+NativeStore Engine::PlanMaker::storeOf(const DiskKey &key, NativeCode known) const {
+  return {std::move(known), [disk = disk, key](const LaunchPlan &plan, const NativeCode &made) { disk->publish(key, plan, made); }};
+}
+
+KernelCache::Plan Engine::PlanMaker::findOnDisk(const DiskKey &key, const Program &program, int64_t tokens) const {
+  std::shared_ptr<LoadedPlan> found;
+  Stopwatch watch;
+  disk->find(key, tokens, [&](DiskEntry entry) -> Status {
+    Result<std::shared_ptr<Device>> device = deviceOf(entry.plan.target);
+    if (!device.isOk())
+      return device.status();
+    Result<std::shared_ptr<LoadedPlan>> loaded =
+        loadPlan(std::move(entry.plan), program.key, *device, storeOf(key, std::move(entry.native)));
+    if (loaded.isOk())
+      found = std::move(*loaded);
+    return loaded.status();
+  });
+  if (found)
+    found->origin = {PlanEvent::Disk, {}, watch.milliseconds()};
+  return found;
+}
+
+Result<KernelCache::Plan> Engine::PlanMaker::make(const Program &program, int64_t tokens, Cancellation &cancellation) const {
+  if (!disk)
+    return compilePlan(program, tokens, {}, cancellation);
+  DiskKey key{program.key, requestBytes(program.request, compilerBuildId())};
+  if (KernelCache::Plan found = findOnDisk(key, program, tokens))
+    return found;
+  Result<KernelCache::Plan> made = compilePlan(program, tokens, storeOf(key, {}), cancellation);
+  if (made.isOk())
+    disk->publish(key, (*made)->plan);
+  return made;
+}
+
+Result<PlanUse> Engine::PlanMaker::load(std::string_view bytes) const {
+  Result<SavedPlan> saved = readPlan(bytes);
+  if (!saved.isOk())
+    return saved.status();
+  Result<std::shared_ptr<Device>> device = deviceOf(saved->plan.target);
+  if (!device.isOk())
+    return device.status();
+  Stopwatch watch;
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(std::move(saved->plan), KernelKey::ofBytes(bytes), *device);
+  if (!loaded.isOk())
+    return loaded.status();
+  (*loaded)->origin = {PlanEvent::Load, {}, watch.milliseconds()};
+  return PlanUse{*loaded, (*loaded)->origin, std::move(saved->rules), {}};
+}
+
+// ---- the engine -------------------------------------------------------------------------------------------------------------
+
+Engine::Engine(CompileFunction compile, const Options &options)
+    : maker(std::make_shared<PlanMaker>(std::move(compile), options)), timesKernels(options.timesKernels), plans(options.cache),
+      records(options.historyRecords) {}
+
+std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
+
+Workspace &Engine::workspace() { return maker->cpu->workspace(); }
+
 Result<Program> Engine::makeProgram(Request request) {
   if (!Target::parse(request.target))
     return noSuchTarget(request.target);
@@ -113,99 +213,38 @@ Result<Program> Engine::makeProgram(Request request) {
   return Program{std::move(request), key};
 }
 
-Result<KernelCache::Plan> Engine::compilePlan(const Program &program, int64_t tokens, NativeStore store, PlanUse &use) {
-  Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
-  if (!device.isOk())
-    return device.status();
-  CompileResult result = compile(toCompile(program.request, tokens));
-  if (!result.plan)
-    return failure(result, program.request, tokens);
-  use.event = PlanEvent::Compile;
-  for (const StageTime &time : result.times)
-    use.stages.push_back({time.stage, time.milliseconds});
-  Stopwatch watch;
-  Result<KernelCache::Plan> loaded = loadPlan(std::move(*result.plan), program.key, *device, std::move(store));
-  use.loadMilliseconds = watch.milliseconds();
-  return loaded;
-}
-
-/// Native code of a plan on disk: it is made when a call first needs it, and then kept beside the plan.
-NativeStore Engine::storeOf(const DiskKey &key, NativeCode known) const {
-  return {std::move(known), [disk = disk, key](const LaunchPlan &plan, const NativeCode &made) { disk->publish(key, plan, made); }};
-}
-
-KernelCache::Plan Engine::findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use) {
-  KernelCache::Plan found;
-  Stopwatch watch;
-  disk->find(key, tokens, [&](DiskEntry entry) -> Status {
-    Result<std::shared_ptr<Device>> device = deviceOf(entry.plan.target);
-    if (!device.isOk())
-      return device.status();
-    Result<KernelCache::Plan> loaded = loadPlan(std::move(entry.plan), program.key, *device, storeOf(key, std::move(entry.native)));
-    if (loaded.isOk())
-      found = std::move(*loaded);
-    return loaded.status();
-  });
-  if (!found)
-    return nullptr;
-  use.event = PlanEvent::Disk;
-  use.loadMilliseconds = watch.milliseconds();
-  return found;
-}
-
-Result<KernelCache::Plan> Engine::makePlan(const Program &program, int64_t tokens, PlanUse &use) {
-  if (!disk)
-    return compilePlan(program, tokens, {}, use);
-  DiskKey key{program.key, requestBytes(program.request, compilerBuildId())};
-  if (KernelCache::Plan found = findOnDisk(key, program, tokens, use))
-    return found;
-  Result<KernelCache::Plan> made = compilePlan(program, tokens, storeOf(key, {}), use);
-  if (made.isOk())
-    disk->publish(key, (*made)->plan);
-  return made;
-}
-
-Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens) {
+Result<PlanUse> Engine::findPlan(const Program &program, int64_t tokens, const Interrupt &interrupt) {
   tokens = std::max<int64_t>(tokens, 1); // a call without tokens runs nothing, but needs the plan's names
   PlanUse use;
-  Result<KernelCache::Found> found = plans.get(program.key, tokens, [&] { return makePlan(program, tokens, use); });
+  use.loaded = plans.find(program.key, tokens);
+  if (use.loaded)
+    return use;
+  auto make = [maker = maker, program, tokens](Cancellation &cancellation) { return maker->make(program, tokens, cancellation); };
+  Result<KernelCache::Found> found = plans.get(program.key, tokens, make, interrupt);
   if (!found.isOk())
     return found.status();
   use.loaded = std::move(found->plan);
-  if (disk && found->isNew)
-    use.notices = disk->takeNotices();
+  if (found->isNew)
+    use.origin = use.loaded->origin;
+  if (maker->disk && found->isNew)
+    use.notices = maker->disk->takeNotices();
   return use;
 }
 
-Result<PlanUse> Engine::loadPlanBytes(std::string_view bytes) {
-  Result<SavedPlan> saved = readPlan(bytes);
-  if (!saved.isOk())
-    return saved.status();
-  Result<std::shared_ptr<Device>> device = deviceOf(saved->plan.target);
-  if (!device.isOk())
-    return device.status();
-  PlanUse use;
-  use.event = PlanEvent::Load;
-  Stopwatch watch;
-  Result<KernelCache::Plan> loaded = loadPlan(std::move(saved->plan), KernelKey::ofBytes(bytes), *device);
-  if (!loaded.isOk())
-    return loaded.status();
-  use.loadMilliseconds = watch.milliseconds();
-  use.loaded = std::move(*loaded);
-  use.rules = std::move(saved->rules);
-  return use;
+Result<PlanUse> Engine::loadPlanBytes(std::string bytes, const Interrupt &interrupt) {
+  return runErrand(interrupt, [maker = maker, bytes = std::move(bytes)](Cancellation &) { return maker->load(bytes); });
 }
 
 // ---- calls ------------------------------------------------------------------------------------------------------------------
 
-Result<std::unique_ptr<Saved>> Engine::forward(const PlanUse &use, const CallArguments &arguments) {
+Result<std::unique_ptr<Saved>> Engine::forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments) {
   CallArguments timed = arguments;
   timed.isTimed |= timesKernels;
   CallReport report;
   Stopwatch watch;
-  Result<std::unique_ptr<Saved>> saved = runForward(use.loaded, timed, report);
+  Result<std::unique_ptr<Saved>> saved = runForward(loaded, timed, report);
   if (saved.isOk())
-    record(use, /*isAdjoint=*/false, report, watch.milliseconds());
+    record(*loaded, /*isAdjoint=*/false, report, watch.milliseconds());
   return saved;
 }
 
@@ -216,12 +255,12 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
   Stopwatch watch;
   Status status = runAdjoint(saved, timed, report);
   if (status.isOk())
-    record({saved.loaded, PlanEvent::Hit, {}, 0, {}, {}}, /*isAdjoint=*/true, report, watch.milliseconds());
+    record(*saved.loaded, /*isAdjoint=*/true, report, watch.milliseconds());
   return status;
 }
 
 Status Engine::check() {
-  for (const std::shared_ptr<Device> &device : {std::static_pointer_cast<Device>(cpu), emulator, cuda}) {
+  for (const std::shared_ptr<Device> &device : {std::static_pointer_cast<Device>(maker->cpu), maker->emulator, maker->cuda}) {
     Status status = device->synchronise();
     if (status.isOk() && device->indexReport())
       status = device->indexReport()->take();
@@ -231,22 +270,21 @@ Status Engine::check() {
   return Status();
 }
 
-void Engine::record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds) {
+void Engine::record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &report, double milliseconds) {
   LaunchRecord entry;
-  entry.key = use.loaded->key;
-  entry.program = use.loaded->plan.name;
-  entry.event = use.event;
+  entry.key = loaded.key;
+  entry.program = loaded.plan.name;
+  if (!loaded.isOriginTold.exchange(true))
+    entry.origin = loaded.origin;
   entry.isAdjoint = isAdjoint;
   entry.tokens = report.tokens;
   entry.counted = report.counted;
   entry.chunks = report.chunks;
   entry.predictedBytes = report.predictedBytes;
   entry.measuredBytes = report.measuredBytes;
-  entry.stages = use.stages;
-  entry.loadMilliseconds = use.loadMilliseconds;
   entry.runMilliseconds = milliseconds;
   for (const KernelUse &kernel : report.kernels)
-    entry.kernels.push_back({use.loaded->plan.kernels[kernel.kernel].name, kernel});
+    entry.kernels.push_back({loaded.plan.kernels[kernel.kernel].name, kernel});
   records.add(std::move(entry));
 }
 
@@ -265,17 +303,22 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
   return choices;
 }
 
-Result<double> Engine::predict(const Request &request, int64_t tokens) {
-  CompileResult result = predictRequest(toCompile(request, std::max<int64_t>(tokens, 1)));
-  if (!result.error.empty())
-    return failure(result, request, tokens);
-  return result.predictedSeconds;
+Result<double> Engine::predict(const Request &request, int64_t tokens, const Interrupt &interrupt) {
+  return runErrand(interrupt, [request, tokens](Cancellation &cancellation) -> Result<double> {
+    CompileResult result = predictRequest(toCompile(request, std::max<int64_t>(tokens, 1), &cancellation));
+    if (!result.error.empty())
+      return failure(result, request, tokens);
+    return result.predictedSeconds;
+  });
 }
 
 // ---- texts ------------------------------------------------------------------------------------------------------------------
 
-Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel) {
-  return textOr(printStage(toCompile(request, tokens), to, kernel));
+Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
+                                      const Interrupt &interrupt) {
+  return runErrand(interrupt, [request, tokens, to, kernel](Cancellation &cancellation) {
+    return textOr(printStage(toCompile(request, tokens, &cancellation), to, kernel));
+  });
 }
 Result<std::string> Engine::stageText(const std::string &text, Stage from, Stage to, const std::string &kernel) {
   return textOr(printStage(text, from, to, kernel));

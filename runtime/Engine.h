@@ -8,7 +8,6 @@
 #include <functional>
 
 namespace logitile {
-class CpuDevice;
 struct CompileRequest;
 struct CompileResult;
 using CompileFunction = std::function<CompileResult(const CompileRequest &)>;
@@ -19,12 +18,10 @@ struct Program {
   KernelKey key;
 };
 
-/// A plan and how it was come by, which the record of its first call tells.
+/// A plan that somebody asked for.
 struct PlanUse {
   std::shared_ptr<const LoadedPlan> loaded;
-  PlanEvent event = PlanEvent::Hit;
-  std::vector<StageMilliseconds> stages;
-  double loadMilliseconds = 0;
+  PlanOrigin origin;                // of the plan where this request made it, else a hit
   std::optional<CallRules> rules;   // of a plan from bytes: what it was saved for
   std::vector<std::string> notices; // what went wrong with the disk cache meanwhile, for the user
 };
@@ -44,22 +41,25 @@ public:
 
   /// An error where the target is unknown. Whether this machine has the device, calls find out.
   Result<Program> makeProgram(Request request);
+  // What follows takes long, so callers may be interrupted.
   /// The plan for calls with 'tokens' tokens: from memory, from disk, or compiled.
-  Result<PlanUse> findPlan(const Program &program, int64_t tokens);
+  Result<PlanUse> findPlan(const Program &program, int64_t tokens, const Interrupt &interrupt = {});
   /// A plan from bytes that writePlan made.
-  Result<PlanUse> loadPlanBytes(std::string_view bytes);
+  Result<PlanUse> loadPlanBytes(std::string bytes, const Interrupt &interrupt = {});
 
-  /// As in Call.h. Leaves a record.
-  Result<std::unique_ptr<Saved>> forward(const PlanUse &use, const CallArguments &arguments);
+  /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it made.
+  Result<std::unique_ptr<Saved>> forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments);
   Status adjoint(const Saved &saved, const CallArguments &arguments);
 
   /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
   static Result<std::vector<std::string>> tileChoices(const Request &request);
   /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would have no plan.
-  static Result<double> predict(const Request &request, int64_t tokens);
+  static Result<double> predict(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
 
-  /// The text of stage 'to': of a program's kernels for 'tokens' tokens, or from the text of an earlier stage.
-  static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel);
+  /// The text of stage 'to' of a program's kernels for 'tokens' tokens.
+  static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
+                                       const Interrupt &interrupt = {});
+  /// The same from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
 
   /// Waits for all devices. An error where a call of theirs has met an index outside the vocabulary.
@@ -70,19 +70,12 @@ public:
   Workspace &workspace(); // of the host
 
 private:
-  Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
-  Result<KernelCache::Plan> makePlan(const Program &program, int64_t tokens, PlanUse &use);
-  KernelCache::Plan findOnDisk(const DiskKey &key, const Program &program, int64_t tokens, PlanUse &use);
-  Result<KernelCache::Plan> compilePlan(const Program &program, int64_t tokens, NativeStore store, PlanUse &use);
-  NativeStore storeOf(const DiskKey &key, NativeCode known) const;
-  void record(const PlanUse &use, bool isAdjoint, const CallReport &report, double milliseconds);
+  class PlanMaker;
+  void record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &report, double milliseconds);
 
-  const CompileFunction compile;
+  const std::shared_ptr<PlanMaker> maker;
   const bool timesKernels;
-  const std::shared_ptr<CpuDevice> cpu;
-  const std::shared_ptr<Device> emulator, cuda;
   KernelCache plans;
-  std::shared_ptr<DiskCache> disk; // null: there is none
   History records;
 };
 } // namespace logitile

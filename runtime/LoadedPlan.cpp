@@ -74,11 +74,13 @@ private:
   std::string wrong;
 };
 
-bool writesInPrologue(const LaunchPlan &plan, int64_t buffer) {
-  return std::any_of(plan.prologue.begin(), plan.prologue.end(), [&](const StepPlan &step) {
-    const std::vector<ArgumentPlan> &arguments = plan.kernels[step.kernel].arguments;
-    return std::any_of(arguments.begin(), arguments.end(),
-                       [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
+/// Whether a kernel of these steps has the buffer as an argument.
+bool haveArgument(const LaunchPlan &plan, const std::vector<StepPlan> &steps, int64_t buffer) {
+  return std::ranges::any_of(steps, [&](const StepPlan &step) {
+    if (step.kind != StepKind::Launch)
+      return haveArgument(plan, step.body, buffer);
+    return std::ranges::any_of(plan.kernels[step.kernel].arguments,
+                               [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
   });
 }
 
@@ -114,7 +116,7 @@ PlanTables tablesOf(const LaunchPlan &plan) {
   tables.facts = plan.findBuffer("call.facts");
   tables.slots = plan.findBuffer("tokens.slots");
   tables.wrong = plan.findBuffer("tokens.wrong");
-  tables.isWeightInPrologue = tables.weight >= 0 && writesInPrologue(plan, plan.outputs[tables.weight].buffer);
+  tables.isWeightInPrologue = tables.weight >= 0 && haveArgument(plan, plan.prologue, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;
     tables.scratchStride = std::max(tables.scratchStride, (kernel.scratchBytes + kLine - 1) / kLine * kLine);
@@ -126,17 +128,17 @@ PlanTables tablesOf(const LaunchPlan &plan) {
 
 Status logitile::checkPlan(const LaunchPlan &plan) { return PlanChecker(plan).run(); }
 
-Result<std::shared_ptr<const LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
-                                                             NativeStore store) {
+Result<std::shared_ptr<LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                                       NativeStore store) {
   if (Status status = checkPlan(plan); !status.isOk())
     return status;
   PlanTables tables = tablesOf(plan);
   if (!device->isHost() && (tables.facts < 0 || tables.slots < 0 || tables.wrong < 0))
     return Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' lacks buffers that GPUs need");
-  auto loaded = std::make_shared<LoadedPlan>(LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), nullptr});
+  std::shared_ptr<LoadedPlan> loaded(new LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), nullptr, {}});
   Result<std::unique_ptr<DeviceCode>> code = loaded->device->load(loaded->plan, std::move(store));
   if (!code.isOk())
     return code.status();
   loaded->code = std::move(*code);
-  return std::shared_ptr<const LoadedPlan>(std::move(loaded));
+  return loaded;
 }

@@ -2,6 +2,8 @@
 #pragma once
 #include "runtime/Device.h"
 #include "runtime/KernelKey.h"
+#include "runtime/PlanOrigin.h"
+#include <atomic>
 
 namespace logitile {
 /// Indices of buffers by what calls know them as; -1 where the plan has no such buffer.
@@ -31,11 +33,13 @@ struct LoadedPlan {
   LaunchPlan plan;
   PlanTables tables;
   std::unique_ptr<DeviceCode> code; // of 'plan'
+  PlanOrigin origin;
+  mutable std::atomic<bool> isOriginTold{false}; // by the record of a call
 };
 
 /// An error where calls of the plan would read or write what is not there.
 Status checkPlan(const LaunchPlan &plan);
 /// Checks a plan and brings its code to the device. 'key' is what History shows.
-Result<std::shared_ptr<const LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
-                                                   NativeStore store = {});
+Result<std::shared_ptr<LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                             NativeStore store = {});
 } // namespace logitile

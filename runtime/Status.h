@@ -43,6 +43,9 @@ private:
   std::shared_ptr<const Error> failure;
 };
 
+/// What a step ends in where the caller asks to stop.
+inline Status interrupted() { return Status(ErrorCode::Interrupted, "the call was interrupted"); }
+
 /// A value, or the error that kept it from being made.
 template <typename T> class [[nodiscard]] Result {
 public:

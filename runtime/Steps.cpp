@@ -161,8 +161,8 @@ void StepRunner::note(int64_t kernel, const Position &position, std::optional<do
 }
 
 Status StepRunner::launch(const StepPlan &step, Position position) {
-  if (arguments.interrupt.isRequested && arguments.interrupt.isRequested(arguments.interrupt.context))
-    return Status(ErrorCode::Interrupted, "the call was interrupted");
+  if (arguments.interrupt())
+    return interrupted();
   if (step.slabFirst >= 0) {
     position.slabFirst = step.slabFirst;
     position.slabBehind = step.slabBehind;
@@ -180,7 +180,7 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
     words.push_back(state.stride1);
   }
   DeviceCall::Launch launch{step.kernel,      words.data(), stepCount(kernel.grid, position), scratch, loaded.tables.scratchStride,
-                            arguments.threads};
+                            arguments.threads,  arguments.interrupt};
   std::optional<double> milliseconds;
   Status status;
   if (arguments.isTimed) {

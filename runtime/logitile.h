@@ -21,7 +21,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 2
+#define LT_ABI_VERSION 3
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -50,6 +50,14 @@ typedef struct lt_error {
 /* The error of the last call of this thread that failed; valid until the next one fails. Never null. */
 LT_API const lt_error *lt_last_error(void);
 
+/* Asked from time to time while a function of the library takes long, always on the thread that called it. Anything but 0 ends the
+ * function with LT_INTERRUPTED within a fraction of a second. */
+typedef int (*lt_interrupt)(void *context);
+/* What functions of this thread ask while they compile or load code: lt_program_plan, lt_program_stage, lt_program_predict,
+ * lt_stage_from_text, lt_plan_load. Null: nothing, which is how every thread begins. Calls ask lt_call.interrupt instead. A
+ * compilation that nobody waits for any more stops soon after; a later request for the same plan begins again. */
+LT_API void lt_set_interrupt(lt_interrupt interrupt, void *context);
+
 /* Text or bytes that belong to the caller. 'data' ends in a null byte that 'size' does not count. */
 typedef struct lt_text {
   char *data;
@@ -74,8 +82,8 @@ LT_API void lt_engine_options_init(lt_engine_options *options);
 LT_API lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine);
 LT_API void lt_engine_destroy(lt_engine *engine);
 
-/* The number of threads for programs: LOGITILE_NUM_THREADS if that is set, else 'wanted' if positive, else the cores that this
- * process may use. */
+/* The number of threads for programs: LOGITILE_NUM_THREADS if that is set. Else 'wanted' if positive, else the cores that this
+ * process may use; but no more than the CPU quota of its control group, rounded up. */
 LT_API lt_code lt_thread_count(int wanted, int *threads);
 /* The name of the target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it. */
 LT_API lt_code lt_host_target(lt_text *name);
@@ -201,8 +209,12 @@ LT_API lt_code lt_program_predict(const lt_program *program, int64_t tokens, dou
 /* The text of one stage ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx") for calls with 'tokens' tokens. 'kernel'
  * limits it to one kernel, where the stage has kernels; "" for all. */
 LT_API lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text);
-/* The same from the text of an earlier stage, which from stage 'plan' on says itself what it is compiled for. */
+/* The same from the text of an earlier stage, which says itself what it is compiled for. Such a text may be anything, and LLVM
+ * ends its process over some texts. So it is read in a process of its own, which may use 8 GiB of memory and 10 minutes of processor
+ * time. The program of that process, logitile-stage, lies beside this library. */
 LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result);
+/* What logitile-stage does. It is of no use to other programs. */
+LT_API int lt_stage_main(int count, char **arguments);
 
 /* ---- plans ------------------------------------------------------------------------------------------------------------- */
 
@@ -238,9 +250,6 @@ typedef struct lt_array {
 } lt_array;
 
 typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
-
-/* Called between kernels by the thread that makes the call; anything but 0 ends the call with LT_INTERRUPTED. */
-typedef int (*lt_interrupt)(void *context);
 
 /* Where the launches of a call are queued on a GPU, and whose memory it uses. A call on a GPU returns before they are done. */
 typedef struct lt_stream {
@@ -279,7 +288,7 @@ struct lt_call {
   const int64_t *ignore_index;
   int zero_if_all_ignored; /* a mean over no token is 0 rather than NaN */
   int threads;
-  lt_interrupt interrupt; /* or null */
+  lt_interrupt interrupt; /* or null; a call that is interrupted ends when the kernels that run have come to a point where they can stop */
   void *interrupt_context;
   const lt_stream *stream; /* of calls on GPUs; null: the default stream of device 0 */
 };

@@ -12,8 +12,8 @@ using namespace mlir;
 using namespace logitile;
 
 /// An object file, or an archive of several.
-static FailureOr<std::string> writeObjects(llvm::Module &module, const Target &target, std::string &error) {
-  FailureOr<std::vector<std::string>> objects = writeParts(module, target, llvm::CodeGenFileType::ObjectFile, error);
+static FailureOr<std::string> writeObjects(llvm::Module &module, const Target &target, std::string &error, Cancellation *cancellation) {
+  FailureOr<std::vector<std::string>> objects = writeParts(module, target, llvm::CodeGenFileType::ObjectFile, error, cancellation);
   if (failed(objects))
     return failure();
   if (objects->size() == 1)
@@ -29,13 +29,13 @@ static FailureOr<std::string> writeObjects(llvm::Module &module, const Target &t
   return failure();
 }
 
-FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target) {
+FailureOr<std::string> logitile::emitObject(ModuleOp device, const Target &target, Cancellation *cancellation) {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = translateToLLVM(device, target, context);
   if (!module)
     return failure();
   std::string error;
-  FailureOr<std::string> object = writeObjects(*module, target, error);
+  FailureOr<std::string> object = writeObjects(*module, target, error, cancellation);
   if (failed(object))
     return device.emitError() << "no code generator for x86-64: " << error;
   return object;
@@ -56,5 +56,5 @@ FailureOr<std::string> logitile::emitObject(const std::string &llvmText, std::st
     error = "the module is for a GPU, which has no stage 'obj'\n";
     return failure();
   }
-  return writeObjects(*module, Target(), error); // every function says which CPU it is for
+  return writeObjects(*module, Target(), error, nullptr); // every function says which CPU it is for
 }

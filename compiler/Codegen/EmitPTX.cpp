@@ -25,8 +25,8 @@ static bool appendFunctions(std::string &text, StringRef more) {
 }
 
 /// Fails with 'error' also where the text asks for functions of a library.
-static FailureOr<std::string> writePTX(llvm::Module &module, const Target &target, std::string &error) {
-  FailureOr<std::vector<std::string>> parts = writeParts(module, target, llvm::CodeGenFileType::AssemblyFile, error);
+static FailureOr<std::string> writePTX(llvm::Module &module, const Target &target, std::string &error, Cancellation *cancellation) {
+  FailureOr<std::vector<std::string>> parts = writeParts(module, target, llvm::CodeGenFileType::AssemblyFile, error, cancellation);
   if (failed(parts))
     return failure();
   std::string text = std::move(parts->front());
@@ -67,7 +67,11 @@ static FailureOr<std::string> writeEmulated(llvm::Module &module, const Target &
   return bitcode;
 }
 
-FailureOr<std::string> logitile::emitPTX(ModuleOp device, const Target &target) { return generate(device, target, writePTX); }
+FailureOr<std::string> logitile::emitPTX(ModuleOp device, const Target &target, Cancellation *cancellation) {
+  return generate(device, target, [&](llvm::Module &module, const Target &target, std::string &error) {
+    return writePTX(module, target, error, cancellation);
+  });
+}
 FailureOr<std::string> logitile::emitEmulated(ModuleOp device, const Target &target) { return generate(device, target, writeEmulated); }
 
 FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::string &error) {
@@ -87,5 +91,5 @@ FailureOr<std::string> logitile::emitPTX(const std::string &llvmText, std::strin
     error = "the module has no flag '" + kTargetFlag.str() + "' that names a GPU; PTX is made for one\n";
     return failure();
   }
-  return writePTX(*module, *target, error);
+  return writePTX(*module, *target, error, nullptr);
 }

@@ -80,24 +80,37 @@ void logitile::optimiseFor(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 namespace {
-/// Leaves out passes of the code generator for GPUs, by the names that it asks with. The one for straight lines walks
-/// through the whole block for every address: nine tenths of the time of a kernel. That for loops keeps an address in a
-/// register of its own for every access, where a GPU adds a constant for free: a fifth of all registers. Sums of several
-/// parts are not put in another order: a twentieth of the time, for the same PTX.
-struct WithoutStrengthReduction : llvm::OptPassGate {
-  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
-    return pass != "slsr" && pass != "Loop Strength Reduction" && pass != "nary-reassociate";
+/// Asked by passes of the code generators before they run. Leaves out some on GPUs, by the names that they ask with. The one for
+/// straight lines walks through the whole block for every address: nine tenths of the time of a kernel. That for loops keeps an
+/// address in a register of its own for every access, where a GPU adds a constant for free: a fifth of all registers. Sums of
+/// several parts are not put in another order: a twentieth of the time, for the same PTX.
+class Gate : public llvm::OptPassGate {
+public:
+  Gate(llvm::Module &module, Cancellation *cancellation)
+      : context(module.getContext()), isGpu(module.getTargetTriple().isNVPTX()), cancellation(cancellation) {
+    context.setOptPassGate(*this);
   }
-  bool isEnabled() const override { return true; }
+  ~Gate() override { context.setOptPassGate(llvm::getGlobalPassGate()); }
+
+  /// An exception leaves LLVM as one for want of memory does: passes have nothing half done when they ask.
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    if (cancellation && cancellation->isRequested())
+      throw Cancelled();
+    return !isGpu || (pass != "slsr" && pass != "Loop Strength Reduction" && pass != "nary-reassociate");
+  }
+  bool isEnabled() const override { return isGpu || cancellation; }
+
+private:
+  llvm::LLVMContext &context;
+  const bool isGpu;
+  Cancellation *const cancellation;
 };
 } // namespace
 
 llvm::FailureOr<std::string> logitile::writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file,
-                                                 std::string &error) {
+                                                 std::string &error, Cancellation *cancellation) {
   optimiseFor(module, machine);
-  static WithoutStrengthReduction gate;
-  if (module.getTargetTriple().isNVPTX())
-    module.getContext().setOptPassGate(gate);
+  Gate gate(module, cancellation);
   llvm::SmallVector<char, 0> code;
   llvm::raw_svector_ostream stream(code);
   llvm::legacy::PassManager emitter;

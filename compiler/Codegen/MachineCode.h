@@ -1,5 +1,6 @@
 // MachineCode.h - LLVM's code generators: what both kinds of target share. What they are asked for is in the files Emit*.
 #pragma once
+#include "compiler/Cancellation.h"
 #include "compiler/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"
@@ -19,6 +20,7 @@ std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, const l
 /// LLVM's passes over a module for 'machine', as 'writeCode' runs them.
 void optimiseFor(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Optimises 'module' for 'machine' and writes its code. Fails with 'error'.
-llvm::FailureOr<std::string> writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file, std::string &error);
+/// Optimises 'module' for 'machine' and writes its code. Fails with 'error'; throws Cancelled.
+llvm::FailureOr<std::string> writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file, std::string &error,
+                                       Cancellation *cancellation = nullptr);
 } // namespace logitile

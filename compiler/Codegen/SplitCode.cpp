@@ -1,6 +1,7 @@
 // SplitCode.cpp - deals the functions of a module out to threads, each with a context of its own.
 #include "compiler/Codegen/SplitCode.h"
 #include "compiler/Codegen/MachineCode.h"
+#include "compiler/WorkThread.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -12,8 +13,6 @@
 #include "llvm/Target/TargetMachine.h"
 #include <array>
 #include <memory>
-#include <system_error>
-#include <thread>
 #include <vector>
 using namespace logitile;
 
@@ -65,14 +64,15 @@ struct Part {
 /// Makes the parts of one module.
 class Writer {
 public:
-  Writer(const Target &target, llvm::CodeGenFileType file) : target(target), file(file) {}
+  Writer(const Target &target, llvm::CodeGenFileType file, Cancellation *cancellation)
+      : target(target), file(file), cancellation(cancellation) {}
 
   Part write(llvm::Module &module) const {
     Part part;
     std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, part.error);
     if (!machine)
       return part;
-    llvm::FailureOr<std::string> code = writeCode(module, *machine, file, part.error);
+    llvm::FailureOr<std::string> code = writeCode(module, *machine, file, part.error, cancellation);
     if (llvm::succeeded(code))
       part.code = std::move(*code);
     return part;
@@ -85,18 +85,18 @@ public:
     llvm::raw_svector_ostream stream(bitcode);
     llvm::WriteBitcodeToFile(module, stream);
     std::array<Part, kParts> parts;
-    std::vector<std::thread> threads;
+    std::vector<WorkThread> threads;
+    threads.reserve(kParts);
     for (unsigned part = 1; part < kParts; ++part) {
       auto work = [&, part] { parts[part] = writeOne({bitcode.data(), bitcode.size()}, names[part]); };
-      try {
-        threads.emplace_back(work);
-      } catch (const std::system_error &) { // there are no more threads
+      if (std::optional<WorkThread> thread = WorkThread::start(work))
+        threads.push_back(std::move(*thread));
+      else
         work();
-      }
     }
     keepOnly(module, names[0]);
     parts[0] = write(module);
-    for (std::thread &thread : threads)
+    for (WorkThread &thread : threads)
       thread.join();
     return parts;
   }
@@ -114,12 +114,13 @@ private:
 
   const Target &target;
   const llvm::CodeGenFileType file;
+  Cancellation *const cancellation;
 };
 } // namespace
 
 llvm::FailureOr<std::vector<std::string>> logitile::writeParts(llvm::Module &module, const Target &target, llvm::CodeGenFileType file,
-                                                               std::string &error) {
-  Writer writer(target, file);
+                                                               std::string &error, Cancellation *cancellation) {
+  Writer writer(target, file, cancellation);
   std::vector<Part> parts;
   if (module.getInstructionCount() < kFewInstructions)
     parts.push_back(writer.write(module));

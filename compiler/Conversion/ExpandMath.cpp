@@ -2,6 +2,8 @@
 #include "compiler/Conversion/ExpandMath.h"
 #include "compiler/Conversion/Lanes.h"
 #include "compiler/Passes.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
 
@@ -66,6 +68,47 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         .Default([](Operation *other) { return other->emitOpError() << "is no function of the language; there is no code for it"; });
   }
 
+  static bool isElementary(Operation *op) {
+    return isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::PowFOp, SigmoidOp,
+               SoftplusOp>(op);
+  }
+
+  /// The function that does what 'op' does.
+  func::FuncOp functionOf(Operation *op) {
+    Type type = op->getResult(0).getType();
+    auto vector = dyn_cast<VectorType>(type);
+    std::string name = (op->getName().getStringRef() + "$" + Twine(vector ? vector.getNumElements() : 0)).str();
+    if (auto known = getOperation().lookupSymbol<func::FuncOp>(name))
+      return known;
+    OpBuilder b = OpBuilder::atBlockEnd(getOperation().getBody());
+    auto function = func::FuncOp::create(b, op->getLoc(), name, b.getFunctionType(op->getOperandTypes(), type));
+    function.setPrivate();
+    b.setInsertionPointToEnd(function.addEntryBlock());
+    IRMapping arguments;
+    arguments.map(op->getOperands(), function.getArguments());
+    func::ReturnOp::create(b, op->getLoc(), b.clone(*op, arguments)->getResults());
+    return function;
+  }
+
+  /// The arithmetic of one function is twenty ops and more: that of thousands would be most of the code.
+  void callFunctions(SmallVector<Operation *> &ops) {
+    SmallVector<Operation *> left;
+    llvm::SetVector<Operation *> called;
+    for (Operation *op : ops) {
+      if (!isElementary(op)) {
+        left.push_back(op);
+        continue;
+      }
+      func::FuncOp function = functionOf(op);
+      called.insert(&function.getBody().front().front());
+      OpBuilder b(op);
+      op->replaceAllUsesWith(func::CallOp::create(b, op->getLoc(), function, op->getOperands()));
+      op->erase();
+    }
+    left.append(called.begin(), called.end());
+    ops = std::move(left);
+  }
+
   void runOnOperation() override {
     FailureOr<MathInstructions> chosen = chooseMath(getOperation(), tier);
     if (failed(chosen))
@@ -78,6 +121,9 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         ops.push_back(op);
       return WalkResult::advance();
     });
+    bool isForCpu = llvm::all_of(ops, [](Operation *op) { return op->getParentOfType<func::FuncOp>(); });
+    if (isForCpu && llvm::count_if(ops, isElementary) > inlined)
+      callFunctions(ops);
     for (size_t i = 0; i < ops.size(); ++i) { // what an expansion uses is expanded in turn
       Operation *op = ops[i];
       ImplicitLocOpBuilder b(op->getLoc(), op);

@@ -49,6 +49,8 @@ NodeRef Graph::sub(NodeRef a, NodeRef b) {
       return add(a, b->operand(0));
     if (a == b && !a->varying && !a->is(NodeOp::Input)) // that of a caller may be infinite
       return constant(0);
+    if (auto [rest, lse, addend] = splitLogSoftmax(a, b); rest && rest != a && addend->staysFinite)
+      return sub(rest, lse);
   }
   return make(NodeOp::Sub, {a, b}, a->type);
 }

@@ -2,6 +2,7 @@
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cmath>
 using namespace logitile;
 
 void Node::Profile(llvm::FoldingSetNodeID &id) const {
@@ -107,7 +108,25 @@ static bool findScaledMean(const Node &node) {
   }
 }
 
+/// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
+static bool findStaysFinite(const Node &node) {
+  switch (node.op) {
+  case NodeOp::Constant: return std::isfinite(node.number);
+  case NodeOp::Input: return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Upstream;
+  case NodeOp::Div:
+  case NodeOp::Pow:
+  case NodeOp::Exp:
+  case NodeOp::Expm1:
+  case NodeOp::Log:
+  case NodeOp::Log1p:
+  case NodeOp::Entry:
+  case NodeOp::Pair: return false;
+  default: return llvm::all_of(node.operands, [](NodeRef x) { return x->staysFinite; });
+  }
+}
+
 static void findFacts(Node &node) {
+  node.staysFinite = findStaysFinite(node);
   node.isWeight = findWeight(node);
   node.isPositive = findPositive(node);
   node.isScaledMean = findScaledMean(node);

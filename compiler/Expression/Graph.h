@@ -45,6 +45,7 @@ struct Node : llvm::FoldingSetNode {
   bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
+  bool staysFinite = false;      // finite wherever the logits are
 
   explicit Node(mlir::Location loc) : loc(loc) {}
   const Node *operand(unsigned i) const { return operands[i]; }
@@ -109,8 +110,23 @@ public:
   NodeRef logsumexp(NodeRef x);
   NodeRef arg(NodeOp op, NodeRef x);
   NodeRef count(NodeRef condition);
+  using Split = std::pair<NodeRef, NodeRef>;
+  /// x = rest + u: a logsumexp of x is that of rest, plus u (rule 8).
+  Split bare(NodeRef x);
+  /// x - lse, where that is (rest + addend) - (logsumexp(rest) + addend); null for any other difference (rule 8).
+  struct LogSoftmax {
+    NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
+  };
+  LogSoftmax splitLogSoftmax(NodeRef x, NodeRef lse);
   /// Pushed through elementwise operations: only inputs are picked.
   NodeRef pick(NodeRef x, NodeRef index);
+  /// The varying expression of which a uniform one is the value at 'index'.
+  struct Origin {
+    NodeRef value = nullptr, index = nullptr;
+    explicit operator bool() const { return value; }
+  };
+  /// Where 'node' was picked; none if it was not, or if the pick is of an input.
+  Origin originOf(NodeRef node) const { return origins.lookup(node); }
 
   // ---- form-sweeps
   NodeRef entry(unsigned number, NodeType type);
@@ -126,10 +142,8 @@ public:
 private:
   NodeRef make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill = nullptr);
   NodeRef scaled(NodeRef constant, NodeRef x);
-  using Split = std::pair<NodeRef, NodeRef>;
   Split hoist(NodeRef x);
   Split splitFactors(NodeRef x);
-  Split bare(NodeRef x);
   Split splitAddends(NodeRef x);
   NodeRef pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
 
@@ -139,5 +153,6 @@ private:
   unsigned count_ = 0;
   llvm::DenseMap<NodeRef, Split> hoisted, bared;
   llvm::DenseMap<NodeRef, NodeRef> exponents;
+  llvm::DenseMap<NodeRef, Origin> origins;
 };
 } // namespace logitile

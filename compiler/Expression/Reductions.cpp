@@ -2,6 +2,7 @@
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <limits>
 using namespace logitile;
 
 /// x = u * rest, with every uniform factor in u (rule 7).
@@ -58,7 +59,13 @@ NodeRef Graph::mean(NodeRef x) {
   return div(total, constant(entries));
 }
 
-/// x = rest + u, with every uniform addend in u (rule 8). A difference from a mean is centred and stays whole.
+/// Whether 'x' is a difference from a mean, perhaps with further addends.
+static bool isCentred(NodeRef x) {
+  bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
+  return isSum && llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean || isCentred(operand); });
+}
+
+/// x = rest + u, with every uniform addend in u (rule 8). Under a factor, a difference from a mean is centred and stays whole.
 Graph::Split Graph::bare(NodeRef x) {
   if (!x->varying)
     return {constant(0), x};
@@ -74,8 +81,6 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     return {neg(p), neg(u)};
   }
   if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
-    if (llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean; }))
-      return {x, constant(0)};
     auto [p, u] = bare(x->operand(0));
     auto [q, v] = bare(x->operand(1));
     return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
@@ -85,9 +90,21 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
       std::swap(factor, y);
+    if (isCentred(y))
+      return {x, constant(0)};
     auto [p, u] = bare(y);
     return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};
   }
+  if (x->is(NodeOp::Select)) // -inf absorbs the addend of the other branch
+    for (unsigned masked : {1u, 2u}) {
+      if (!x->operand(masked)->isConstant(-std::numeric_limits<double>::infinity()))
+        continue;
+      auto [p, u] = bare(x->operand(3 - masked));
+      if (!u->staysFinite)
+        continue;
+      NodeRef rest = masked == 1 ? select(x->operand(0), x->operand(1), p) : select(x->operand(0), p, x->operand(2));
+      return {rest, u};
+    }
   return {x, constant(0)};
 }
 
@@ -96,6 +113,23 @@ NodeRef Graph::logsumexp(NodeRef x) {
     return add(x, constant(std::log(static_cast<double>(vocab))));
   auto [rest, u] = bare(x);
   return add(make(NodeOp::LogSumExp, {rest}, NodeType::Float), u);
+}
+
+Graph::LogSoftmax Graph::splitLogSoftmax(NodeRef x, NodeRef lse) {
+  if (!x->varying || lse->varying)
+    return {};
+  if (lse->is(NodeOp::LogSumExp) && lse->operand(0) == x)
+    return {x, lse, constant(0)};
+  if (!lse->is(NodeOp::Add) && !lse->is(NodeOp::Sub))
+    return {};
+  for (NodeRef operand : lse->operands) {
+    if (!operand->is(NodeOp::LogSumExp))
+      continue;
+    auto [rest, u] = bare(x);
+    if (operand->operand(0) == rest && add(operand, u) == lse)
+      return {rest, operand, u};
+  }
+  return {};
 }
 
 /// The index is that of the simplest value with the same order: addends, positive factors and exp do not matter (rule 6).
@@ -146,6 +180,8 @@ NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRe
   for (NodeRef operand : x->operands)
     operands.push_back(pickOnce(operand, index, done));
   NodeRef picked = rebuild(x, operands);
+  if (!picked->is(NodeOp::Pick) && !picked->operands.empty())
+    origins.try_emplace(picked, Origin{x, index});
   done[x] = picked;
   return picked;
 }

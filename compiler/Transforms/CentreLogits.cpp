@@ -169,11 +169,6 @@ private:
       value = arith::AddFOp::create(b, loc, value, block.addArgument(b.getF32Type(), named(loc, "centre")));
     }
     KeptBase base(sweep.getBound().front(), block, argumentsOf(map, number));
-    for (math::FmaOp fma : llvm::to_vector(block.getOps<math::FmaOp>()))
-      if (base.isProductOf(fma)) {
-        b.setInsertionPoint(fma);
-        fma.replaceAllUsesWith(arith::AddFOp::create(b, fma.getLoc(), value, fma.getC()).getResult());
-      }
     if (Value made = base.inReader())
       made.replaceAllUsesWith(value);
     eraseUnused(block);

@@ -81,10 +81,6 @@ private:
     FloatAttr constant;
     return matchPattern(value, m_Constant(&constant)) ? constant.getValue().convertToFloat() : 0;
   }
-  bool isProductOfBase(Operation &op) const {
-    auto fma = dyn_cast<math::FmaOp>(op);
-    return fma && base.isProductOf(fma);
-  }
 
   // ---- what an op makes -------------------------------------------------------------------------------------------------
 
@@ -100,7 +96,7 @@ private:
       return addend(1, 0);
     if (isa<arith::MulFOp>(op))
       return std::max(multiple(0, 1), multiple(1, 0));
-    return isProductOfBase(op) && isUniform(op.getOperand(2)) ? 1 : 0;
+    return 0;
   }
   /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal numbers all of it. A tangent
   /// is off by up to 0.45 * 2^-12.
@@ -120,8 +116,6 @@ private:
       return false;
     if (op.getResult(0) == base.inReader())
       return true;
-    if (isProductOfBase(op))
-      return isUniform(op.getOperand(2));
     return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp, math::FmaOp>(op) &&
            llvm::all_of(op.getOperands(), [&](Value part) { return isPolynomial(part); });
   }

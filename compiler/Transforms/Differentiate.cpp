@@ -63,7 +63,7 @@ private:
     if (!active.contains(x))
       return;
     if (user->varying && !x->varying)
-      value = sumOf(value, /*verbatim=*/x->is(NodeOp::Mean));
+      value = whereAnyTakes(x, value, sumOf(value, /*verbatim=*/x->is(NodeOp::Mean)));
     NodeRef &adjoint = adjoints[x];
     adjoint = adjoint ? g.add(adjoint, value) : value;
   }
@@ -78,6 +78,7 @@ private:
     return through(adjoint, f, done);
   }
   NodeRef sumOf(NodeRef value, bool verbatim);
+  NodeRef whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum);
   void propagate(NodeRef n, NodeRef adjoint);
   void propagateReduction(NodeRef n, NodeRef A);
   void propagateExtremum(NodeRef n, NodeRef A);
@@ -130,6 +131,19 @@ NodeRef ReverseMode::sumOf(NodeRef value, bool verbatim) {
   if (!value->is(NodeOp::Select) || value->operand(0)->varying || !hasGuard(value))
     return g.sum(value, verbatim);
   return g.select(value->operand(0), sumOf(value->operand(1), verbatim), sumOf(value->operand(2), verbatim));
+}
+
+/// The sum of 'value' over the vocabulary, behind the question whether any entry takes the branch that 'value' comes from: if none
+/// does, the sum of 0 may be multiplied next with what makes 'x' infinite.
+NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {
+  if (x->staysFinite || x->is(NodeOp::Input) || !value->is(NodeOp::Select) || !value->operand(0)->varying)
+    return sum;
+  NodeRef taken = value->operand(0), zero = g.constant(0);
+  if (value->operand(1)->isConstant(0))
+    taken = g.logicalNot(taken);
+  else if (!value->operand(2)->isConstant(0))
+    return sum;
+  return g.select(g.compare(Predicate::Gt, g.count(taken), g.integer(0)), sum, zero);
 }
 
 void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {

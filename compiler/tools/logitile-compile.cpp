@@ -1,11 +1,10 @@
 // logitile-compile.cpp - takes the text of one stage and prints a later one; how a reproducer is run.
 #include "compiler/Compile.h"
+#include "compiler/Confinement.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace logitile;
@@ -26,18 +25,11 @@ auto stages =
 llvm::cl::opt<Stage> from("from", llvm::cl::desc("stage of the input; down to device it must hold a logitile.request"), stages,
                           llvm::cl::init(Stage::Spec), llvm::cl::cat(category));
 llvm::cl::opt<Stage> to("to", llvm::cl::desc("stage of the output"), stages, llvm::cl::Required, llvm::cl::cat(category));
-
-/// LLVM ends the process over IR that no back end knows, or that its verifier refuses: the text of a stage may hold that. Its
-/// own handler would dump core.
-void stop(void *, const char *reason, bool) {
-  llvm::errs() << "error: " << reason << "\nlogitile-compile: stage '" << stageName(from) << "' failed in LLVM\n";
-  llvm::sys::Process::Exit(1, /*NoCleanup=*/true);
-}
 } // namespace
 
 int main(int argc, char **argv) {
+  confineProcess();
   llvm::InitLLVM init(argc, argv);
-  llvm::install_fatal_error_handler(stop);
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(argc, argv, "logitile-compile: from the text of one stage to a later one\n");
   if (to <= from) {

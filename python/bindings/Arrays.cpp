@@ -92,10 +92,13 @@ void ArrayList::addObject(const char *name, PyObject *object, Access access) {
 }
 
 void ArrayList::addNumber(const char *name, PyObject *object) {
-  scalars.push_back(PyFloat_AsDouble(object));
-  if (scalars.back() == -1 && PyErr_Occurred())
-    throw py::error_already_set();
-  arrays.push_back({name, &scalars.back(), LT_FLOAT64, 0, nullptr, nullptr});
+  if (PyLong_CheckExact(object)) {
+    scalars.emplace_back(integer(object));
+    arrays.push_back({name, &std::get<int64_t>(scalars.back()), LT_INT64, 0, nullptr, nullptr});
+  } else {
+    scalars.emplace_back(PyFloat_AS_DOUBLE(object));
+    arrays.push_back({name, &std::get<double>(scalars.back()), LT_FLOAT64, 0, nullptr, nullptr});
+  }
 }
 
 void ArrayList::addCapsule(const char *name, PyObject *capsule) {

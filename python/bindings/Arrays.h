@@ -3,6 +3,7 @@
 #pragma once
 #include "python/bindings/Bindings.h"
 #include <deque>
+#include <variant>
 #include <vector>
 
 namespace logitile::python {
@@ -37,6 +38,6 @@ private:
   std::vector<lt_array> arrays;
   std::vector<int64_t> numbers; // for each array: its shape, then its strides
   std::vector<Py_buffer> buffers;
-  std::deque<double> scalars; // arrays point to them
+  std::deque<std::variant<double, int64_t>> scalars; // arrays point to them
 };
 } // namespace logitile::python

@@ -5,6 +5,7 @@
 #include <memory>
 #include <pybind11/pybind11.h>
 #include <string>
+#include <string_view>
 
 namespace logitile::python {
 /// Throws the Python exception of the last error unless 'code' is LT_OK. The GIL must be held.
@@ -13,6 +14,9 @@ void check(lt_code code);
 /// Shows the user a CacheWarning. The GIL must be held; throws where he wants warnings to be errors.
 void warn(const char *text);
 
+/// Text for people. It may quote names of files and damaged data, so bytes that are no UTF-8 are shown as "\\xff".
+pybind11::str decoded(std::string_view text);
+
 /// Text of the C interface, freed at the end of the scope.
 class Text {
 public:
@@ -20,7 +24,9 @@ public:
   Text(const Text &) = delete;
   ~Text() { lt_text_destroy(&text); }
   lt_text *out() { return &text; }
-  pybind11::str str() const { return pybind11::str(text.data, text.size); }
+  pybind11::str str() const { return decoded({text.data, text.size}); }
+  /// The name of a file as Python has it, whatever its bytes are; os.fsencode gives them back.
+  pybind11::str path() const;
   /// What a stage holds: text, or the bytes of an object.
   pybind11::object stage(const std::string &name) const { return name == "obj" ? pybind11::object(bytes()) : pybind11::object(str()); }
   pybind11::bytes bytes() const { return pybind11::bytes(text.data, text.size); }

@@ -1,12 +1,13 @@
 // Engine.cpp - engines, and what is known without one: this machine, threads, stages of text.
-#include "python/bindings/Bindings.h"
+#include "python/bindings/Gil.h"
 #include <optional>
 #include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
 namespace py = pybind11;
 using namespace logitile::python;
 
 static Engine makeEngine(int64_t cachePlans, int64_t cacheCodeBytes, int64_t workspaceKeepBytes, int64_t historyRecords, bool timesKernels,
-                         const std::optional<std::string> &diskCache, int64_t diskCacheBytes) {
+                         const std::optional<std::filesystem::path> &diskCache, int64_t diskCacheBytes) {
   lt_engine_options options;
   lt_engine_options_init(&options);
   auto set = [](int64_t &option, int64_t value) { option = value >= 0 ? value : option; };
@@ -40,7 +41,12 @@ static Plan loadPlan(const Engine &engine, const py::bytes &bytes) {
   if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0)
     throw py::error_already_set();
   lt_plan *plan = nullptr;
-  check(lt_plan_load(engine.handle.get(), data, size, &plan));
+  lt_code code;
+  {
+    WithoutGil release;
+    code = lt_plan_load(engine.handle.get(), data, size, &plan);
+  }
+  check(code);
   return {Owner<lt_plan, lt_plan_destroy>(plan)};
 }
 
@@ -48,7 +54,7 @@ static py::object stageFromText(const std::string &text, const std::string &from
   Text result;
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_stage_from_text(text.c_str(), from.c_str(), to.c_str(), kernel.c_str(), result.out());
   }
   check(code);
@@ -60,11 +66,11 @@ static void bindDiskCache(py::module_ &module) {
     Text folder;
     int64_t bytes = 0;
     check(lt_disk_cache_settings(folder.out(), &bytes));
-    return py::make_tuple(folder.str(), bytes);
+    return py::make_tuple(folder.path(), bytes);
   });
   module.def(
       "disk_cache_list",
-      [](const std::string &folder, const std::string &prefix, bool details) {
+      [](const std::filesystem::path &folder, const std::string &prefix, bool details) {
         Text json;
         check(lt_disk_cache_list(folder.c_str(), prefix.c_str(), details, json.out()));
         return json.parsed();
@@ -72,7 +78,7 @@ static void bindDiskCache(py::module_ &module) {
       py::arg("folder"), py::arg("key_prefix") = "", py::arg("details") = false);
   module.def(
       "disk_cache_clear",
-      [](const std::string &folder) {
+      [](const std::filesystem::path &folder) {
         int64_t entries = 0, bytes = 0;
         check(lt_disk_cache_clear(folder.c_str(), &entries, &bytes));
         return py::make_tuple(entries, bytes);
@@ -97,7 +103,7 @@ void logitile::python::bindEngine(py::module_ &module) {
            [](const Engine &engine) {
              lt_code code;
              {
-               py::gil_scoped_release release;
+               WithoutGil release;
                code = lt_engine_check(engine.handle.get());
              }
              check(code);

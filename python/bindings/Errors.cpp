@@ -1,22 +1,37 @@
 // Errors.cpp - which exception of logitile.errors an error of the C interface becomes, and how warnings are shown.
 #include "python/bindings/Bindings.h"
 namespace py = pybind11;
+using logitile::python::decoded;
+
+py::str logitile::python::decoded(std::string_view text) {
+  PyObject *made = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (!made)
+    throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(made);
+}
+py::str logitile::python::Text::path() const {
+  PyObject *made = PyUnicode_DecodeFSDefaultAndSize(text.data, static_cast<Py_ssize_t>(text.size));
+  if (!made)
+    throw py::error_already_set();
+  return py::reinterpret_steal<py::str>(made);
+}
 
 static py::object exceptionOf(const lt_error &error) {
+  py::str text = decoded(error.text);
   py::module_ errors = py::module_::import("logitile.errors");
   switch (error.code) {
   case LT_TYPE_ERROR:
-    return errors.attr("CallTypeError")(error.text);
+    return errors.attr("CallTypeError")(text);
   case LT_VALUE_ERROR:
-    return errors.attr("CallValueError")(error.text);
+    return errors.attr("CallValueError")(text);
   case LT_INDEX_ERROR:
-    return errors.attr("CallIndexError")(error.text);
+    return errors.attr("CallIndexError")(text);
   case LT_TARGET_ERROR:
-    return errors.attr("TargetError")(error.text);
+    return errors.attr("TargetError")(text);
   case LT_COMPILE_ERROR:
-    return errors.attr("CompileError")(error.text, error.stage, *error.reproducer ? py::object(py::str(error.reproducer)) : py::none());
+    return errors.attr("CompileError")(text, error.stage, *error.reproducer ? py::object(decoded(error.reproducer)) : py::none());
   default:
-    return errors.attr("LogitileError")(std::string("internal error: ") + error.text);
+    return errors.attr("LogitileError")("internal error: " + std::string(text));
   }
 }
 
@@ -37,6 +52,6 @@ void logitile::python::check(lt_code code) {
 
 void logitile::python::warn(const char *text) {
   py::object category = py::module_::import("logitile.errors").attr("CacheWarning");
-  if (PyErr_WarnEx(category.ptr(), text, 1) != 0)
+  if (PyErr_WarnEx(category.ptr(), std::string(decoded(text)).c_str(), 1) != 0)
     throw py::error_already_set();
 }

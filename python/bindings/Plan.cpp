@@ -1,6 +1,6 @@
-// Plan.cpp - plans and their calls. The GIL is free while kernels run; signals are looked after between kernels.
+// Plan.cpp - plans and their calls. The GIL is free while kernels run.
 #include "python/bindings/Arrays.h"
-#include <chrono>
+#include "python/bindings/Gil.h"
 #include <optional>
 #include <pybind11/stl.h>
 namespace py = pybind11;
@@ -24,24 +24,6 @@ struct CallOptions {
   }
 };
 
-/// Lets Python handle signals from time to time: Ctrl-C ends a long call.
-class Signals {
-public:
-  static int check(void *context) {
-    constexpr std::chrono::milliseconds kPeriod{50}; // taking the GIL costs more than most kernels of small calls
-    auto now = std::chrono::steady_clock::now();
-    auto &last = static_cast<Signals *>(context)->last;
-    if (now - last < kPeriod)
-      return 0;
-    last = now;
-    py::gil_scoped_acquire acquire;
-    return PyErr_CheckSignals(); // leaves the exception set
-  }
-
-private:
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-};
-
 /// A stream (device, handle, allocate) of Python, where allocate(bytes) gives an address and the object that owns the memory.
 class StreamOf {
 public:
@@ -61,7 +43,7 @@ public:
 private:
   /// An exception stays set: it is raised when the call has ended.
   static int allocate(void *context, int64_t bytes, void **data, void **owner) noexcept {
-    py::gil_scoped_acquire acquire;
+    WithGil gil;
     try {
       py::tuple made = static_cast<StreamOf *>(context)->allocator(bytes);
       *data = reinterpret_cast<void *>(made[0].cast<uintptr_t>());
@@ -75,9 +57,9 @@ private:
     return 1;
   }
   static void release(void *owner) {
-    if (!Py_IsInitialized())
+    if (interpreterEnds())
       return;
-    py::gil_scoped_acquire acquire;
+    WithGil gil;
     Py_DECREF(static_cast<PyObject *>(owner));
   }
 
@@ -136,7 +118,7 @@ std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::h
   lt_saved *saved = nullptr;
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_plan_forward(plan.handle.get(), &arrays.call, &saved);
   }
   check(code);
@@ -147,7 +129,7 @@ void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::ha
   CallArrays arrays(inputs, py::tuple(), gradients, upstreams, stream);
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_saved_adjoint(saved.handle.get(), &arrays.call);
   }
   check(code);

@@ -1,5 +1,5 @@
 // Program.cpp - requests and the programs that they name.
-#include "python/bindings/Bindings.h"
+#include "python/bindings/Gil.h"
 #include <pybind11/stl.h>
 #include <tuple>
 #include <vector>
@@ -83,7 +83,7 @@ static Plan planOf(const Program &program, int64_t tokens) {
   lt_plan *plan = nullptr;
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_program_plan(program.handle.get(), tokens, &plan);
   }
   check(code);
@@ -98,7 +98,7 @@ static double predictionOf(const Program &program, int64_t tokens) {
   double seconds = 0;
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_program_predict(program.handle.get(), tokens, &seconds);
   }
   check(code);
@@ -109,7 +109,7 @@ static py::object stageOf(const Program &program, int64_t tokens, const std::str
   Text text;
   lt_code code;
   {
-    py::gil_scoped_release release;
+    WithoutGil release;
     code = lt_program_stage(program.handle.get(), tokens, stage.c_str(), kernel.c_str(), text.out());
   }
   check(code);

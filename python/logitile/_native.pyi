@@ -284,7 +284,7 @@ class Plan:
         Raises:
             CallTypeError, CallValueError: an array is missing or wrong.
             CallIndexError: an index lies outside the vocabulary.
-            KeyboardInterrupt: Ctrl-C, between two kernels.
+            KeyboardInterrupt: Ctrl-C; any exception of a signal handler.
         """
 
 class Saved:

@@ -8,10 +8,12 @@ from . import exponentials, labels, refusals, wrapping
 from . import trace as tracing
 from .entries import Entries
 from .locations import spec_error
+from .names import with_article
 
 _PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _PYTHON_TYPES = {"f32": float, "i32": int, "i1": bool}
 _NUMBERS = (bool, int, float)
+_MOST_BITS = 1023  # what is longer may be too large for a Python float, and too long to be printed
 
 Number = float | int | bool
 
@@ -20,14 +22,24 @@ def lifted(item: object, what: str) -> tracing.Value | Number:
     """A traced value or a plain number, or an error that says where arrays and tuples belong."""
     if isinstance(item, tracing.Value):
         if item.trace is not tracing.active_trace():
-            raise spec_error(tracing.leaked(item))
+            raise spec_error(item.trace.leaked(labels.label(item)))
         return item
     if isinstance(item, _NUMBERS):
-        return next(kind(item) for kind in _NUMBERS if isinstance(item, kind))
+        return _known_number(item, what)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(item, numpy.generic):
         return lifted(item.item(), what)
     raise spec_error(refusals.foreign_operand(item, what))
+
+
+def _known_number(item: Number, what: str) -> Number:
+    """A number as one of Python's own types, without the subclass of somebody else."""
+    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+        raise spec_error(
+            f"'{what}' got an integer of {item.bit_length()} bits, which neither a float nor an integer of a "
+            "loss can hold; use float('inf') for infinity"
+        )
+    return next(kind(item) for kind in _NUMBERS if isinstance(item, kind))
 
 
 def operands(a: object, b: object, what: str) -> tuple[tracing.Value, tracing.Value]:
@@ -83,7 +95,7 @@ def subtract(a: object, b: object) -> tracing.Value:
 
 def multiply(a: object, b: object) -> tracing.Value:
     a, b = _numbers("*", a, b)
-    return exponentials.product(a, b) if a.type == "f32" else a.trace.emit("arith.muli", (a, b), a.type)
+    return exponentials.product(a, b) if a.type == "f32" else wrapping.arithmetic("arith.muli", a, b)
 
 
 def divide(a: object, b: object) -> tracing.Value:
@@ -212,13 +224,13 @@ def _checked_index(index: tracing.Value, name: str) -> tracing.Value:
 
 def _spelled_index(index: object) -> str:
     if isinstance(index, (slice, tuple, list)):
-        return f"a {type(index).__name__}"
+        return with_article(type(index).__name__)
     return f"{index}" if not isinstance(index, float) else f"the float {index}"
 
 
 def _binary(symbol: str, a: object, b: object, of_floats: str, of_integers: str) -> tracing.Value:
     a, b = _numbers(symbol, a, b)
-    return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b), a.type)
+    return a.trace.emit(of_floats, (a, b)) if a.type == "f32" else wrapping.arithmetic(of_integers, a, b)
 
 
 def _numbers(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.Value]:

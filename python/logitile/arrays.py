@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from .errors import CallTypeError, CallValueError
-from .names import shape_text
+from .names import shape_text, with_article
 
 if TYPE_CHECKING:
     import numpy
@@ -186,17 +186,18 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
 
 
 def _of_number(item: float, name: str) -> Array:
+    if isinstance(item, int) and -(2**63) <= item < 2**63:
+        return Array(int(item), "number", (), "int64", None)
     try:
-        value = float(item)
+        return Array(float(item), "number", (), "float64", None)
     except OverflowError:
-        raise CallTypeError(f"'{name}' is {item}, which no float64 holds") from None
-    if isinstance(item, float):
-        return Array(value, "number", (), "float64", None)
-    return Array(int(item), "number", (), "int64", None)
+        raise CallTypeError(
+            f"'{name}' is an int of {item.bit_length()} bits, which no float64 holds"
+        ) from None
 
 
 def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
-    check_not_distributed(tensor, name)
+    check_whole(tensor, name)
     if tensor.layout != torch.strided:
         raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
     device = None if tensor.is_meta else _device_name(tensor.device)
@@ -206,12 +207,18 @@ def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
     return Array(tensor, "torch", shape, dtype, device, tensor.stride(), tensor.requires_grad)
 
 
-def check_not_distributed(tensor: Any, name: str) -> None:
-    """A shard is not the whole.
+def check_whole(tensor: Any, name: str) -> None:
+    """A shard is not the whole, and a list of tensors is no tensor with one shape.
 
     Raises:
-        CallTypeError: a tensor is a DTensor.
+        CallTypeError: a tensor is a DTensor or nested.
     """
+    if tensor.is_nested:
+        raise CallTypeError(
+            f"'{name}' is a nested tensor, whose rows differ in length; pass its tokens one after the other "
+            "(torch.cat(x.unbind())), or pad it (x.to_padded_tensor(0)) and set the targets of padding to "
+            "ignore_index"
+        )
     if type(tensor).__name__ == "DTensor":
         raise CallTypeError(
             f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
@@ -259,8 +266,7 @@ def _checked(array: Array, name: str) -> Array:
 def _spelled(item: object) -> str:
     if item is None:
         return "None"
-    article = "an" if type(item).__name__[0] in "aeiou" else "a"
-    return f"{article} {type(item).__name__}"
+    return with_article(type(item).__name__)
 
 
 def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:

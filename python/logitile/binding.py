@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .annotations import MAX_ENTRIES, Kind
 from .arrays import FLOATS, INTEGERS, Array, check_same_device, described
+from .buffers import check_apart, checked_buffers
 from .definition import Specialisation
 from .errors import CallTypeError, CallValueError
 from .names import did_you_mean, listed, shape_text
@@ -21,6 +22,7 @@ from .signature import Parameter, Signature
 
 _MOST_TOKENS = 2**31 - 1
 _MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also behind the last tile
+_MOST_HIDDEN = 2**31 - 2**16  # the native module takes no more
 
 if TYPE_CHECKING:
     from .program import Program, Wanted
@@ -159,8 +161,13 @@ def named_arguments(signature: Signature, args: Sequence[object], named: Mapping
     _check_names(signature, named)
     pairs = _pairs(signature, args, named)
     inputs = _inputs(signature, named)
+    if divisor is True or divisor is False:
+        raise CallTypeError(f"'divisor' is the bool {divisor}, but it must be a number")
     factor = None if divisor is None else described(divisor, "divisor")
-    return Arguments(pairs, inputs, factor, _buffers(buffers, pairs))
+    given = Arguments(pairs, inputs, factor, checked_buffers(buffers, pairs))
+    if given.weight_grad_out:
+        check_apart(given.weight_grad_out, _named(given))
+    return given
 
 
 def specialised(signature: Signature, options: Options, given: Arguments) -> Specialisation:
@@ -229,11 +236,30 @@ def _inputs(signature: Signature, named: Mapping[str, object]) -> dict[str, Arra
     inputs = {}
     for parameter in signature.others:
         item = named.get(parameter.name)
+        if item is True or item is False:  # warm calls count their functions
+            raise CallTypeError(_not_a_bool(parameter, item))
         if item is not None:
-            inputs[parameter.name] = described(item, parameter.name)
+            inputs[parameter.name] = array = described(item, parameter.name)
+            if array.framework == "number" and parameter.kinds[0].element == "int":
+                _check_whole(parameter, item, array)
         elif not parameter.optional:
             raise CallTypeError(f"'{parameter.name}' is missing: {parameter.annotation}, {_what(parameter)}")
     return inputs
+
+
+def _check_whole(parameter: Parameter, item: object, array: Array) -> None:
+    if isinstance(item, int) and array.dtype not in INTEGERS:
+        raise CallValueError(
+            f"'{parameter.name}' is {item}, but {parameter.annotation} takes integers that fit in 32 bits"
+        )
+
+
+def _not_a_bool(parameter: Parameter, item: bool) -> str:
+    """Why Python's True is no input: for a number it would be a guess, and arrays have a shape."""
+    start = f"'{parameter.name}' is the bool {item}, but {parameter.annotation} takes {_what(parameter)}"
+    if parameter.kinds[0].axis == "scalar":
+        return f"{start}; pass {float(item)} if that is meant"
+    return f"{start}, as an array"
 
 
 def _what(parameter: Parameter) -> str:
@@ -312,6 +338,12 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
     axis = 0 if options.weight_layout == "vd" else 1
     first = pairs[0]
     vocab, leading = first.weight.shape[axis], first.hidden.shape[:-1]
+    for pair in pairs:
+        if pair.hidden.shape[-1] > _MOST_HIDDEN:
+            raise CallValueError(
+                f"'{pair.name}.hidden' has a hidden size of {pair.hidden.shape[-1]}; "
+                f"{_MOST_HIDDEN} is the most"
+            )
     for pair in pairs[1:]:
         if pair.weight.shape[axis] != vocab:
             raise CallValueError(
@@ -431,60 +463,12 @@ def _check_divisor(array: Array | None, options: Options) -> None:
         raise CallValueError(f"'divisor' is {array}; it must be a number or an array of numbers without axes")
 
 
-def _buffers(item: object, pairs: tuple[Pair, ...]) -> dict[str, Array]:
-    """The weight_grad_out of a call: an array for one pair, or a dictionary by pair."""
-    if item is None:
-        return {}
-    if not isinstance(item, Mapping):
-        if len(pairs) > 1:
-            raise CallTypeError(
-                "'weight_grad_out' must say whose buffer it is: a dictionary by "
-                f"{listed(p.name for p in pairs)}"
-            )
-        item = {pairs[0].name: item}
-    known = {pair.name: pair for pair in pairs}
-    buffers = {}
-    for name, buffer in item.items():
-        if name not in known:
-            raise CallTypeError(
-                f"'weight_grad_out' names '{name}', which is no pair of this call{did_you_mean(name, known)}"
-            )
-        buffers[name] = _buffer(buffer, known[name])
-    return buffers
-
-
-def _buffer(item: object, pair: Pair) -> Array:
-    buffer = described(item, "weight_grad_out")
-    if buffer.dtype != "float32" or buffer.shape != pair.weight.shape:
-        raise CallValueError(
-            f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
-            f"weight of '{pair.name}'"
-        )
-    if buffer.source is not item:
-        raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
-    if buffer.framework not in ("numpy", "torch", "shape"):
-        raise CallTypeError("'weight_grad_out' must be an array of NumPy or torch: no other can be written")
-    if any(
-        step == 0 and extent > 1 for step, extent in zip(buffer.strides or (), buffer.shape, strict=False)
-    ):
-        raise CallValueError(
-            f"'weight_grad_out' has strides {buffer.strides}: entries that share memory cannot be added into"
-        )
-    if buffer.framework == "numpy" and not buffer.source.flags.writeable:
-        raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
-    return buffer
-
-
 def _check_devices(call: Arguments) -> None:
-    several = len(call.pairs) > 1
-    arrays = [
-        (operand_name(p.name, operand, several), getattr(p, operand))
-        for p in call.pairs
-        for operand in ("hidden", "weight")
-    ]
-    arrays += list(call.inputs.items()) + [
-        ("weight_grad_out", buffer) for buffer in call.weight_grad_out.values()
-    ]
-    if call.divisor is not None:
-        arrays.append(("divisor", call.divisor))
+    arrays = _named(call) + [("weight_grad_out", buffer) for buffer in call.weight_grad_out.values()]
     check_same_device(arrays)
+
+
+def _named(call: Arguments) -> list[tuple[str, Array]]:
+    """Every array that the call reads, as errors call it."""
+    arrays = [(name, array) for name, (_, array) in call.operands.items()]
+    return arrays if call.divisor is None else [*arrays, ("divisor", call.divisor)]

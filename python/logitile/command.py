@@ -26,6 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         command.add_to(commands)
     given = parser.parse_args(arguments)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")  # names of folders need not be text
     try:
         status = given.run(given)
         sys.stdout.flush()

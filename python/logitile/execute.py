@@ -101,7 +101,10 @@ def given_upstreams(spec: LossSpec, call: Call, grad_output: object) -> dict[str
     """
     hidden, arrays = call.pairs[0].hidden, {}
     for name, item in upstream_gradients(spec, grad_output).items():
-        arrays[name] = array = described(item, f"grad_output of '{name}'")
+        array = described(item, f"grad_output of '{name}'")
+        if array.framework == "number" and array.dtype == "int64":
+            array = described(float(array.source), name)  # a float, as the output is
+        arrays[name] = array
         if array.device not in (None, hidden.device):  # warm calls count their functions
             check_same_device([("hidden", hidden), (f"grad_output of {name}", array)])
     return arrays

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import trace as tracing
 from .locations import user_frame
+from .names import with_article
 
 _PYTHON = {float: "f32", int: "i32", bool: "i1"}
 _WORDS = {"f32": "float", "i32": "integer", "i1": "bool"}
@@ -28,6 +29,7 @@ def label(value: tracing.Value) -> str:
     variable = _variable(value)
     if variable is not None:
         return f"'{variable}'"
+    op = value.trace.ops[value.trace.wrapped.get(value.index, value.index)]  # what the user wrote
     place = "" if op.location is None else f" ({op.location})"
     return f"the result of {_function(op)}{place}"
 
@@ -39,7 +41,7 @@ def described(value: object) -> str:
     name, word = label(value), _WORDS[value.type]
     if name.startswith("'"):
         return f"the {word} {name}"
-    return f"{name}, {'an' if word[0] in 'aeiou' else 'a'} {word}"
+    return f"{name}, {with_article(word)}"
 
 
 def _variable(value: tracing.Value) -> str | None:

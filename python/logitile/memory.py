@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from .arrays import Array, described
 from .engine import native
 from .errors import CallTypeError
+from .names import with_article
 
 if TYPE_CHECKING:
     from ._native import Array as NativeArray
@@ -110,10 +112,12 @@ def _torch_view(array: Array, name: str) -> NativeArray:
     try:
         pointer = array.source.data_ptr()
     except RuntimeError:
+        pointer = 0
+    if not pointer and prod(array.shape):
         raise CallTypeError(
-            f"'{name}' is a {type(array.source).__name__} without memory of its own; call the head itself, "
-            "which torch can trace"
-        ) from None
+            f"'{name}' is {with_article(type(array.source).__name__)} without memory of its own, but numbers "
+            "are read here; call the head itself, which torch can trace, or pass a plain tensor"
+        )
     return (name, pointer, native().TYPES[array.dtype], array.shape, array.strides or ())
 
 

@@ -27,6 +27,11 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted[:-1]) + " and " + quoted[-1]
 
 
+def with_article(word: str) -> str:
+    """A noun as in "an Array" and "a list"."""
+    return f"{'an' if word[0].lower() in 'aeio' else 'a'} {word}"
+
+
 def shape_text(shape: Iterable[object]) -> str:
     """How errors write a shape: "[4, 32]"."""
     return "[" + ", ".join(str(extent) for extent in shape) + "]"

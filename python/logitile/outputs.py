@@ -7,7 +7,7 @@ import keyword
 from . import labels
 from .entries import Entries
 from .locations import Location, spec_error
-from .names import did_you_mean, listed
+from .names import did_you_mean, listed, with_article
 from .trace import Trace, Value
 
 _TYPES = {"i32": "an integer", "i1": "a bool"}
@@ -85,7 +85,7 @@ def _returned(value: object) -> str:
         return f"the Python number {value!r}"
     if isinstance(value, Entries):
         return f"{value.label} with {len(value)} entries per token"
-    return f"a {type(value).__name__}"
+    return with_article(type(value).__name__)
 
 
 def _remedy(value: object) -> str:

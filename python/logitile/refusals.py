@@ -86,7 +86,25 @@ class Refusals:
     def __xor__(self, other: object) -> NoReturn:
         self._refuse("has no '^'; use a != b for bools")
 
+    def __divmod__(self, other: object) -> NoReturn:
+        self._refuse("has no divmod(); use lt.floor(a / b) and a - b * lt.floor(a / b)")
+
+    def __lshift__(self, other: object) -> NoReturn:
+        self._refuse("has no '<<'; multiply it by a power of two")
+
+    def __rshift__(self, other: object) -> NoReturn:
+        self._refuse("has no '>>'; use lt.floor(lt.to_float(a) / 2**b)")
+
     __rfloordiv__, __rmod__, __rmatmul__, __rxor__ = __floordiv__, __mod__, __matmul__, __xor__
+    __rdivmod__, __rlshift__, __rrshift__ = __divmod__, __lshift__, __rshift__
+
+    def __format__(self, specification: str) -> str:
+        if not specification:
+            return str(self)
+        return self._refuse(
+            f"is no number while the loss is traced, so it cannot be formatted with '{specification}'; print "
+            "the value itself, which tells what it is"
+        )
 
     def __iter__(self) -> Iterator[NoReturn]:
         return self._refuse(
@@ -96,6 +114,15 @@ class Refusals:
 
     def __len__(self) -> int:
         return self._refuse("has no len(): the vocabulary axis is implicit; lt.vocab_size() is its size")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        self._refuse(f"has no attributes that can be set, such as '{name}'; keep it in a variable instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self._refuse(f"has no attributes that can be deleted, such as '{name}'")
+
+    def __delitem__(self, index: object) -> NoReturn:
+        self._refuse("has no entries that can be deleted; use lt.where(lt.column() == index, new, old)")
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
         self._refuse("cannot be changed in place; use lt.where(lt.column() == index, new, old)")

@@ -104,8 +104,10 @@ def _strings(names: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string literal of MLIR: whatever is not printable ASCII becomes a two-digit escape of its bytes."""
-    plain = (
-        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in text.encode()
-    )
+    """A string literal of MLIR: whatever is not printable ASCII becomes a two-digit escape of its bytes.
+
+    Names of files may hold bytes that are no UTF-8; they are shown as Python shows them.
+    """
+    data = text.encode(errors="backslashreplace")
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in data)
     return '"' + "".join(plain) + '"'

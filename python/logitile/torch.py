@@ -116,7 +116,11 @@ class Direct(torch.autograd.Function):
             ctx.mark_non_differentiable(*(array for name, array in results.items() if name not in wanted.of))
         if is_early:
             ctx.anchors = differentiable  # no numbers of them are read again
-            ctx.save_for_backward(*gradients.values())
+            ctx.is_hooked = torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+            if ctx.is_hooked:
+                ctx.save_for_backward(*gradients.values())
+            else:
+                ctx.made = tuple(gradients.values())
         else:
             ctx.call, tensors = _emptied(call)
             ctx.save_for_backward(*tensors)
@@ -131,13 +135,14 @@ class Direct(torch.autograd.Function):
         keeps = torch._C._autograd._get_current_graph_task_keep_graph()
         if wanted.mode == "early":
             upstream = upstreams[ctx.program.spec.output_names.index("loss")]
-            gradients = _scaled(saved, upstream, keeps)
+            # Whoever hooks saved tensors may have kept them: only what nobody else knows is scaled in place.
+            gradients = _scaled(saved if ctx.is_hooked else ctx.made, upstream, keeps or ctx.is_hooked)
             anchors = [upstream, *ctx.anchors]
         else:
             gradients = _adjoint(ctx.program, ctx.state, _filled(ctx.call, saved), upstreams)
             anchors = [*upstreams, *saved]
         if not keeps:
-            ctx.state, ctx.anchors = None, ()
+            ctx.state, ctx.anchors, ctx.made = None, (), ()
         return (None, *final(gradients, anchors))
 
 

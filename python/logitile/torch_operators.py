@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from . import execute
-from .arrays import Rounded, ShapeDtype, check_not_distributed
+from .arrays import Rounded, ShapeDtype, check_whole
 from .binding import Call
 from .errors import CallTypeError, CallValueError, LogitileError
 from .gradients import differentiable_outputs, reached_inputs, wanted_gradients
@@ -46,7 +46,7 @@ def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> An
     slots, tensors = _flattened(args, inputs)
     axes = slot_axes(head.token, slots)
     for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
-        check_not_distributed(tensor, _spelled(slot, axis))
+        check_whole(tensor, _spelled(slot, axis))
     leading = tensors[0].shape[:-1]
     given = zip(slots, axes, tensors, strict=True)
     facts = tuple(_facts(slot, axis, tensor, leading) for slot, axis, tensor in given)
@@ -73,9 +73,14 @@ def _tensor_of(slot: str, item: Any) -> Tensor:
     """Arrays keep their type; numbers are what Python calculates with."""
     if isinstance(item, Tensor):
         return item
+    if isinstance(item, bool):
+        raise CallTypeError(
+            f"'{slot}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
+        )
     try:
         if isinstance(item, (int, float)):
-            return torch.tensor(item, dtype=torch.float64, device="cpu")
+            is_whole = isinstance(item, int) and -(2**63) <= item < 2**63
+            return torch.tensor(item, dtype=torch.int64 if is_whole else torch.float64, device="cpu")
         return torch.as_tensor(item, device="cpu")
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise CallTypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import threading
 from contextvars import ContextVar
 from types import CodeType, FrameType
 
@@ -36,18 +37,24 @@ class Trace:
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
         self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
         self.weights: list[bool] = []  # see exponentials.py
+        self.limits: dict[int, tuple[int, int]] = {}  # see wrapping.py
+        self.wrapped: dict[int, int] = {}  # see wrapping.py
         self._depths: list[int] = []
         self._code = code
         self._index_of: dict[tuple, int] = {}
         self._frames: dict[int, FrameType] = {}
         self._has_own_frame = False
+        self._thread = 0
+        self.is_over = False
 
     def __enter__(self) -> Trace:
         self._token = _active.set(self)
+        self._thread = threading.get_ident()
         return self
 
     def __exit__(self, *exception: object) -> None:
         _active.reset(self._token)
+        self.is_over = True
         self._frames.clear()  # they hold the user's locals alive
 
     def emit(
@@ -67,7 +74,7 @@ class Trace:
         """
         for operand in operands:
             if operand.trace is not self:
-                raise spec_error(leaked(operand))
+                raise spec_error(operand.trace.leaked(labels.label(operand)))
         indices = tuple(operand.index for operand in operands)
         key = (name, type, indices, _attribute_key(attribute))
         if key not in self._index_of:
@@ -112,6 +119,21 @@ class Trace:
             varying=varying,
             location=definition_of(self._code),
         )
+
+    def leaked(self, value: str) -> str:
+        """Why a value of this trace cannot be used where another trace is recorded, or none."""
+        if self.is_over:
+            why = (
+                "is over: a traced value lives only while its loss runs, so pass it on instead of storing it"
+            )
+        elif threading.get_ident() != self._thread:
+            why = "runs in another thread: a loss is traced in one thread, so use its values in that one only"
+        else:
+            why = (
+                "has not ended: another loss is traced meanwhile, which has values of its own; call that "
+                "loss with this value to make it a part"
+            )
+        return f"{value} comes from the trace of '{self.name}', which {why}"
 
     def variables(self) -> dict[int, str]:
         """Names by position of the operation: of parameters, then of variables as far as frames know them."""
@@ -161,14 +183,6 @@ def _attribute_key(attribute: object) -> object:
     return struct.pack("<d", attribute) if isinstance(attribute, float) else attribute
 
 
-def leaked(value: Value) -> str:
-    """Why a value of another trace cannot be used."""
-    return (
-        f"{labels.label(value)} comes from the trace of '{value.trace.name}', which is over: a traced "
-        "value lives only while its loss runs, so pass it on instead of storing it"
-    )
-
-
 class Value(Refusals):
     """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
 
@@ -178,8 +192,8 @@ class Value(Refusals):
     __slots__ = ("trace", "index")
 
     def __init__(self, trace: Trace, index: int):
-        self.trace = trace
-        self.index = index
+        object.__setattr__(self, "trace", trace)
+        object.__setattr__(self, "index", index)
 
     @property
     def op(self) -> Op:
@@ -202,6 +216,12 @@ class Value(Refusals):
         return f"<{labels.label(self)}: {self.type}, {axis}>"
 
     __hash__ = object.__hash__
+
+    def __copy__(self) -> Value:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Value:
+        return self
 
     def __add__(self, other: object) -> Value:
         return arithmetic.add(self, other)
@@ -227,7 +247,9 @@ class Value(Refusals):
     def __rtruediv__(self, other: object) -> Value:
         return arithmetic.divide(other, self)
 
-    def __pow__(self, other: object) -> Value:
+    def __pow__(self, other: object, modulus: object = None) -> Value:
+        if modulus is not None:
+            self._refuse("has no pow() with a modulus; use a ** b")
         return arithmetic.power(self, other)
 
     def __rpow__(self, other: object) -> Value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .binding import Call
 from .engine import native
-from .errors import CallValueError, CompileError
+from .errors import CallValueError, LogitileError
 from .program import Program, ProgramKey
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
         Program(head.spec(call), head.options, call, key).plan(call.tokens)
     except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
         return False
-    except CompileError as error:
+    except LogitileError as error:
         tell(
             f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); "
             "the default is used"

@@ -202,11 +202,11 @@ def _with(path: Path, use: Callable[[Connection], _T], creates: bool) -> _T:
         _make_file(path)
     elif not os.path.lexists(path):
         return use(_empty())
-    _check_owner(path)
+    _check_file(path)
     try:
         # Not "ro": a journal that a killed process left must be rolled back. Where files cannot be written,
         # SQLite opens them for reading by itself.
-        uri = f"file:{quote(str(path))}?mode=rw"
+        uri = f"file:{quote(os.fsencode(path))}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         with contextlib.closing(connection):
             return use(connection if _is_ready(connection, path) or creates else _empty())
@@ -257,22 +257,26 @@ def _make_file(path: Path) -> None:
     for folder in (*reversed(path.parent.parents), path.parent):
         with contextlib.suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-    _check_owner(path.parent)
+    _check_owner(path.parent, path.parent.stat())
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
-def _check_owner(path: Path) -> None:
+def _check_file(path: Path) -> None:
     """Others could have calls run with any sizes, so what they may write is not read."""
-    for place in (path.parent, path) if path.suffix else (path,):
-        facts = place.lstat() if place.suffix else place.stat()
-        if place.suffix and not stat.S_ISREG(facts.st_mode):
-            raise _Unusable(f"'{place}' is no file")
-        if facts.st_uid != os.geteuid():
-            raise _Unusable(f"'{place}' belongs to user {facts.st_uid}, not to user {os.geteuid()}")
-        if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            mode = stat.S_IMODE(facts.st_mode)
-            raise _Unusable(f"'{place}' has mode {mode:04o}, but only its owner may write there (chmod go-w)")
+    _check_owner(path.parent, path.parent.stat())
+    facts = path.lstat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise _Unusable(f"'{path}' is no file")
+    _check_owner(path, facts)
+
+
+def _check_owner(place: Path, facts: os.stat_result) -> None:
+    if facts.st_uid != os.geteuid():
+        raise _Unusable(f"'{place}' belongs to user {facts.st_uid}, not to user {os.geteuid()}")
+    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(facts.st_mode)
+        raise _Unusable(f"'{place}' has mode {mode:04o}, but only its owner may write there (chmod go-w)")
 
 
 def _set_aside(path: Path) -> bool:

@@ -1,8 +1,9 @@
-"""Indices that a loss computes in 32 bits: a sum or product that is too large for them must not come round to
-an entry of the vocabulary.
+"""Integers that a loss computes. They have 32 bits. A result that 32 bits do not hold saturates: it becomes
+the nearest number that they hold. So no result comes round to a small number, which might be an entry of the
+vocabulary.
 
-Sums, differences and products of 32-bit numbers are right up to multiples of 2**32. Where such a multiple may
-lie between the index and an entry, the same expression in floats tells them apart.
+Machines compute modulo 2**32. Where the operands may be large enough for that to matter, comparisons find out
+and choose; elsewhere nothing is added.
 """
 
 from __future__ import annotations
@@ -11,10 +12,40 @@ from . import trace as tracing
 
 _FLOATS = {"arith.addi": "arith.addf", "arith.subi": "arith.subf", "arith.muli": "arith.mulf"}
 _LEAST, _MOST = -(2**31), 2**31 - 1
+_ALL = (_LEAST, _MOST)
+_SLACK = 512.0  # a product of float32 near 2**31 errs by less
+_REACH = 8  # operations behind a value that are looked at for its bounds
+
+Bounds = tuple[int, int]
+
+
+def arithmetic(name: str, a: tracing.Value, b: tracing.Value) -> tracing.Value:
+    """A sum, difference or product of integers, which saturates.
+
+    Args:
+        name: "arith.addi", "arith.subi" or "arith.muli".
+    """
+    trace = a.trace
+    wrapped = trace.emit(name, (a, b), "i32")
+    least, most = _result(name, _limits(a), _limits(b))
+    value = wrapped
+    for limit, is_needed, sign in ((_MOST, most > _MOST, 1), (_LEAST, least < _LEAST, -1)):
+        if is_needed:
+            beyond = _BEYOND[name](wrapped, a, b, sign)
+            value = trace.emit("arith.select", (beyond, trace.constant(limit, "i32"), value), "i32")
+    trace.limits[value.index] = (max(least, _LEAST), min(most, _MOST))
+    trace.wrapped[value.index] = wrapped.index
+    return value
 
 
 def unwrapped(index: tracing.Value) -> tracing.Value:
-    """The index, limited to what 32 bits hold where its exact value might be more."""
+    """The index of a pick, limited to what 32 bits hold where its exact value might be more.
+
+    A step that saturates does not help: a difference may bring it back among the entries. So the whole
+    expression is computed modulo 2**32, where no step loses anything. That is right unless a multiple of
+    2**32 may lie between the exact index and an entry, which the same expression in floats tells.
+    """
+    index = _modular(index, {})
     least, most = _bounds(index, {})
     if least + 2**32 >= index.trace.vocab and most < 2**32:
         return index
@@ -25,20 +56,32 @@ def unwrapped(index: tracing.Value) -> tracing.Value:
     return index
 
 
-def _bounds(value: tracing.Value, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """The least and the largest number that the expression has where nothing wraps."""
-    if value.index not in known:
-        known[value.index] = _new_bounds(value, known)
-    return known[value.index]
+# ---- bounds ------------------------------------------------------------------------------------------------
 
 
-def _new_bounds(value: tracing.Value, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    name = value.op.name
-    if name == "arith.constant":
-        return value.op.attribute, value.op.attribute
-    if name not in _FLOATS:
-        return _LEAST, _MOST
-    (a, b), (c, d) = (_bounds(value.operand(i), known) for i in range(2))
+def _limits(value: tracing.Value, reach: int = _REACH) -> Bounds:
+    """The least and the largest number that a value may be."""
+    op, trace = value.op, value.trace
+    if value.index in trace.limits:
+        return trace.limits[value.index]
+    if op.name == "arith.constant":
+        return op.attribute, op.attribute
+    if op.name == "logitile.column" or (
+        op.name == "logitile.reduce" and op.attribute in ("argmax", "argmin")
+    ):
+        return 0, trace.vocab - 1
+    if op.name == "logitile.reduce" and op.attribute == "count":
+        return 0, trace.vocab
+    if op.name not in ("arith.select", "arith.minsi", "arith.maxsi") or reach == 0:
+        return _ALL
+    (a, b), (c, d) = (_limits(value.operand(len(op.operands) - i), reach - 1) for i in (2, 1))
+    join = {"arith.select": (min, max), "arith.minsi": (min, min), "arith.maxsi": (max, max)}[op.name]
+    return join[0](a, c), join[1](b, d)
+
+
+def _result(name: str, first: Bounds, second: Bounds) -> Bounds:
+    """The bounds of an exact result."""
+    (a, b), (c, d) = first, second
     if name == "arith.addi":
         return a + c, b + d
     if name == "arith.subi":
@@ -47,8 +90,31 @@ def _new_bounds(value: tracing.Value, known: dict[int, tuple[int, int]]) -> tupl
     return min(products), max(products)
 
 
+def _bounds(value: tracing.Value, known: dict[int, Bounds]) -> Bounds:
+    """The least and the largest number that an expression of `_modular` has."""
+    if value.index not in known:
+        name = value.op.name
+        if name in _FLOATS:
+            known[value.index] = _result(name, *(_bounds(value.operand(i), known) for i in range(2)))
+        else:
+            known[value.index] = _limits(value)
+    return known[value.index]
+
+
+def _modular(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing.Value:
+    """The sums, differences and products behind a value, none of which saturates."""
+    trace = value.trace
+    if value.index not in trace.wrapped:
+        return value
+    if value.index not in known:
+        written = tracing.Value(trace, trace.wrapped[value.index])
+        operands = tuple(_modular(written.operand(i), known) for i in range(2))
+        known[value.index] = trace.emit(written.op.name, operands, "i32", location=written.op.location)
+    return known[value.index]
+
+
 def _in_floats(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing.Value:
-    """The same expression in floats."""
+    """An expression of `_modular` in floats."""
     if value.index not in known:
         name = _FLOATS.get(value.op.name)
         if name is None:
@@ -57,3 +123,74 @@ def _in_floats(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing
             operands = tuple(_in_floats(value.operand(i), known) for i in range(2))
             known[value.index] = value.trace.emit(name, operands)
     return known[value.index]
+
+
+# ---- whether the exact result lies beyond what 32 bits hold ------------------------------------------------
+# 'sign' is 1 for results that are too large and -1 for those that are too small.
+
+
+def _sum_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+    """A number was added that should move the sum that way, and it moved the other way."""
+    return _moved_back(wrapped, *((b, a) if _has_sign(a, sign) else (a, b)), sign, sign)
+
+
+def _difference_beyond(
+    wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int
+) -> tracing.Value:
+    return _moved_back(wrapped, a, b, sign, -sign)
+
+
+def _moved_back(
+    wrapped: tracing.Value, start: tracing.Value, by: tracing.Value, sign: int, sign_of_by: int
+) -> tracing.Value:
+    back = _compare(wrapped, start, "slt" if sign > 0 else "sgt")
+    if _has_sign(by, sign_of_by):
+        return back
+    zero = wrapped.trace.constant(0, "i32")
+    return _both(back, _compare(by, zero, "sgt" if sign_of_by > 0 else "slt"))
+
+
+def _has_sign(value: tracing.Value, sign: int) -> bool:
+    """Whether it is never of the other sign."""
+    least, most = _limits(value)
+    return least >= 0 if sign > 0 else most <= 0
+
+
+def _product_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+    if a.op.name == "arith.constant":
+        a, b = b, a
+    if b.op.name != "arith.constant":
+        return _estimate_beyond(wrapped, a, b, sign)
+    factor = b.op.attribute  # never 0 here
+    quotient = (_MOST if sign > 0 else -_LEAST) // abs(factor)
+    side = sign if factor > 0 else -sign
+    limit = a.trace.constant(side * quotient, "i32")
+    return _compare(a, limit, "sgt" if side > 0 else "slt")
+
+
+def _estimate_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+    """By the product in float32. Where that is too near to the limit, a product that came round has the
+    other sign.
+    """
+    emit, constant = wrapped.trace.emit, wrapped.trace.constant
+    estimate = emit("arith.mulf", (emit("arith.sitofp", (a,)), emit("arith.sitofp", (b,))))
+
+    def reaches(limit: float) -> tracing.Value:
+        return emit(
+            "arith.cmpf", (estimate, constant(sign * limit, "f32")), "i1", "oge" if sign > 0 else "ole"
+        )
+
+    came_round = _compare(wrapped, constant(0, "i32"), "slt" if sign > 0 else "sge")
+    near = _both(reaches(2.0**31 - _SLACK), came_round)
+    return emit("arith.ori", (reaches(2.0**31 + _SLACK), near), "i1")
+
+
+def _compare(a: tracing.Value, b: tracing.Value, predicate: str) -> tracing.Value:
+    return a.trace.emit("arith.cmpi", (a, b), "i1", predicate)
+
+
+def _both(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+    return a.trace.emit("arith.andi", (a, b), "i1")
+
+
+_BEYOND = {"arith.addi": _sum_beyond, "arith.subi": _difference_beyond, "arith.muli": _product_beyond}

@@ -13,9 +13,8 @@ public:
 
   Status launch(const Launch &launch) override {
     CpuKernel kernel = kernels[launch.kernel];
-    pool.run(launch.tasks, launch.threads,
-             [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); });
-    return Status();
+    auto run = [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); };
+    return pool.run(launch.tasks, launch.threads, run, launch.interrupt) ? Status() : interrupted();
   }
   Status launchOwn(const char *kernel, int64_t, int64_t, const void *) override {
     return Status(ErrorCode::Internal, "kernel '" + std::string(kernel) + "' is for GPUs");

@@ -1,41 +1,12 @@
 // ThreadPool.cpp - the threads, how they wait and how they share tasks.
 #include "runtime/cpu/ThreadPool.h"
+#include "compiler/WorkThread.h"
 #include <algorithm>
 #include <atomic>
-#include <cfenv>
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <sched.h>
-#include <system_error>
-#include <thread>
 #include <vector>
 using namespace logitile;
-
-// ---- how many -----------------------------------------------------------------------------------------------------------
-
-Result<int> logitile::chooseThreads(int wanted) {
-  constexpr int kMost = 1024;
-  if (const char *text = std::getenv("LOGITILE_NUM_THREADS"); text && *text) {
-    int count = 0;
-    auto [end, error] = std::from_chars(text, text + std::strlen(text), count);
-    if (error != std::errc() || *end || count < 1 || count > kMost)
-      return Status(ErrorCode::Value,
-                    "LOGITILE_NUM_THREADS is '" + std::string(text) + "'; it must be a number from 1 to " + std::to_string(kMost));
-    return count;
-  }
-  if (wanted > 0)
-    return std::min(wanted, kMost);
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
-    return std::clamp(CPU_COUNT(&cores), 1, kMost);
-  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, static_cast<unsigned>(kMost)));
-}
-
-// ---- threads --------------------------------------------------------------------------------------------------------------
 
 namespace {
 /// This thread runs tasks now: further ones run inline.
@@ -46,13 +17,30 @@ struct Job {
   void *context;
   int64_t tasks;
   int helpers;
+  const Interrupt &interrupt; // asked by the caller's thread alone
   std::atomic<int64_t> next{0};
+  bool isInterrupted = false; // of the caller's thread
 
   void work(int thread) {
     for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
       task(context, number, thread);
   }
+  /// The same on the caller's thread.
+  void workAndAsk() {
+    for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks; ask())
+      task(context, number, 0);
+  }
+  /// Nobody begins another task where the caller is interrupted. Handlers of signals may be asked only until they say so.
+  void ask() {
+    if (isInterrupted || !interrupt())
+      return;
+    isInterrupted = true;
+    next.store(tasks, std::memory_order_relaxed);
+  }
 };
+
+/// Kernels keep large things elsewhere.
+constexpr size_t kHelperStackBytes = size_t(2) << 20;
 
 /// Long enough to bridge two launches of one call, short enough not to take a core from the caller's other threads.
 constexpr std::chrono::microseconds kSpinTime{20};
@@ -71,7 +59,7 @@ struct ThreadPool::Crew {
   std::atomic<uint64_t> jobs{0};
   std::atomic<int> joined{0};
   bool stops = false;
-  std::vector<std::thread> threads;
+  std::vector<WorkThread> threads;
 
   ~Crew() {
     {
@@ -79,28 +67,26 @@ struct ThreadPool::Crew {
       stops = true;
     }
     wake.notify_all();
-    for (std::thread &thread : threads)
-      thread.join();
   }
 
-  /// As many helpers as the system gives.
+  /// As many helpers as the system gives: fewer are only slower.
   void grow(int helpers) {
     if (static_cast<int>(threads.size()) >= helpers)
       return;
-    sigset_t all, before; // signals belong to the caller's threads
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      while (static_cast<int>(threads.size()) < helpers)
-        threads.emplace_back([this, index = static_cast<int>(threads.size())] { serve(index); });
-    } catch (const std::system_error &) { // fewer threads are only slower
+      threads.reserve(helpers);
+      while (static_cast<int>(threads.size()) < helpers) {
+        auto started = WorkThread::start([this, index = static_cast<int>(threads.size())] { serve(index); }, kHelperStackBytes);
+        if (!started)
+          return;
+        threads.push_back(std::move(*started));
+      }
+    } catch (const std::bad_alloc &) {
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   void serve(int index) {
     isWorking = true;
-    std::fesetenv(FE_DFL_ENV);
     uint64_t seen = 0;
     for (;;) {
       spinUntil([&] { return jobs.load(std::memory_order_acquire) != seen; });
@@ -129,17 +115,21 @@ struct ThreadPool::Crew {
       ++jobs;
     }
     wake.notify_all();
-    isWorking = true;
-    work.work(0);
-    isWorking = false;
+    isWorking = true; // what handlers of signals call runs inline
+    work.workAndAsk();
     std::unique_lock lock(mutex);
-    job = nullptr; // who has not joined by now need not
-    if (joined == 0)
-      return;
-    lock.unlock();
-    spinUntil([&] { return joined.load(std::memory_order_acquire) == 0; });
-    lock.lock();
-    done.wait(lock, [&] { return joined == 0; });
+    job = nullptr; // helpers that have not joined by now have nothing to do
+    if (joined > 0) {
+      lock.unlock();
+      spinUntil([&] { return joined.load(std::memory_order_acquire) == 0; });
+      lock.lock();
+    }
+    while (!done.wait_for(lock, kInterruptPeriod, [&] { return joined == 0; })) {
+      lock.unlock();
+      work.ask();
+      lock.lock();
+    }
+    isWorking = false;
   }
 };
 
@@ -159,13 +149,18 @@ ThreadPool::Crew &ThreadPool::crewOfThisProcess() {
   return *crew;
 }
 
-void ThreadPool::runTasks(int64_t tasks, int threads, Task task, void *context) {
-  Job job{task, context, tasks, static_cast<int>(std::min<int64_t>(threads, tasks)) - 1};
+bool ThreadPool::runTasks(int64_t tasks, int threads, const Interrupt &interrupt, Task task, void *context) {
+  Job job{task, context, tasks, static_cast<int>(std::min<int64_t>(threads, tasks)) - 1, interrupt};
+  auto runInline = [&] {
+    job.workAndAsk();
+    return !job.isInterrupted;
+  };
   if (job.helpers <= 0 || isWorking)
-    return job.work(0);
+    return runInline();
   Crew &crew = crewOfThisProcess();
   std::unique_lock lock(crew.caller, std::try_to_lock);
   if (!lock.owns_lock())
-    return job.work(0);
+    return runInline();
   crew.run(job);
+  return !job.isInterrupted;
 }

@@ -1,15 +1,12 @@
-// ThreadPool.h - runs the tasks of a launch on threads of our own, and says how many threads a program should use.
+// ThreadPool.h - runs the tasks of a launch on threads of our own.
 // What a task computes must not depend on the thread that runs it.
 #pragma once
 #include "runtime/ForkGuard.h"
-#include "runtime/Status.h"
+#include "runtime/Interrupt.h"
 #include <memory>
+#include <type_traits>
 
 namespace logitile {
-/// The number of threads for programs: LOGITILE_NUM_THREADS if set, else 'wanted' if positive, else the cores that this
-/// process may use.
-Result<int> chooseThreads(int wanted);
-
 /// Threads start on demand, sleep between launches and end with the pool. A forked child starts its own.
 class ThreadPool {
 public:
@@ -18,16 +15,17 @@ public:
 
   /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this one is number 0, and
   /// returns when all are done. While another thread's tasks run, or from within a task, this thread does all of them.
-  template <typename Run> void run(int64_t tasks, int threads, Run &&task) {
-    runTasks(
-        tasks, threads,
+  /// False where the caller was interrupted: then no task runs any more, and some have not run.
+  template <typename Run> bool run(int64_t tasks, int threads, Run &&task, const Interrupt &interrupt = {}) {
+    return runTasks(
+        tasks, threads, interrupt,
         [](void *context, int64_t number, int thread) { (*static_cast<std::remove_reference_t<Run> *>(context))(number, thread); }, &task);
   }
 
 private:
   using Task = void (*)(void *context, int64_t task, int thread);
   struct Crew;
-  void runTasks(int64_t tasks, int threads, Task task, void *context);
+  bool runTasks(int64_t tasks, int threads, const Interrupt &interrupt, Task task, void *context);
   Crew &crewOfThisProcess();
 
   ForkSafeMutex mutex; // guards the two below

@@ -1,5 +1,6 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/Errand.h"
 #include "runtime/emulator/Program.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
@@ -35,8 +36,8 @@ void addMemory(emulator::GlobalMemory &memory, std::vector<MemoryRange> ranges) 
 
 /// Kernels of one module. Launches take turns.
 struct EmulatedCode {
-  std::unique_ptr<emulator::Program> program;
-  std::mutex mutex;
+  std::shared_ptr<emulator::Program> program;
+  std::recursive_mutex mutex; // handlers of signals that interrupt a launch may call the same code
 
   /// 'name' is what messages call it: kernels may run the code of another one.
   Status launch(const std::string &name, const emulator::Launch &launch, emulator::GlobalMemory &memory, KernelCounters &counters) {
@@ -46,6 +47,8 @@ struct EmulatedCode {
     if (!program->run(launch, memory, outcome, error))
       return Status(ErrorCode::Internal, "kernel '" + name + "' cannot be launched: " + error);
     counters = outcome.counters;
+    if (outcome.isInterrupted)
+      return interrupted();
     if (outcome.reports.empty())
       return Status();
     return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + name + "':\n" + outcome.text());
@@ -60,10 +63,17 @@ struct logitile::EmulatedMachine {
 
   Status load() {
     std::lock_guard lock(own.mutex);
-    std::string error;
-    if (!own.program)
-      own.program = emulator::Program::load(gpu::ownKernelsIr(), error);
-    return own.program ? Status() : Status(ErrorCode::Internal, "the runtime's own kernels do not load: " + error);
+    if (own.program)
+      return Status();
+    Result<std::shared_ptr<emulator::Program>> loaded = runErrand({}, [](Cancellation &) -> Result<std::shared_ptr<emulator::Program>> {
+      std::string error;
+      if (std::shared_ptr<emulator::Program> program = emulator::Program::load(gpu::ownKernelsIr(), error))
+        return program;
+      return Status(ErrorCode::Internal, "the runtime's own kernels do not load: " + error);
+    });
+    if (loaded.isOk())
+      own.program = *loaded;
+    return loaded.status();
   }
 };
 
@@ -89,6 +99,7 @@ public:
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       call.arguments.push_back(launch.arguments + word);
+    call.interrupt = launch.interrupt;
     return run(code, kernel.name, std::move(call), launch.tasks, kernel.threads);
   }
 

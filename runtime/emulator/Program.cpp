@@ -221,7 +221,7 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
   for (uint32_t z = 0; z < launch.grid[2] && goesOn; ++z)
     for (uint32_t y = 0; y < launch.grid[1] && goesOn; ++y)
       for (uint32_t x = 0; x < launch.grid[0] && goesOn; ++x)
-        goesOn = block.run({x, y, z});
+        goesOn = block.run({x, y, z}) && !(outcome.isInterrupted = launch.interrupt());
   outcome.reports = findings.take();
   return true;
 }

@@ -1,6 +1,7 @@
 // Program.h - the emulator's face: a module for NVPTX is loaded once and its kernels are launched on the CPU, every
 // access checked. Headers of LLVM are not needed to use it.
 #pragma once
+#include "runtime/Interrupt.h"
 #include "runtime/emulator/GlobalMemory.h"
 #include <memory>
 
@@ -17,11 +18,13 @@ struct Launch {
   std::vector<const void *> arguments; // addresses of the arguments' values; of its bytes for one passed by value
   /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random, the same for a seed.
   uint64_t seed = 0;
+  Interrupt interrupt; // asked between blocks
 };
 
 struct Outcome {
   std::vector<Report> reports; // none for a correct kernel
   Counters counters;
+  bool isInterrupted = false; // blocks are missing
   std::string text() const;
 };
 
@@ -33,7 +36,7 @@ public:
   static std::unique_ptr<Program> load(const llvm::Module &module, std::string &error);
   ~Program();
 
-  /// Runs a kernel to its end, or to the first fault after which nothing would mean anything. Only what 'memory' knows
+  /// Runs a kernel to its end, to the first fault after which nothing would mean anything, or until it is interrupted. Only what 'memory' knows
   /// may be touched. False with 'error' where there is nothing to run: wrong name, count of threads or arguments.
   bool run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, std::string &error);
 

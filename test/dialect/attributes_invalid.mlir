@@ -7,6 +7,11 @@ func.func private @a() attributes {x = #logitile.pair<"z", hidden = 0, element =
 
 // -----
 
+// expected-error @+1 {{hidden size 36028797018963968 of pair 'z' is too large; 2147418112 is the most}}
+func.func private @a() attributes {x = #logitile.pair<"z", hidden = 36028797018963968, element = f32>}
+
+// -----
+
 // expected-error @+1 {{element type 'f64' of pair 'z' must be f32, bf16 or f16}}
 func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element = f64>}
 

@@ -16,6 +16,13 @@ logitile.loss @a vocab -3 outputs [] {
 
 // -----
 
+// expected-error @+1 {{'logitile.loss' op vocabulary size 2147483648 is too large; 2147418112 is the most}}
+logitile.loss @a vocab 2147483648 outputs [] {
+  logitile.yield
+}
+
+// -----
+
 // expected-error @+1 {{'logitile.loss' op names output "l" twice}}
 logitile.loss @a vocab 5 outputs ["l", "l"] {
   %c = arith.constant 1.0 : f32

@@ -6,11 +6,11 @@ import pytest
 from backends import jit
 from gate import Sample
 from logitile import _native
-from random_specs import _numpy_dtype
+from random_specs import numpy_dtype
 from schedules import plans, scheduled
 
 TOKENS, VOCAB, HIDDEN = 150, 1201, 96
-TYPE = _numpy_dtype("bfloat16")
+TYPE = numpy_dtype("bfloat16")
 
 
 @lt.loss

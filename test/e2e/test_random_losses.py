@@ -10,9 +10,8 @@ from random_specs import random_loss
 from schedules import check_memory, smallest_workspace
 
 SEEDS = 220
-MORE_SEEDS = 180  # of --full, with larger arrays
+MORE_SEEDS = 60  # of --full, with larger arrays; test_fuzz_losses.py has others
 DTYPES = ("float32", "float32", "float32", "bfloat16", "float16")
-SLACK = {326: 1.05}  # it has an argmax and exact logits, so that all evaluations of torch are one
 PRIMES = (2, 3, 31, 61, 127, 257, 509, 1021, 2039, 4999)
 
 
@@ -117,7 +116,7 @@ def budget(made, rng):
 
 def check(seed, monkeypatch, large=False):
     scheduled = scheduled_sample(seed, monkeypatch, large)
-    scheduled.check(slack=SLACK.get(seed, 1.0))
+    scheduled.check()
     check_memory(scheduled)
 
 

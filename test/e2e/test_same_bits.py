@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from gate import Sample
 from logitile import _native
-from random_specs import _numpy_dtype
+from random_specs import numpy_dtype
 from schedules import KINDS, scheduled
 
 TOKENS, VOCAB, HIDDEN = 150, 180, 24
@@ -50,7 +50,7 @@ def sample(loss, dtype, backend):
     for parameter in loss.signature.inputs:
         if parameter.kinds[0].axis == "logits":
             pair = whole(rng, (TOKENS, HIDDEN), 2), whole(rng, (VOCAB, HIDDEN), 2)
-            given[parameter.name] = tuple(x.astype(_numpy_dtype(dtype)) for x in pair)
+            given[parameter.name] = tuple(x.astype(numpy_dtype(dtype)) for x in pair)
     given |= {"d": whole(rng, (TOKENS, VOCAB), 2), "y": rng.integers(0, VOCAB, TOKENS)}
     several = len(loss.signature.pairs) > 1
     wrt = [f"{name}.{operand}" if several else operand

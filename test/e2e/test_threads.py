@@ -8,7 +8,7 @@ import pytest
 import subprocesses
 from cases import CASES
 from gate import Sample
-from random_specs import _numpy_dtype
+from random_specs import numpy_dtype
 from schedules import gradients_apart
 from test_random_losses import sample
 from test_zoo import sample as zoo_sample
@@ -58,7 +58,7 @@ def test_many_tiles_of_tokens_do_not_disturb_each_other(dtype, monkeypatch):
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=(2100, 16)), rng.normal(size=(700, 16))
     given = {
-        "z": tuple(part.astype(_numpy_dtype(dtype)) for part in (x, w)),
+        "z": tuple(part.astype(numpy_dtype(dtype)) for part in (x, w)),
         "target": rng.integers(0, 700, 2100),
     }
     made = Sample(CASES["plain"][0], given, {"reduction": "sum"}, ("hidden", "weight"), {"loss": 1.0})

@@ -5,7 +5,7 @@ import pytest
 from cases import CASES
 from gate import Sample
 from inputs import arguments
-from random_specs import _numpy_dtype
+from random_specs import numpy_dtype
 from schedules import KINDS, check_memory, gradients_apart, plans, scheduled, smallest_workspace
 
 SHAPE = (256, 601, 40)  # tokens, vocabulary, hidden
@@ -18,7 +18,7 @@ def sample(name, dtype, shape=SHAPE, **options):
     given = arguments(loss, seed=3, tokens=tokens, vocab=vocab, hidden=hidden)
     for key, item in given.items():
         if isinstance(item, tuple):
-            given[key] = tuple(operand.astype(_numpy_dtype(dtype)) for operand in item)
+            given[key] = tuple(operand.astype(numpy_dtype(dtype)) for operand in item)
     several = sum(isinstance(item, tuple) for item in given.values()) > 1
     wrt = []
     for key, item in given.items():

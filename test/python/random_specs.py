@@ -23,7 +23,8 @@ ANNOTATIONS = {
     "z": "lt.Logits", "t": "lt.Logits", "y": "lt.Token[int]", "ys": "lt.Token[int, lt.K]",
     "a": "lt.Token[float]", "b": "lt.Token[float]", "s": "lt.Scalar", "u": "lt.Vocab[float]",
     "w": "lt.Vocab[float]", "m": "lt.Vocab[bool]", "d": "lt.Dense[float]", "f": "lt.Token[bool]",
-    "g": "lt.Vocab[int]", "q": "lt.Dense[bool]", "c": "lt.Token[float, lt.K]",
+    "g": "lt.Vocab[int]", "q": "lt.Dense[bool]", "c": "lt.Token[float, lt.K]", "n": "lt.Dense[float]",
+    "r": "lt.Scalar | lt.Token[float]",
 }  # fmt: skip
 
 
@@ -48,14 +49,14 @@ class RandomLoss:
         pairs = [name for name in self.inputs if name in "zt"]
         several = len(pairs) > 1
         names = [f"{p}.{o}" if several else o for p in pairs for o in ("hidden", "weight")]
-        return tuple(names + [name for name in self.inputs if name in ("a", "b", "c", "s", "u", "w", "d")])
+        return tuple(names + [name for name in self.inputs if name in "abcdnrsuw"])
 
     def arrays(self, tokens: int, vocab: int, hidden: int, dtype: str = "float32", seed: int = 0) -> dict:
         """Arguments of a call by name: pairs as tuples (hidden [N, D], weight [V, D]) of 'dtype'."""
         rng = np.random.default_rng([seed, self.seed])
         made = {name: _MAKERS[name](rng, tokens, vocab, hidden, self.grid) for name in self.inputs}
         for name in made.keys() & {"z", "t"}:
-            made[name] = tuple(operand.astype(_numpy_dtype(dtype)) for operand in made[name])
+            made[name] = tuple(operand.astype(numpy_dtype(dtype)) for operand in made[name])
         return made
 
 
@@ -67,15 +68,20 @@ def random_loss(seed: int, several: bool = False) -> RandomLoss:
     """
     grammar = _Grammar(random.Random(seed))
     result = grammar.outputs() if several else grammar.loss()
-    lines = _needed([*grammar.lines, f"    return {result}"])
+    lines = needed_lines([*grammar.lines, f"    return {result}"])
+    used, parameters = parameters_of(lines)
+    source = "\n".join(["@lt.loss", f"def random_loss({parameters}):", *lines, ""])
+    return RandomLoss(seed, source, used, grammar.grid, compiled(source, f"<random loss {seed}>"))
+
+
+def parameters_of(lines: list[str]) -> tuple[tuple[str, ...], str]:
+    """The inputs whose names the lines have, and how the loss declares them."""
     words = set(re.findall(r"\w+", " ".join(lines)))
     used = tuple(name for name in ANNOTATIONS if name in words)
-    parameters = ", ".join(f"{name}: {ANNOTATIONS[name]}" for name in used)
-    source = "\n".join(["@lt.loss", f"def random_loss({parameters}):", *lines, ""])
-    return RandomLoss(seed, source, used, grammar.grid, _compiled(source, f"<random loss {seed}>"))
+    return used, ", ".join(f"{name}: {ANNOTATIONS[name]}" for name in used)
 
 
-def _needed(lines: list[str]) -> list[str]:
+def needed_lines(lines: list[str]) -> list[str]:
     """The last line, and those whose variables it needs."""
     kept, words = [], {"return"}
     for line in reversed(lines):
@@ -85,17 +91,18 @@ def _needed(lines: list[str]) -> list[str]:
     return kept[::-1]
 
 
-def _compiled(source: str, file: str) -> lt.Loss:
+def compiled(source: str, file: str) -> lt.Loss:
+    """The loss that the text defines."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)  # tracebacks show the text
     scope = {"lt": lt}
     exec(compile(source, file, "exec"), scope)
-    return scope["random_loss"]
+    return next(item for item in scope.values() if isinstance(item, lt.Loss))
 
 
 # ---- inputs ------------------------------------------------------------------------------------------------
 
 
-def _numpy_dtype(name):
+def numpy_dtype(name):
     if name != "bfloat16":
         return np.dtype(name)
     import ml_dtypes

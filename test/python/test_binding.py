@@ -442,7 +442,7 @@ def test_input_dtypes(name, array, message):
     refused(lt.CallTypeError, message, everything, **{**good(), name: array})
 
 
-@pytest.mark.parametrize("item", [True, 1 + 2j, "0.5"])
+@pytest.mark.parametrize("item", [1 + 2j, "0.5"])
 def test_scalars_that_are_no_numbers(item):
     refused(
         lt.CallTypeError,

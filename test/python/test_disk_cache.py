@@ -197,7 +197,7 @@ def test_where_warnings_are_errors_the_next_call_works(restart, folder):
         warnings.simplefilter("error")
         with pytest.raises(lt.CacheWarning, match="has mode 0777"):
             call()
-        assert events(call) == ["hit"]
+        assert events(call) == ["compile"]  # what the refused call has compiled
 
 
 def test_an_engine_may_have_no_disk(monkeypatch, folder):
@@ -273,11 +273,12 @@ def test_a_full_disk_is_one_warning(folder):
     assert [path for path in folder.rglob("*") if path.is_file()] == []
 
 
-def test_a_folder_that_cannot_be_made_is_one_warning():
-    losses, happened, errors = finished(start("/proc/logitile", (0.1, 0.2)))
+@pytest.mark.parametrize(("name", "shown"), [(b"logitile", "logitile"), (b"caf\xe9", "caf\\xe9")])
+def test_a_folder_that_cannot_be_made_is_one_warning(name, shown):
+    losses, happened, errors = finished(start("/proc/" + os.fsdecode(name), (0.1, 0.2)))
     assert losses == [call(share=share)[0].item() for share in (0.1, 0.2)]
     assert happened == ["compile", "compile"]
-    assert errors.count("CacheWarning: disk cache: cannot make folder '/proc/logitile'") == 1
+    assert errors.count(f"CacheWarning: disk cache: cannot make folder '/proc/{shown}'") == 1
 
 
 def test_a_forked_child_keeps_programs(folder):
@@ -288,6 +289,51 @@ def test_a_forked_child_keeps_programs(folder):
     _, happened, errors = finished(start(folder, (0.7, 0.9), fork))
     assert happened == ["compile", "disk", "disk"]
     assert errors == ""
+
+
+@pytest.mark.parametrize("variable", ["LOGITILE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])
+def test_names_of_folders_need_not_be_text(tmp_path, variable):
+    root, package = os.fsencode(tmp_path / "r") + b"\xff.d", os.fsencode(pathlib.Path(lt.__file__).parents[1])
+    place = {"LOGITILE_CACHE_DIR": b"", "XDG_CACHE_HOME": b"/logitile", "HOME": b"/.cache/logitile"}[variable]
+    unset = (b"LOGITILE_CACHE_DIR", b"XDG_CACHE_HOME", b"HOME")
+    environment = {name: value for name, value in os.environb.items() if name not in unset}
+    environment |= {b"PYTHONPATH": package, os.fsencode(variable): root}
+
+    def run(*arguments):
+        result = subprocess.run(
+            [sys.executable, *arguments], capture_output=True, env=environment, timeout=300
+        )
+        assert result.returncode == 0 and result.stderr == b"", result.stderr
+        return result.stdout
+
+    script = SCRIPT.format(here=str(pathlib.Path(__file__).parent), before="", shares=[0.1])
+    assert [json.loads(run("-c", script))[1] for _ in range(2)] == [["compile"], ["disk"]]
+    shown = os.fsdecode(root + place).encode(errors="backslashreplace")
+    assert run("-m", "logitile", "cache", "list").endswith(b"in " + shown + b"\n")
+    key = run("-m", "logitile", "cache", "list").splitlines()[1].split()[0]
+    assert b"smooth" in run("-m", "logitile", "cache", "show", key)
+    assert run("-m", "logitile", "cache", "clear").startswith(b"removed 1 program")
+
+
+def test_a_loss_may_stand_in_a_file_whose_name_is_no_text(tmp_path):
+    file = os.fsencode(tmp_path) + b"/loss\xff.py"
+    with open(file, "w") as text:
+        text.write(
+            "import sys; sys.path[:0] = sys.argv[1:]\n"
+            "import numpy as np, logitile as lt\n"
+            "@lt.loss\n"
+            "def total(z: lt.Logits, i: lt.Token[int]):\n"
+            "    return lt.logsumexp(z) - z[i + 1]\n"
+            "x, head = np.ones((3, 4), np.float32), lt.jit(total)\n"
+            "assert '@total' in head.ir('plan', x, x, i=np.zeros(3, int))\n"
+            "assert abs(head(x, x, i=np.zeros(3, int)) - np.log(3)) < 1e-6\n"
+            "head(x, x, i=np.full(3, 2))\n"
+        )
+    package = str(pathlib.Path(lt.__file__).parents[1])
+    result = subprocess.run([sys.executable, file, package], capture_output=True, timeout=300)
+    assert b"CallIndexError: " in result.stderr and b"loss\\udcff.py:5: the index" in result.stderr, (
+        result.stderr
+    )
 
 
 # ---- the command line --------------------------------------------------------------------------------------

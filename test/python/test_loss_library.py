@@ -167,3 +167,54 @@ def test_every_loss_compiles_to_what_the_reference_says(name):
         assert relative(np.asarray(mine, float), theirs) < 2e-6
     for key, gradient in wanted.items():
         assert relative(gradients[key], gradient) < 2e-5, key
+
+
+@pytest.mark.parametrize(("name", "constants", "error"), [
+    ("cross_entropy", {"label_smoothing": 2}, "label_smoothing=2 must be a number from 0 to 1"),
+    ("cross_entropy", {"label_smoothing": -1}, "label_smoothing=-1 must be a number from 0 to 1"),
+    ("cross_entropy", {"label_smoothing": float("nan")}, "label_smoothing=nan must be a number from 0 to 1"),
+    ("cross_entropy", {"label_smoothing": "0.1"}, "label_smoothing='0.1' must be a number from 0 to 1"),
+    ("cross_entropy", {"z_loss": -1e-4}, "z_loss=-0.0001 must be a finite number of 0 or more"),
+    ("cross_entropy", {"softcap": -5}, "softcap=-5 must be a finite number above 0"),
+    ("cross_entropy", {"softcap": 0.0}, "softcap=0.0 must be a finite number above 0"),
+    ("cross_entropy", {"softcap": float("inf")}, "softcap=inf must be a finite number above 0"),
+    ("cross_entropy", {"softcap": True}, "softcap=True must be a finite number above 0"),
+    ("focal", {"gamma": -0.5}, "gamma=-0.5 must be a finite number of 0 or more"),
+    ("poly1", {"epsilon": float("inf")}, "epsilon=inf must be a finite number"),
+    ("skewed_kl", {"alpha": 1.5}, "alpha=1.5 must be a number from 0 to 1"),
+    ("jensen_shannon", {"beta": 1.0}, "beta=1.0 must be a number above 0 and below 1"),
+    ("top_logprobs", {"k": 0}, "k=0 must be from 1 to 13, the number of vocabulary entries"),
+    ("top_logprobs", {"k": 14}, "k=14 must be from 1 to 13, the number of vocabulary entries"),
+    ("top_logprobs", {"k": 2.0}, "k=2.0 must be an int"),
+    ("ppo_clip", {"epsilon_low": -0.2}, "epsilon_low=-0.2 must be a finite number of 0 or more"),
+    ("grpo", {"epsilon_high": 10**400}, f"epsilon_high={10**400} must be a finite number of 0 or more"),
+    ("grpo", {"beta": -0.04}, "beta=-0.04 must be a finite number of 0 or more"),
+    ("dpo_reward", {"beta": float("nan")}, "beta=nan must be a finite number of 0 or more"),
+    ("simpo_reward", {"beta": -2}, "beta=-2 must be a finite number of 0 or more"),
+])  # fmt: skip
+def test_constants_outside_of_their_range(name, constants, error):
+    loss, (value,) = getattr(losses, name), constants.values()
+    given = arguments(loss, vocab=13)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    kind = lt.CallTypeError if error.endswith("an int") or not is_number else lt.CallValueError
+    with pytest.raises(kind) as caught:
+        lt.jit(loss, **constants)(**given)
+    assert str(caught.value) == error
+
+
+def test_every_numeric_constant_has_a_range():
+    for name in losses.__all__:
+        loss = getattr(losses, name)
+        for constant in loss.signature.constants:
+            with pytest.raises(lt.CallError, match=f"{constant.name}=nan must be"):
+                lt.jit(loss, **{constant.name: float("nan")})(**arguments(loss))
+
+
+def test_a_constant_may_be_a_value_of_another_loss():
+    @lt.loss
+    def annealed(z: lt.Logits, target: lt.Token[int], gamma: lt.Scalar):
+        return losses.focal(z, target, gamma=gamma)
+
+    given = arguments(losses.focal)
+    value = lt.jit(annealed).reference(**given, gamma=2.0)
+    np.testing.assert_allclose(value, lt.jit(losses.focal).reference(**given), rtol=1e-12)

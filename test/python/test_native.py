@@ -5,6 +5,7 @@ The loss of the plans: alpha * (logsumexp(z) - z[target]) + beta with z = x w^T 
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -251,6 +252,34 @@ def test_programs_say_what_is_wrong(engine):
         _native.Program(engine, **good | {"mode": "late"})
 
 
+ONE_LOSS = """logitile.loss @one vocab 7 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %loss = logitile.reduce logsumexp %z : f32 -> f32
+  logitile.yield %loss : f32
+}"""
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("float64", "f64"), ("bool", "i1")])
+def test_element_types_of_projections(engine, dtype, name):
+    program = _native.Program(
+        engine, spec=ONE_LOSS, pairs=[("z", 8, *[_native.TYPES[dtype]] * 3)], workspace=1 << 20,
+        target="cpu:portable", threads=1,
+    )  # fmt: skip
+    with pytest.raises(
+        errors.CompileError, match=f"element type '{name}' of pair 'z' must be f32, bf16 or f16"
+    ):
+        program.plan(5)
+
+
+def test_errors_may_quote_bytes_that_are_no_text(monkeypatch):
+    monkeypatch.setenv("LOGITILE_CACHE_DIR", os.fsdecode(b"caf\xe9"))
+    with pytest.raises(errors.CallValueError) as caught:
+        _native.Engine()
+    assert str(caught.value) == (
+        "the folder of the disk cache (LOGITILE_CACHE_DIR) is 'caf\\xe9'; expected an absolute path, or off"
+    )
+
+
 def test_keys_do_not_depend_on_locations(engine):
     good = {
         "pairs": [("z", 8, *[_native.TYPES["float32"]] * 3)],
@@ -288,6 +317,16 @@ def test_history_and_usage():
     assert engine.usage()["workspace_taken"] == 0 < engine.usage()["workspace_free"]
     engine.trim()
     assert engine.usage()["workspace_free"] == 0
+
+
+@pytest.mark.parametrize("shape", [(2**40, 2**40), (2**40, 2**40, 0), (-1, 6)])
+def test_shapes_that_no_memory_holds_are_refused(engine, shape):
+    plan, inputs = load(engine, "forward"), data((6,))
+    hidden = ("z.hidden", inputs["z.hidden"].ctypes.data, _native.TYPES["float32"], shape, (0,) * len(shape))
+    given = [hidden if name == "z.hidden" else (name, array) for name, array in inputs.items()]
+    message = f"'z.hidden' has shape {list(shape)}, which no array in memory can have"
+    with pytest.raises(errors.CallValueError, match=re.escape(message)):
+        plan.forward(options(), given, [("loss", np.zeros((), np.float32))])
 
 
 def test_saved_states_outlive_their_engine():
@@ -364,6 +403,20 @@ def test_the_core_exports_and_needs_little():
     rows = [line.split() for line in symbols.splitlines() if " GLOBAL " in line or " WEAK " in line]
     defined = {row[-1] for row in rows if "UND" not in row}
     assert defined and all(name.startswith("lt_") for name in defined)
+
+
+def test_the_libraries_are_hardened():
+    """Addresses of functions are read-only once they are known, and frames with arrays are guarded."""
+    readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
+    for library in (BUILD / "python" / "logitile" / "liblogitile_core.so", pathlib.Path(_native.__file__)):
+        headers, dynamic, symbols = (
+            subprocess.run(
+                [readelf, "-W", option, library], capture_output=True, text=True, check=True
+            ).stdout
+            for option in ("-l", "-d", "--dyn-syms")
+        )
+        assert "GNU_RELRO" in headers and "NOW" in dynamic, library
+        assert "__stack_chk_fail" in symbols, library
 
 
 def test_a_warm_call_costs_little(engine):

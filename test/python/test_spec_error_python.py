@@ -1,5 +1,7 @@
 """Refusals of Python and of array libraries that would look at a traced number, with their full text."""
 
+import concurrent.futures
+import copy
 import math
 import os
 import pathlib
@@ -140,6 +142,12 @@ def test_python_functions(use, text):
     (lambda z: z @ z, "has no '@': a loss sees one token, and the projection is done already; use lt.sum(a "
      "* b)"),
     (lambda z: True ^ z, "has no '^'; use a != b for bools"),
+    (lambda z: z << 1, "has no '<<'; multiply it by a power of two"),
+    (lambda z: 1 >> z, "has no '>>'; use lt.floor(lt.to_float(a) / 2**b)"),
+    (lambda z: divmod(2, z), "has no divmod(); use lt.floor(a / b) and a - b * lt.floor(a / b)"),
+    (lambda z: pow(z, 2, 5), "has no pow() with a modulus; use a ** b"),
+    (lambda z: f"{z:.3f}", "is no number while the loss is traced, so it cannot be formatted with '.3f'; "
+     "print the value itself, which tells what it is"),
 ])  # fmt: skip
 def test_missing_operators(use, text):
     with pytest.raises(lt.SpecError) as caught:
@@ -153,6 +161,115 @@ def test_item_assignment():
         return lt.mean(z)
 
     refused(loss, "'z' cannot be changed in place; use lt.where(lt.column() == index, new, old)")
+
+
+def test_attributes_of_values():
+    def loss(z: lt.Logits):
+        z.foo = 1  # <-
+        return lt.mean(z)
+
+    refused(loss, "'z' has no attributes that can be set, such as 'foo'; keep it in a variable instead")
+
+    def other(z: lt.Logits):
+        del z.index  # <-
+        return lt.mean(z)
+
+    refused(other, "'z' has no attributes that can be deleted, such as 'index'")
+
+
+def test_deleted_entries():
+    def loss(z: lt.Logits, target: lt.Token[int]):
+        del z[target]  # <-
+        return lt.mean(z)
+
+    refused(loss, "'z' has no entries that can be deleted; use lt.where(lt.column() == index, new, old)")
+
+
+def test_values_are_printed_and_copied():
+    @lt.loss
+    def loss(z: lt.Logits):
+        assert f"{z}" == "<'z': f32, varying along the vocabulary>"
+        assert copy.copy(z) is z and copy.deepcopy([z])[0] is z
+        return lt.mean(z)
+
+    traced(loss)
+
+
+@pytest.mark.parametrize("use", [
+    lambda z: z * 10**400, lambda z: 10**5000 - z, lambda z: lt.exp(10**400),
+    lambda z: lt.maximum(z, -(10**400)), lambda z: z[10**400] + z, lambda z: lt.column() * 10**400,
+])  # fmt: skip
+def test_huge_integers(use):
+    text = "got an integer of [0-9]+ bits, which neither a float nor an integer of a loss can hold; use float"
+    with pytest.raises(lt.SpecError, match=text):
+        traced(reduced_by_sum(use))
+
+
+@pytest.mark.parametrize("use", [
+    lambda t: t << 1, lambda t: t % 2, lambda t: 2 // t, lambda t: divmod(t, 2), lambda t: t & True,
+    lambda t: ~t, lambda t: t @ t, float, int, abs, lambda t: f"{t:d}", lambda t: range(t),
+])  # fmt: skip
+def test_entries_are_no_number(use):
+    @lt.loss
+    def loss(z: lt.Logits, t: lt.Token[int, lt.K]):
+        return lt.mean(z) + use(t)
+
+    with pytest.raises(lt.SpecError) as caught:
+        traced(loss, entries=(("t", 2),))
+    assert str(caught.value).endswith(
+        "'t' stands for 2 entries per token, which is no number; use them one by one, for example [f(x) for "
+        "x in t]"
+    )
+
+
+def test_entries_are_not_changed():
+    def loss(z: lt.Logits, t: lt.Token[int, lt.K]):
+        t[0] = 1  # <-
+        return lt.mean(z)
+
+    refused(
+        loss,
+        "'t' is an input, whose entries cannot be changed; make a list of it: list(t)",
+        entries=(("t", 2),),
+    )
+
+    def other(z: lt.Logits, t: lt.Token[int, lt.K]):
+        t.foo = 1  # <-
+        return lt.mean(z)
+
+    refused(
+        other,
+        "'t' is an input, which has no attributes that can be set, such as 'foo'; keep it in a variable "
+        "instead",
+        entries=(("t", 2),),
+    )
+
+
+def test_another_thread():
+    def loss(z: lt.Logits):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(lambda: lt.mean(z)).result()  # <-
+
+    refused(
+        loss,
+        "'z' comes from the trace of 'loss', which runs in another thread: a loss is traced in one thread, "
+        "so use its values in that one only",
+    )
+
+
+def test_another_trace():
+    def loss(z: lt.Logits):
+        @lt.loss
+        def inner(y: lt.Logits):
+            return lt.mean(y * z)  # <-
+
+        return traced(inner)
+
+    refused(
+        loss,
+        "'z' comes from the trace of 'loss', which has not ended: another loss is traced meanwhile, which "
+        "has values of its own; call that loss with this value to make it a part",
+    )
 
 
 # ---- array libraries ---------------------------------------------------------------------------------------

@@ -48,6 +48,10 @@ def test_varying_output():
     )
 
 
+async def generator():
+    yield
+
+
 @pytest.mark.parametrize(("value", "text"), [
     (None, "the loss of 'loss' is None; end the function with 'return' and the value"),
     (0.5, "the loss of 'loss' is the Python number 0.5; it depends on no input; return a value that is "
@@ -55,6 +59,8 @@ def test_varying_output():
     ((1, 2), "the loss of 'loss' is a tuple; return several values by name: lt.Outputs(loss=..., "
      "entropy=...)"),
     ("x", "the loss of 'loss' is a str; return one traced value, or lt.Outputs(loss=...)"),
+    (generator(), "the loss of 'loss' is an async_generator; return one traced value, or "
+     "lt.Outputs(loss=...)"),
     (lt.Outputs(), "'loss' returns lt.Outputs without a field; name at least one value, such as loss=..."),
     (lt.Outputs(a=None), "output 'a' of 'loss' is None; end the function with 'return' and the value"),
 ])  # fmt: skip

@@ -84,6 +84,7 @@ def test_tiles_of_one_vocabulary_entry_are_refused():
     [
         ("TM", "tile size 'TM' cannot be read; write a name and a positive integer, such as 'TM=64'"),
         ("TM=-1", "tile size 'TM=-1' cannot be read"),
+        (f"TM={2**63 - 1}", f"'tiles' has .TM. = {2**63 - 1}; 16384 is the most"),
         ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight"),
         ("TN=40", "tile size 'TN' is 40; 'cuda:sm_80' takes multiples of 32"),
         ("TKproject=1024", "of shared memory"),

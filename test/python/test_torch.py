@@ -150,14 +150,21 @@ def test_gradients_are_scaled_in_place_only_where_the_graph_is_not_kept():
     loss = HEAD(hidden, weight, target=target)
     seen = []
     hidden.register_hook(lambda gradient: seen.append(gradient.data_ptr()))
-    (made,) = (
-        t
-        for t in loss.grad_fn.saved_tensors
-        if t.shape == hidden.shape and t is not hidden and not t.requires_grad
-    )
+    made = loss.grad_fn.made[0]
     torch.autograd.grad(3 * loss, hidden, retain_graph=True)
     torch.autograd.grad(loss, hidden)
     assert seen[0] != made.data_ptr() and seen[1] == made.data_ptr()
+
+
+@pytest.mark.contract("3 scaled")
+def test_hooks_that_keep_what_is_saved_see_no_change():
+    hidden, weight, target = operands()
+    kept = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append((t, t.clone())) or t, lambda t: t):
+        (5 * HEAD(hidden, weight, target=target)).backward()
+    assert kept and all(torch.equal(tensor, before) for tensor, before in kept)
+    wanted = torch.autograd.grad(5 * HEAD(hidden, weight, target=target), hidden)[0]
+    assert torch.equal(hidden.grad, wanted)
 
 
 @pytest.mark.parametrize("keeps", [False, True])

@@ -1,9 +1,15 @@
-"""Tuning goes on where a candidate does not fit the memory, and ends where the default does not."""
+"""Tuning goes on where a candidate does not fit the memory, and ends where the default does not. Calls run
+also where what tuning chose cannot be used.
+"""
+
+from dataclasses import replace
 
 import logitile as lt
 import numpy as np
 import pytest
 import torch
+from logitile import tuned, tuning_store
+from logitile.program import Wanted
 from logitile.tuning_rounds import Contender
 
 HEAD = lt.jit(lt.losses.cross_entropy)
@@ -36,3 +42,20 @@ def test_candidates_may_run_out(error, monkeypatch, tmp_path):
 def test_the_default_may_not_and_other_errors_are_told(error, first, monkeypatch, tmp_path):
     with pytest.raises(error, match="it does not fit"):
         tuned_where(lambda number: number >= first, error, monkeypatch, tmp_path)
+
+
+def test_calls_run_whatever_is_wrong_with_the_tiles_that_were_chosen(monkeypatch):
+    class Broken:
+        def plan(self, tokens):
+            raise lt.LogitileError("internal error: the plan is inconsistent")
+
+    call = HEAD.bind(*OPERANDS, target=TARGET)
+    key = replace(HEAD.default_key(call, Wanted()), tiles="TM=96")
+    monkeypatch.setattr(tuned, "Program", lambda *_: Broken())
+    monkeypatch.setattr(tuning_store, "_told", set())
+    with pytest.warns(lt.CacheWarning) as told:
+        assert not tuned._is_usable(HEAD, call, key)
+    assert str(told[0].message) == (
+        "tuning: 'TM=96' was chosen for 'cross_entropy' but cannot be used (internal error: the plan is "
+        "inconsistent); the default is used"
+    )

@@ -66,6 +66,14 @@ def test_records_come_back(folder):
     assert {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir()} == {"tuning.sqlite": 0o600}
 
 
+@pytest.mark.parametrize("name", ["logitile-0.1.0", "cache.d", ".hidden", os.fsdecode(b"caf\xe9.d")])
+def test_the_folder_may_have_any_name(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("LOGITILE_CACHE_DIR", str(tmp_path / name))
+    assert quiet(lambda: tuning_store.keep([RECORD]))
+    assert quiet(lambda: tuning_store.find(*PLACE)) == (RECORD,)
+    assert sorted(path.name for path in (tmp_path / name).iterdir()) == ["tuning.sqlite"]
+
+
 @pytest.mark.parametrize(
     "change", [{"task": "1" * 64}, {"device": "another CPU"}, {"driver": "avx512"}], ids=str
 )

@@ -91,7 +91,7 @@ protected:
   }
   static DeviceCall::Launch first(int64_t tasks) {
     static const int64_t words[] = {11, 12, 13, 14, 15};
-    return {0, words, tasks, nullptr, 0, 1};
+    return {0, words, tasks, nullptr, 0, 1, {}};
   }
   static int64_t timesCalled(const std::string &symbol) { return std::ranges::count(stand_in::calls(), symbol); }
 
@@ -242,7 +242,7 @@ TEST_F(CudaTest, SharedMemoryFitsTheDevice) {
     Result<std::unique_ptr<DeviceCall>> call = start();
     ASSERT_TRUE(call.isOk()) << textOf(call.status());
     int64_t words[] = {1, 2, 3};
-    ASSERT_TRUE((*call)->launch({1, words, 1, nullptr, 0, 1}).isOk());
+    ASSERT_TRUE((*call)->launch({1, words, 1, nullptr, 0, 1, {}}).isOk());
     EXPECT_EQ(stand_in::launches().back().sharedBytes, bytes);
   }
   EXPECT_EQ(timesCalled("cuFuncSetAttribute"), 2);

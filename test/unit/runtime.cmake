@@ -26,6 +26,7 @@ logitile_runtime_test(runtime_disk_cache_test runtime_disk_cache_test.cpp)
 logitile_runtime_test(runtime_disk_processes_test runtime_disk_processes_test.cpp)
 logitile_runtime_test(runtime_engine_test runtime_engine_test.cpp)
 logitile_runtime_test(runtime_inputs_test runtime_inputs_test.cpp)
+logitile_runtime_test(runtime_errand_test runtime_errand_test.cpp)
 
 # Saved plans, for tests that have no C++.
 add_executable(write_plans unit/write_plans.cpp unit/RuntimePlans.cpp)

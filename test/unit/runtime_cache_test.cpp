@@ -22,7 +22,7 @@ struct Asker {
   int made = 0;
 
   KernelCache::Plan get(const std::string &name, int64_t tokens, int64_t first, int64_t behind, size_t codeBytes = 10) {
-    Result<KernelCache::Found> found = cache.get(key(name), tokens, [&]() -> Result<KernelCache::Plan> {
+    Result<KernelCache::Found> found = cache.get(key(name), tokens, [&](Cancellation &) -> Result<KernelCache::Plan> {
       ++made;
       return plan(first, behind, codeBytes);
     });
@@ -97,7 +97,7 @@ TEST(KernelCacheThreads, OneOfEightMakes) {
       ++ready;
       while (ready < 8)
         std::this_thread::yield();
-      Result<KernelCache::Found> found = cache.get(key("a"), 5 + i, [&]() -> Result<KernelCache::Plan> {
+      Result<KernelCache::Found> found = cache.get(key("a"), 5 + i, [&](Cancellation &) -> Result<KernelCache::Plan> {
         ++made;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         return plan(0, 100);
@@ -119,7 +119,7 @@ TEST(KernelCacheThreads, OtherIntervalsAndKeysAreMadeBesides) {
   for (int i = 0; i < 8; ++i)
     threads.emplace_back([&, i] {
       int64_t interval = i % 2;
-      Result<KernelCache::Found> found = cache.get(key(i < 4 ? "a" : "b"), 100 * interval + i, [&]() -> Result<KernelCache::Plan> {
+      Result<KernelCache::Found> found = cache.get(key(i < 4 ? "a" : "b"), 100 * interval + i, [&](Cancellation &) -> Result<KernelCache::Plan> {
         ++made;
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         return plan(100 * interval, 100 * interval + 100);
@@ -139,7 +139,7 @@ TEST(KernelCacheThreads, AFailureIsToldToAllAndForgotten) {
       ++ready;
       while (ready < 8)
         std::this_thread::yield();
-      Result<KernelCache::Found> found = cache.get(key("a"), 5, [&]() -> Result<KernelCache::Plan> {
+      Result<KernelCache::Found> found = cache.get(key("a"), 5, [&](Cancellation &) -> Result<KernelCache::Plan> {
         ++made;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         return Status(ErrorCode::Compile, "no");
@@ -155,15 +155,98 @@ TEST(KernelCacheThreads, AFailureIsToldToAllAndForgotten) {
 }
 TEST(KernelCacheThreads, AnExceptionDoesNotLeaveAskersWaiting) {
   KernelCache cache({});
-  Result<KernelCache::Found> found = cache.get(key("a"), 5, []() -> Result<KernelCache::Plan> { throw std::runtime_error("out of luck"); });
+  auto make = [](Cancellation &) -> Result<KernelCache::Plan> { throw std::runtime_error("out of luck"); };
+  Result<KernelCache::Found> found = cache.get(key("a"), 5, make);
   ASSERT_FALSE(found.isOk());
   EXPECT_EQ(found.status().error().text, "making a plan failed: out of luck");
   Asker asker{cache};
   EXPECT_TRUE(asker.get("a", 5, 0, 10));
 }
+TEST(KernelCacheThreads, NoMemoryIsToldToTheCaller) {
+  KernelCache cache({});
+  EXPECT_THROW(static_cast<void>(cache.get(key("a"), 5, [](Cancellation &) -> Result<KernelCache::Plan> { throw std::bad_alloc(); })),
+               std::bad_alloc);
+  Asker asker{cache};
+  EXPECT_TRUE(asker.get("a", 5, 0, 10));
+}
+
+// ---- interrupts ---------------------------------------------------------------------------------------------------------------
+
+namespace {
+/// A plan that is being made until it is cancelled, or until the test lets it go.
+struct SlowPlan {
+  std::atomic<int> begun{0}, cancelled{0};
+  std::atomic<bool> mayEnd{false};
+};
+KernelCache::Make makerOf(std::shared_ptr<SlowPlan> slow) {
+  return [slow](Cancellation &cancellation) -> Result<KernelCache::Plan> {
+    ++slow->begun;
+    while (!slow->mayEnd) {
+      if (cancellation.isRequested()) {
+        ++slow->cancelled;
+        return Status(ErrorCode::Compile, "cancelled");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return plan(0, 10);
+  };
+}
+const Interrupt kAtOnce{[](void *) { return true; }, nullptr};
+} // namespace
+
+TEST(KernelCacheInterrupt, TheNextCallBeginsAgain) {
+  KernelCache cache({});
+  auto slow = std::make_shared<SlowPlan>();
+  Result<KernelCache::Found> found = cache.get(key("a"), 5, makerOf(slow), kAtOnce);
+  ASSERT_FALSE(found.isOk());
+  EXPECT_EQ(found.status().error().code, ErrorCode::Interrupted);
+  Asker asker{cache};
+  EXPECT_TRUE(asker.get("a", 5, 0, 10)) << "the cancelled plan is not waited for";
+  EXPECT_EQ(asker.made, 1);
+  while (slow->cancelled == 0)
+    std::this_thread::yield();
+  EXPECT_EQ(cache.usage().plans, 1);
+}
+TEST(KernelCacheInterrupt, OthersStillGetThePlan) {
+  KernelCache cache({});
+  auto slow = std::make_shared<SlowPlan>();
+  std::atomic<bool> hasLeft{false};
+  std::thread first([&] {
+    struct Context {
+      SlowPlan &slow;
+      int asked = 0;
+    } context{*slow};
+    // The other one has come by then.
+    Interrupt later{[](void *given) { return ++static_cast<Context *>(given)->asked == 4; }, &context};
+    EXPECT_FALSE(cache.get(key("a"), 5, makerOf(slow), later).isOk());
+    hasLeft = true;
+  });
+  while (slow->begun == 0)
+    std::this_thread::yield();
+  std::thread second([&] {
+    Result<KernelCache::Found> found = cache.get(key("a"), 5, makerOf(slow));
+    ASSERT_TRUE(found.isOk());
+    EXPECT_FALSE(found->isNew);
+  });
+  while (!hasLeft)
+    std::this_thread::yield();
+  slow->mayEnd = true;
+  first.join();
+  second.join();
+  EXPECT_EQ(slow->begun, 1);
+  EXPECT_EQ(slow->cancelled, 0);
+}
+TEST(KernelCacheInterrupt, APlanMayLandAfterItsCacheIsGone) {
+  auto slow = std::make_shared<SlowPlan>();
+  auto cache = std::make_unique<KernelCache>(KernelCache::Limits{});
+  EXPECT_FALSE(cache->get(key("a"), 5, makerOf(slow), kAtOnce).isOk());
+  cache.reset();
+  slow->mayEnd = true;
+}
+
 TEST(KernelCache, APlanThatDoesNotCoverTheCallIsABug) {
   KernelCache cache({});
-  Result<KernelCache::Found> found = cache.get(key("a"), 50, []() -> Result<KernelCache::Plan> { return plan(0, 50); });
+  Result<KernelCache::Found> found = cache.get(key("a"), 50, [](Cancellation &) -> Result<KernelCache::Plan> { return plan(0, 50); });
   ASSERT_FALSE(found.isOk());
   EXPECT_EQ(found.status().error().code, ErrorCode::Internal);
   EXPECT_EQ(found.status().error().text, "a plan for 50 tokens was asked for, but it covers 0 to below 50");

@@ -56,7 +56,7 @@ void runCall(Engine &engine, const PlanUse &use, const PlanOptions &options, int
   arguments.inputs = inputs;
   arguments.outputs = outputs;
   arguments.gradients = gradients;
-  Result<std::unique_ptr<Saved>> saved = engine.forward(use, arguments);
+  Result<std::unique_ptr<Saved>> saved = engine.forward(use.loaded, arguments);
   ASSERT_TRUE(saved.isOk()) << saved.status().error().text;
   ASSERT_TRUE(engine.adjoint(**saved, arguments).isOk());
   call.expectRight(options, true);
@@ -95,26 +95,37 @@ TEST_F(EngineTest, TheCompilerGetsTheWholeRequest) {
 }
 TEST_F(EngineTest, ANewBatchSizeInsideAnIntervalDoesNotCompile) {
   PlanUse first = plan(37);
-  EXPECT_EQ(first.event, PlanEvent::Compile);
+  EXPECT_EQ(first.origin.event, PlanEvent::Compile);
   PlanUse second = plan(99);
-  EXPECT_EQ(second.event, PlanEvent::Hit);
+  EXPECT_EQ(second.origin.event, PlanEvent::Hit);
   EXPECT_EQ(second.loaded, first.loaded);
-  EXPECT_EQ(plan(100).event, PlanEvent::Compile);
-  EXPECT_EQ(plan(0).event, PlanEvent::Hit);
+  EXPECT_EQ(plan(100).origin.event, PlanEvent::Compile);
+  EXPECT_EQ(plan(0).origin.event, PlanEvent::Hit);
   EXPECT_EQ(compiler.seen.size(), 2u);
+}
+TEST_F(EngineTest, TheFirstRecordTellsOfTheCompilationWhoeverAskedForIt) {
+  plan(37); // such as a description of the plan
+  run(plan(40), 40);
+  run(plan(40), 40);
+  std::vector<LaunchRecord> records = engine.history().snapshot();
+  ASSERT_EQ(records.size(), 4u);
+  EXPECT_EQ(records[0].origin.event, PlanEvent::Compile);
+  EXPECT_EQ(records[0].origin.stages.at(1).milliseconds, 20);
+  for (size_t i : {1, 2, 3})
+    EXPECT_EQ(records[i].origin.event, PlanEvent::Hit) << i;
 }
 TEST_F(EngineTest, RecordsTellWhatHappened) {
   run(plan(37), 37);
   run(plan(40), 40);
   std::vector<LaunchRecord> records = engine.history().snapshot();
   ASSERT_EQ(records.size(), 4u);
-  EXPECT_EQ(records[0].event, PlanEvent::Compile);
-  EXPECT_EQ(records[0].stages.at(1).stage, Stage::Obj);
-  EXPECT_EQ(records[0].stages.at(1).milliseconds, 20);
-  EXPECT_GT(records[0].loadMilliseconds, 0);
+  EXPECT_EQ(records[0].origin.event, PlanEvent::Compile);
+  EXPECT_EQ(records[0].origin.stages.at(1).stage, Stage::Obj);
+  EXPECT_EQ(records[0].origin.stages.at(1).milliseconds, 20);
+  EXPECT_GT(records[0].origin.loadMilliseconds, 0);
   EXPECT_TRUE(records[1].isAdjoint);
-  EXPECT_EQ(records[2].event, PlanEvent::Hit);
-  EXPECT_TRUE(records[2].stages.empty());
+  EXPECT_EQ(records[2].origin.event, PlanEvent::Hit);
+  EXPECT_TRUE(records[2].origin.stages.empty());
   EXPECT_EQ(records[2].tokens, 40);
   EXPECT_EQ(records[2].chunks, 5);
   EXPECT_EQ(records[3].number, 4u);
@@ -157,7 +168,7 @@ TEST(EngineTiming, KernelsAreTimedWhenAsked) {
   CallArguments arguments = call.options;
   arguments.inputs = inputs;
   arguments.outputs = outputs;
-  ASSERT_TRUE(engine.forward(*use, arguments).isOk());
+  ASSERT_TRUE(engine.forward(use->loaded, arguments).isOk());
   LaunchRecord record = engine.history().snapshot().front();
   ASSERT_EQ(record.kernels.size(), 3u);
   EXPECT_EQ(record.kernels[1].name, "sweep");
@@ -174,7 +185,7 @@ TEST_F(EngineTest, PlansFromBytesRun) {
   ASSERT_TRUE(use.isOk()) << use.status().error().text;
   run(*use, 37);
   LaunchRecord record = engine.history().snapshot().front();
-  EXPECT_EQ(record.event, PlanEvent::Load);
+  EXPECT_EQ(record.origin.event, PlanEvent::Load);
   EXPECT_EQ(record.key, KernelKey::ofBytes(bytes));
 }
 TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
@@ -215,16 +226,16 @@ protected:
 } // namespace
 
 TEST_F(EngineDiskTest, TheNextEngineDoesNotCompile) {
-  EXPECT_EQ(plan(*start(), 37).event, PlanEvent::Compile);
+  EXPECT_EQ(plan(*start(), 37).origin.event, PlanEvent::Compile);
   std::unique_ptr<Engine> engine = start();
   PlanUse use = plan(*engine, 99);
   EXPECT_EQ(compiler.seen.size(), 1u);
-  EXPECT_EQ(use.event, PlanEvent::Disk);
-  EXPECT_TRUE(use.stages.empty());
-  EXPECT_GT(use.loadMilliseconds, 0);
+  EXPECT_EQ(use.origin.event, PlanEvent::Disk);
+  EXPECT_TRUE(use.origin.stages.empty());
+  EXPECT_GT(use.origin.loadMilliseconds, 0);
   EXPECT_TRUE(use.notices.empty());
   EXPECT_EQ(use.loaded->key, engine->makeProgram(request())->key);
-  EXPECT_EQ(plan(*engine, 99).event, PlanEvent::Hit);
+  EXPECT_EQ(plan(*engine, 99).origin.event, PlanEvent::Hit);
   runCall(*engine, use, compiler.options, 37);
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(describeHistory(engine->history().snapshot()));
   ASSERT_TRUE(bool(json));
@@ -235,26 +246,26 @@ TEST_F(EngineDiskTest, EveryIntervalIsKept) {
   plan(*first, 37);
   plan(*first, 137);
   std::unique_ptr<Engine> second = start();
-  EXPECT_EQ(plan(*second, 150).event, PlanEvent::Disk);
-  EXPECT_EQ(plan(*second, 50).event, PlanEvent::Disk);
-  EXPECT_EQ(plan(*second, 250).event, PlanEvent::Compile);
+  EXPECT_EQ(plan(*second, 150).origin.event, PlanEvent::Disk);
+  EXPECT_EQ(plan(*second, 50).origin.event, PlanEvent::Disk);
+  EXPECT_EQ(plan(*second, 250).origin.event, PlanEvent::Compile);
 }
 TEST_F(EngineDiskTest, ForgottenPlansAreOnDisk) {
   std::unique_ptr<Engine> engine = start();
   plan(*engine, 37);
   engine->cache().clear();
-  EXPECT_EQ(plan(*engine, 37).event, PlanEvent::Disk);
+  EXPECT_EQ(plan(*engine, 37).origin.event, PlanEvent::Disk);
 }
 TEST_F(EngineDiskTest, DamageIsANoticeAndCompiles) {
   plan(*start(), 37);
   std::filesystem::resize_file(onlyEntry(), 1000);
   std::unique_ptr<Engine> engine = start();
   PlanUse use = plan(*engine, 37);
-  EXPECT_EQ(use.event, PlanEvent::Compile);
+  EXPECT_EQ(use.origin.event, PlanEvent::Compile);
   ASSERT_EQ(use.notices.size(), 1u);
   EXPECT_NE(use.notices[0].find("its checksum is wrong"), std::string::npos);
   EXPECT_TRUE(plan(*engine, 37).notices.empty());
-  EXPECT_EQ(plan(*start(), 37).event, PlanEvent::Disk) << "it was replaced";
+  EXPECT_EQ(plan(*start(), 37).origin.event, PlanEvent::Disk) << "it was replaced";
 }
 TEST_F(EngineDiskTest, APlanThatDoesNotLoadCompiles) {
   plan(*start(), 37);
@@ -269,7 +280,7 @@ TEST_F(EngineDiskTest, APlanThatDoesNotLoadCompiles) {
     make(plan);
     DiskCache({folder.path}).publish(key, plan);
     PlanUse use = this->plan(*start(), 37);
-    EXPECT_EQ(use.event, PlanEvent::Compile);
+    EXPECT_EQ(use.origin.event, PlanEvent::Compile);
     EXPECT_EQ(use.notices.size(), 1u);
   }
   EXPECT_EQ(DiskCache::list(folder.path, "")->size(), 1u);
@@ -321,8 +332,8 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
-  PlanUse use{
-      std::make_shared<LoadedPlan>(LoadedPlan{nullptr, {}, plan, {}, nullptr}), PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5, {}, {}};
+  std::shared_ptr<const LoadedPlan> loaded(new LoadedPlan{nullptr, {}, plan, {}, nullptr, {}});
+  PlanUse use{loaded, {PlanEvent::Compile, {{Stage::Obj, 1.5}}, 0.5}, {}, {}};
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(use, 100, 2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object &object = *json->getAsObject();

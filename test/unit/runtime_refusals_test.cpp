@@ -238,7 +238,7 @@ TEST_F(CallRefusal, InterruptBetweenLaunches) {
 
 /// Loading must fail with a text that names 'part'.
 static void expectInconsistent(const LaunchPlan &plan, const std::string &part) {
-  Result<std::shared_ptr<const LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0));
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0));
   ASSERT_FALSE(loaded.isOk()) << part;
   EXPECT_NE(loaded.status().error().text.find(part), std::string::npos) << loaded.status().error().text;
   EXPECT_EQ(loaded.status().error().code, ErrorCode::Internal);
@@ -263,6 +263,28 @@ TEST(PlanRefusal, InconsistentPlans) {
   plan = good;
   plan.buffers[5].alias = 5;
   expectInconsistent(plan, "buffer 'map.mask'");
+}
+TEST(PlanRefusal, LoopsInThePrologueAreLookedInto) {
+  // Their own kernel index means nothing.
+  LaunchPlan plan = makePlan({Gradients::Early, 8, 0, 1});
+  StepPlan loop;
+  loop.kind = StepKind::TokenLoop;
+  loop.kernel = 1 << 20;
+  loop.step = 8;
+  loop.body = plan.prologue;
+  plan.prologue = {loop};
+  EXPECT_TRUE(loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0)).isOk());
+}
+TEST(PlanRefusal, AnIntervalOfAPlanWithoutProjections) {
+  LaunchPlan plan = makePlan({Gradients::None});
+  plan.pairs.clear();
+  plan.tokensFirst = 1000;
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0));
+  ASSERT_TRUE(loaded.isOk()) << loaded.status().error().text;
+  TestCall call({5});
+  Status status = call.forward(*loaded);
+  ASSERT_FALSE(status.isOk());
+  EXPECT_EQ(status.error().text, "the plan serves calls of 1000 or more tokens, but 'target' has 5; compile a plan for as many");
 }
 TEST(PlanRefusal, CodeThatDoesNotLoad) {
   LaunchPlan plan = makePlan({Gradients::None});

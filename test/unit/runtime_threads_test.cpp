@@ -1,9 +1,13 @@
 // runtime_threads_test.cpp - the pool of threads: every task once, nested and concurrent launches, forks, environment.
 #include "runtime/FloatEnvironment.h"
+#include "runtime/cpu/ThreadCount.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <sched.h>
 #include <set>
@@ -12,6 +16,8 @@
 #include <unistd.h>
 #include <vector>
 using namespace logitile;
+
+static const Interrupt kNever;
 
 /// How often each task ran, and the largest thread number seen.
 struct Tally {
@@ -110,6 +116,79 @@ TEST(ThreadPool, TasksKeepDenormals) {
   EXPECT_EQ(lost, 0);
 }
 
+// ---- interrupts ---------------------------------------------------------------------------------------------------------------
+
+TEST(ThreadPoolInterrupt, NoTaskBeginsAfterwards) {
+  ThreadPool pool;
+  for (int threads : {1, 3}) {
+    std::atomic<int> ran{0}, elsewhere{0};
+    struct Caller {
+      std::thread::id thread = std::this_thread::get_id();
+      std::atomic<int> *ran, *elsewhere;
+    } caller{std::this_thread::get_id(), &ran, &elsewhere};
+    Interrupt after10{[](void *given) {
+                        auto *caller = static_cast<Caller *>(given);
+                        *caller->elsewhere += std::this_thread::get_id() != caller->thread;
+                        return *caller->ran >= 10;
+                      },
+                      &caller};
+    auto task = [&](int64_t, int) {
+      ++ran;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    EXPECT_FALSE(pool.run(100000, threads, task, after10));
+    int atEnd = ran;
+    EXPECT_LT(atEnd, 10000);
+    EXPECT_EQ(elsewhere, 0) << "the caller alone is asked";
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(ran, atEnd) << "all tasks had ended";
+    Tally tally(100);
+    EXPECT_TRUE(pool.run(100, threads, tally, kNever));
+    EXPECT_TRUE(tally.isOnceEach());
+  }
+}
+TEST(ThreadPoolInterrupt, TheCallerIsAskedWhileHelpersWork) {
+  ThreadPool pool;
+  std::atomic<bool> asked{false};
+  Interrupt ask{[](void *asked) { return static_cast<std::atomic<bool> *>(asked)->exchange(true) && false; }, &asked};
+  // The caller's task ends at once, that of the helper when the caller was asked.
+  EXPECT_TRUE(pool.run(
+      2, 2,
+      [&](int64_t, int thread) {
+        while (thread > 0 && !asked)
+          std::this_thread::yield();
+      },
+      ask));
+}
+TEST(ThreadPoolInterrupt, AHandlerMayLaunchItself) {
+  ThreadPool pool;
+  Interrupt launch{[](void *pool) {
+                     Tally tally(5);
+                     static_cast<ThreadPool *>(pool)->run(5, 3, tally);
+                     return !tally.isOnceEach();
+                   },
+                   &pool};
+  Tally tally(50);
+  EXPECT_TRUE(pool.run(50, 3, tally, launch));
+  EXPECT_TRUE(tally.isOnceEach());
+}
+TEST(ThreadPool, HelpersReceiveNoSignals) {
+  ThreadPool pool;
+  std::atomic<int> open{0}, helped{0};
+  pool.run(2, 2, [&](int64_t, int thread) {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    open += thread > 0 && !sigismember(&blocked, SIGINT);
+    helped += thread > 0;
+    while (helped == 0)
+      std::this_thread::yield();
+  });
+  EXPECT_EQ(open, 0);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  EXPECT_FALSE(sigismember(&blocked, SIGINT));
+}
+
 // ---- forks ------------------------------------------------------------------------------------------------------------------
 
 /// Runs 'body' in a forked child and returns its exit status; -1 where it crashed or hung.
@@ -169,11 +248,12 @@ TEST_F(ThreadCount, TheEnvironmentWins) {
   setenv("LOGITILE_NUM_THREADS", "3", 1);
   EXPECT_EQ(*chooseThreads(8), 3);
 }
-TEST_F(ThreadCount, ThenTheCaller) { EXPECT_EQ(*chooseThreads(5), 5); }
+static int withinQuota(int count) { return std::min(count, quotaOfCores().value_or(count)); }
+TEST_F(ThreadCount, ThenTheCaller) { EXPECT_EQ(*chooseThreads(5), withinQuota(5)); }
 TEST_F(ThreadCount, ThenTheCoresOfThisProcess) {
   cpu_set_t before, one;
   ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  EXPECT_EQ(*chooseThreads(0), CPU_COUNT(&before));
+  EXPECT_EQ(*chooseThreads(0), withinQuota(CPU_COUNT(&before)));
   CPU_ZERO(&one);
   for (int core = 0; CPU_COUNT(&one) == 0; ++core)
     if (CPU_ISSET(core, &before))
@@ -189,4 +269,62 @@ TEST_F(ThreadCount, NonsenseIsRefused) {
     ASSERT_FALSE(count.isOk()) << text;
     EXPECT_EQ(count.status().error().text, "LOGITILE_NUM_THREADS is '" + std::string(text) + "'; it must be a number from 1 to 1024");
   }
+}
+
+// ---- quotas -------------------------------------------------------------------------------------------------------------------
+
+/// Files of a system, below a folder of its own.
+class Quota : public testing::Test {
+protected:
+  void TearDown() override { std::filesystem::remove_all(root); }
+  void write(const std::string &path, const std::string &text) {
+    std::filesystem::create_directories((root + path).substr(0, (root + path).find_last_of('/')));
+    std::ofstream(root + path) << text;
+  }
+  void writeVersion2(const std::string &mountedGroup, const std::string &group) {
+    write("/proc/self/mountinfo", "23 1 0:21 / /proc rw - proc proc rw\n"
+                                  "31 23 0:26 " + mountedGroup + " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+    write("/proc/self/cgroup", "0::" + group + "\n");
+  }
+  void writeVersion1(const std::string &mountedGroup, const std::string &group) {
+    write("/proc/self/mountinfo", "32 23 0:27 " + mountedGroup + " /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+                                  "33 23 0:28 " + mountedGroup + " /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n");
+    write("/proc/self/cgroup", "5:cpuset:" + group + "\n4:cpu,cpuacct:" + group + "\n");
+  }
+  const std::string root = testing::TempDir() + "logitile-quota-" + std::to_string(getpid());
+};
+TEST_F(Quota, NoneWithoutGroups) { EXPECT_EQ(quotaOfCores(root), std::nullopt); }
+TEST_F(Quota, Version2IsRoundedUp) {
+  writeVersion2("/", "/");
+  for (auto [text, cores] : {std::pair("200000 100000\n", 2), {"150000 100000\n", 2}, {"20000 100000\n", 1}, {"700000 200000\n", 4}}) {
+    write("/sys/fs/cgroup/cpu.max", text);
+    EXPECT_EQ(quotaOfCores(root), cores) << text;
+  }
+  for (const char *text : {"max 100000\n", "", "nonsense\n", "0 100000\n"}) {
+    write("/sys/fs/cgroup/cpu.max", text);
+    EXPECT_EQ(quotaOfCores(root), std::nullopt) << text;
+  }
+}
+TEST_F(Quota, TheGroupsAroundItCount) {
+  writeVersion2("/", "/user.slice/a/b");
+  write("/sys/fs/cgroup/user.slice/a/b/cpu.max", "max 100000\n");
+  write("/sys/fs/cgroup/user.slice/a/cpu.max", "300000 100000\n");
+  write("/sys/fs/cgroup/user.slice/cpu.max", "500000 100000\n");
+  EXPECT_EQ(quotaOfCores(root), 3);
+  write("/sys/fs/cgroup/user.slice/a/b/cpu.max", "100000 100000\n");
+  EXPECT_EQ(quotaOfCores(root), 1);
+}
+TEST_F(Quota, Version1) {
+  writeVersion1("/", "/jobs");
+  write("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "250000\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quotaOfCores(root), 3);
+  write("/sys/fs/cgroup/cpu,cpuacct/jobs/cpu.cfs_quota_us", "-1\n");
+  EXPECT_EQ(quotaOfCores(root), std::nullopt);
+}
+TEST_F(Quota, AContainerSeesItsOwnGroupAsTheRoot) {
+  writeVersion1("/docker/7f", "/docker/7f");
+  write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "400000\n");
+  write("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(quotaOfCores(root), 4);
 }

@@ -208,3 +208,20 @@ TEST(SixteenBits, LargeNumbersBecomeInfinite) {
   EXPECT_EQ(Half(-1e30f).bits, 0xfc00);
   EXPECT_EQ(BFloat(3.4e38f).bits, 0x7f80);
 }
+
+// ---- sizes beyond every machine -------------------------------------------------------------------------------------------------
+
+TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
+  constexpr int64_t kMost = (int64_t(1) << 31) - 1;
+  for (BufferLayout layout : {BufferLayout::Strided, BufferLayout::ColumnMajor, BufferLayout::RowPanels, BufferLayout::ColumnPanels}) {
+    std::vector<BufferPlan> buffers(200);
+    for (BufferPlan &buffer : buffers) {
+      buffer.layout = layout;
+      buffer.columns = kMost;
+      buffer.inForward = true;
+    }
+    EXPECT_GT(layoutWorkspace(buffers, kMost, kMost, 16, /*adjoint=*/false).phaseBytes, int64_t(1) << 52);
+  }
+  Workspace workspace(0);
+  EXPECT_FALSE(workspace.take(int64_t(1) << 52).isOk());
+}

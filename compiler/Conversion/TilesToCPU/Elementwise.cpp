@@ -29,14 +29,14 @@ Value RegionInputs::load(size_t i, Int line, Int lane, int64_t lanes) const {
     return k.e.spread(k.e.load(k.e.at(tile.base, tile.lanesAlongRows ? line * tile.stride : line)), lanes);
   return k.e.load(k.placeOf(tile, line, lane), lanes);
 }
-void RegionInputs::mapUniform(Widener &widener, ValueRange arguments, Int lane, int64_t lanes) const {
+void RegionInputs::mapUniform(Widener &widener, ValueRange arguments, Int lane, int64_t lanes, Wanted wanted) const {
   for (size_t i = 0; i < tiles.size(); ++i)
-    if (isUniform(i))
+    if (isUniform(i) && (!wanted || wanted(arguments[i])))
       widener.map(arguments[i], load(i, k.e.integer(0), lane, lanes));
 }
-void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int lane, int64_t lanes) const {
+void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int lane, int64_t lanes, Wanted wanted) const {
   for (size_t i = 0; i < tiles.size(); ++i)
-    if (!isUniform(i))
+    if (!isUniform(i) && (!wanted || wanted(arguments[i])))
       widener.map(arguments[i], load(i, line, lane, lanes));
 }
 

@@ -52,8 +52,9 @@ public:
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
     for (const KnownBound &bound : known)
       candidates.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
-    Tile extent = homes[0];
-    extent.rows = inputs.rows();
+    Tile extent = homes[0]; // all rows of the state where no input has one for each token
+    if (inputs.tellExtent(0))
+      extent.rows = inputs.rows();
     k.forGroups(extent, [&](Int lane) { emitGroup(lane); });
     for (auto [result, home] : llvm::zip_equal(op.getResults(), homes))
       k.setTile(result, home);
@@ -147,12 +148,29 @@ private:
     };
     return e.choose(e.isAnyLane(isHere), start.getType(), visit, [&] { return Emitter::Values{start}; })[0];
   }
-  /// The entry after the update, for one token and one line.
+  /// What 'value' is made of, among the arguments of its block.
+  static llvm::DenseSet<Value> argumentsOf(Value value) {
+    llvm::DenseSet<Value> seen, arguments;
+    SmallVector<Value> todo{value};
+    while (!todo.empty()) {
+      Value next = todo.pop_back_val();
+      if (!seen.insert(next).second)
+        continue;
+      if (Operation *op = next.getDefiningOp())
+        llvm::append_range(todo, op->getOperands());
+      else
+        arguments.insert(next);
+    }
+    return arguments;
+  }
+  /// The entry after the update, for one token and one line. Reads its own inputs: there may be as many entries as inputs.
   Value entryAt(unsigned entry, Int line, Int lane) {
     Widener scalar(e, 0);
     ValueRange arguments = inputArguments(op.getUpdate(), stateSize);
-    inputs.mapUniform(scalar, arguments, lane, 0);
-    inputs.mapLine(scalar, arguments, line, lane, 0);
+    llvm::DenseSet<Value> read = argumentsOf(yielded(op.getUpdate(), entry));
+    auto isRead = [&](Value argument) { return read.contains(argument); };
+    inputs.mapUniform(scalar, arguments, lane, 0, isRead);
+    inputs.mapLine(scalar, arguments, line, lane, 0, isRead);
     scalar.setColumn(op.getUpdate(), column + line);
     scalar.map(op.getUpdate().getArgument(entry), scalar.get(yielded(op.getInit(), entry)));
     return scalar.get(yielded(op.getUpdate(), entry));

@@ -21,6 +21,13 @@ static LogicalResult checkDepth(Operation *op, int64_t depth) {
   return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
 }
 
+/// Tensor cores make both sides of a tile.
+static LogicalResult checkTile(Operation *op, TileType type) {
+  if (type.getExtent(0) > 1 && type.getExtent(1) > 1)
+    return success();
+  return op->emitOpError() << "makes " << type << "; products have more than one row and more than one column";
+}
+
 /// The operand of 'view' whose outer axis is dimension 'dim'.
 static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t outer,
                                       bool isRight) {
@@ -40,7 +47,8 @@ LogicalResult convertProject(KernelContext &k, ProjectOp op) {
   auto type = cast<TileType>(op.getType());
   int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
   Type element = weight.type.getElement();
-  if (failed(checkOperand(op, "hidden", hidden, element)) || failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, depth)))
+  if (failed(checkOperand(op, "hidden", hidden, element)) || failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, depth)) ||
+      failed(checkTile(op, type)))
     return failure();
   FailureOr<Operand> left = makeOperand(k, op, hidden, 0, op.getRow(), type.getExtent(0), /*isRight=*/false);
   FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
@@ -85,7 +93,8 @@ LogicalResult convertContract(KernelContext &k, ContractOp op) {
   Type element = rhs.type.getElement();
   if (op.getMap())
     return op.emitOpError() << "goes through a map; CUDA kernels gather the rows of an operand before";
-  if (failed(checkOperand(op, "lhs", lhs, element)) || failed(checkOperand(op, "rhs", rhs, element)) || failed(checkDepth(op, depth)))
+  if (failed(checkOperand(op, "lhs", lhs, element)) || failed(checkOperand(op, "rhs", rhs, element)) || failed(checkDepth(op, depth)) ||
+      failed(checkTile(op, type)))
     return failure();
   unsigned outer = op.getTransposed() ? 1 : 0;
   FailureOr<Operand> left = makeOperand(k, op, lhs, outer, op.getRow(), type.getExtent(0), /*isRight=*/false);

@@ -1,7 +1,7 @@
 // Buffers.cpp - the memory that a schedule needs: what is kept, packed, summed, and for how long.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/BuildPlan.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -12,7 +12,7 @@ ViewType ScheduleBuilder::view(ArrayRef<int64_t> dims, Type element, Layout layo
 }
 
 void ScheduleBuilder::declare(StringRef name, BufferScope scope, Use use, ViewType type) {
-  if (llvm::any_of(buffers, [&](const Buffer &buffer) { return buffer.plan.name == name; }))
+  if (!declared.insert(name).second)
     return;
   Buffer buffer;
   buffer.plan = makeBufferPlan(name, scope, type);
@@ -100,23 +100,25 @@ void ScheduleBuilder::declareInputs() {
   declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   if (problem.target.kind != DeviceKind::Cpu)
     declareFacts();
-  ProgramOp(problem.program).walk([&](InputOp input) {
+  for (const InputOp &read : problem.inputs) {
+    InputOp input = read;
     std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
     Type element = input.getType();
     switch (input.getKind()) {
-    case InputKind::Token: return declare(name, BufferScope::Call, Both, view({kTokens}, element));
-    case InputKind::Upstream: return declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
-    case InputKind::Vocab: return declare(name, BufferScope::Call, Both, view({problem.columns}, element));
-    case InputKind::Scalar: return declare(name, BufferScope::Call, Both, view({1}, element));
+    case InputKind::Token: declare(name, BufferScope::Call, Both, view({kTokens}, element)); break;
+    case InputKind::Upstream: declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element)); break;
+    case InputKind::Vocab: declare(name, BufferScope::Call, Both, view({problem.columns}, element)); break;
+    case InputKind::Scalar: declare(name, BufferScope::Call, Both, view({1}, element)); break;
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
       declare(buffers::map(name), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
-      return declare(name, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
+      declare(name, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
+      break;
     }
     case InputKind::Logits:
-    case InputKind::Known: return;
+    case InputKind::Known: break;
     }
-  });
+  }
 }
 
 /// What GPUs find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.
@@ -130,30 +132,12 @@ void ScheduleBuilder::declareFacts() {
 
 /// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.
 void ScheduleBuilder::declareKnown() {
-  llvm::StringSet<> ofCall, inAdjoint;
-  for (OutputAttr output : ProgramOp(problem.program).getOutputs().getAsRange<OutputAttr>())
-    ofCall.insert(output.getName());
-  for (StringRef name : ProgramOp(problem.program).getChecked().getAsValueRange<StringAttr>())
-    ofCall.insert(name);
-  ProgramOp(problem.program).walk([&](InputOp input) {
-    if (input.getKind() != InputKind::Known)
-      return;
-    auto finish = input->getParentOfType<FinishOp>();
-    auto sweep = input->getParentOfType<SweepOp>();
-    bool forward = (finish && finish.getPhase() <= Phase::Forward) || (sweep && sweep.getPhase() == Phase::Forward);
-    if (!forward)
-      inAdjoint.insert(input.getName());
-    for (Operation *user : input->getUsers())
-      if (auto adjoint = dyn_cast<AdjointOp>(user))
-        if (adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar)
-          ofCall.insert(input.getName());
-  });
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
     for (auto [name, type] :
          llvm::zip_equal(finish.getResultNames().getAsValueRange<StringAttr>(), finish.getResultTypes().getAsValueRange<TypeAttr>())) {
-      bool saved = problem.isSplit() && forward && inAdjoint.contains(name);
-      BufferScope scope = saved ? BufferScope::Saved : prologue || ofCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
+      bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(name);
+      BufferScope scope = saved ? BufferScope::Saved : prologue || problem.knownOfCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
       declare(buffers::input(InputKind::Known, name), scope, use, view({ShapedType::kDynamic}, type));
     }
@@ -224,15 +208,20 @@ int64_t ScheduleBuilder::scratchBytes() const {
   return std::max(sweep, contraction) + kRows;
 }
 
-int64_t ScheduleBuilder::workspace(int64_t tokens) const {
-  std::vector<BufferPlan> plans;
+/// Sizes of many calls are asked for.
+void ScheduleBuilder::readPlans() {
+  llvm::StringMap<int64_t> numbers;
   for (const Buffer &buffer : buffers) {
-    BufferPlan plan = buffer.plan;
-    plan.window = buffer.window;
-    if (!buffer.alias.empty())
-      plan.alias = llvm::find_if(buffers, [&](const Buffer &other) { return other.plan.name == buffer.alias; }) - buffers.begin();
-    plans.push_back(plan);
+    numbers[buffer.plan.name] = plans.size();
+    plans.push_back(buffer.plan);
+    plans.back().window = buffer.window;
   }
+  for (auto [buffer, plan] : llvm::zip_equal(buffers, plans))
+    if (!buffer.alias.empty())
+      plan.alias = numbers.lookup(buffer.alias);
+}
+
+int64_t ScheduleBuilder::workspace(int64_t tokens) const {
   auto chunkOf = [&](int64_t chunk) { return chunk == 0 ? tokens : chunkTokens(tokens, chunk, problem.panelWidth); };
   WorkspaceLayout forward =
       layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.panelWidth, false);

@@ -89,9 +89,9 @@ private:
   /// program of their own, whichever was asked for first. Less than 0 where there are none.
   int64_t mostForWhole(const Choice &choice) const {
     Choice whole = shapes().front();
-    int64_t most = largest(1, tokens - 1, [&](int64_t count) { return bytes(whole, count) <= budget; });
-    auto seconds = [&](const Choice &choice) { return ScheduleBuilder(problem, choice).seconds(most); };
-    return most > 0 && seconds(whole) < seconds(choice) ? most : -1;
+    ScheduleBuilder builder(problem, whole);
+    int64_t most = largest(1, tokens - 1, [&](int64_t count) { return builder.workspace(count) <= budget; });
+    return most > 0 && builder.seconds(most) < ScheduleBuilder(problem, choice).seconds(most) ? most : -1;
   }
 
   /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest chunk.
@@ -134,9 +134,10 @@ private:
   Candidate finish(const Choice &choice) const {
     Candidate candidate;
     candidate.choice = choice;
-    candidate.seconds = ScheduleBuilder(problem, choice).seconds(tokens);
+    ScheduleBuilder builder(problem, choice);
+    candidate.seconds = builder.seconds(tokens);
     constexpr int64_t kMost = int64_t(1) << 40;
-    candidate.behind = 1 + largest(1, kMost, [&](int64_t count) { return bytes(choice, count) <= budget; });
+    candidate.behind = 1 + largest(1, kMost, [&](int64_t count) { return builder.workspace(count) <= budget; });
     if (candidate.behind > kMost)
       candidate.behind = INT64_MAX;
     return candidate;

@@ -26,6 +26,32 @@ SmallVector<StringRef> Problem::pairsOf(ArrayRef<Operation *> parts) const {
   return names;
 }
 
+/// Schedules are tried by the hundred: none of them walks through the program for this.
+void Problem::collectReads() {
+  for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>())
+    knownOfCall.insert(output.getName());
+  for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
+    knownOfCall.insert(name);
+  llvm::StringSet<> seen;
+  program.walk([&](InputOp input) {
+    if (input.getKind() != InputKind::Known) {
+      bool needsMemory = input.getKind() != InputKind::Logits;
+      if (needsMemory && seen.insert(buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1))).second)
+        inputs.push_back(input);
+      return;
+    }
+    auto finish = input->getParentOfType<FinishOp>();
+    auto sweep = input->getParentOfType<SweepOp>();
+    bool forward = (finish && finish.getPhase() <= Phase::Forward) || (sweep && sweep.getPhase() == Phase::Forward);
+    if (!forward)
+      knownInAdjoint.insert(input.getName());
+    for (Operation *user : input->getUsers())
+      if (auto adjoint = dyn_cast<AdjointOp>(user))
+        if (adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar)
+          knownOfCall.insert(input.getName());
+  });
+}
+
 SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
   // A finish belongs to the sweep before it, whether it takes its state or only what the finish of that state left.
   SmallVector<FinishOp> finishes;
@@ -154,6 +180,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
     entry.keptElement = keptElement(problem, entry);
     problem.pairs.push_back(entry);
   }
+  problem.collectReads();
   for (StringRef name : used)
     if (llvm::none_of(problem.pairs, [&](const PairProblem &pair) { return pair.name == name; }))
       return program.emitOpError() << "reads logits '" << name << "', which the request has no pair for";

@@ -5,6 +5,7 @@
 #include "compiler/LaunchShape.h"
 #include "compiler/Target.h"
 #include "compiler/TileTable.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace logitile {
 /// One projection of the program, and the types that its operands have on the way.
@@ -33,6 +34,9 @@ struct Problem {
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;
   GradientOp gradient;                    // per element; null where there is none
+  llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
+  llvm::StringSet<> knownOfCall;          // results of finishes that the runtime reads
+  llvm::StringSet<> knownInAdjoint;       // and those that are read after the forward phase
   /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
   bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
   /// The most tokens for which logits are dot products, of hidden states in rows; -1 where there is no such kind of kernel.
@@ -45,6 +49,8 @@ struct Problem {
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether what is kept of logits is a distance from a centre: all but softcaps in 16 bits.
   bool hasCentres(const PairProblem &pair) const;
+  /// Fills in 'inputs' and what is known where.
+  void collectReads();
   /// Finishes of a sweep, or of a phase without one, in order.
   llvm::SmallVector<FinishOp> finishesAfter(SweepOp sweep, Phase phase) const;
   llvm::SmallVector<llvm::StringRef> pairsOf(llvm::ArrayRef<mlir::Operation *> parts) const;
@@ -64,7 +70,10 @@ struct Choice {
 /// The schedule of one choice: its buffers, and on demand its ops.
 class ScheduleBuilder {
 public:
-  ScheduleBuilder(const Problem &problem, const Choice &choice) : problem(problem), choice(choice) { declareBuffers(); }
+  ScheduleBuilder(const Problem &problem, const Choice &choice) : problem(problem), choice(choice) {
+    declareBuffers();
+    readPlans();
+  }
   /// Bytes beyond inputs and outputs of a call with 'tokens' tokens.
   int64_t workspace(int64_t tokens) const;
   /// Predicted seconds of such a call.
@@ -84,6 +93,7 @@ private:
   };
   // ---- buffers (Buffers.cpp)
   void declareBuffers();
+  void readPlans();
   void declareInputs();
   void declareFacts();
   void declareKnown();
@@ -141,5 +151,7 @@ private:
   const Problem &problem;
   Choice choice;
   std::vector<Buffer> buffers;
+  llvm::StringSet<> declared;    // their names
+  std::vector<BufferPlan> plans; // of them, for their layout
 };
 } // namespace logitile

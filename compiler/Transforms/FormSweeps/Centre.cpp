@@ -141,14 +141,20 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   return {base, shared ? first : g.constant(1), addend};
 }
 
+Planner::Canonical Planner::underLogSumExp(NodeRef x) {
+  auto [rest, u] = g.bare(x);
+  Canonical form = canonical(rest);
+  form.addend = g.add(form.addend, u);
+  return form;
+}
+
 /// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of logits is centred on its
 /// own running maximum.
 Planner::Centred Planner::centre(NodeRef pivot, unsigned L) {
   if (!pivot->varying)
     return {{}, pivot};
   auto [base, scale, addend] = canonical(pivot);
-  bool hasMax = llvm::any_of(entries, [&](auto &entry) { return entry->kind == Entry::Kind::Max && entry->base == base; });
-  if (hasMax || pivot->isInput(InputKind::Logits)) {
+  if (maximumOf(base) || pivot->isInput(InputKind::Logits)) {
     Entry entry;
     entry.kind = Entry::Kind::Max;
     entry.level = 1 + L;

@@ -154,8 +154,8 @@ std::pair<NodeRef, NodeRef> Planner::splitFinished(NodeRef factor, unsigned L) {
   return {factor, g.constant(1)};
 }
 
-NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors) {
-  NodeRef value = g.constant(1);
+/// 'value' times the numbers among 'factors', and 0 where one of the conditions does not hold, whatever the numbers are.
+NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors, NodeRef value) {
   for (NodeRef factor : factors)
     if (factor->type == NodeType::Float)
       value = g.mul(value, factor);
@@ -163,6 +163,15 @@ NodeRef Planner::product(llvm::ArrayRef<NodeRef> factors) {
     if (factor->type == NodeType::Bool)
       value = g.select(factor, value, g.constant(0));
   return value;
+}
+
+/// Where all conditions among 'factors' hold; null if there is none.
+NodeRef Planner::conditionOf(llvm::ArrayRef<NodeRef> factors) {
+  NodeRef condition = nullptr;
+  for (NodeRef factor : factors)
+    if (factor->type == NodeType::Bool)
+      condition = condition ? g.logicalAnd(condition, factor) : factor;
+  return condition;
 }
 
 namespace {
@@ -205,6 +214,7 @@ Monomial monomialOf(NodeRef factor) {
 Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;
+    NodeRef condition; // 'value' is 0 where it does not hold; null if there is none
   };
   std::map<Powers, Group> plain;
   llvm::SmallVector<Powers> order;
@@ -221,16 +231,24 @@ Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
     }
     auto [outer, inner] = splitFinished(term.factor, L);
     Monomial key = monomialOf(outer);
-    NodeRef value = g.mul(g.mul(g.constant(key.number), inner), product(term.factors));
-    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value});
-    if (isNew)
+    NodeRef value = product(term.factors, g.mul(g.constant(key.number), inner)), condition = conditionOf(term.factors);
+    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value, condition});
+    if (isNew) {
       order.push_back(key.powers);
-    else
-      it->second.value = g.add(it->second.value, value);
+      continue;
+    }
+    Group &group = it->second;
+    group.value = g.add(group.value, value);
+    group.condition = group.condition && condition ? g.logicalOr(group.condition, condition) : nullptr;
   }
   Terms result;
-  for (const auto &key : order)
-    result.push_back({plain.at(key).outer, nullptr, nullptr, {plain.at(key).value}});
+  for (const auto &key : order) {
+    const Group &group = plain.at(key);
+    Term term{group.outer, nullptr, nullptr, {group.value}};
+    if (group.condition && !group.outer->staysFinite) // the finish asks whether it holds anywhere
+      term.factors.push_back(group.condition);
+    result.push_back(term);
+  }
   if (uniform)
     result.push_back({uniform});
   result.append(rest);

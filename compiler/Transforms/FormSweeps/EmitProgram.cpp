@@ -48,10 +48,59 @@ int ProgramEmitter::pointOf(NodeRef node) {
   return point;
 }
 
-bool ProgramEmitter::hasLow(NodeRef node) const {
+bool ProgramEmitter::keepsRounding(const Entry *max) {
+  NodeRef base = max->base;
+  bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
+  return isSum && !max->isOfLogSumExp && base->operand(0)->dependsOnLogits && base->operand(1)->dependsOnLogits;
+}
+
+Graph::Origin ProgramEmitter::originOf(NodeRef node) {
+  if (auto known = origins.find(node); known != origins.end())
+    return known->second;
+  return origins[node] = findOrigin(node);
+}
+Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
+  if (node->varying)
+    return {};
+  if (node->is(NodeOp::Exp)) // exp(x)[i] is traced as exp(x[i])
+    if (Graph::Origin exponent = originOf(node->operand(0)))
+      return {planner.g.exp(exponent.value), exponent.index};
+  Graph::Origin origin = planner.g.originOf(node);
+  return origin && hasPartsOf(node, origin) ? origin : Graph::Origin();
+}
+
+/// Whether 'node' has all per-token values and picks that the entry is made of: simplification may have dropped some.
+bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
+  SmallVector<NodeRef> order = Graph::topological(node);
+  DenseSet<NodeRef> parts(order.begin(), order.end()), seen;
+  parts.erase(node); // min(column, i)[i] is i: an entry is not made of itself
+  auto isThere = [&](NodeRef x) { return x->is(NodeOp::Constant) || x->is(NodeOp::Input) || parts.contains(x); };
+  SmallVector<NodeRef> todo{origin.value};
+  while (!todo.empty()) {
+    NodeRef x = todo.pop_back_val();
+    if (!seen.insert(x).second)
+      continue;
+    NodeRef needed = !x->varying ? x : x->is(NodeOp::Column) ? origin.index : nullptr;
+    if (x->isVaryingInput())
+      needed = planner.g.pick(x, origin.index);
+    if (needed && !isThere(needed))
+      return false;
+    if (x->varying)
+      todo.append(x->operands.begin(), x->operands.end());
+  }
+  return true;
+}
+
+bool ProgramEmitter::hasLow(NodeRef node) {
   node = settle(node);
   if (node->type != NodeType::Float)
     return false;
+  if (Graph::Origin origin = originOf(node)) {
+    auto [base, scale, addend] = planner.underLogSumExp(origin.value);
+    Entry *max = planner.maximumOf(base);
+    if (!max || !keepsRounding(max))
+      return !scale->isConstant(1) || !addend->isConstant(0);
+  }
   switch (node->op) {
   case NodeOp::Entry: return planner.entryOf(node)->isPair();
   case NodeOp::Pair:
@@ -67,8 +116,14 @@ bool ProgramEmitter::hasLow(NodeRef node) const {
 
 bool ProgramEmitter::isCheap(NodeRef node) {
   constexpr unsigned kFewOps = 4;
-  unsigned ops = llvm::count_if(Graph::topological(node), [](NodeRef x) { return !x->is(NodeOp::Constant) && !x->is(NodeOp::Input); });
-  return ops <= kFewOps;
+  llvm::SmallPtrSet<NodeRef, 8> ops; // not all of a large expression: it is asked for every value in it
+  SmallVector<NodeRef> todo{node};
+  while (!todo.empty() && ops.size() <= kFewOps) {
+    NodeRef next = todo.pop_back_val();
+    if (!next->is(NodeOp::Constant) && !next->is(NodeOp::Input) && ops.insert(next).second)
+      todo.append(next->operands.begin(), next->operands.end());
+  }
+  return ops.size() <= kFewOps;
 }
 
 // ---- what has to be known --------------------------------------------------------------------------------------------
@@ -155,10 +210,6 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
 
 ProgramOp ProgramEmitter::emit(LossOp loss) {
   builder.setInsertionPoint(loss);
-  loss.walk([&](InputOp input) {
-    if (input.getKind() == InputKind::Logits && !anyLogits)
-      anyLogits = input.getNameAttr();
-  });
   SmallVector<Attribute> outputAttrs;
   for (auto [name, node] : outputs)
     outputAttrs.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type)));
@@ -191,15 +242,6 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   return program;
 }
 
-/// Whether a region reads something that has columns.
-static bool readsColumns(SweepOp sweep) {
-  WalkResult walk = sweep.walk([](InputOp input) {
-    auto isGather = [](Operation *user) { return isa<PickOp>(user); };
-    return input.isVaryingInput() && !llvm::all_of(input->getUsers(), isGather) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return walk.wasInterrupted();
-}
-
 void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, StringRef name) {
   builder.setInsertionPointToStart(&program.getBody().front());
   SmallVector<StringRef> stateNames;
@@ -209,8 +251,6 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepEntries &
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
                                builder.getTypeArrayAttr(types));
   emitSweepRegions(*this, sweep, entries, stage * kHops);
-  if (!readsColumns(sweep))
-    sweep.setAlongAttr(anyLogits);
 }
 
 /// The finishes of one stage, hops descending: hop 0 takes the sweep's state.
@@ -245,8 +285,7 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entr
     describeState(*entries, builder, stateNames, types, strings);
     for (auto [stateName, type] : llvm::zip_equal(stateNames, types))
       block.addArgument(type, NameLoc::get(builder.getStringAttr(stateName)));
-    for (Entry *entry : *entries) {
-      unsigned slot = slotOf(*entries, entry);
+    for (auto [entry, slot] : slotsOf(*entries)) {
       if (entry->isPair())
         emitter.bind(entry, block.getArgument(slot), block.getArgument(slot + 1));
       else

@@ -29,7 +29,11 @@ public:
   /// The node itself, or what a reduction stands for; late sums stay.
   NodeRef settle(NodeRef node) const;
   /// Whether a uniform value has a low part.
-  bool hasLow(NodeRef node) const;
+  bool hasLow(NodeRef node);
+  /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.
+  Graph::Origin originOf(NodeRef node);
+  /// Whether exponents relative to 'max' keep the rounding of its base. What a logsumexp takes is rounded, as a pick of it is.
+  static bool keepsRounding(const Entry *max);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
   bool isCheap(NodeRef node);
   /// Asks the finish at the value's point for it; the name under which it will be known.
@@ -53,6 +57,8 @@ private:
   void emitGradient();
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
+  Graph::Origin findOrigin(NodeRef node);
+  bool hasPartsOf(NodeRef node, Graph::Origin origin);
   unsigned adjointStage() const { return placement.forward.size() + 1; }
   unsigned lateStage() const { return adjointStage() + placement.adjoint.size() + 1; }
 
@@ -63,10 +69,10 @@ private:
   ProgramOp program;
   llvm::DenseMap<unsigned, unsigned> entryStages;
   llvm::DenseMap<NodeRef, int> points;
+  llvm::DenseMap<NodeRef, Graph::Origin> origins;
   std::map<int, std::vector<Request>> requests;
   llvm::DenseMap<std::pair<NodeRef, unsigned>, std::string> names;
   llvm::StringSet<> usedNames;
-  mlir::StringAttr anyLogits; // of the loss; null where it reads none
   llvm::SmallVector<mlir::Attribute> checked;
 };
 
@@ -76,6 +82,9 @@ public:
   /// A finish computes the values of its point and later hops; another region reads all non-free values as known.
   RegionEmitter(ProgramEmitter &program, mlir::Block &block, int point, bool isFinish)
       : program(program), builder(mlir::OpBuilder::atBlockEnd(&block)), point(point), isFinish(isFinish) {}
+  /// Emits varying values at entry 'index' of the vocabulary, with the operations of a region along it: the bits are equal.
+  RegionEmitter(RegionEmitter &parent, NodeRef index)
+      : program(parent.program), builder(parent.builder), point(parent.point), isFinish(false), parent(&parent), index(index) {}
 
   /// Row state that the region has at hand.
   void bind(const Entry *entry, mlir::Value value) { state[entry->number] = value; }
@@ -93,8 +102,8 @@ public:
   Pair exactPair(NodeRef node);
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
   mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
-  /// base - max: one rounding less than a difference of two rounded numbers.
-  mlir::Value baseMinus(NodeRef base, mlir::Value max);
+  /// The base of a running maximum less that maximum.
+  mlir::Value distanceFrom(const Entry *max);
   /// The maximum of 'entry': state of this sweep, or known from an earlier one.
   mlir::Value maximumOf(const Entry *entry);
   /// exp(scale * (base - max)), made once.
@@ -119,14 +128,27 @@ private:
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
   Pair makeExactPair(NodeRef node);
-  Pair addPairs(NodeRef node, bool keepsRounding);
+  Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
-  Pair multiplyPairs(NodeRef node);
+  Pair makeEntryPair(Graph::Origin origin);
+  /// What a difference from a logsumexp of the same values is made of.
+  struct LogSoftmax {
+    Planner::LogSumExp parts;
+    NodeRef logSum, addend;
+  };
+  std::optional<LogSoftmax> logSoftmaxOf(NodeRef difference);
+  Pair logSoftmaxPair(const LogSoftmax &of);
+  mlir::Value withCancelled(mlir::Value value, NodeRef addend);
+  Pair scalePair(NodeRef node);
+  Pair multiplyPairs(Pair a, Pair b, bool isWeigh);
   Pair dividePairs(NodeRef node);
   mlir::Value scaledPlus(NodeRef node, mlir::Value c);
   mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);
   bool lowMatters(NodeRef node);
   bool isKnown(NodeRef node);
+  RegionEmitter &atEntry(NodeRef index);
+  /// Whether per-token values are read by code for entries of the vocabulary.
+  bool isAlongVocabulary() const { return !isFinish; }
   mlir::Value compute(NodeRef node);
   mlir::Value softmax(NodeRef node);
   mlir::Value gather(NodeRef node);
@@ -136,6 +158,9 @@ private:
   mlir::OpBuilder builder;
   int point;
   bool isFinish;
+  RegionEmitter *parent = nullptr;
+  NodeRef index = nullptr;
+  std::map<NodeRef, std::unique_ptr<RegionEmitter>> singleEntries; // by index
   std::optional<mlir::Location> loc;
   llvm::DenseMap<unsigned, mlir::Value> state, stateLows;
   llvm::DenseMap<NodeRef, mlir::Value> whole;
@@ -149,6 +174,6 @@ void emitSweepRegions(ProgramEmitter &program, SweepOp sweep, llvm::ArrayRef<Ent
 /// Names and types of the state of 'entries', in slots: the maxima first.
 void describeState(llvm::ArrayRef<Entry *> entries, mlir::OpBuilder &builder, llvm::SmallVectorImpl<mlir::StringRef> &names,
                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::BumpPtrAllocator &strings);
-/// The slot of an entry's result.
-unsigned slotOf(llvm::ArrayRef<Entry *> entries, const Entry *entry);
+/// Each entry and the slot of its result.
+llvm::SmallVector<std::pair<Entry *, unsigned>> slotsOf(llvm::ArrayRef<Entry *> entries);
 } // namespace logitile

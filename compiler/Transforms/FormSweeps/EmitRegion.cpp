@@ -55,8 +55,17 @@ Value RegionEmitter::value(NodeRef node, Part part) {
   return pair.low ? pair.low : f32(0);
 }
 
+RegionEmitter &RegionEmitter::atEntry(NodeRef index) {
+  std::unique_ptr<RegionEmitter> &emitter = singleEntries[index];
+  if (!emitter)
+    emitter = std::make_unique<RegionEmitter>(*this, index);
+  return *emitter;
+}
+
 Value RegionEmitter::value(NodeRef node) {
   node = program.settle(node);
+  if (parent && !node->varying)
+    return parent->value(node);
   if (Value known = whole.lookup(node))
     return known;
   setLoc(node->loc);
@@ -73,6 +82,12 @@ Value RegionEmitter::compute(NodeRef node) {
       known = arith::CmpIOp::create(builder, where(), arith::CmpIPredicate::ne, known, i32(0));
     return known;
   }
+  if (Graph::Origin origin = program.originOf(node))
+    return atEntry(origin.index).value(origin.value);
+  if (parent && node->isVaryingInput())
+    return parent->value(program.planner.g.pick(node, index));
+  if (parent && node->is(NodeOp::Column))
+    return parent->value(index);
   if (node->is(NodeOp::Entry) && !program.hasLow(node))
     return state.at(node->index);
   if (node->is(NodeOp::Pick))
@@ -108,6 +123,8 @@ Value RegionEmitter::gather(NodeRef node) {
 // ---- exponentials ---------------------------------------------------------------------------------------------------
 
 Value RegionEmitter::maximumOf(const Entry *entry) {
+  if (parent)
+    return parent->maximumOf(entry);
   if (Value here = state.lookup(entry->number))
     return here;
   return value(program.planner.resultOf(const_cast<Entry *>(entry)));
@@ -129,24 +146,22 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
   return select(vanishes, c, result);
 }
 
-/// base - max. A product is one fma, a sum of logits keeps its rounding: so it is the same wherever it is made.
-Value RegionEmitter::baseMinus(NodeRef base, Value max) {
-  NodeRef node = program.settle(base);
-  setLoc(node->loc);
-  if (isScaled(node))
-    return scaledPlus(node, arith::NegFOp::create(builder, where(), max));
-  bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
-  if (!isSum || !node->operand(0)->dependsOnLogits || !node->operand(1)->dependsOnLogits)
-    return sub(value(node), max);
-  Pair exact = exactPair(node);
-  return add(sub(exact.high, max), exact.low);
+/// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of logits may be subtracted
+/// from what cancels it, and keeps its rounding.
+Value RegionEmitter::distanceFrom(const Entry *max) {
+  NodeRef base = program.settle(max->base);
+  setLoc(base->loc);
+  if (!ProgramEmitter::keepsRounding(max))
+    return sub(value(base), maximumOf(max));
+  Pair exact = exactPair(base);
+  return add(sub(exact.high, maximumOf(max)), exact.low);
 }
 
 Value RegionEmitter::exponential(const Entry *max, NodeRef scale) {
   Value &made = exponentials[{max->number, scale}];
   if (made)
     return made;
-  Value x = baseMinus(max->base, maximumOf(max));
+  Value x = distanceFrom(max);
   if (!scale->isConstant(1))
     x = mul(value(scale), x);
   Value result = exp(x);
@@ -154,16 +169,36 @@ Value RegionEmitter::exponential(const Entry *max, NodeRef scale) {
   return result;
 }
 
+std::optional<RegionEmitter::LogSoftmax> RegionEmitter::logSoftmaxOf(NodeRef difference) {
+  if (!difference->is(NodeOp::Sub) || !difference->varying)
+    return std::nullopt;
+  auto [rest, lse, addend] = program.planner.g.splitLogSoftmax(difference->operand(0), difference->operand(1));
+  auto parts = rest ? program.planner.logSumExp(lse) : std::nullopt;
+  if (!parts)
+    return std::nullopt;
+  return LogSoftmax{*parts, program.settle(lse)->operand(1), addend};
+}
+
+/// 'value', or NaN where the addend that was cancelled is not finite.
+Value RegionEmitter::withCancelled(Value value, NodeRef addend) {
+  if (addend->staysFinite)
+    return value;
+  Value number = this->value(addend);
+  return add(value, sub(number, number));
+}
+
 /// exp(x - logsumexp) as e^(x - max) / sum: never e^((x - max) - log sum).
 Value RegionEmitter::softmax(NodeRef node) {
+  Graph &g = program.planner.g;
+  if (auto known = logSoftmaxOf(node->operand(0))) {
+    NodeRef inverse = g.div(g.constant(1), program.planner.resultOf(known->parts.sum));
+    return withCancelled(mul(exponential(known->parts.max, known->parts.scale), value(inverse)), known->addend);
+  }
   NodeRef x = node->operand(0)->operand(0), lse = node->operand(0)->operand(1);
   auto parts = program.planner.logSumExp(lse);
   if (!parts)
     return {};
-  Graph &g = program.planner.g;
   NodeRef inverse = g.div(g.constant(1), program.planner.resultOf(parts->sum));
-  if (x == lse->operand(0) && x->varying)
-    return mul(exponential(parts->max, parts->scale), value(inverse));
   NodeRef large = program.settle(lse)->operand(0);
   Pair a = pairOf(x), b = pairOf(large);
   Value high = sub(a.high, b.high), low = a.low;
@@ -183,16 +218,17 @@ Value RegionEmitter::softmax(NodeRef node) {
 
 /// Whether a varying value has a low part worth carrying: one that came in with a per-token value.
 bool RegionEmitter::lowMatters(NodeRef node) {
+  auto isEntry = [&](NodeRef operand) { return !operand->varying && program.originOf(program.settle(operand)); };
   auto matters = [&](NodeRef operand) {
     NodeRef settled = program.settle(operand);
-    return settled->varying ? lowMatters(settled) : program.hasLow(settled);
+    return settled->varying ? lowMatters(settled) : program.hasLow(settled) && !program.originOf(settled);
   };
   if (auto it = lows.find(node); it != lows.end())
     return it->second;
   bool result = false;
   if (node->type == NodeType::Float) {
-    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub))
-      result = matters(node->operand(0)) || matters(node->operand(1));
+    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) // single entries are rounded: so is what they are subtracted from
+      result = !isEntry(node->operand(0)) && !isEntry(node->operand(1)) && (matters(node->operand(0)) || matters(node->operand(1)));
     else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));
     else if (node->is(NodeOp::Mul) && isScaled(node))
@@ -204,6 +240,10 @@ bool RegionEmitter::lowMatters(NodeRef node) {
 
 RegionEmitter::Pair RegionEmitter::pairOf(NodeRef node) {
   node = program.settle(node);
+  if (isAlongVocabulary() && program.originOf(node)) // rounded, as the values that it is compared with are
+    return {value(node), {}};
+  if (parent && !node->varying)
+    return parent->pairOf(node);
   if (auto it = pairs.find(node); it != pairs.end())
     return it->second;
   setLoc(node->loc);
@@ -220,6 +260,9 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     Type type = builder.getF32Type();
     return {read(InputKind::Known, program.request(node, Part::High), type), read(InputKind::Known, program.request(node, Part::Low), type)};
   }
+  if (Graph::Origin origin = program.originOf(node))
+    if (Pair pair = makeEntryPair(origin); pair.high)
+      return pair;
   switch (node->op) {
   case NodeOp::Entry: return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
@@ -232,16 +275,41 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     return {arith::NegFOp::create(builder, where(), x.high), arith::NegFOp::create(builder, where(), x.low)};
   }
   case NodeOp::Mul:
-  case NodeOp::Weigh: return multiplyPairs(node);
+  case NodeOp::Weigh:
+    if (node->varying)
+      return scalePair(node);
+    return multiplyPairs(factorOf(node->operand(0)), factorOf(node->operand(1)), node->is(NodeOp::Weigh));
   case NodeOp::Div: return dividePairs(node);
   default: // logits minus logits cancel; logits minus a per-token value do not
-    return addPairs(node, !node->varying || (node->operand(0)->dependsOnLogits && node->operand(1)->dependsOnLogits));
+    if (auto known = logSoftmaxOf(node))
+      return logSoftmaxPair(*known);
+    return addPairs(pairOf(node->operand(0)), pairOf(node->operand(1)), node->is(NodeOp::Sub),
+                    !node->varying || (node->operand(0)->dependsOnLogits && node->operand(1)->dependsOnLogits));
   }
 }
 
-RegionEmitter::Pair RegionEmitter::addPairs(NodeRef node, bool keepsRounding) {
-  Pair a = pairOf(node->operand(0)), b = pairOf(node->operand(1));
-  bool subtracts = node->is(NodeOp::Sub);
+/// x - logsumexp(x) as (x - max) - log sum, with the distances that the sum was made of.
+RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
+  Value high = distanceFrom(of.parts.max);
+  if (!of.parts.scale->isConstant(1))
+    high = mul(value(of.parts.scale), high);
+  Value low = arith::NegFOp::create(builder, where(), value(of.logSum));
+  return {high, withCancelled(low, of.addend)};
+}
+
+/// One entry of scale * base + addend, with the base rounded as it is in exponents: what is subtracted from a logsumexp of all
+/// entries is one of them. Null for a base that exponents do not round.
+RegionEmitter::Pair RegionEmitter::makeEntryPair(Graph::Origin origin) {
+  auto [base, scale, addend] = program.planner.underLogSumExp(origin.value);
+  if (Entry *max = program.planner.maximumOf(base); max && ProgramEmitter::keepsRounding(max))
+    return {};
+  Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};
+  if (!scale->isConstant(1))
+    pair = multiplyPairs(factorOf(scale), pair, /*isWeigh=*/false);
+  return addend->isConstant(0) ? pair : addPairs(pair, pairOf(addend), /*subtracts=*/false, /*keepsRounding=*/true);
+}
+
+RegionEmitter::Pair RegionEmitter::addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding) {
   Value high = subtracts ? sub(a.high, b.high) : add(a.high, b.high), low = a.low;
   if (b.low) {
     if (!low)
@@ -266,9 +334,18 @@ RegionEmitter::Pair RegionEmitter::factorOf(NodeRef node) {
   return {select(isFinite, pair.high, pair.sum(*this)), select(isFinite, pair.low, f32(0))};
 }
 
-RegionEmitter::Pair RegionEmitter::multiplyPairs(NodeRef node) {
-  Pair a = factorOf(node->operand(0)), b = factorOf(node->operand(1));
-  Value high = node->is(NodeOp::Weigh) ? weigh(a.high, b.high) : mul(a.high, b.high);
+/// A varying value times one per token: the low part is that of the value, the product itself is rounded.
+RegionEmitter::Pair RegionEmitter::scalePair(NodeRef node) {
+  NodeRef x = node->operand(0), factor = node->operand(1);
+  if (!x->varying)
+    std::swap(x, factor);
+  Pair pair = pairOf(x);
+  Value by = value(factor);
+  return {mul(pair.high, by), finiteOrZero(mul(pair.low, by))};
+}
+
+RegionEmitter::Pair RegionEmitter::multiplyPairs(Pair a, Pair b, bool isWeigh) {
+  Value high = isWeigh ? weigh(a.high, b.high) : mul(a.high, b.high);
   Value low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
   auto addLow = [&](Value part, Value factor) {
     if (!part)

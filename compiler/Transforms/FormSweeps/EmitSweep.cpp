@@ -203,7 +203,7 @@ private:
   Value centred(Entry *entry) {
     Value moment = entry->rest->isConstant(0) ? Value() : emit.value(entry->rest);
     for (auto [coefficient, max] : entry->centre) {
-      Value part = emit.baseMinus(max->base, emit.maximumOf(max));
+      Value part = emit.distanceFrom(max);
       if (!coefficient->isConstant(1))
         part = emit.mul(emit.value(coefficient), part);
       moment = moment ? emit.add(moment, part) : part;
@@ -365,7 +365,10 @@ private:
 };
 } // namespace
 
-unsigned logitile::slotOf(ArrayRef<Entry *> entries, const Entry *entry) { return StateLayout(entries).slot(entry); }
+SmallVector<std::pair<Entry *, unsigned>> logitile::slotsOf(ArrayRef<Entry *> entries) {
+  StateLayout layout(entries);
+  return llvm::map_to_vector(entries, [&](Entry *entry) { return std::pair(entry, layout.slot(entry)); });
+}
 
 void logitile::describeState(ArrayRef<Entry *> entries, OpBuilder &builder, SmallVectorImpl<StringRef> &names, SmallVectorImpl<Type> &types,
                              llvm::BumpPtrAllocator &strings) {

@@ -3,16 +3,8 @@
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
-namespace {
-/// Terms with one exponent and one product of factors: each a factor and the pivot, if it has one.
-struct Group {
-  NodeRef exponent, addend;
-  llvm::SmallVector<NodeRef, 2> factors;
-  llvm::SmallVector<std::pair<NodeRef, NodeRef>, 2> parts;
-};
-
-/// The only factor linear in logits gets a pivot: its large part would round the sum.
-NodeRef pivotOf(const Term &term) {
+/// The only factor as large as logits gets a pivot, where its maximum is known: its large part would round the sum.
+NodeRef Planner::pivotOf(const Term &term) {
   NodeRef unbounded = nullptr;
   for (NodeRef factor : term.factors) {
     if (!factor->isUnbounded)
@@ -21,10 +13,13 @@ NodeRef pivotOf(const Term &term) {
       return nullptr;
     unbounded = factor;
   }
-  return unbounded && unbounded->isLinearInLogits ? unbounded : nullptr;
+  if (!unbounded || unbounded->isLinearInLogits)
+    return unbounded;
+  bool isExponent = term.exponent && canonical(term.exponent).base == canonical(unbounded).base;
+  return isExponent ? unbounded : nullptr;
 }
 
-llvm::SmallVector<Group> groupTerms(const Terms &terms) {
+llvm::SmallVector<Planner::Group> Planner::groupTerms(const Terms &terms) {
   llvm::SmallVector<Group> groups;
   for (const Term &term : terms) {
     NodeRef pivot = pivotOf(term);
@@ -45,72 +40,6 @@ llvm::SmallVector<Group> groupTerms(const Terms &terms) {
     known->parts.push_back({term.factor, pivot});
   }
   return groups;
-}
-} // namespace
-
-/// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
-/// may be another one than this pivot would get by now.
-Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
-  Centred centred = centre(pivot, plain.level - 1);
-  Entry moment = plain;
-  moment.pivot = pivot;
-  moment.centre = centred.parts;
-  moment.rest = centred.rest;
-  bool moves = llvm::any_of(centred.parts, [&](auto &part) { return part.second->level == plain.level; });
-  moment.weights = moves ? intern(plain, /*sameSweep=*/true) : weights;
-  return intern(moment);
-}
-
-NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
-  NodeRef total = g.constant(0), columns = g.constant(static_cast<double>(g.vocab));
-  for (const Group &group : groupTerms(terms)) {
-    Entry plain;
-    plain.level = 1 + L;
-    plain.kind = group.exponent ? Entry::Kind::Exp : Entry::Kind::Sum;
-    plain.factors.assign(group.factors.begin(), group.factors.end());
-    NodeRef outside = nullptr; // the exponential that leaves the sum
-    if (group.exponent) {
-      Shift by = *shift(group.exponent, L);
-      plain.max = by.max;
-      plain.scale = by.scale;
-      NodeRef addend = group.addend ? g.add(group.addend, by.addend) : by.addend;
-      outside = g.exp(g.add(g.mul(by.scale, resultOf(by.max)), addend));
-    }
-    bool unweighted = !group.exponent && group.factors.empty();
-    Entry *weights = unweighted ? nullptr : intern(plain);
-
-    // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima when it is raw, or when
-    // an addend was pulled beside it; a body that is normalised already is not. Plain sums keep their rounding instead.
-    bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
-    NodeRef inner = g.constant(0), uniform = g.constant(0);
-    for (auto [factor, pivot] : group.parts) {
-      if (pivot && (!group.exponent || (!pulled && level(pivot) > 0))) {
-        Entry whole = plain;
-        whole.factors.push_back(pivot);
-        inner = g.add(inner, g.mul(factor, resultOf(intern(whole))));
-        continue;
-      }
-      if (pivot) {
-        Entry *moment = placeMoment(plain, weights, pivot);
-        inner = g.add(inner, g.mul(factor, resultOf(moment)));
-        NodeRef shifted = g.constant(0);
-        for (auto [coefficient, max] : moment->centre)
-          shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
-        factor = g.mul(factor, shifted);
-      }
-      uniform = g.add(uniform, factor);
-    }
-    if (unweighted) {
-      total = g.add(total, isMean ? g.add(uniform, g.div(inner, columns)) : g.add(inner, g.mul(columns, uniform)));
-      continue;
-    }
-    if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
-      inner = g.add(inner, g.weigh(resultOf(weights), uniform));
-    if (outside)
-      inner = g.mul(outside, inner);
-    total = g.add(total, isMean ? g.div(inner, columns) : inner);
-  }
-  return total;
 }
 
 namespace {
@@ -156,7 +85,121 @@ private:
   Graph &g;
   llvm::DenseMap<NodeRef, NodeRef> found; // walks of a graph that is no tree
 };
+/// 'value', which 'factor' makes 0 where 'guards' find that no branch is taken: what it is multiplied with may be no number there.
+NodeRef guarded(Graph &g, Guards &guards, NodeRef factor, NodeRef value) {
+  NodeRef guard = guards.of(factor);
+  return guard ? g.select(guard, value, g.constant(0)) : value;
+}
+/// Whether a uniform addend is a multiple of what may be as large as logits.
+bool isLarge(NodeRef addend) {
+  llvm::DenseSet<NodeRef> seen;
+  llvm::SmallVector<NodeRef> todo{addend};
+  while (!todo.empty()) {
+    NodeRef node = todo.pop_back_val();
+    if (!seen.insert(node).second)
+      continue;
+    if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Pick) || node->is(NodeOp::Entry))
+      return true;
+    bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);
+    if (isSum || node->is(NodeOp::Mul) || node->is(NodeOp::Weigh))
+      todo.append(node->operands.begin(), node->operands.end());
+  }
+  return false;
+}
 } // namespace
+
+/// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
+/// may be another one than this pivot would get by now.
+Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
+  Centred centred = centre(pivot, plain.level - 1);
+  Entry moment = plain;
+  moment.pivot = pivot;
+  moment.centre = centred.parts;
+  moment.rest = centred.rest;
+  bool moves = llvm::any_of(centred.parts, [&](auto &part) { return part.second->level == plain.level; });
+  moment.weights = moves ? intern(plain, /*sameSweep=*/true) : weights;
+  return intern(moment);
+}
+
+/// factor * sum. An infinite factor says nothing where the sum has no addend: conditions may hold nowhere, and weights may all be 0.
+NodeRef Planner::timesSum(NodeRef factor, Entry sum) {
+  NodeRef product = g.mul(factor, resultOf(intern(sum)));
+  NodeRef condition = conditionOf(sum.factors);
+  if (factor->staysFinite || !condition)
+    return product;
+  Entry some;
+  some.level = sum.level;
+  if (sum.kind == Entry::Kind::Sum) {
+    some.kind = Entry::Kind::Count;
+    some.base = condition;
+  } else {
+    some = sum;
+    some.pivot = some.rest = nullptr;
+    some.centre.clear();
+    some.weights = nullptr;
+    llvm::erase_if(some.factors, [](NodeRef factor) { return factor->type != NodeType::Bool && !factor->isWeight; });
+  }
+  NodeRef size = resultOf(intern(some)), none = size->type == NodeType::Int ? g.integer(0) : g.constant(0);
+  return g.select(g.compare(Predicate::Ne, size, none), product, g.constant(0));
+}
+
+NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
+  Guards guards(g);
+  NodeRef total = g.constant(0), columns = g.constant(static_cast<double>(g.vocab));
+  for (const Group &group : groupTerms(terms)) {
+    Entry plain;
+    plain.level = 1 + L;
+    plain.kind = group.exponent ? Entry::Kind::Exp : Entry::Kind::Sum;
+    plain.factors.assign(group.factors.begin(), group.factors.end());
+    NodeRef outside = nullptr; // the exponential that leaves the sum
+    if (group.exponent) {
+      Shift by = *shift(group.exponent, L);
+      plain.max = by.max;
+      plain.scale = by.scale;
+      NodeRef addend = group.addend ? g.add(group.addend, by.addend) : by.addend;
+      outside = g.exp(g.add(g.mul(by.scale, resultOf(by.max)), addend));
+    }
+    bool unweighted = !group.exponent && group.factors.empty();
+    Entry *weights = unweighted ? nullptr : intern(plain);
+
+    // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima when it is raw, or when
+    // an addend was pulled beside it; a body that is normalised already is not. Plain sums keep their rounding instead.
+    bool pulled = llvm::any_of(group.parts, [](auto &part) { return !part.second; });
+    NodeRef inner = g.constant(0);
+    llvm::SmallVector<NodeRef> large, small; // what is uniform
+    for (auto [factor, pivot] : group.parts) {
+      if (pivot && (!group.exponent || (!pulled && level(pivot) > 0))) {
+        Entry whole = plain;
+        whole.factors.push_back(pivot);
+        inner = g.add(inner, guarded(g, guards, factor, timesSum(factor, whole)));
+        continue;
+      }
+      if (pivot) {
+        Entry *moment = placeMoment(plain, weights, pivot);
+        inner = g.add(inner, guarded(g, guards, factor, timesSum(factor, *moment)));
+        NodeRef shifted = g.constant(0);
+        for (auto [coefficient, max] : moment->centre)
+          shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
+        large.insert(large.begin(), g.mul(factor, shifted));
+        continue;
+      }
+      (isLarge(factor) ? large : small).push_back(factor);
+    }
+    NodeRef uniform = g.constant(0);
+    for (NodeRef addend : llvm::concat<NodeRef>(large, small)) // what cancels comes first: beside it, the rest would be rounded away
+      uniform = g.add(uniform, addend);
+    if (unweighted) {
+      total = g.add(total, isMean ? g.add(uniform, g.div(inner, columns)) : g.add(inner, g.mul(columns, uniform)));
+      continue;
+    }
+    if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
+      inner = g.add(inner, g.weigh(resultOf(weights), uniform));
+    if (outside)
+      inner = guarded(g, guards, inner, g.mul(outside, inner));
+    total = g.add(total, isMean ? g.div(inner, columns) : inner);
+  }
+  return total;
+}
 
 NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
@@ -168,12 +211,10 @@ NodeRef Planner::factored(NodeRef gradient) {
   Guards guards(g);
   NodeRef total = g.constant(0);
   for (const Term &term : *terms) {
-    NodeRef value = product(term.factors);
+    NodeRef value = product(term.factors, g.constant(1));
     if (term.exponent)
       value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
-    NodeRef addend = g.mul(term.factor, value), guard = guards.of(term.factor);
-    // Where no branch is taken, what the factor belongs to may be no number.
-    total = g.add(total, guard ? g.select(guard, addend, g.constant(0)) : addend);
+    total = g.add(total, guarded(g, guards, term.factor, g.mul(term.factor, value)));
   }
   return total;
 }

@@ -42,6 +42,12 @@ Entry *Planner::intern(Entry entry, bool sameSweep) {
   return entries.back().get();
 }
 
+Entry *Planner::maximumOf(NodeRef base) const {
+  auto isWanted = [&](auto &entry) { return entry->kind == Entry::Kind::Max && entry->base == base; };
+  auto it = llvm::find_if(entries, isWanted);
+  return it == entries.end() ? nullptr : it->get();
+}
+
 NodeRef Planner::resultOf(Entry *entry) {
   NodeType type = NodeType::Float;
   if (entry->kind == Entry::Kind::Arg || entry->kind == Entry::Kind::Count)
@@ -147,9 +153,12 @@ NodeRef Planner::caught(Entry *entry) {
   return entry->base->type == NodeType::Bool ? g.compare(Predicate::Ne, result, g.integer(0)) : result;
 }
 
+/// A sum that comes apart saves a sweep. Of n nested reductions each comes apart into as many terms as there are reductions
+/// below it: where there is much state already, a sweep costs less.
 bool Planner::placeSum(NodeRef reduction, unsigned L) {
+  constexpr size_t kFewTerms = 4, kMuchState = 512;
   std::optional<Terms> terms = decompose(reduction->operand(0), L, /*top=*/true);
-  if (!terms)
+  if (!terms || (entries.size() > kMuchState && terms->size() > kFewTerms && L < level(reduction->operand(0))))
     return false;
   resolutions[reduction] = finish(*terms, L, reduction->is(NodeOp::Mean));
   return true;
@@ -167,6 +176,7 @@ bool Planner::placeLogSumExp(NodeRef reduction, unsigned L) {
   entry.kind = Entry::Kind::Exp;
   entry.level = 1 + L;
   entry.max = by->max;
+  entry.max->isOfLogSumExp = true;
   entry.scale = by->scale;
   Entry *sum = intern(entry);
   // In two parts: as one number it has the rounding of the maximum.

@@ -23,7 +23,8 @@ struct Entry {
   unsigned number = 0;
   unsigned level = 0; // its sweep: 1 is the first
   NodeRef base = nullptr;
-  Entry *max = nullptr; // Exp
+  bool isOfLogSumExp = false; // Max: of a value that a logsumexp takes as it is rounded
+  Entry *max = nullptr;       // Exp
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
   NodeRef pivot = nullptr;
@@ -93,6 +94,16 @@ public:
   Graph &g;
   const bool isSliced;
 
+  /// x = scale * base + addend, scale and addend uniform.
+  struct Canonical {
+    NodeRef base, scale, addend;
+  };
+  Canonical canonical(NodeRef x);
+  /// The same in the form that a logsumexp of x has: it gives up every uniform addend.
+  Canonical underLogSumExp(NodeRef x);
+  /// The entry that is the running maximum of 'base', or null.
+  Entry *maximumOf(NodeRef base) const;
+
 private:
   // ---- placing (Planner.cpp)
   unsigned place(NodeRef reduction);
@@ -108,9 +119,6 @@ private:
     Entry *max;
     NodeRef scale, addend;
   };
-  struct Canonical {
-    NodeRef base, scale, addend;
-  };
   struct Scaled {
     NodeRef atom, coefficient;
     bool weighs; // a coefficient of 0 wins over an infinite atom
@@ -119,7 +127,6 @@ private:
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
   std::optional<std::pair<NodeRef, NodeRef>> stripOnce(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
-  Canonical canonical(NodeRef x);
   std::pair<Affine, NodeRef> affine(NodeRef x);
   std::pair<Affine, NodeRef> affineOnce(NodeRef x);
   struct Centred {
@@ -136,8 +143,18 @@ private:
   std::optional<Terms> decomposeSelect(NodeRef node, unsigned L, bool top);
   Terms regroup(llvm::ArrayRef<Term> terms, unsigned L);
   std::pair<NodeRef, NodeRef> splitFinished(NodeRef factor, unsigned L);
-  NodeRef product(llvm::ArrayRef<NodeRef> factors);
+  NodeRef product(llvm::ArrayRef<NodeRef> factors, NodeRef value);
+  NodeRef conditionOf(llvm::ArrayRef<NodeRef> factors);
   NodeRef finish(const Terms &terms, unsigned L, bool isMean);
+  /// Terms with one exponent and one product of factors: each a factor and the pivot, if it has one.
+  struct Group {
+    NodeRef exponent, addend;
+    llvm::SmallVector<NodeRef, 2> factors;
+    llvm::SmallVector<std::pair<NodeRef, NodeRef>, 2> parts;
+  };
+  NodeRef pivotOf(const Term &term);
+  llvm::SmallVector<Group> groupTerms(const Terms &terms);
+  NodeRef timesSum(NodeRef factor, Entry sum);
   Entry *placeMoment(const Entry &plain, Entry *weights, NodeRef pivot);
 
   llvm::DenseMap<NodeRef, unsigned> levels;

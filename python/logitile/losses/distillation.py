@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import functions as lt
 from ..annotations import K, Logits, Scalar, Token
 from ..definition import loss
+from .ranges import check, check_inside
 
 
 @loss
@@ -41,11 +42,12 @@ def skewed_kl(
     """Distillation by KL(q || alpha q + (1 - alpha) p), which stays finite where p is 0.
 
     Args:
-        alpha: between 0, which is forward_kl, and 1.
+        alpha: from 0, which is forward_kl, to 1.
         temperature: the logits of both are divided by it.
 
     Source: DistiLLM, Ko et al. 2024, arXiv:2402.03898.
     """
+    check("alpha", alpha, 0, 1)
     log_q, log_p = _both(student, teacher, temperature)
     q = lt.exp(log_q)
     return lt.sum(q * (log_q - lt.log(alpha * q + (1 - alpha) * lt.exp(log_p))))
@@ -63,6 +65,7 @@ def jensen_shannon(
 
     Source: GKD, Agarwal et al. 2024, arXiv:2306.13649.
     """
+    check_inside("beta", beta, 0, 1)
     log_q, log_p = _both(student, teacher, temperature)
     q, p = lt.exp(log_q), lt.exp(log_p)
     log_m = lt.log(beta * q + (1 - beta) * p)

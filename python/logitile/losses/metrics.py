@@ -6,6 +6,7 @@ from .. import functions as lt
 from ..annotations import Logits, Token
 from ..definition import loss
 from ..outputs import Outputs
+from .ranges import check_count
 
 
 @loss
@@ -47,10 +48,11 @@ def top_logprobs(z: Logits, *, k: int = 5):
     """The k most likely entries of every token and their log-probabilities, the best first.
 
     Args:
-        k: how many. Every entry takes a sweep over the vocabulary.
+        k: how many, from 1 to V. Every entry takes a sweep over the vocabulary.
 
     Returns: `Outputs(index0, logprob0, index1, logprob1, ...)`.
     """
+    check_count("k", k, lt.vocab_size(), "vocabulary entries")
     lse = lt.logsumexp(z)
     rest, outputs = z, {}
     for place in range(k):

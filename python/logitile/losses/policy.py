@@ -10,6 +10,7 @@ from .. import functions as lt
 from ..annotations import Logits, Scalar, Token
 from ..definition import loss
 from ..outputs import Outputs
+from .ranges import check
 
 
 @loss
@@ -71,7 +72,7 @@ def ppo_clip(
         target: y, the tokens that were sampled.
         old_logprob: log p_old[y], of the policy that sampled them.
         advantage: A.
-        epsilon_low, epsilon_high: how far r may move.
+        epsilon_low, epsilon_high: how far r may move, 0 or more.
         temperature: the logits are divided by it.
 
     Source: PPO, Schulman et al. 2017, arXiv:1707.06347; two bounds as in DAPO, arXiv:2503.14476.
@@ -100,12 +101,13 @@ def grpo(
         old_logprob: log p_old[y], of the policy that sampled them.
         advantage: A, of each token's answer within its group.
         reference_logprob: log p_ref[y]; absent: no penalty.
-        beta: the weight of the penalty, an estimate of KL(p || p_ref).
-        epsilon_low, epsilon_high: how far p[y] / p_old[y] may move.
+        beta: the weight of the penalty, an estimate of KL(p || p_ref); 0 or more.
+        epsilon_low, epsilon_high: how far p[y] / p_old[y] may move, 0 or more.
         temperature: the logits are divided by it.
 
     Source: DeepSeekMath, Shao et al. 2024, arXiv:2402.03300.
     """
+    check("beta", beta, 0)
     log_p = lt.log_softmax(z if temperature is None else z / temperature)[target]
     value = _surrogate(log_p, old_logprob, advantage, epsilon_low, epsilon_high)
     if reference_logprob is None:
@@ -124,12 +126,13 @@ def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *
     Args:
         target: y, the tokens of an answer.
         reference_logprob: log p_ref[y].
-        beta: how much leaving the reference costs.
+        beta: how much leaving the reference costs, 0 or more.
 
     Returns: `Outputs(reward)`.
 
     Source: DPO, Rafailov et al. 2023, arXiv:2305.18290.
     """
+    check("beta", beta, 0)
     return Outputs(reward=beta * (lt.log_softmax(z)[target] - reference_logprob))
 
 
@@ -142,15 +145,18 @@ def simpo_reward(z: Logits, target: Token[int], length: Token[float], *, beta: f
     Args:
         target: y, the tokens of an answer.
         length: how many tokens its answer has.
-        beta: the scale of rewards.
+        beta: the scale of rewards, 0 or more.
 
     Returns: `Outputs(reward)`.
 
     Source: SimPO, Meng et al. 2024, arXiv:2405.14734.
     """
+    check("beta", beta, 0)
     return Outputs(reward=beta * lt.log_softmax(z)[target] / length)
 
 
 def _surrogate(log_p, old_logprob, advantage, epsilon_low, epsilon_high):
+    check("epsilon_low", epsilon_low, 0)
+    check("epsilon_high", epsilon_high, 0)
     ratio = lt.exp(log_p - old_logprob)
     return -lt.minimum(ratio * advantage, lt.clamp(ratio, 1 - epsilon_low, 1 + epsilon_high) * advantage)

@@ -9,6 +9,7 @@ from .. import functions as lt
 from ..annotations import Dense, K, Logits, Scalar, Token, Vocab
 from ..definition import loss
 from ..outputs import Outputs
+from .ranges import check, check_positive
 
 
 @loss
@@ -33,9 +34,10 @@ def cross_entropy(
         class_weight: w, one per vocabulary entry; a mean then divides by the sum of w[y].
         bias: added to the logits of every token.
         temperature: the logits are divided by it (after `softcap`).
-        label_smoothing: e, the share of the target's probability that is spread over the vocabulary.
-        z_loss: c, the weight of lse**2, which keeps logits from drifting. It has no class weight.
-        softcap: s, where logits are limited to s tanh(z / s).
+        label_smoothing: e, from 0 to 1, the share of the target's probability that is spread over the
+            vocabulary.
+        z_loss: c, 0 or more, the weight of lse**2, which keeps logits from drifting. It has no class weight.
+        softcap: s, above 0; logits are limited to s tanh(z / s).
 
     Returns:
         the loss; with class weights `Outputs(loss, weight)`, so that a mean is what torch's is.
@@ -43,9 +45,12 @@ def cross_entropy(
     Source: torch.nn.CrossEntropyLoss for weights and smoothing (Szegedy et al. 2016, arXiv:1512.00567);
     PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap.
     """
+    check("label_smoothing", label_smoothing, 0, 1)
+    check("z_loss", z_loss, 0)
     if bias is not None:
         z = z + bias
     if softcap is not None:
+        check_positive("softcap", softcap)
         z = softcap * lt.tanh(z / softcap)
     if temperature is not None:
         z = z / temperature
@@ -102,10 +107,11 @@ def focal(z: Logits, target: Token[int], *, gamma: float = 2.0):
 
     Args:
         target: y, one per token.
-        gamma: 0 is cross-entropy.
+        gamma: 0 or more; 0 is cross-entropy.
 
     Source: Lin et al. 2017, arXiv:1708.02002.
     """
+    check("gamma", gamma, 0)
     log_p = lt.log_softmax(z)[target]
     return -((-lt.expm1(log_p)) ** gamma) * log_p
 
@@ -120,6 +126,7 @@ def poly1(z: Logits, target: Token[int], *, epsilon: float = 1.0):
 
     Source: PolyLoss, Leng et al. 2022, arXiv:2204.12511.
     """
+    check("epsilon", epsilon)
     log_p = lt.log_softmax(z)[target]
     return -log_p - epsilon * lt.expm1(log_p)
 

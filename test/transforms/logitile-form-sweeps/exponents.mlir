@@ -2,20 +2,40 @@
 // contract: 5 shifts
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A sum of two projections is one base. It is rounded, so what it lost is added behind the maximum.
-// CHECK-LABEL: logitile.program @two_tensors
+// A logsumexp takes the sum of two projections as it is rounded: an entry less the maximum is never above 0.
+// CHECK-LABEL: logitile.program @rounded
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32]
 // CHECK: } update {
 // CHECK: %[[SUM:.*]] = arith.addf
-// CHECK: %[[LOST:.*]] = arith.select
-// CHECK: %[[X:.*]] = arith.subf %[[SUM]], %max0 : f32
-// CHECK-NEXT: %[[WHOLE:.*]] = arith.addf %[[X]], %[[LOST]] : f32
-// CHECK-NEXT: math.exp %[[WHOLE]]
-logitile.loss @two_tensors vocab 100 outputs ["loss"] {
+// CHECK-NEXT: %[[X:.*]] = arith.subf %[[SUM]], %max0 : f32
+// CHECK-NEXT: math.exp %[[X]]
+logitile.loss @rounded vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %t = logitile.input logits "t" : f32
   %x = arith.addf %z, %t : f32
   %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// Under another sum, both projections are multiplied with what normalises them. There the sum keeps its rounding: it is added
+// after the maximum is subtracted.
+// CHECK-LABEL: logitile.program @normalised
+// CHECK: state ["max0" : f32, "max2" : f32, "max4" : f32,
+// CHECK: } update {
+// CHECK: %[[LOST:.*]] = arith.select
+// CHECK-NEXT: %[[X:.*]] = arith.subf %{{.*}}, %max4 : f32
+// CHECK-NEXT: %[[WHOLE:.*]] = arith.addf %[[X]], %[[LOST]] : f32
+// CHECK-NEXT: math.exp %[[WHOLE]]
+logitile.loss @normalised vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input logits "t" : f32
+  %a = logitile.reduce logsumexp %z : f32 -> f32
+  %b = logitile.reduce logsumexp %t : f32 -> f32
+  %p = arith.subf %z, %a : f32
+  %q = arith.subf %t, %b : f32
+  %x = arith.addf %p, %q : f32
+  %e = math.exp %x : f32
+  %loss = logitile.reduce sum %e : f32 -> f32
   logitile.yield %loss : f32
 }
 

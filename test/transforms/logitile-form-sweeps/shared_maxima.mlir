@@ -38,12 +38,12 @@ logitile.loss @positive_scale vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// A factor of unknown sign is part of the base. Its product less the maximum is rounded once, wherever it is made.
+// A factor of unknown sign is part of the base. The product is rounded before the maximum is subtracted, as the maximum was.
 // CHECK-LABEL: logitile.program @unknown_sign
 // CHECK: state ["max0" : f32, "max2" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
 // CHECK: } update {
-// CHECK: %[[LOW:.*]] = arith.negf %max2 : f32
-// CHECK: %[[X:.*]] = math.fma %{{.*}}, %{{.*}}, %[[LOW]] : f32
+// CHECK: %[[SCALED:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[X:.*]] = arith.subf %[[SCALED]], %max2 : f32
 // CHECK: math.exp %[[X]] : f32
 logitile.loss @unknown_sign vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32

@@ -1,17 +1,17 @@
 // A logsumexp is scale * maximum and the logarithm of a sum, kept apart: as one number it has the rounding of the maximum.
 // RUN: %form_sweeps %s | FileCheck %s
 
-// A later sweep subtracts first the large part, then the small one.
+// A later sweep subtracts first the maximum, with the distance that the sum was made of, then the logarithm.
 // CHECK-LABEL: logitile.program @later_sweep
-// CHECK: results ["[[LSE:v[0-9]+]].high" : f32, "[[LSE]].low" : f32]
+// CHECK: results ["[[HIGHEST:v[0-9]+]]" : f32, "[[LOGARITHM:v[0-9]+]]" : f32]
 // CHECK-NEXT: ^bb0(%max0: f32, %exp1.high: f32, %exp1.low: f32):
 // CHECK: %[[SUM:.*]] = arith.addf %exp1.high, %{{.*}} : f32
 // CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]] : f32
 // CHECK-NEXT: logitile.yield %max0, %[[LOG]] : f32, f32
 // CHECK: } update {
-// CHECK: %[[HIGH:.*]] = logitile.input known "[[LSE]].high" : f32
-// CHECK-NEXT: %[[LOW:.*]] = logitile.input known "[[LSE]].low" : f32
+// CHECK: %[[HIGH:.*]] = logitile.input known "[[HIGHEST]]" : f32
 // CHECK-NEXT: %[[X:.*]] = arith.subf %{{.*}}, %[[HIGH]] : f32
+// CHECK-NEXT: %[[LOW:.*]] = logitile.input known "[[LOGARITHM]]" : f32
 // CHECK-NEXT: %[[MINUS:.*]] = arith.negf %[[LOW]] : f32
 // CHECK-NEXT: arith.addf %[[X]], %[[MINUS]] : f32
 logitile.loss @later_sweep vocab 100 outputs ["loss"] {

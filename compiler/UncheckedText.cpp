@@ -1,0 +1,171 @@
+// UncheckedText.cpp - looks for what ends a process inside of MLIR and LLVM. What is wrong in itself, their verifiers say.
+#include "compiler/UncheckedText.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/StringMap.h"
+using namespace mlir;
+using namespace logitile;
+
+/// The parser makes a table of so many entries for the results of an op.
+constexpr uint64_t kMostResults = 65535;
+/// It calls itself for each level, and so do those who walk through attributes and types.
+constexpr int64_t kMostNesting = 256;
+/// LLVM splits larger vectors into registers for minutes, and fills memory with constants of larger arrays.
+constexpr int64_t kMostVectorElements = 4096;
+constexpr int64_t kMostArrayElements = int64_t(1) << 20;
+/// Arithmetic on wider integers is code for each word of them.
+constexpr unsigned kMostIntegerBits = 128;
+/// Tensor cores multiply no larger blocks.
+constexpr int64_t kMostOfShape = 256;
+
+// ---- the text -------------------------------------------------------------------------------------------------
+
+namespace {
+/// Walks through a text, past strings and comments.
+class Scanner {
+public:
+  explicit Scanner(StringRef text) : text(text) {}
+
+  /// What is wrong where 'at' stands then; "" at the end.
+  std::string run() {
+    for (; at < text.size(); ++at) {
+      char c = text[at];
+      bool isAlias = c == '#' || c == '!';
+      if (c == '"')
+        skipString();
+      else if (text.substr(at).starts_with("//"))
+        at = std::min(text.find('\n', at), text.size() - 1);
+      else if (c == '#' && isResult())
+        return "an op has at most " + std::to_string(kMostResults) + " results";
+      else if (isAlias && (at == 0 || text[at - 1] == '\n'))
+        beginAlias();
+      else if (isAlias)
+        deepen(levels.lookup(nameAt()));
+      else if (StringRef("([{<").contains(c))
+        deepen(1), ++depth;
+      else if (StringRef(")]}").contains(c) || (c == '>' && text.substr(0, at).back() != '-'))
+        depth = std::max<int64_t>(depth - 1, 0);
+      if (deepest > kMostNesting)
+        return "more than " + std::to_string(kMostNesting) + " brackets lie within each other";
+    }
+    return "";
+  }
+  size_t at = 0;
+
+private:
+  StringRef nameAt() const {
+    return text.substr(at).take_while([](char c) { return llvm::isAlnum(c) || StringRef("#!_$.-").contains(c); });
+  }
+  /// `#name = ...`: what stands behind it counts where the name is used.
+  void beginAlias() {
+    endAlias();
+    alias = nameAt();
+  }
+  void endAlias() {
+    if (!alias.empty())
+      levels[alias] = deepest;
+    depth = deepest = 0;
+  }
+  void deepen(int64_t levels) { deepest = std::max(deepest, depth + levels); }
+  void skipString() {
+    for (++at; at < text.size() && text[at] != '"' && text[at] != '\n'; ++at)
+      at += text[at] == '\\';
+  }
+  /// Whether `#` begins the number of a result that no op has.
+  bool isResult() const {
+    StringRef digits = text.substr(at + 1).take_while(llvm::isDigit);
+    uint64_t number = 0;
+    return !digits.empty() && (digits.getAsInteger(10, number) || number > kMostResults);
+  }
+
+  const StringRef text;
+  int64_t depth = 0, deepest = 0; // brackets that are open; the most that were since the last alias began
+  StringRef alias;                // whose definition is read
+  llvm::StringMap<int64_t> levels; // of the brackets in aliases
+};
+} // namespace
+
+std::string logitile::findUnparsable(StringRef text, StringRef place) {
+  Scanner scanner(text);
+  std::string reason = scanner.run();
+  if (reason.empty())
+    return reason;
+  StringRef before = text.take_front(scanner.at);
+  size_t line = before.count('\n') + 1, column = before.size() - (before.rfind('\n') + 1) + 1;
+  return (place + ":" + Twine(line) + ":" + Twine(column) + ": " + reason).str();
+}
+
+// ---- ops ------------------------------------------------------------------------------------------------------
+
+/// "" where LLVM can work with 'type'.
+static std::string whyNot(Type type) {
+  auto spell = [&](const Twine &reason) {
+    std::string text;
+    llvm::raw_string_ostream(text) << "uses '" << type << "'" << reason;
+    return text;
+  };
+  if (auto shaped = dyn_cast<ShapedType>(type); shaped && shaped.hasStaticShape()) {
+    int64_t most = isa<VectorType>(type) ? kMostVectorElements : kMostArrayElements, elements = 1;
+    for (int64_t extent : shaped.getShape())
+      if (elements = extent > most ? most + 1 : elements * extent; elements > most)
+        return spell("; it has more than " + Twine(most) + " elements");
+  }
+  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type); array && array.getNumElements() > uint64_t(kMostArrayElements))
+    return spell("; it has more than " + Twine(kMostArrayElements) + " elements");
+  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() > kMostIntegerBits)
+    return spell("; integers have at most " + Twine(kMostIntegerBits) + " bits here");
+  return "";
+}
+
+/// Types that an op and its attributes name.
+static LogicalResult checkTypes(Operation *op, AttrTypeWalker &walker) {
+  SmallVector<Type> types(op->getResultTypes());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      llvm::append_range(types, block.getArgumentTypes());
+  WalkResult walk = walker.walk(op->getAttrDictionary());
+  for (Type type : types)
+    if (!walk.wasInterrupted())
+      walk = walker.walk(type);
+  return failure(walk.wasInterrupted());
+}
+
+/// What is addressed has a size.
+static LogicalResult checkAddress(LLVM::GEPOp op) {
+  Type element = op.getElemType();
+  bool hasNoSize = isa<LLVM::LLVMVoidType, LLVM::LLVMFunctionType, LLVM::LLVMLabelType, LLVM::LLVMMetadataType>(element);
+  if (LLVM::isCompatibleType(element) && !hasNoSize)
+    return success();
+  return op.emitOpError() << "steps over elements of " << element << ", which has no size";
+}
+
+/// The verifier makes a list of the operands that a shape asks for.
+static LogicalResult checkShape(NVVM::MmaOp op) {
+  NVVM::MMAShapeAttr shape = op.getShape();
+  for (int64_t extent : {int64_t(shape.getM()), int64_t(shape.getN()), int64_t(shape.getK())})
+    if (extent <= 0 || extent > kMostOfShape)
+      return op.emitOpError() << "has a shape with an extent of " << extent << "; " << kMostOfShape << " is the most";
+  return success();
+}
+
+LogicalResult logitile::checkParsed(ModuleOp module) {
+  Operation *current = nullptr;
+  AttrTypeWalker walker;
+  std::string reason;
+  walker.addWalk([&](Type type) {
+    reason = whyNot(type);
+    return reason.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  WalkResult walk = module.walk([&](Operation *op) {
+    current = op;
+    if (failed(checkTypes(op, walker)))
+      return op->emitOpError() << reason, WalkResult::interrupt();
+    if (auto address = dyn_cast<LLVM::GEPOp>(op); address && failed(checkAddress(address)))
+      return WalkResult::interrupt();
+    if (auto product = dyn_cast<NVVM::MmaOp>(op); product && failed(checkShape(product)))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}

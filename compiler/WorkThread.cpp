@@ -1,0 +1,71 @@
+// WorkThread.cpp - threads through pthreads, because the C++ library does not let one choose the size of a stack.
+#include "compiler/WorkThread.h"
+#include <cfenv>
+#include <csignal>
+using namespace logitile;
+
+void *WorkThread::run(void *given) {
+  std::unique_ptr<std::shared_ptr<Work>> handle(static_cast<std::shared_ptr<Work> *>(given));
+  std::fesetenv(FE_DFL_ENV); // a thread inherits the rounding mode, and constants are folded here
+  Work &work = **handle;
+  try {
+    work.body();
+  } catch (...) {
+    work.failure = std::current_exception();
+  }
+  work.body = nullptr; // what it holds goes with the thread, whether or not someone still waits
+  return nullptr;
+}
+
+std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t stackBytes) noexcept {
+  pthread_attr_t attributes;
+  sigset_t all;
+  sigfillset(&all);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) // a blocked one ends the process without its handler
+    sigdelset(&all, fault);
+  if (pthread_attr_init(&attributes) != 0)
+    return std::nullopt;
+  std::optional<WorkThread> started;
+  try {
+    auto work = std::make_shared<Work>(Work{std::move(body), nullptr});
+    auto handle = std::make_unique<std::shared_ptr<Work>>(work);
+    pthread_t thread;
+    if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && pthread_attr_setsigmask_np(&attributes, &all) == 0 &&
+        pthread_create(&thread, &attributes, &run, handle.get()) == 0) {
+      static_cast<void>(handle.release()); // the thread's now
+      started.emplace(WorkThread(thread, std::move(work)));
+    }
+  } catch (const std::bad_alloc &) { // as where there is no thread
+  }
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+WorkThread::~WorkThread() {
+  if (work)
+    pthread_join(thread, nullptr);
+}
+
+void WorkThread::join() {
+  pthread_join(thread, nullptr);
+  std::shared_ptr<Work> done = std::move(work);
+  if (done->failure)
+    std::rethrow_exception(done->failure);
+}
+
+void WorkThread::detach() {
+  pthread_detach(thread);
+  work = nullptr;
+}
+
+size_t logitile::stackLeft() {
+  pthread_attr_t attributes;
+  void *lowest = nullptr;
+  size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+    return 0;
+  pthread_attr_getstack(&attributes, &lowest, &bytes);
+  pthread_attr_destroy(&attributes);
+  char here;
+  return static_cast<size_t>(&here - static_cast<char *>(lowest));
+}

@@ -1,0 +1,43 @@
+// WorkThread.h - threads of our own. Their stack has a known size, and they receive no signals: those belong to the caller's
+// threads.
+#pragma once
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <pthread.h>
+
+namespace logitile {
+class WorkThread {
+public:
+  /// The deepest losses need a quarter of it. Only what is used takes memory.
+  static constexpr size_t kStackBytes = size_t(16) << 20;
+
+  /// Runs 'body' on a new thread. Empty where the system has no thread or no memory for one.
+  static std::optional<WorkThread> start(std::function<void()> body, size_t stackBytes = kStackBytes) noexcept;
+
+  WorkThread(WorkThread &&other) noexcept : thread(other.thread), work(std::move(other.work)) {}
+  WorkThread &operator=(WorkThread &&) = delete;
+  /// Waits as 'join' does, but nobody learns what the body threw.
+  ~WorkThread();
+
+  /// Waits for the end of the body, and throws what it threw.
+  void join();
+  /// Nobody waits for it.
+  void detach();
+
+private:
+  struct Work {
+    std::function<void()> body;
+    std::exception_ptr failure;
+  };
+  static void *run(void *work);
+  WorkThread(pthread_t thread, std::shared_ptr<Work> work) : thread(thread), work(std::move(work)) {}
+
+  pthread_t thread;
+  std::shared_ptr<Work> work; // null where there is nothing to wait for
+};
+
+/// Bytes of stack that this thread has left.
+size_t stackLeft();
+} // namespace logitile

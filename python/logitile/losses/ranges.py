@@ -1,0 +1,55 @@
+"""Ranges of constants, which losses check while they are traced: a number that makes no sense is refused."""
+
+from __future__ import annotations
+
+import numbers
+
+from ..errors import CallTypeError, CallValueError
+from ..trace import Value
+
+_LARGEST = 3.4028234663852886e38  # of float32
+
+
+def check(name: str, value: object, least: float = -_LARGEST, most: float = _LARGEST) -> None:
+    """Refuses a constant that is no number from `least` to `most`.
+
+    A value that is read at run time passes: a loss may hand one to another loss where that has a constant.
+
+    Raises:
+        CallTypeError: it is no number.
+        CallValueError: it lies outside.
+    """
+    _check(name, value, _spelled(least, most), lambda number: least <= number <= most)
+
+
+def check_positive(name: str, value: object) -> None:
+    """As `check`, for numbers above 0."""
+    _check(name, value, "a finite number above 0", lambda number: 0 < number <= _LARGEST)
+
+
+def check_inside(name: str, value: object, low: float, high: float) -> None:
+    """As `check`, for numbers between two that are excluded themselves."""
+    _check(name, value, f"a number above {low} and below {high}", lambda number: low < number < high)
+
+
+def check_count(name: str, value: object, most: int, what: str) -> None:
+    """As `check`, for integers from 1 to `most`, which is the number of `what`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise CallTypeError(f"{name}={value!r} must be an int")
+    if not 1 <= value <= most:
+        raise CallValueError(f"{name}={value} must be from 1 to {most}, the number of {what}")
+
+
+def _check(name, value, wanted, fits):
+    if isinstance(value, Value):
+        return
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        raise CallTypeError(f"{name}={value!r} must be {wanted}")
+    if not fits(value):
+        raise CallValueError(f"{name}={value} must be {wanted}")
+
+
+def _spelled(least: float, most: float) -> str:
+    if most < _LARGEST:
+        return f"a number from {least} to {most}"
+    return "a finite number" if least == -_LARGEST else f"a finite number of {least} or more"

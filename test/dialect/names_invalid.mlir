@@ -1,0 +1,50 @@
+// RUN: %refused %s
+// What has no name cannot be found.
+
+func.func @a() {
+  // expected-error @+1 {{is of a token input without a name}}
+  %0 = logitile.input token "" : i32
+  return
+}
+
+// -----
+
+logitile.loss @a vocab 50 outputs ["loss"] gradient of ["loss"] wrt ["v"] {
+  %v = logitile.input vocab "v" : f32
+  %loss = logitile.reduce sum %v : f32 -> f32
+  logitile.gradient {
+    // expected-error @+1 {{is of a vocab input without a name}}
+    logitile.adjoint vocab ""
+  }
+  logitile.yield %loss : f32
+}
+
+// -----
+
+// expected-error @+1 {{has output without a name}}
+logitile.loss @a vocab 50 outputs [""] {
+  %one = arith.constant 1.0 : f32
+  logitile.yield %one : f32
+}
+
+// -----
+
+// expected-error @+1 {{an output has no name}}
+func.func private @a() attributes {x = #logitile.output<"" : f32>}
+
+// -----
+
+// expected-error @+1 {{a pair has no name}}
+func.func private @a() attributes {x = #logitile.pair<"", hidden = 8, element = f32>}
+
+// -----
+
+// expected-error @+1 {{'gradients' asks for "z", which is a pair; its operands are "z.hidden" and "z.weight"}}
+func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
+    gradients = ["z"], gradient_elements = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+
+// -----
+
+// expected-error @+1 {{'gradients' holds "", which is not a name}}
+func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
+    gradients = [""], gradient_elements = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}

@@ -1,0 +1,268 @@
+"""Calls of random losses, and whether what a head returns is wrong.
+
+The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
+the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
+for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
+hidden states and weights by a rounding. So a comparison that a rounding could turn decides nothing, while a
+value that is compared with itself does. A decided result is wrong if it is further than WRONG from the
+answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+import dense_torch
+import logitile as lt
+import numpy as np
+from accuracy import UNIT, Arguments
+from gate import LEAST, Sample, natural_sizes
+from logitile.gradients import differentiable_outputs, reached_inputs
+from schedules import smallest_workspace
+from wild_specs import WildLoss, wild_loss
+
+DECIDED, WRONG = 1e-5, 1e-3
+EVALUATIONS = 3  # of torch in float32; where a result is wrong MORE of them must decide it as well
+MORE = 8
+TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
+VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
+HIDDENS = (1, 2, 3, 8, 17, 33, 64)
+
+
+@dataclass
+class Case:
+    """A loss, and how it is called."""
+
+    loss: WildLoss
+    tokens: int
+    vocab: int
+    hidden: tuple[int, int]
+    dtype: str
+    options: dict  # of lt.jit; "workspace": "least" is the smallest that works
+    ignored: float = 0.0  # the share of tokens that are ignored
+    scaled: bool = False  # gradients are float32 whatever the type of hidden states
+
+    def __str__(self):
+        shape = f"N={self.tokens} V={self.vocab} D={self.hidden} {self.dtype} {self.options}"
+        numbers = f"grid={self.loss.grid} scale={self.loss.scale:g} bias={self.loss.bias:g}"
+        return f"{shape} ignored={self.ignored} {numbers}"
+
+    def sample(self):
+        """The call; None where no output leads to a float input."""
+        given = self.loss.arrays(self.tokens, self.vocab, self.hidden, self.dtype)
+        rng = np.random.default_rng([3, self.loss.seed])
+        options = {key: item for key, item in self.options.items() if item != "least"}
+        if "ignore" in options:
+            given["y"][rng.random(self.tokens) < self.ignored] = -100
+        call = {"grad_dtype": "float32"} if self.scaled else {}
+        made = Sample(self.loss.loss, given, options, self.loss.differentiable, {}, call)
+        outputs = differentiable_outputs(made.spec)
+        reached = reached_inputs(made.spec, outputs)
+        if not reached:
+            return None
+        names = tuple(name for name in made.wrt if made._full(name).partition(".")[0] in reached)
+        made = dataclasses.replace(made, wrt=names, upstream=self._upstream(outputs, rng))
+        if "least" in self.options.values():
+            made = dataclasses.replace(made, options=options | {"workspace": smallest_workspace(made)})
+        return made
+
+    def _upstream(self, outputs, rng):
+        reaching = {}
+        for name in outputs:
+            is_reduced = name == "loss" and self.options.get("reduction") != "none"
+            reaching[name] = 1.0 if is_reduced else rng.normal(size=self.tokens).astype(np.float32)
+        return reaching
+
+
+def case(seed):
+    """The case of that seed; the same on every machine."""
+    loss = wild_loss(seed)
+    rng = np.random.default_rng([11, seed])
+    options = {"reduction": str(rng.choice(["mean", "sum", "none"]))}
+    ignored = 0.0
+    if "y" in loss.inputs and rng.random() < 0.35:
+        options["ignore"], ignored = "y", float(rng.choice([0.1, 0.5, 0.9]))
+    budget = rng.choice(["auto", "least", "chunks"], p=[0.6, 0.15, 0.25])
+    if budget == "least":
+        options["workspace"] = "least"
+    if budget == "chunks":
+        options["chunks"] = int(rng.choice([2, 3]))
+    if rng.random() < 0.3:
+        options["weight_layout"] = "dv"
+    tokens, vocab = int(rng.choice(TOKENS)), int(rng.choice(VOCABS))
+    dtype = "bfloat16" if rng.random() < 0.25 else "float32"
+    hidden = tuple(int(size) for size in rng.choice(HIDDENS, 2))
+    return Case(loss, tokens, vocab, hidden, dtype, options, ignored, bool(rng.random() < 0.5))
+
+
+class Text(Arguments):
+    """Arguments of a loss, and what dense torch makes of its text."""
+
+    def __init__(self, source, *arguments):
+        super().__init__(*arguments)
+        self.source = source
+
+    def evaluated(self, pairs, inputs, dtype):
+        return dense_torch.evaluate(self.source, pairs, inputs, dtype)
+
+
+@dataclass
+class Verdict:
+    """What became of a case.
+
+    Args:
+        kind: "right", "wrong", "undecided", "refused" (by the language), "failed" (by the compiler).
+        errors: by result that is decided: how far it and the worst of torch's are from the answer.
+        detail: a message.
+    """
+
+    kind: str
+    errors: dict[str, tuple[float, float]] = field(default_factory=dict)
+    detail: str = ""
+
+
+def verdict(made: Case) -> Verdict:
+    """Runs the case."""
+    try:
+        sample = made.sample()
+    except lt.SpecError as error:
+        return Verdict("refused", detail=str(error))
+    if sample is None:
+        return Verdict("undecided", detail="nothing has a gradient")
+    if not sample.counted().any():
+        return Verdict("undecided", detail="no token counts")
+    judge = Judge(made, sample)
+    decided = judge.decided(EVALUATIONS)
+    if not decided:
+        return Verdict("undecided")
+    try:
+        found = sample.run()
+    except (lt.SpecError, lt.CallError) as error:
+        return Verdict("refused", detail=str(error))
+    except lt.LogitileError as error:
+        return Verdict("failed", detail=str(error))
+    errors = {name: judge.error(name, found[name]) for name in decided}
+    if any(not judge.is_right(name, errors[name]) for name in decided):
+        decided = judge.decided(MORE)
+    errors = {name: (errors[name], worst) for name, worst in decided.items()}
+    is_wrong = any(not judge.is_right(name, error) for name, (error, _) in errors.items())
+    return Verdict("wrong" if is_wrong else "right", errors)
+
+
+class Judge:
+    """The answer to a case, and how far results are from it."""
+
+    def __init__(self, made, sample):
+        self.made, self.sample, self.live = made, sample, sample.counted()
+        self.axes = {given.name: given.axis for given in sample.spec.inputs}
+        self.given = {name: self._counted(name, item) for name, item in sample.given.items()}
+        self.scale = 1.0
+        self.text = self._text(self.given, sample.upstream)
+        with np.errstate(all="ignore"):
+            self._set_answer()
+
+    def _set_answer(self):
+        if self.sample.head.options.reduces == "mean":
+            weights = self.text.reference().get("weight", np.ones(self.live.sum()))
+            self.scale = 1 / weights.sum()
+        upstream = {name: self._per_token(name, up) for name, up in self.sample.upstream.items()}
+        self.sizes = self._sizes(upstream)
+        self.text = self._text(self.given, upstream)
+        exact = self.text.reference()
+        tokens = self.live.sum()
+        if "loss" in exact:
+            self.magnitude = np.linalg.norm(exact["loss"]) * tokens**0.5 * self.scale
+        self.answer = self._completed(exact)
+
+    def _sizes(self, upstream):
+        """LEAST of what the parts of a gradient can be, which may cancel. Logits enter losses as squares, and
+        what belongs to the vocabulary or the call is a sum over tokens.
+        """
+        slope = max(1.0, self.made.loss.scale) ** 2
+        total = LEAST * sum(np.abs(up).sum() for up in upstream.values())
+        natural = natural_sizes(self.given, upstream)
+        is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
+        return {name: slope * (total if is_sum[name] else size) for name, size in natural.items()}
+
+    def _text(self, given, upstream):
+        wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in
+               map(self.sample._full, self.sample.wrt)}  # fmt: skip
+        upstream = {n: np.full(self.live.sum(), u, np.float32) if np.ndim(u) == 0 else u[: self.live.sum()]
+                    for n, u in upstream.items()}  # fmt: skip
+        return Text(self.made.loss.source, self.sample.spec, given, upstream, wrt)
+
+    def _counted(self, name, item):
+        if isinstance(item, tuple):
+            return item[0][self.live].astype(np.float32), item[1].astype(np.float32)
+        is_per_token = self.axes.get(name) in ("token", "dense") and np.ndim(item)
+        return np.asarray(item)[self.live] if is_per_token else np.asarray(item)
+
+    def _per_token(self, name, up):
+        return np.full(self.live.sum(), up * self.scale, np.float32) if np.ndim(up) == 0 else up[self.live]
+
+    def _completed(self, results):
+        """What torch made of the tokens that count, as a call returns it."""
+        named = {}
+        is_reduced = self.sample.head.options.reduces in ("mean", "sum")
+        for name, value in results.items():
+            is_output = name in self.sample.upstream or any(o.name == name for o in self.sample.spec.outputs)
+            if name == "loss" and is_reduced:
+                named[name] = np.float64(value.astype(np.float64).sum() * self.scale)
+                continue
+            pair, _, operand = name.rpartition(".")
+            is_per_token = is_output or operand == "hidden" or self.axes.get(name) in ("token", "dense")
+            named[name if is_output else f"grad {name}"] = self._spread(value) if is_per_token else value
+        return named
+
+    def _spread(self, value):
+        """With the tokens that are ignored."""
+        fill = {"f": 0, "i": -1, "b": False}[value.dtype.kind]
+        whole = np.full((len(self.live), *value.shape[1:]), fill, value.dtype)
+        whole[self.live] = value
+        return whole
+
+    def decided(self, evaluations):
+        """The results that torch finds in float32, with its largest error."""
+        finite = {name for name, value in self.answer.items() if np.isfinite(value).all()}
+        has_meaning = all(name in finite for name in self.answer if not name.startswith("grad "))
+        worst = {name: 0.0 for name in finite if has_meaning or not name.startswith("grad ")}
+        rng = np.random.default_rng(0)
+        for index in range(evaluations):
+            given = self.given if self.made.loss.grid or index == 0 else self._disturbed(rng)
+            with np.errstate(all="ignore"):
+                single = self._completed(self._text(given, self.text.upstream).single(rng))
+            for name in list(worst):
+                worst[name] = max(worst[name], self.error(name, single[name]))
+                if not worst[name] < DECIDED:
+                    del worst[name]
+            if not worst:
+                return {}
+        return worst
+
+    def _disturbed(self, rng):
+        """Hidden states and weights changed by up to a rounding."""
+        given = dict(self.given)
+        for name in self.sample.pairs:
+            given[name] = tuple(
+                x * (1 + 2.0**-23 * rng.uniform(-1, 1, x.shape)).astype(np.float32) for x in given[name]
+            )
+        return given
+
+    def error(self, name, found):
+        """How far a result is from the answer, against the answer's norm or what that naturally is."""
+        wanted = self.answer[name]
+        found = np.asarray(found)
+        if wanted.dtype.kind in "ib":
+            return 0.0 if np.array_equal(found, wanted) else np.inf
+        found, wanted = found.astype(np.float64), np.asarray(wanted, np.float64)
+        if not np.isfinite(found).all():
+            return np.inf
+        size = self.sizes.get(name.removeprefix("grad "), LEAST * wanted.size**0.5)
+        if name == "loss" and not wanted.ndim:
+            size = max(self.magnitude, LEAST * self.live.sum() * self.scale)
+        return float(np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), size, 1e-30))
+
+    def is_right(self, name, error):
+        is_rounded = name.endswith((".hidden", ".weight")) and self.made.dtype != "float32"
+        return error <= WRONG + (4 * UNIT[self.made.dtype] if is_rounded else 0)

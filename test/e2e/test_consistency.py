@@ -1,0 +1,159 @@
+"""One expression has one value, wherever it is made.
+
+A logsumexp, a maximum, a pick and a comparison of the same expression see the same rounded numbers. So a
+logarithm of a probability is never above 0, a value equals its own maximum, and a softmax of one entry is 1.
+"""
+
+import logitile as lt
+import numpy as np
+import pytest
+from backends import brought_back, jit, moved
+
+pytestmark = pytest.mark.emulated
+TOKENS, VOCAB, HIDDEN = 40, 50, 8
+ONES = np.ones(TOKENS, np.float32)
+COMPUTED = {
+    "bias": lambda z, u, v, s: z + u,
+    "two vectors": lambda z, u, v, s: z + u + v,
+    "scale": lambda z, u, v, s: z * s,
+    "temperature": lambda z, u, v, s: z / s,
+    "scaled bias": lambda z, u, v, s: 0.37 * (z / s + u) + 1.3,
+    "square": lambda z, u, v, s: z * z * s,
+    "scale of entries": lambda z, u, v, s: z * u - v * s,
+    "softcap": lambda z, u, v, s: 30.0 * lt.tanh((z + u) / 30.0),
+    "normalised": lambda z, u, v, s: lt.log_softmax(z + u),
+    "probability": lambda z, u, v, s: lt.softmax(z * s + u),
+    "centred": lambda z, u, v, s: (z - u * s) + v - lt.mean((z - u * s) + v),
+    "root": lambda z, u, v, s: lt.sqrt(1.0 + lt.square(z - lt.logsumexp(v))),
+    "token": lambda z, u, v, s: z + v - lt.max(z),
+    "masked": lambda z, u, v, s: lt.where(u > 0, z * s, -float("inf")),
+}
+
+
+def computed(of):
+    """Facts that hold for every x, as numbers of a token."""
+
+    @lt.loss
+    def loss(
+        z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float], v: lt.Vocab[float], s: lt.Scalar, *, of: int = of
+    ):
+        x = list(COMPUTED.values())[of](z, u, v, s)
+        p, log_p, best = lt.softmax(x), lt.log_softmax(x), lt.max(x)
+        return lt.Outputs(
+            above=lt.logsumexp(x) - best,
+            log_p=log_p[y],
+            p=p[y],
+            rest=(1.0 - p[y]) ** 1.5,
+            largest=lt.count(x >= best),
+            equal=lt.count(x - best == 0.0),
+            rank=lt.count(p >= p[y]) - lt.count(p > p[y]),
+            ties=lt.count(x == x[y]),
+            sure=lt.count(log_p >= lt.max(log_p)),
+            size=lt.max(p),
+            others=u[y] * v[y] * s,
+        )
+
+    return loss
+
+
+def inputs(scale, seed=3):
+    rng = np.random.default_rng(seed)
+    hidden, weight = rng.normal(size=(TOKENS, HIDDEN)), rng.normal(size=(VOCAB, HIDDEN)) * scale
+    numbers = {"u": rng.normal(size=VOCAB), "v": rng.normal(size=VOCAB)}
+    arrays = {name: x.astype(np.float32) for name, x in numbers.items()}
+    arrays["u"][0] = 1.0  # not all are masked
+    return {
+        "z": (hidden.astype(np.float32), weight.astype(np.float32)),
+        "y": rng.integers(0, VOCAB, TOKENS),
+        "s": np.float32(0.73),
+        **arrays,
+    }
+
+
+def run(head, given):
+    here = {name: moved(item, head.options.backend) for name, item in given.items()}
+    return {name: brought_back(value) for name, value in head(**here)._asdict().items()}
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e5, 1e9], ids=str)
+@pytest.mark.parametrize("of", range(len(COMPUTED)), ids=list(COMPUTED))
+def test_an_expression_agrees_with_its_own_maximum_and_pick(of, scale):
+    out = run(jit(computed(of)), inputs(scale))
+    assert out["above"].min() >= 0 and np.isfinite(out["above"]).all()
+    assert out["log_p"].max() <= 0 and not np.isnan(out["log_p"]).any()
+    assert out["p"].min() >= 0 and out["p"].max() <= 1
+    assert not np.isnan(out["rest"]).any()
+    assert out["size"].max() <= 1
+    for name in ("largest", "equal", "sure", "rank", "ties"):
+        assert out[name].min() >= 1, name
+
+
+@pytest.mark.parametrize("of", range(3), ids=list(COMPUTED)[:3])
+def test_without_ties_one_entry_is_the_largest(of):
+    out = run(jit(computed(of)), inputs(1.0))
+    for name in ("largest", "equal", "rank", "ties"):
+        assert (out[name] == 1).all(), name
+
+
+@lt.loss
+def of_one_entry(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
+    return lt.Outputs(
+        square=lt.log_softmax(z * z)[0],
+        shifted=lt.log_softmax(lt.square(z - z * s))[0],
+        scaled=lt.softmax(z * s + u)[0],
+        biased=lt.logsumexp(z + u) - (z + u)[0],
+    )
+
+
+@pytest.mark.contract("5 one value")
+def test_a_softmax_of_one_entry_is_one():
+    rng = np.random.default_rng(0)
+    pair = (100 * rng.normal(size=(64, 8)).astype(np.float32), rng.normal(size=(1, 8)).astype(np.float32))
+    out = run(jit(of_one_entry), {"z": pair, "u": np.float32([0.1]), "s": np.float32(0.3)})
+    assert (out["scaled"] == 1).all()
+    for name in ("square", "shifted", "biased"):
+        assert (out[name] == 0).all(), name
+
+
+@pytest.mark.parametrize("of", range(len(COMPUTED)), ids=list(COMPUTED))
+def test_entropies_of_sure_tokens(of):
+    """Without a tie, the largest of logits of 1e9 has the probability 1: there is no entropy."""
+
+    @lt.loss
+    def loss(z: lt.Logits, u: lt.Vocab[float], v: lt.Vocab[float], s: lt.Scalar, *, of: int = of):
+        x = list(COMPUTED.values())[of](z, u, v, s)
+        log_p = lt.log_softmax(x)
+        return lt.Outputs(
+            loss=-lt.sum(lt.exp(log_p) * log_p),
+            bounded=lt.max(x) - lt.min(x) < 100.0,
+            tie=lt.count(x == lt.max(x)) > 1,
+            others=lt.stop_gradient(u[0] + v[0] * s),
+        )
+
+    given = inputs(1e9)
+    del given["y"]
+    head = jit(loss, reduction="none")
+    here = {name: moved(item, head.options.backend) for name, item in given.items()}
+    out, gradients = head.value_and_grad(
+        **here, wrt=("hidden",), grad_output={"loss": moved(ONES, head.options.backend)}
+    )
+    entropy, sure = brought_back(out.loss), ~(brought_back(out.bounded) | brought_back(out.tie))
+    assert entropy.min() >= 0 and entropy.max() <= np.log(VOCAB) + 1e-5
+    assert not entropy[sure].any()
+    assert not brought_back(gradients["hidden"])[sure].any()
+
+
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e9, 1e20], ids=str)
+def test_cross_entropy_of_sure_tokens_is_zero(scale):
+    """With a temperature or a bias, at any size of logits: never below 0, never infinite."""
+    given = inputs(scale)
+    hidden, weight = given["z"]
+    target = (hidden.astype(np.float64) @ weight.astype(np.float64).T).argmax(1)
+    head = jit(lt.losses.cross_entropy, reduction="none")
+    here = head.options.backend
+    operands = [moved(hidden, here), moved(weight, here)]
+    for options in ({"temperature": np.float32(0.37)}, {"bias": given["u"]}):
+        numbers = {name: moved(item, here) for name, item in options.items()}
+        loss = brought_back(head(*operands, target=moved(target, here), **numbers))
+        assert loss.min() >= 0 and loss.max() <= 1e-3, options

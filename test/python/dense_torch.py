@@ -1,0 +1,273 @@
+"""Runs the text of a loss in torch, on dense logits, at any float type.
+
+Nothing of the tracer or of a spec takes part: the names of `lt` are functions on tensors here, and gradients
+are autograd's. So the results are a second opinion on the tracer as well, and on the rules of the language
+that torch's own functions lack: a weight of 0 wins in a product, and the logarithm of an exponential is its
+exponent. Values of one token are [N, 1], varying ones [N, V]; what is the same for every token has 1 in place
+of N.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+
+import logitile
+import torch
+from torch_reference import Weigh
+
+
+def _operator(function):
+    return lambda self, other: Value(function(self.tensor, self.lifted(other).tensor))
+
+
+class Value:
+    """A tensor with what the rules of products need to know of it.
+
+    Args:
+        weight: the factor that is made of exponentials, if there is one.
+        rest: the other factor; None where the value is a weight as a whole.
+        log: makes the logarithm without the rounded exponential, where that is possible.
+    """
+
+    def __init__(self, tensor, weight=None, rest=None, log: Callable | None = None):
+        self.tensor, self.weight, self.rest, self.log = tensor, weight, rest, log
+
+    @property
+    def is_weight(self):
+        return self.weight is not None and self.rest is None
+
+    def like(self, tensor, log=None):
+        """A value that is a weight if this one is."""
+        return Value(tensor, tensor if self.is_weight else None, None, log)
+
+    def lifted(self, other):
+        """The other operand, as a value of this one's type if it is a plain number."""
+        return other if isinstance(other, Value) else Value(self.tensor.new_tensor(other)[None, None])
+
+    def __mul__(self, other):
+        if not self.tensor.is_floating_point():
+            return Value(self.tensor * self.lifted(other).tensor)
+        return _scaled(self, other) if not isinstance(other, Value) else _product(self, other)
+
+    def __truediv__(self, other):
+        if not isinstance(other, Value):
+            return _divided(self, self.lifted(other))
+        if other.is_weight and other.log is not None:
+            return _product(self, exponential(-other.log()))
+        return _divided(self, other)
+
+    def __pow__(self, other):
+        if self.is_weight and self.log is not None and not isinstance(other, Value) and other > 0:
+            return exponential(other * self.log())
+        return self.like(torch.pow(self.tensor, self.lifted(other).tensor))
+
+    def __getitem__(self, index):
+        return self.like(_picked(self.tensor, self.lifted(index).tensor.long()))
+
+    def __rsub__(self, other):
+        return self.lifted(other) - self
+
+    def __rtruediv__(self, other):
+        return self.lifted(other) / self
+
+    def __neg__(self):
+        return _scaled(self, -1.0) if self.tensor.is_floating_point() else Value(-self.tensor)
+
+    def __invert__(self):
+        return Value(~self.tensor)
+
+    __add__ = __radd__ = _operator(torch.add)
+    __sub__, __rmul__ = _operator(torch.sub), __mul__
+    __lt__, __le__, __gt__, __ge__ = (_operator(f) for f in (torch.lt, torch.le, torch.gt, torch.ge))
+    __eq__, __ne__ = _operator(torch.eq), _operator(torch.ne)
+    __and__, __or__ = _operator(torch.logical_and), _operator(torch.logical_or)
+    __hash__ = None
+
+
+def exponential(exponent):
+    """e ** exponent, which is a weight."""
+    result = torch.exp(exponent)
+    return Value(result, result, None, lambda: exponent)
+
+
+def _scaled(value, number):
+    """A value times a plain number; a positive multiple of an exponential is one, too."""
+    if value.rest is None:
+        has_log = value.log is not None and number > 0
+        log = (lambda: value.log() + math.log(number)) if has_log else None
+        return value.like(value.tensor * number, log)
+    return Value(value.tensor * number, value.weight, value.rest * number)
+
+
+def _joined(a, b, join):
+    return a if b is None else b if a is None else join(a, b)
+
+
+def _product(a, b):
+    """Weights come first, so that one of 0 wins over every other factor."""
+    if a.weight is None and b.weight is None:
+        return Value(a.tensor * b.tensor)
+    weight = _joined(a.weight, b.weight, Weigh.apply)
+    rest = _joined(*(x.tensor if x.weight is None else x.rest for x in (a, b)), torch.mul)
+    if rest is not None:
+        return Value(Weigh.apply(weight, rest), weight, rest)
+    has_log = a.log is not None and b.log is not None
+    return Value(weight, weight, None, (lambda: a.log() + b.log()) if has_log else None)
+
+
+def _divided(a, b):
+    if a.rest is None:
+        return a.like(a.tensor / b.tensor)
+    return Value(a.tensor / b.tensor, a.weight, a.rest / b.tensor)
+
+
+def _picked(value, index):
+    """0, -1 or False outside the vocabulary: losses guard such entries."""
+    rows, vocab = max(len(value), len(index)), value.shape[1]
+    value, index = value.expand(rows, -1), index.expand(rows, 1)
+    inside = (index >= 0) & (index < vocab)
+    picked = value.gather(1, torch.where(inside, index, 0))
+    nothing = 0.0 if value.is_floating_point() else -1 if value.dtype != torch.bool else False
+    return torch.where(inside, picked, torch.tensor(nothing, dtype=value.dtype))
+
+
+def _unary(function):
+    return lambda self, x: Value(function(self.value(x).tensor))
+
+
+class Language:
+    """What a loss sees as `lt`: annotations are logitile's, functions are torch's.
+
+    Args:
+        vocab: the number of entries.
+        dtype: of floats.
+        ignore_index: the integer that is not valid.
+    """
+
+    def __init__(self, vocab, dtype, ignore_index=-100):
+        self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
+
+    Logits, Token, Vocab, Dense = logitile.Logits, logitile.Token, logitile.Vocab, logitile.Dense
+    Scalar, K, Outputs = logitile.Scalar, logitile.K, staticmethod(lambda **fields: fields)
+    loss = staticmethod(lambda function: function)
+
+    abs, sign, floor = _unary(torch.abs), _unary(torch.sign), _unary(torch.floor)
+    log1p, expm1, tanh = _unary(torch.log1p), _unary(torch.expm1), _unary(torch.tanh)
+    softplus = _unary(lambda x: torch.logaddexp(x, torch.zeros_like(x)))
+    log_sigmoid = _unary(torch.nn.functional.logsigmoid)
+    rsqrt, square = _unary(torch.rsqrt), _unary(torch.square)
+    isfinite, isnan = _unary(torch.isfinite), _unary(torch.isnan)
+
+    mean = _unary(lambda x: x.mean(1, keepdim=True))
+    argmax = _unary(lambda x: x.argmax(1, keepdim=True))
+    argmin = _unary(lambda x: x.argmin(1, keepdim=True))
+    logsumexp = _unary(lambda x: x.logsumexp(1, keepdim=True))
+    count = _unary(lambda x: x.sum(1, keepdim=True))
+    any = _unary(lambda x: x.any(1, keepdim=True))
+    all = _unary(lambda x: x.all(1, keepdim=True))
+    log_softmax = _unary(lambda x: torch.log_softmax(x, 1))
+
+    def stop_gradient(self, x):
+        return x.like(x.tensor.detach(), None if x.log is None else lambda: x.log().detach())
+
+    def max(self, x):
+        return x.like(x.tensor.max(1, keepdim=True).values)
+
+    def min(self, x):
+        return x.like(x.tensor.min(1, keepdim=True).values)
+
+    def sum(self, x):
+        has_log = x.log is not None
+        log = (lambda: x.log().logsumexp(1, keepdim=True)) if has_log else None
+        return Value(x.tensor.sum(1, keepdim=True), log=log)
+
+    def softmax(self, x):
+        result = torch.softmax(x.tensor, 1)
+        return Value(result, result, None, lambda: torch.log_softmax(x.tensor, 1))
+
+    def value(self, x):
+        """A plain number as a value; values as they are."""
+        return x if isinstance(x, Value) else Value(torch.full((1, 1), x, dtype=self.dtype))
+
+    def exp(self, x):
+        return exponential(self.value(x).tensor)
+
+    def exp2(self, x):
+        result = torch.exp2(x.tensor)
+        return Value(result, result, None, lambda: x.tensor * math.log(2))
+
+    def sigmoid(self, x):
+        result = torch.sigmoid(x.tensor)
+        return Value(result, result)
+
+    def log(self, x):
+        return Value(torch.log(x.tensor) if x.log is None else x.log())
+
+    def log2(self, x):
+        return Value(torch.log2(x.tensor) if x.log is None else x.log() / math.log(2))
+
+    def sqrt(self, x):
+        if x.is_weight and x.log is not None:
+            return exponential(0.5 * x.log())
+        return x.like(torch.sqrt(x.tensor))
+
+    def to_float(self, x):
+        return Value(x.tensor.to(self.dtype))
+
+    def where(self, condition, a, b):
+        a, b = (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
+        result = torch.where(condition.tensor, a.tensor, b.tensor)
+        return Value(result, result if a.is_weight and b.is_weight else None)
+
+    def maximum(self, a, b):
+        return Value(torch.maximum(*(x.tensor for x in self._both(a, b))))
+
+    def minimum(self, a, b):
+        return Value(torch.minimum(*(x.tensor for x in self._both(a, b))))
+
+    def clamp(self, x, low, high):
+        return Value(torch.clamp(x.tensor, x.lifted(low).tensor, x.lifted(high).tensor))
+
+    def _both(self, a, b):
+        return (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
+
+    def column(self):
+        return Value(torch.arange(self.vocab)[None, :])
+
+    def vocab_size(self):
+        return self.vocab
+
+    def valid(self, index):
+        return Value(index.tensor != self.ignore_index)
+
+
+def evaluate(source, pairs, inputs, dtype):
+    """The outputs of a loss by name, [N] each; a bare result is "loss". They are differentiable in whatever
+    leaf requires a gradient.
+
+    Args:
+        source: the text, with one function that `lt.loss` decorates.
+        pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
+        inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
+    """
+    hidden, weight = next(iter(pairs.values()))
+    scope = {"lt": Language(len(weight), dtype)}
+    exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
+    function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
+    arguments = {name: Value(h @ w.T) for name, (h, w) in pairs.items()}
+    for name, annotation in function.__annotations__.items():
+        if name not in arguments:
+            arguments[name] = _input(inputs[name], annotation.kinds)
+    result = function(**arguments)
+    fields = result if isinstance(result, dict) else {"loss": result}
+    return {name: value.tensor.expand(len(hidden), 1)[:, 0] for name, value in fields.items()}
+
+
+def _input(value, kinds):
+    axis = "scalar" if value.ndim == 0 else next(kind.axis for kind in kinds if kind.axis != "scalar")
+    if axis == "token" and value.ndim > 1:
+        return tuple(Value(column[:, None]) for column in value.unbind(1))
+    shape = {"token": (-1, 1), "vocab": (1, -1), "scalar": (1, 1), "dense": value.shape}[axis]
+    return Value(value.reshape(shape))

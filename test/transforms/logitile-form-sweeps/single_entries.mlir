@@ -1,0 +1,38 @@
+// Single entries of computed values are made with the operations of the sweep, so that both have the same bits.
+// contract: 5 one value
+// RUN: %form_sweeps %s | FileCheck %s
+
+// The maximum is that of rounded sums, and so is what it is compared with: one addition, no rounding error beside it.
+// CHECK-LABEL: logitile.program @own_maximum
+// CHECK: logitile.finish @finish1_1 forward results ["[[BEST:v[0-9]+]]" : f32]
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NEXT: logitile.yield %[[SUM]] : f32
+// CHECK: logitile.sweep @forward1
+// CHECK: } update {
+// CHECK: %[[X:.*]] = arith.addf
+// CHECK: %[[MAX:.*]] = logitile.input known "[[BEST]]" : f32
+// CHECK: arith.cmpf oge, %[[X]], %[[MAX]] : f32
+logitile.loss @own_maximum vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %u = logitile.input vocab "u" : f32
+  %x = arith.addf %z, %u : f32
+  %max = logitile.reduce max %x : f32 -> f32
+  %largest = arith.cmpf oge, %x, %max : f32
+  %count = logitile.reduce count %largest : i1 -> i32
+  %loss = arith.sitofp %count : i32 to f32
+  logitile.yield %loss : f32
+}
+
+// An entry that is the index itself is not made of itself.
+// CHECK-LABEL: logitile.program @index
+// CHECK: logitile.finish @finish0 prologue results ["loss" : f32]
+logitile.loss @index vocab 100 outputs ["loss"] {
+  %y = logitile.input token "y" : i32
+  %zero = arith.constant 0 : i32
+  %index = arith.maxsi %y, %zero : i32
+  %column = logitile.column : i32
+  %least = arith.minsi %column, %index : i32
+  %number = arith.sitofp %least : i32 to f32
+  %loss = logitile.pick %number[%index] : f32
+  logitile.yield %loss : f32
+}
