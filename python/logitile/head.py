@@ -271,7 +271,7 @@ class Head:
         Returns: an object with fields; `str()` of it is a table.
 
         Raises:
-            CallError: the arguments do not fit.
+            CallError: the arguments do not fit, or 'timing' is no bool.
         """
         call = self.bound(args, inputs)
         return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)

@@ -77,6 +77,8 @@ def explained(head: Head, call: Call, wanted: Wanted, timing: bool) -> Explanati
     """An explanation from a program of its own, so that compiling is always measured."""
     from . import _native
 
+    if not isinstance(timing, bool):
+        raise CallValueError(f"timing={timing!r} must be True or False")
     engine = _native.Engine(times_kernels=timing, disk_cache="")
     key = head.key(call, wanted)
     program = Program(head.spec(call), head.options, call, key, engine)

@@ -39,14 +39,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return file
 
 
-def test_it_holds_the_sources_and_two_libraries(wheel):
+def test_it_holds_the_sources_and_what_is_built(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = tree.ROOT / "python"
     sources = {file.relative_to(package).as_posix() for file in tree.files(package, under="logitile")}
-    libraries = {name for name in names if ".so" in name}
-    assert {name for name in names if ".dist-info/" not in name} - libraries == sources
-    assert {name.split(".")[0] for name in libraries} == {"logitile/_native", "logitile/liblogitile_core"}
-    assert len(libraries) == 2
+    built = {name for name in names if ".dist-info/" not in name} - sources
+    assert {name.split(".")[0] for name in built} == {
+        "logitile/_native",
+        "logitile/liblogitile_core",
+        "logitile/logitile-stage",
+    }
+    assert len(built) == 3
 
 
 def test_it_works_away_from_the_tree(wheel, tmp_path):

@@ -5,6 +5,7 @@ probabilities and their logarithms, conditions, floats of one token, positive on
 from __future__ import annotations
 
 import random
+import re
 
 
 class Grammar:
@@ -103,7 +104,7 @@ class Grammar:
         fields = [f"loss={self.loss()}"]
         if self.chance(0.3):
             fields.append(f"weight=lt.stop_gradient({self.choose('b', f'w[{self.target()}]')})")
-        menu = [lambda: f"more={self.uniform(2)}", lambda: f"index={self.index(1)}",
+        menu = [lambda: f"more={self.uniform(2)}", lambda: f"index={self.traced_index()}",
                 lambda: f"number=lt.count({self.condition(1)})", lambda: f"found={self.decision(1)}",
                 lambda: f"held=lt.stop_gradient({self.uniform(2)})"]  # fmt: skip
         fields += [item() for item in self.rng.sample(menu, self.rng.choice([1, 2, 3]))]
@@ -443,6 +444,13 @@ class Grammar:
         return self.choose("y", "y", "y", "lt.clamp(y + 3, 0, lt.vocab_size() - 1)", "lt.maximum(y - 1, 0)",
                            "lt.minimum(y + 1, lt.vocab_size() - 1)", "lt.argmax(z)",
                            "lt.clamp(g[y] * 2, 0, lt.vocab_size() - 1)", "0")  # fmt: skip
+
+    def traced_index(self):
+        """An entry as an output wants it: of the trace, not a number of Python."""
+        while True:
+            text = self.index(1)
+            if re.search("[a-z]", text.replace("lt.vocab_size()", "")):
+                return text
 
     def over_entries(self, depth):
         """Several targets of a token, some of them not valid."""
