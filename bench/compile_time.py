@@ -20,7 +20,7 @@ from typing import Any
 
 import large_losses
 import logitile as lt
-from logitile import engine
+from logitile.runtime import engine
 
 SIZES = {
     "chain": (475, 950, 1900),

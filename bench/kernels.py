@@ -15,12 +15,14 @@ import time
 import logitile as lt
 from comparison.cases import TYPES
 from comparison.machine import figure_of_products, peak
-from logitile import _native, execute, inspection
-from logitile.binding import Call
-from logitile.explanation import explanation
+from logitile import _native
+from logitile.arguments.binding import Call
+from logitile.calls import execute
+from logitile.calls.program import Program, Wanted
 from logitile.head import Head
-from logitile.program import Program, Wanted
-from logitile.samples import sample_arguments
+from logitile.inspection import stages as inspection
+from logitile.inspection.explanation import explanation
+from logitile.tuning.samples import sample_arguments
 
 
 def sizes(text: str) -> dict[str, str]:

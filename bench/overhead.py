@@ -17,8 +17,8 @@ import logitile as lt
 import numpy as np
 import torch
 import torch.nn.functional as F
-from logitile import execute
-from logitile.program import Wanted, native_inputs
+from logitile.calls import execute
+from logitile.calls.program import Wanted, native_inputs
 
 CALLS_PER_ROUND = 50
 

@@ -19,8 +19,10 @@ import time
 from dataclasses import replace
 
 import logitile as lt
-from logitile import _native, tuned, tuning
-from logitile.samples import sample_arguments
+from logitile import _native
+from logitile.tuned import lookup as tuned
+from logitile.tuning import autotune as tuning
+from logitile.tuning.samples import sample_arguments
 
 LOSS = lt.losses.cross_entropy
 SHAPES = (  # tokens, hidden, vocabulary, type

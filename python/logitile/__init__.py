@@ -6,10 +6,7 @@ A loss is a Python function for one token; see `lt.loss`, the annotations `lt.Lo
 
 from __future__ import annotations
 
-from .annotations import Dense, K, Logits, Scalar, Token, Vocab
-from .arrays import ShapeDtype
-from .definition import Loss, loss
-from .engine import check, history, trim
+from .calls.plans import Plan, load_plan
 from .errors import (
     CacheWarning,
     CallError,
@@ -22,16 +19,19 @@ from .errors import (
     SpecError,
     TargetError,
 )
-from .functions import *  # noqa: F403 - the functions of the language
-from .functions import __all__ as _functions
+from .frameworks.arrays import ShapeDtype
 from .head import Head, jit
-from .locations import spec_error
-from .names import did_you_mean
-from .outputs import Outputs
-from .plans import Plan, load_plan
-from .slice_states import SliceState
-from .slices import merge
-from .tuning import autotune
+from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
+from .language.definition import Loss, loss
+from .language.functions import *  # noqa: F403 - the functions of the language
+from .language.functions import __all__ as _functions
+from .language.outputs import Outputs
+from .messages.locations import spec_error
+from .messages.names import did_you_mean
+from .runtime.engine import check, history, trim
+from .slices.states import SliceState
+from .slices.sweeps import merge
+from .tuning.autotune import autotune
 
 from . import losses  # isort: skip - written in the language, so everything above comes first
 

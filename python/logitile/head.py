@@ -8,25 +8,26 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import execute, inspection
-from .binding import Arguments, Call, Form, named_arguments, specialised
-from .definition import Loss, Specialisation
-from .engine import place
+from .arguments.binding import Arguments, Call, Form, named_arguments, specialised
+from .arguments.gradients import check_no_gradient_is_lost
+from .arguments.options import Options, checked_constants, checked_options
+from .calls import execute
+from .calls.plans import Plan
+from .calls.program import Program, ProgramKey, Wanted, program_key
 from .errors import CallTypeError, CallValueError
-from .explanation import Explanation
-from .gradients import check_no_gradient_is_lost
-from .heads import new_token
-from .options import Options, checked_constants, checked_options
-from .plans import Plan
-from .program import Program, ProgramKey, Wanted, program_key
-from .spec import LossSpec
-from .tuned import tuned_key
+from .frameworks.tokens import new_token
+from .inspection import stages as inspection
+from .inspection.explanation import Explanation
+from .language.definition import Loss, Specialisation
+from .runtime.engine import place
+from .spec.loss_spec import LossSpec
+from .tuned.lookup import tuned_key
 
 if TYPE_CHECKING:
     import numpy
 
-    from .slice_states import SliceState
-    from .tuning_store import TuneRecord
+    from .slices.states import SliceState
+    from .tuned.store import TuneRecord
 
 _MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
@@ -110,10 +111,10 @@ class Head:
             TargetError: the arrays are on a device that no code is made for.
         """
         if "torch" in sys.modules:
-            from . import torch
+            from .frameworks.torch import autograd as torch
 
             if torch.is_traced(args, inputs):
-                from .torch_operators import traced_call
+                from .frameworks.torch.operators import traced_call
 
                 return traced_call(self, args, inputs)
         call = self.bound(args, inputs)
@@ -184,7 +185,7 @@ class Head:
             CallError: the arguments do not fit, or the state is not that of all slices.
             SpecError: the loss is wrong.
         """
-        from . import slices
+        from .slices import sweeps as slices
 
         return slices.partial(self, args, inputs, (column_offset, vocab_size), state, wrt, grad_output)
 
@@ -199,7 +200,7 @@ class Head:
         Raises:
             CallError: slices or sweeps are missing, or the state is of another head.
         """
-        from . import slices
+        from .slices import sweeps as slices
 
         return slices.finish(self, state)
 
@@ -229,7 +230,7 @@ class Head:
             CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
                 head.
         """
-        from . import slices
+        from .slices import sweeps as slices
 
         where = (column_offset, vocab_size)
         return slices.finish_grad(self, state, args, inputs, where, grad_output, grad_dtype)
@@ -344,7 +345,7 @@ class Head:
     def bound(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
         """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
         if "torch" in sys.modules:
-            from . import torch
+            from .frameworks.torch import autograd as torch
 
             args, inputs = torch.autocast(self.loss.signature, args, inputs)
         return self.bind(*args, **inputs)
@@ -386,7 +387,7 @@ class Head:
             CallError: the arguments do not fit, or an index lies outside the vocabulary.
             SpecError: the loss is wrong.
         """
-        from .reference import evaluate
+        from .reference.forward import evaluate
 
         call = self.bound(args, inputs)
         return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
@@ -407,8 +408,8 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        from .reference import evaluate
-        from .reference_gradient import evaluate_gradients
+        from .reference.forward import evaluate
+        from .reference.gradient import evaluate_gradients
 
         call = self.bound(args, inputs)
         spec = self.spec(call)

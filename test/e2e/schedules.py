@@ -7,7 +7,8 @@ import dataclasses
 
 import logitile as lt
 import pytest
-from logitile import engine, execute
+from logitile.calls import execute
+from logitile.runtime import engine
 
 # Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and
 # gradients in a phase of their own with all, some or none of the logits kept from the first.

@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from logitile.arrays import check_same_device, described, dtype_name, to_numpy
-from logitile.execute import _new_gradient
-from logitile.memory import brought_home
+from logitile.calls.execute import _new_gradient
+from logitile.frameworks.arrays import check_same_device, described, dtype_name, to_numpy
+from logitile.frameworks.memory import brought_home
 
 
 def test_numpy():

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 import torch
 from conftest import BUILD
-from logitile import _native, engine, memory
-from logitile.arrays import Array
-from logitile.program import workspace_budget
+from logitile import _native
+from logitile.calls.program import workspace_budget
+from logitile.frameworks import memory
+from logitile.frameworks.arrays import Array
+from logitile.runtime import engine
 
 N, V, D = 5, 40, 16
 OPERANDS = (lt.ShapeDtype((N, D), "float32"), lt.ShapeDtype((V, D), "float32"))

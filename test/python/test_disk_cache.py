@@ -16,11 +16,12 @@ import logitile as lt
 import numpy as np
 import pytest
 from calls import check_call, records
-from logitile import _native, command
-from logitile.program import Program, Wanted, program_key
+from logitile import _native
+from logitile.calls.program import Program, Wanted, program_key
+from logitile.command import main as command
 
 N, V, D = 24, 97, 12
-ENGINE = sys.modules["logitile.engine"]
+ENGINE = sys.modules["logitile.runtime.engine"]
 
 
 @lt.loss

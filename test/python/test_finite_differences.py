@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from cases import CASES
 from inputs import arguments
-from logitile import reference
+from logitile.reference import forward as reference
 
 STEP = 1e-4
 # Kinks have no slope, and stop_gradient (dft) means something else than the slope.

@@ -26,7 +26,7 @@ def test_import_loads_nothing_heavy():
 def test_losses_and_tracing_load_nothing_heavy():
     code = [
         "import logitile as lt",
-        "from logitile.definition import Specialisation",
+        "from logitile.language.definition import Specialisation",
         "lt.losses.cross_entropy.trace(Specialisation(10)).text()",
         "hidden, weight = lt.ShapeDtype((3, 4), 'float32'), lt.ShapeDtype((9, 4), 'float32')",
         "lt.jit(lt.losses.entropy).bind(hidden, weight)",

@@ -2,7 +2,7 @@
 
 import logitile as lt
 import pytest
-from logitile.definition import Specialisation
+from logitile.language.definition import Specialisation
 from logitile.testing import filecheck
 
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from inputs import TorchCall, arguments, relative
-from logitile import reference
+from logitile.reference import forward as reference
 
 N, V, D = 8, 13, 6
 

@@ -7,7 +7,7 @@ import pathlib
 
 import logitile as lt
 import pytest
-from logitile.annotations import Kind
+from logitile.language.annotations import Kind
 
 FILE = os.path.basename(__file__)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from cases import CASES
 from inputs import arguments
-from logitile.definition import Specialisation
-from logitile.float32 import f32_text, round_to_f32
-from logitile.reference import ELEMENTWISE
+from logitile.language.definition import Specialisation
+from logitile.reference.forward import ELEMENTWISE
+from logitile.spec.float32 import f32_text, round_to_f32
 
 
 def body(loss, **specialisation):

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from calls import check_close, records
-from logitile.torch import _multiplied
+from logitile.frameworks.torch.autograd import _multiplied
 from torch.utils.checkpoint import checkpoint
 
 N, V, D = 7, 37, 16

@@ -215,7 +215,7 @@ class Exported(torch.nn.Module):
 LOAD = """
 import sys, torch
 sys.path.insert(0, {path!r})
-import logitile.torch_operators
+import logitile.torch
 program = torch.export.load({file!r}).module()
 try:
     program(torch.zeros(7, 16), torch.zeros(7, dtype=torch.int64))

@@ -22,10 +22,13 @@ import numpy as np
 import pytest
 import torch
 from inputs import arguments, relative
-from logitile import _native, command, tuned, tuning, tuning_store
-from logitile.program import Wanted
-from logitile.samples import sample_arguments
-from logitile.tuning_rounds import Contender, is_quicker, race
+from logitile import _native
+from logitile.calls.program import Program, Wanted
+from logitile.command import main as command
+from logitile.tuned import lookup, store
+from logitile.tuning import autotune as tuning
+from logitile.tuning.rounds import Contender, is_quicker, race
+from logitile.tuning.samples import sample_arguments
 
 N, V, D = 48, 300, 24
 ENOUGH = 90  # seconds, for all rounds on a machine that is busy with other things: else it takes one or two
@@ -39,8 +42,8 @@ OTHER = "TM=96,TN=30,TD=64,TKproject=16,TKhidden=16,TKweight=16"
 def folder(tmp_path, monkeypatch):
     """An empty folder of the disk cache; nothing that a test finds outlives it."""
     monkeypatch.setenv("LOGITILE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(tuning_store, "_told", set())
-    monkeypatch.setattr(tuned, "_unkept", {})
+    monkeypatch.setattr(store, "_told", set())
+    monkeypatch.setattr(lookup, "_unkept", {})
     return tmp_path / "cache"
 
 
@@ -59,19 +62,17 @@ def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     call = head.bind(**given(tokens))
     key = head.default_key(call, tuning.wanted_of_call(head, call, grad))
     task = _native_program(head, call, key).task
-    device, driver = tuned.device_of(key.target, "cpu")
-    record = tuning_store.TuneRecord(
+    device, driver = lookup.device_of(key.target, "cpu")
+    record = store.TuneRecord(
         task=task, device=device, driver=driver, tokens=tokens, tiles=tiles, threads=threads or key.threads,
         loss="cross_entropy", target=key.target, shape="", predicted=1e-3, measured=1e-3, ratio=0.5, rounds=9,
         chosen=True, time=0,
     )  # fmt: skip
-    assert tuning_store.keep([record])
+    assert store.keep([record])
     return record
 
 
 def _native_program(head, call, key):
-    from logitile.program import Program
-
     return Program(head.spec(call), head.options, call, key)
 
 
@@ -210,7 +211,7 @@ def test_what_is_found_is_kept_and_taken():
     assert default.measured > 0 and default.contender.rounds >= 1
     assert best in found.candidates and best.measured is not None
     assert {one.tiles for one in found.candidates} == set(_table(head, arrays))
-    records = tuning_store.everything()
+    records = store.everything()
     assert len(records) == len(found.records) == sum(one.measured is not None for one in found.candidates)
     (chosen,) = [record for record in records if record.chosen]
     assert (chosen.tiles, chosen.threads) == (best.tiles, best.threads)
@@ -227,7 +228,7 @@ def test_what_is_found_is_kept_and_taken():
 def test_a_second_of_tuning():
     found = lt.autotune(lt.jit(LOSS), budget_s=1, **given())
     assert found.default.measured > 0 and found.is_kept == (len(found.records) > 1)
-    assert len(tuning_store.everything()) == (len(found.records) if found.is_kept else 0)
+    assert len(store.everything()) == (len(found.records) if found.is_kept else 0)
 
 
 def _table(head, arrays):
@@ -260,7 +261,7 @@ def test_what_was_chosen_before_is_a_candidate_again():
     assert OTHER in {one.tiles for one in found.candidates}
     assert len(found.records) == 1 or OTHER in {record.tiles for record in found.records}
     choose(OTHER, tokens=4)
-    assert sum(record.chosen for record in tuning_store.everything()) == 2
+    assert sum(record.chosen for record in store.everything()) == 2
 
 
 def test_a_budget_that_is_too_small_measures_the_default():
@@ -269,7 +270,7 @@ def test_a_budget_that_is_too_small_measures_the_default():
     assert "nothing kept" in str(found) and "raise the budget" in str(found)
     record = choose(OTHER)
     lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
-    assert tuning_store.everything() == (record,)  # what was known stays
+    assert store.everything() == (record,)  # what was known stays
 
 
 def test_a_candidate_that_cannot_be_is_told():
@@ -298,7 +299,7 @@ def test_the_mechanism_works_on_gpus_as_well():
     arrays = arguments(LOSS, tokens=8, vocab=40, hidden=16)
     found = lt.autotune(head, budget_s=ENOUGH, grad=(), **arrays)
     assert found.target == "emu:sm_80" and {one.threads for one in found.candidates} == {1}
-    assert {record.driver for record in tuning_store.everything()} == {"emulator"}
+    assert {record.driver for record in store.everything()} == {"emulator"}
     assert lt.jit(LOSS, backend="emu:sm_80").explain(grad=(), **arrays).is_tuned
     assert not lt.jit(LOSS, backend="emu:sm_90").explain(grad=(), **arrays).is_tuned
 
@@ -383,8 +384,8 @@ def test_numbers_of_tokens_take_what_is_near():
 def test_the_database_is_asked_once_for_a_program(monkeypatch):
     choose(OTHER)
     asked = []
-    find = tuning_store.find
-    monkeypatch.setattr(tuning_store, "find", lambda *place: asked.append(place) or find(*place))
+    find = store.find
+    monkeypatch.setattr(store, "find", lambda *place: asked.append(place) or find(*place))
     head = lt.jit(LOSS)
     for tokens in (N, N, N + 1, N + 2):
         head(**given(tokens))
@@ -394,11 +395,11 @@ def test_the_database_is_asked_once_for_a_program(monkeypatch):
 
 
 def test_without_a_database_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(tuning_store, "find", None)
+    monkeypatch.setattr(store, "find", None)
     lt.jit(LOSS)(**given())
     code = "import logitile as lt, sys, numpy as np\na = np.ones((4, 8), np.float32)\n"
     (output,) = run_apart(code + "lt.jit(lt.losses.entropy)(a, a)\nprint(sorted(sys.modules))")
-    assert "'logitile.tuned'" in output and "sqlite3" not in output
+    assert "'logitile.tuned.lookup'" in output and "sqlite3" not in output
 
 
 def run_apart(*codes):
@@ -431,9 +432,7 @@ def test_autograd_takes_what_was_tuned_with_its_tensors():
     assert key.tiles and lt.history()[-1]["key"] == _native_program(head, call, key).key
     frozen = lt.jit(LOSS, reduction="none")
     lt.autotune(frozen, budget_s=ENOUGH, **arrays)  # gradients in a phase of their own
-    assert tuning_store.everything()[-1].shape.endswith("split") or any(
-        record.shape.endswith("split") for record in tuning_store.everything()
-    )
+    assert any(record.shape.endswith("split") for record in store.everything())
 
 
 def test_losses_with_other_outputs_are_found_by_value_and_grad():
@@ -494,7 +493,7 @@ SHAPES = lt.ShapeDtype((N, D), "float32"), lt.ShapeDtype((V, D), "float32")
 def test_wrong_calls(use, error, match):
     with pytest.raises(error, match=match):
         use(given())
-    assert tuning_store.everything() == ()
+    assert store.everything() == ()
 
 
 # ---- the command line --------------------------------------------------------------------------------------
@@ -539,7 +538,7 @@ def test_tune_and_show(tune, tmp_path, monkeypatch):
     status, lines, errors = tune("--show")
     assert (status, errors) == (0, "")
     assert lines[0].split()[:4] == ["loss", "target", "shape", "tiles"]
-    records = tuning_store.everything()
+    records = store.everything()
     assert len(lines) == len(records) + 3
     assert sum(line.startswith("*") for line in lines) == 2
     assert any("forward" in line for line in lines) and any("early" in line for line in lines)
@@ -593,8 +592,8 @@ def test_wrong_commands(tune, given, error):
 
 def test_tuners_at_once(folder):
     """Whole processes, which share the folder and the machine."""
-    code = "from logitile import command; command.main(['tune', '--loss', 'cross_entropy', '--shape', "
+    code = "from logitile.command import main; main.main(['tune', '--loss', 'cross_entropy', '--shape', "
     code += f"'32,16,200', '--dtype', 'f32', '--budget', '{ENOUGH}'])"
     for output in run_apart(code, code, code):
         assert "kept for later processes" in output
-    assert sum(record.chosen for record in tuning_store.everything()) == 1
+    assert sum(record.chosen for record in store.everything()) == 1

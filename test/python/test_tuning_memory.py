@@ -8,9 +8,10 @@ import logitile as lt
 import numpy as np
 import pytest
 import torch
-from logitile import tuned, tuning_store
-from logitile.program import Wanted
-from logitile.tuning_rounds import Contender
+from logitile.calls.program import Wanted
+from logitile.tuned import lookup as tuned
+from logitile.tuned import store as tuning_store
+from logitile.tuning.rounds import Contender
 
 HEAD = lt.jit(lt.losses.cross_entropy)
 OPERANDS = np.ones((9, 8), np.float32), np.ones((300, 8), np.float32)

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import logitile as lt
 import pytest
-from logitile import _native, tuning_store
-from logitile.tuning_store import TuneRecord
+from logitile import _native
+from logitile.tuned import store as tuning_store
+from logitile.tuned.store import TuneRecord
 
 RECORD = TuneRecord(
     task="0" * 64, device="a CPU", driver="avx2", tokens=1024, tiles="TM=512,TN=120", threads=2,

@@ -5,7 +5,7 @@ import os
 
 import logitile as lt
 import pytest
-from logitile.definition import Specialisation
+from logitile.language.definition import Specialisation
 
 VOCAB = 10
 

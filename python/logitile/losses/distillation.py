@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .. import functions as lt
-from ..annotations import K, Logits, Scalar, Token
-from ..definition import loss
+from ..language import functions as lt
+from ..language.annotations import K, Logits, Scalar, Token
+from ..language.definition import loss
 from .ranges import check, check_inside
 
 

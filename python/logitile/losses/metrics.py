@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .. import functions as lt
-from ..annotations import Logits, Token
-from ..definition import loss
-from ..outputs import Outputs
+from ..language import functions as lt
+from ..language.annotations import Logits, Token
+from ..language.definition import loss
+from ..language.outputs import Outputs
 from .ranges import check_count
 
 

@@ -6,10 +6,10 @@ output has its own gradient.
 
 from __future__ import annotations
 
-from .. import functions as lt
-from ..annotations import Logits, Scalar, Token
-from ..definition import loss
-from ..outputs import Outputs
+from ..language import functions as lt
+from ..language.annotations import Logits, Scalar, Token
+from ..language.definition import loss
+from ..language.outputs import Outputs
 from .ranges import check
 
 

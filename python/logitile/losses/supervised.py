@@ -5,10 +5,10 @@ z is a row of logits, y the target, p = softmax(z), lse = log(sum(exp(z))), V th
 
 from __future__ import annotations
 
-from .. import functions as lt
-from ..annotations import Dense, K, Logits, Scalar, Token, Vocab
-from ..definition import loss
-from ..outputs import Outputs
+from ..language import functions as lt
+from ..language.annotations import Dense, K, Logits, Scalar, Token, Vocab
+from ..language.definition import loss
+from ..language.outputs import Outputs
 from .ranges import check, check_positive
 
 

@@ -1,0 +1,1 @@
+"""The arguments of a call: options, names, shapes, types, integers and wanted gradients, all checked."""

@@ -1,0 +1,138 @@
+"""The float32 buffers into which a call adds weight gradients: which arrays may be one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import gcd
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+from ..errors import CallTypeError, CallValueError
+from ..frameworks.arrays import Array, described
+from ..messages.names import did_you_mean, listed, shape_text
+
+if TYPE_CHECKING:
+    import numpy
+
+    from .binding import Pair
+
+_MOST_WORK = 10**6  # of the search for an element that two arrays have in common
+
+
+def checked_buffers(item: object, pairs: tuple[Pair, ...]) -> dict[str, Array]:
+    """The weight_grad_out of a call: an array for one pair, or a dictionary by pair.
+
+    Raises:
+        CallTypeError: it names no pair, or is no array that can be written.
+        CallValueError: a buffer does not fit its weight, or gradients cannot be added into it.
+    """
+    if item is None:
+        return {}
+    if not isinstance(item, Mapping):
+        if len(pairs) > 1:
+            raise CallTypeError(
+                "'weight_grad_out' must say whose buffer it is: a dictionary by "
+                f"{listed(p.name for p in pairs)}"
+            )
+        item = {pairs[0].name: item}
+    known = {pair.name: pair for pair in pairs}
+    buffers = {}
+    for name, buffer in item.items():
+        if name not in known:
+            raise CallTypeError(
+                f"'weight_grad_out' names '{name}', which is no pair of this call{did_you_mean(name, known)}"
+            )
+        buffers[name] = _buffer(buffer, known[name])
+    return buffers
+
+
+def _buffer(item: object, pair: Pair) -> Array:
+    buffer = described(item, "weight_grad_out")
+    if buffer.dtype != "float32" or buffer.shape != pair.weight.shape:
+        raise CallValueError(
+            f"'weight_grad_out' is {buffer}; it must be float32{shape_text(pair.weight.shape)}, like the "
+            f"weight of '{pair.name}'"
+        )
+    if buffer.source is not item:
+        raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
+    if buffer.framework not in ("numpy", "torch", "shape"):
+        raise CallTypeError("'weight_grad_out' must be an array of NumPy or torch: no other can be written")
+    if buffer.strides is not None and _overlaps_itself(buffer.shape, buffer.strides):
+        raise CallValueError(
+            f"'weight_grad_out' has strides {buffer.strides}: entries that share memory cannot be added into"
+        )
+    if buffer.framework == "numpy" and not buffer.source.flags.writeable:
+        raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
+    return buffer
+
+
+def check_apart(buffers: Mapping[str, Array], arrays: Iterable[tuple[str, Array]]) -> None:
+    """A call writes its buffers while it reads its inputs.
+
+    Args:
+        arrays: what the call reads, with their names.
+
+    Raises:
+        CallValueError: a buffer shares memory with one of them.
+    """
+    for name, array in arrays:
+        if any(_share_memory(buffer, array) for buffer in buffers.values()):
+            raise CallValueError(
+                f"'weight_grad_out' shares memory with '{name}', which the call reads while gradients are "
+                "added into the buffer; give memory of its own"
+            )
+
+
+def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether two entries of a matrix lie at the same place.
+
+    Entries that are i rows and j columns apart do where i * rows = j * columns, and the least such i and j
+    are the steps without their common divisor.
+    """
+    rows, columns = (abs(step) for step in strides)
+    common = gcd(rows, columns)
+    if common == 0:
+        return shape[0] * shape[1] > 1
+    return columns // common < shape[0] and rows // common < shape[1]
+
+
+# ---- memory of two arrays ----------------------------------------------------------------------------------
+
+
+def _share_memory(a: Array, b: Array) -> bool:
+    """Whether two arrays have an element in common; those of one matrix may take turns without it."""
+    import numpy
+
+    first, second = _elements(a), _elements(b)
+    if first is None or second is None:
+        return False
+    try:
+        return numpy.shares_memory(first, second, max_work=_MOST_WORK)
+    except RuntimeError:  # NumPy has given up
+        return True
+
+
+def _elements(array: Array) -> numpy.ndarray | None:
+    """The memory of an array, on whatever device, for NumPy to look at its place and strides alone.
+
+    Arrays of other frameworks than NumPy and torch share theirs with nobody.
+    """
+    import numpy
+
+    if array.framework == "numpy":
+        return array.source
+    if array.framework != "torch" or not array.has_data:
+        return None
+    try:
+        pointer, size = array.source.data_ptr(), array.source.element_size()
+    except RuntimeError:  # it has no memory of its own
+        return None
+    steps = tuple(size * step for step in array.strides or ())
+    place = {
+        "version": 3,
+        "data": (pointer, False),
+        "shape": array.shape,
+        "strides": steps,
+        "typestr": f"|V{size}",
+    }
+    return numpy.asarray(SimpleNamespace(__array_interface__=place)) if pointer else None

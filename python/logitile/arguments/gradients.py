@@ -1,0 +1,212 @@
+"""Which gradients a call asks for, of which outputs, and whether they exist. Numbers are made elsewhere.
+
+Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs), and the inputs' own.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import CallTypeError, CallValueError
+from ..messages.names import did_you_mean, listed
+from ..spec.loss_spec import LossSpec, Op
+from .binding import Call
+from .options import Options
+
+_BLOCKING = (
+    "arith.cmpf",
+    "arith.cmpi",
+    "math.floor",
+    "math.isfinite",
+    "math.isnan",
+    "logitile.stop_gradient",
+    "arith.sitofp",
+    "arith.uitofp",
+)
+_BLOCKING_REDUCTIONS = ("argmax", "argmin", "count", "any", "all")
+
+
+def differentiated(op: Op) -> tuple[int, ...]:
+    """Which operands of an operation a gradient flows to, by position."""
+    if (
+        op.type != "f32"
+        or op.name in _BLOCKING
+        or (op.name == "logitile.reduce" and op.attribute in _BLOCKING_REDUCTIONS)
+    ):
+        return ()
+    if op.name == "arith.select":
+        return (1, 2)
+    return (0,) if op.name == "logitile.pick" else tuple(range(len(op.operands)))
+
+
+def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:
+    """The operations on a differentiable path from one of the inputs to one of the outputs."""
+    wanted = set(inputs)
+    below: set[int] = set()  # depends on a wanted input
+    for index, op in enumerate(spec.ops):
+        is_leaf = op.name == "logitile.input" and op.type == "f32" and op.attribute.name in wanted
+        if is_leaf or any(op.operands[i] in below for i in differentiated(op)):
+            below.add(index)
+    above = {spec.output(name).value for name in outputs}
+    for index in range(len(spec.ops) - 1, -1, -1):
+        if index in above:
+            above.update(spec.ops[index].operands[i] for i in differentiated(spec.ops[index]))
+    return below & above
+
+
+@functools.lru_cache(maxsize=1024)  # every call asks
+def reached_inputs(spec: LossSpec, outputs: tuple[str, ...]) -> frozenset[str]:
+    """The inputs to which a gradient of the outputs flows."""
+    floats = [given.name for given in spec.inputs if given.type == "f32"]
+    active = active_ops(spec, outputs, floats)
+    return frozenset(spec.ops[i].attribute.name for i in active if spec.ops[i].name == "logitile.input")
+
+
+@functools.lru_cache(maxsize=1024)
+def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
+    """The names of float outputs but the weight, as far as a gradient flows to some input at all."""
+    return tuple(
+        o.name
+        for o in spec.outputs
+        if o.type == "f32" and o.name != "weight" and reached_inputs(spec, (o.name,))
+    )
+
+
+def native_name(call: Call, name: str) -> str:
+    """What the compiler calls a gradient: pairs are always part of the name there."""
+    if name in call.inputs or "." in name:
+        return name
+    return f"{call.pairs[0].name}.{name}"
+
+
+def is_weight(call: Call, name: str) -> bool:
+    """Whether a gradient is that of a projection's weight."""
+    return name not in call.inputs and name.rpartition(".")[2] == "weight"
+
+
+def named_gradients(option: str, names: Any) -> tuple[str, ...]:
+    """Names as an option lists them, each once; one string is one name.
+
+    Raises:
+        CallTypeError: it is no list of names.
+    """
+    try:
+        found = (names,) if isinstance(names, str) else tuple(names)
+    except TypeError:
+        found = (names,)
+    if not all(isinstance(name, str) for name in found):
+        raise CallTypeError(f"{option}={names!r} must list names of gradients, such as 'hidden'")
+    return tuple(dict.fromkeys(found))
+
+
+def wanted_gradients(
+    spec: LossSpec, options: Options, call: Call, given: Iterable[str] | None, option: str = "wrt"
+) -> tuple[str, ...]:
+    """The names of the gradients to make.
+
+    Args:
+        given: names; None means every array that requires a gradient, else hidden and weight of every pair.
+        option: as what the caller gave them.
+
+    Raises:
+        CallTypeError: a name is unknown.
+        CallValueError: an input has no gradient, or none of them can be reached.
+    """
+    known = call.operands
+    if given is None:
+        given = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
+    wanted = named_gradients(option, given)
+    if not wanted:
+        raise CallValueError(f"{option} names no gradient; this call has {listed(known)}")
+    for name in wanted:
+        if name not in known:
+            raise CallTypeError(
+                f"{option} names '{name}', which is no input of this call{did_you_mean(name, known)}"
+            )
+        parameter = spec.input(known[name][0])
+        if parameter.type != "f32":
+            raise CallValueError(
+                f"'{name}' holds {'integers' if parameter.type == 'i32' else 'bools'}, which have no gradient"
+            )
+    _check_weight(spec, options, call, wanted)
+    reached = reached_inputs(spec, differentiable_outputs(spec))
+    if not any(known[name][0] in reached for name in wanted):
+        raise CallValueError(
+            f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
+            "stop_gradient carry none"
+        )
+    return wanted
+
+
+def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]:
+    """The gradients that reach the outputs, by name; outputs that are left out get none.
+
+    Args:
+        grad_output: an array for a bare result, a dictionary by output else; None means 1 for the loss.
+
+    Raises:
+        CallTypeError, CallValueError: a name is unknown or an output takes no gradient.
+    """
+    differentiable = differentiable_outputs(spec)
+    if grad_output is None:
+        if "loss" not in differentiable:
+            raise CallTypeError(
+                f"'{spec.name}' has no loss that carries a gradient, so grad_output must say what reaches "
+                f"{listed(differentiable)}"
+            )
+        return {"loss": 1.0}
+    if spec.bare:
+        if isinstance(grad_output, Mapping):
+            raise CallTypeError(
+                f"'{spec.name}' returns one value: grad_output is an array or a number, not a dictionary"
+            )
+        return {"loss": grad_output}
+    if not isinstance(grad_output, Mapping):
+        raise CallTypeError(
+            f"'{spec.name}' returns {listed(spec.output_names)}: grad_output is a dictionary by output"
+        )
+    for name in grad_output:
+        if name not in spec.output_names:
+            raise CallTypeError(
+                f"grad_output names '{name}', which is no output of '{spec.name}'"
+                + did_you_mean(name, spec.output_names)
+            )
+        if name not in differentiable:
+            raise CallValueError(
+                f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} do"
+            )
+    return {name: given for name, given in grad_output.items() if given is not None}
+
+
+def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:
+    """A mean takes the sum of the weights as a constant: no gradient may be lost there."""
+    if "weight" not in spec.output_names or options.reduces != "mean" or call.divisor is not None:
+        return
+    known = call.operands
+    lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ("weight",))]
+    if lost:
+        raise CallValueError(
+            f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "
+            f"takes no gradient; wrap it in lt.stop_gradient, give a divisor, or leave {listed(lost)} out "
+            "of wrt"
+        )
+
+
+def check_no_gradient_is_lost(call: Call) -> None:
+    """Results of other frameworks carry no gradient, so no tensor that requires one may go with them.
+
+    Raises:
+        CallTypeError: one does.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.is_grad_enabled():
+        return
+    if call.form.requiring:
+        requires = "requires" if len(call.form.requiring) == 1 else "require"
+        raise CallTypeError(
+            f"{listed(call.form.requiring)} {requires} a gradient, but hidden is an array of "
+            f"{call.framework}, whose results carry none; give hidden as a tensor, or detach the others"
+        )

@@ -1,0 +1,159 @@
+"""The options of lt.jit, checked. What they mean for a call is in binding.py, indices.py and reference.py."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..errors import CallTypeError, CallValueError
+from ..language.signature import JIT_OPTIONS, Signature
+from ..messages.names import did_you_mean, listed
+
+REDUCTIONS = ("mean", "sum", "none")
+_POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_BACKEND = re.compile(r"auto|cpu|cuda|cuda:sm_[0-9]+a?|emu:sm_[0-9]+a?")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a head is bound to, beside its loss and constants.
+
+    Args:
+        reduction: "mean", "sum" or "none"; None where it was left to the loss ("mean" if it has a `loss`).
+        ignore_index: value of the ignoring input that switches a token off; None ignores nothing.
+        ignore: name of that input; None where it was left to the loss ("target" if it has one).
+        all_ignored: what a mean over no token is: "nan" or "zero".
+        workspace: byte budget; None means the default of the backend.
+        chunks: number of token chunks; None where the budget decides.
+        backend: "auto", "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
+        weight_layout: "vd" for weights [V, D], "dv" for [D, V].
+        tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has. No
+            option of lt.jit: what searches for better sizes, and tests, put it here.
+    """
+
+    reduction: str | None = None
+    ignore_index: int | None = -100
+    ignore: str | None = None
+    all_ignored: str = "nan"
+    workspace: int | None = None
+    chunks: int | None = None
+    backend: str = "auto"
+    weight_layout: str = "vd"
+    tiles: str = ""
+
+    @property
+    def reduces(self) -> str:
+        """The reduction of `loss`."""
+        return self.reduction or "mean"
+
+    @property
+    def ignoring_input(self) -> str:
+        """The name of the input that tells ignored tokens; a loss without it ignores nothing."""
+        return self.ignore or "target"
+
+
+def checked_options(signature: Signature, *, workspace: object = "auto", **given: object) -> Options:
+    """Options as lt.jit takes them.
+
+    Raises:
+        CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
+    """
+    budget = None if isinstance(workspace, str) and workspace == "auto" else _byte_count(_plain(workspace))
+    plain = {name: _plain(value) for name, value in given.items()}
+    options = Options(workspace=budget, **plain)  # type: ignore[arg-type]
+    _choice("reduction", options.reduction, (*REDUCTIONS, None))
+    _choice("all_ignored", options.all_ignored, ("nan", "zero"))
+    _choice("weight_layout", options.weight_layout, ("vd", "dv"))
+    _check_ignored(signature, options)
+    if options.chunks is not None:
+        if type(options.chunks) is not int or options.chunks < 1:
+            raise CallValueError(f"chunks={options.chunks!r} must be a positive int")
+        _bounded("chunks", options.chunks, 2**31 - 1)
+        if options.workspace is not None:
+            raise CallValueError(
+                "'chunks' and 'workspace' exclude each other: one fixes the number of chunks, the other "
+                "their size"
+            )
+    if not isinstance(options.backend, str) or not _BACKEND.fullmatch(options.backend):
+        raise CallValueError(
+            f"backend={options.backend!r} is unknown; it is 'auto', 'cpu', 'cuda', 'cuda:sm_90', "
+            "'emu:sm_90', ..."
+        )
+    return options
+
+
+def checked_constants(signature: Signature, given: Mapping[str, object]) -> dict[str, object]:
+    """The constants of a loss, NumPy scalars as Python numbers.
+
+    Raises:
+        CallTypeError: a name is unknown or a constant without a default is missing.
+    """
+    names = {constant.name for constant in signature.constants}
+    for name in given:
+        if name in names:
+            continue
+        if signature.input(name):
+            raise CallTypeError(
+                f"'{name}' is an input of '{signature.name}', not a constant: give it to the head, not to "
+                "lt.jit"
+            )
+        raise CallTypeError(
+            f"lt.jit has no option and '{signature.name}' no constant '{name}'"
+            + did_you_mean(name, [*names, *JIT_OPTIONS])
+        )
+    missing = [c.name for c in signature.constants if c.required and c.name not in given]
+    if missing:
+        raise CallTypeError(f"lt.jit({signature.name}) needs {listed(missing)}: constants without a default")
+    return {name: _plain(value) for name, value in given.items()}
+
+
+def _plain(value: object) -> object:
+    numpy = sys.modules.get("numpy")
+    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+
+
+def _check_ignore_index(index: object) -> None:
+    if index is not None and (type(index) is not int or not -(2**31) <= index < 2**31):
+        raise CallValueError(f"ignore_index={index!r} must be an int that fits in 32 bits, or None")
+
+
+def _check_ignored(signature: Signature, options: Options) -> None:
+    _check_ignore_index(options.ignore_index)
+    if options.ignore is None:
+        return
+    integers = [
+        p.name for p in signature.inputs if p.kinds[0].axis == "token" and p.kinds[0].element == "int"
+    ]
+    if not isinstance(options.ignore, str) or options.ignore not in integers:
+        have = f"it has {listed(integers)}" if integers else "it has none"
+        raise CallValueError(
+            f"ignore='{options.ignore}' names no lt.Token[int] input of '{signature.name}'; {have}"
+        )
+
+
+def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    if not isinstance(value, (str, type(None))) or value not in choices:  # arrays compare to arrays
+        words = [choice for choice in choices if isinstance(choice, str)]
+        hint = did_you_mean(value, words) if isinstance(value, str) else ""
+        raise CallValueError(f"{name}={value!r} is none of {listed(words)}{hint}")
+
+
+def _byte_count(workspace: object) -> int:
+    if isinstance(workspace, int) and not isinstance(workspace, bool) and workspace > 0:
+        return _bounded("workspace", workspace, 2**62)
+    text = workspace.lower() if isinstance(workspace, str) else ""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([kmgt])(i?))?b\s*", text)
+    if match is None or float(match[1]) == 0:
+        raise CallValueError(
+            f"workspace={workspace!r} is no byte budget; give 'auto', a positive int or text such as '512MiB'"
+        )
+    unit = (1024 if match[3] else 1000) ** _POWERS[match[2]]
+    return _bounded("workspace", int(float(match[1]) * unit), 2**62)
+
+
+def _bounded(name: str, value: int, most: int) -> int:
+    if value > most:
+        raise CallValueError(f"{name}={value} is more than any machine has; {most} is the most that is taken")
+    return value

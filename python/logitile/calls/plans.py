@@ -1,0 +1,220 @@
+"""Compiled plans as files: made by `head.compile`, saved, loaded and run, here or from C
+(runtime/logitile.h).
+
+A plan holds the program of a loss for an interval of numbers of tokens, and how its calls reduce the loss and
+which tokens they ignore.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..arguments.options import Options
+from ..errors import CallTypeError, CallValueError
+from ..frameworks.arrays import Array, check_same_device, described
+from ..frameworks.memory import brought_home, empty, given_back, stream, view
+from ..messages.names import did_you_mean, listed
+from ..runtime.engine import engine, native, place, thread_count
+from .program import float_dtype
+
+if TYPE_CHECKING:
+    from .. import _native
+
+_OUTPUT_DTYPES = {"float32": "float32", "int32": "int64", "bool": "bool"}
+
+
+class Plan:
+    """A compiled plan; see `head.compile` and `lt.load_plan`.
+
+    Args:
+        native: of the native module.
+        options: reduction, ignore, ignore_index and all_ignored of its calls.
+    """
+
+    def __init__(self, native: _native.Plan, options: Options):
+        self._native = native
+        self._options = options
+        self._described = native.describe(0, 1)
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """Numbers of tokens that it serves: the first, and the one behind the last."""
+        return self._native.interval
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan to a file. It holds machine code: load only files that you would run."""
+        with open(path, "wb") as file:
+            file.write(self._native.save(self._rules(self._options.ignoring_input)))
+
+    def run(
+        self, *args: object, divisor: object = None, grad_output: object = None, **inputs: object
+    ) -> tuple[Any, dict[str, Any]]:
+        """Runs the plan.
+
+        Args:
+            args, inputs, divisor: as for a call of the head.
+            grad_output: what reaches the loss, or a dictionary by output. Left out: 1 for the loss.
+
+        Returns: the outputs as from a call, and the gradients that the plan makes, by name.
+
+        Raises:
+            CallError: the arguments do not fit the plan.
+        """
+        arrays = self._arrays(args, inputs)
+        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        leading = hidden.shape[:-1]
+        outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
+        gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
+        given = {name: described(item, f"grad_output of '{name}'") for name, item in
+                 self._upstreams(grad_output).items()}  # fmt: skip
+        divides = None if divisor is None else described(divisor, "divisor")
+        others = {f"grad_output of {name}": array for name, array in given.items()}
+        self._check_devices(hidden, arrays, others if divides is None else {**others, "divisor": divides})
+        factor = None if divides is None else view(divides, "divisor")
+        upstreams = [view(array, name) for name, array in given.items()]
+        read = [view(array, name) for name, array in arrays.items()]
+        made = [view(described(array, name), name) for name, array in gradients.items()]
+        is_split = self._described["split"]
+        saved = self._native.forward(
+            self._call_options(arrays),
+            read,
+            [view(described(array, name), name) for name, array in outputs.items()],
+            [] if is_split else made,
+            [] if is_split else upstreams,
+            None if factor is None else factor[1] if len(factor) == 2 else factor[1:],
+            stream(hidden),
+        )
+        if saved is not None:
+            saved.adjoint(read, made, upstreams, stream(hidden))
+        return self._result(hidden, outputs), {
+            self._public_name(name): given_back(hidden, brought_home(array, arrays[name]))
+            for name, array in gradients.items()
+        }
+
+    @property
+    def _pairs(self) -> list[str]:
+        return [pair["name"] for pair in self._described["pairs"]]
+
+    def _arrays(self, args: tuple[object, ...], inputs: Mapping[str, object]) -> dict[str, Array]:
+        """The arrays of a call under the names that the plan has for them."""
+        pairs, given = self._pairs, dict(inputs)
+        known = [*pairs, *(i["name"] for i in self._described["inputs"])]
+        if len(args) > 2 * len(pairs) or len(args) % 2:
+            raise CallTypeError(
+                f"the plan takes hidden and weight of {listed(pairs)} by position, {2 * len(pairs)} arrays; "
+                f"got {len(args)}"
+            )
+        positional = {p: (args[2 * i], args[2 * i + 1]) for i, p in enumerate(pairs[: len(args) // 2])}
+        doubled = [name for name in positional if name in given]
+        if doubled:
+            raise CallTypeError(f"{listed(doubled)} is given twice: by position and by name")
+        given |= positional
+        for name in given:
+            if name not in known:
+                raise CallTypeError(f"the plan reads no '{name}'{did_you_mean(name, known)}")
+        missing = [name for name in known if given.get(name) is None]
+        if missing:
+            raise CallTypeError(f"the plan reads {listed(missing)}, which the call does not give")
+        target = self._described["target"]
+        backend = "cpu" if target.startswith("cpu:") else target
+        arrays = {}
+        for name, item in given.items():
+            if name not in pairs:
+                arrays[name] = described(item, name)
+                continue
+            if not isinstance(item, (tuple, list)) or len(item) != 2:
+                raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
+            arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
+            arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
+        for name, array in arrays.items():
+            if not array.has_data:
+                raise CallTypeError(
+                    f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
+                )
+            if array.shape or array.device != "cpu":  # single numbers may lie in host memory
+                place(backend, array.device)
+        return arrays
+
+    def _check_devices(self, hidden: Array, arrays: Mapping[str, Array], others: Mapping[str, Array]) -> None:
+        named = [(self._public_name(name), array) for name, array in arrays.items()]
+        check_same_device([("hidden", hidden), *named, *others.items()])
+
+    def _upstreams(self, grad_output: object) -> dict[str, object]:
+        """What reaches the outputs, by name; nothing stands for 1 at the loss."""
+        carrying = [output["name"] for output in self._described["outputs"] if output["upstream"]]
+        if grad_output is None:
+            if carrying and "loss" not in carrying:
+                raise CallTypeError(f"grad_output must say what reaches {listed(carrying)}: there is no loss")
+            return {}
+        given = grad_output if isinstance(grad_output, Mapping) else {"loss": grad_output}
+        for name in given:
+            if name not in carrying:
+                have = f"gradients of {listed(carrying)}" if carrying else "no gradients"
+                raise CallTypeError(f"grad_output names '{name}', but the plan makes {have}")
+        return {name: item for name, item in given.items() if item is not None}
+
+    def _empty_output(self, output: Mapping[str, Any], hidden: Array, leading: tuple[int, ...]) -> Any:
+        is_reduced = output["name"] == "loss" and self._options.reduces != "none"
+        return empty(hidden, () if is_reduced else leading, _OUTPUT_DTYPES[output["element"]])
+
+    def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
+        array = arrays[gradient["name"]]
+        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        like = array if array.device == hidden.device else hidden
+        is_direct = gradient["kind"] == "direct"
+        return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
+
+    def _call_options(self, arrays: Mapping[str, Array]) -> _native.CallOptions:
+        name = self._options.ignoring_input
+        return self._rules(name if name in arrays and self._options.ignore_index is not None else None)
+
+    def _rules(self, ignore: str | None) -> _native.CallOptions:
+        """How calls of the plan reduce their loss and tell ignored tokens."""
+        has_loss = any(output["name"] == "loss" for output in self._described["outputs"])
+        return native().CallOptions(
+            reduction=self._options.reduces if has_loss else "none",
+            ignore=ignore,
+            ignore_index=self._options.ignore_index,
+            zero_if_all_ignored=self._options.all_ignored == "zero",
+            threads=thread_count(),
+        )
+
+    def _public_name(self, name: str) -> str:
+        pair, _, operand = name.partition(".")
+        return operand if operand and len(self._pairs) == 1 else name
+
+    def _result(self, hidden: Array, outputs: Mapping[str, Any]) -> Any:
+        finished = {name: given_back(hidden, array) for name, array in outputs.items()}
+        if list(finished) == ["loss"]:
+            return finished["loss"]
+        return namedtuple(f"{self._described['name']}_outputs", finished)(**finished)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """A plan that `save` wrote. Reduction and ignored tokens are as they were for the head that compiled it.
+
+    Args:
+        path: of the file. It holds machine code: load only files that you would run.
+
+    Raises:
+        CallValueError: the file is damaged or of another version of logitile.
+        TargetError: it is for another machine.
+    """
+    with open(path, "rb") as file:
+        plan = engine().load(file.read())
+    rules = plan.describe(0, 1).get("rules")
+    if rules is None:
+        raise CallValueError(
+            f"{os.fspath(path)} does not say how its loss is reduced: it was saved from C without a call; "
+            "give lt_plan_save one"
+        )
+    options = Options(
+        reduction=rules["reduction"],
+        ignore_index=rules["ignore_index"],
+        ignore=rules["ignore"] or None,
+        all_ignored="zero" if rules["zero_if_all_ignored"] else "nan",
+    )
+    return Plan(plan, options)

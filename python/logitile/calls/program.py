@@ -1,0 +1,272 @@
+"""Programs: what a head asks the compiler for, and calls of what it made. Arrays are native here
+(memory.view).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from ..arguments.binding import Call, Pair
+from ..arguments.gradients import is_weight, native_name
+from ..arguments.options import Options
+from ..errors import CallIndexError, CallTypeError
+from ..frameworks.arrays import FLOATS, Array
+from ..frameworks.memory import stream, transposed, view
+from ..language.definition import Specialisation
+from ..runtime.engine import engine as process_engine
+from ..spec.loss_spec import LossSpec
+
+if TYPE_CHECKING:
+    from .. import _native
+    from .._native import Array as NativeArray
+
+_MIB, _GIB = 2**20, 2**30
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The gradients that a program makes; the default makes none.
+
+    Args:
+        names: as `wrt` has them: "hidden", "student.weight", "bias", ...
+        of: the outputs that they are gradients of.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
+            their own.
+        dtype: of all gradients; None means that of each input.
+        accumulate: weight gradients are added into float32 arrays of the caller.
+    """
+
+    names: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    mode: str = "forward"
+    dtype: str | None = None
+    accumulate: bool = False
+
+
+@dataclass(frozen=True)
+class ProgramKey:
+    """What two calls of a head must have in common to run the same program."""
+
+    specialisation: Specialisation
+    pairs: tuple[tuple[str, int, str, str, str], ...]
+    dense: tuple[tuple[str, str], ...]
+    gradients: tuple[tuple[str, str], ...]
+    wanted: Wanted
+    target: str
+    threads: int
+    tiles: str = ""  # from tuning; "" for those of the options or of the target's table
+
+
+def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
+    """The key of the program for a call."""
+    pairs = tuple(described_pair(pair) for pair in call.pairs)
+    dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
+    known = call.operands
+    gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
+    return ProgramKey(call.specialisation, pairs, dense, gradients, wanted, target, threads)
+
+
+def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
+    """Name, hidden size and type of a projection, and the types of hidden and weight in memory."""
+    return pair.name, pair.hidden_size, pair.hidden.operand_dtype, pair.hidden.dtype, pair.weight.dtype
+
+
+def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
+    """The element type of a gradient."""
+    if wanted.accumulate and is_weight(call, name):
+        return "float32"
+    return wanted.dtype or float_dtype(call.operands[name][1])
+
+
+def float_dtype(array: Array) -> str:
+    """The element type of an input's gradient: its own, or float32 for a number given as an integer."""
+    return array.dtype if array.dtype in FLOATS else "float32"
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """A gradient of a program: its name, the compiler's name for it, its type, whether it is a weight's."""
+
+    name: str
+    native: str
+    dtype: str
+    is_weight: bool
+
+
+def described_gradients(call: Call, wanted: Wanted) -> tuple[Gradient, ...]:
+    """Each of the gradients once."""
+    return tuple(
+        Gradient(name, native_name(call, name), gradient_dtype(call, wanted, name), is_weight(call, name))
+        for name in dict.fromkeys(wanted.names)
+    )
+
+
+class Program:
+    """The program of one key. Nothing is compiled before it is called.
+
+    Args:
+        spec: the traced loss.
+        options: of the head.
+        call: one of the calls with this key.
+        key: of the program.
+        engine: another one than that of the process.
+    """
+
+    def __init__(
+        self,
+        spec: LossSpec,
+        options: Options,
+        call: Call,
+        key: ProgramKey,
+        engine: _native.Engine | None = None,
+    ):
+        from .. import _native
+
+        self.spec = spec
+        self.options = options
+        self.wanted = key.wanted
+        self.threads = key.threads
+        self.gradients = described_gradients(call, key.wanted)
+        self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
+        self._options = _native.CallOptions(**call_options(spec, options, key.threads))
+
+    @property
+    def key(self) -> str:
+        """64 hexadecimal digits that name the program."""
+        return self._native.key
+
+    @property
+    def task(self) -> str:
+        """The same for programs that differ in nothing but tiles, whatever version compiles them."""
+        return self._native.task
+
+    def tiles(self) -> list[str]:
+        """The tile sizes of the target's table that this program may have, the default first."""
+        return self._native.tiles()
+
+    def predict(self, tokens: int) -> float:
+        """Seconds of a call by the cost model.
+
+        Raises: as `plan`.
+        """
+        return self._native.predict(tokens)
+
+    def plan(self, tokens: int) -> _native.Plan:
+        """The plan for a number of tokens, compiled if there is none.
+
+        Raises:
+            CallValueError: the workspace is too small.
+            CompileError: the compiler failed.
+        """
+        return self._native.plan(tokens)
+
+    def stage(self, tokens: int, stage: str, kernel: str) -> str | bytes:
+        """The text of a stage."""
+        return self._native.stage(tokens, stage, kernel)
+
+    def forward(
+        self,
+        call: Call,
+        outputs: Sequence[NativeArray],
+        gradients: Sequence[NativeArray],
+        upstreams: Sequence[NativeArray],
+    ) -> _native.Saved | None:
+        """Runs the forward phase; outputs and the gradients of mode "early" are written in place."""
+        if call.form.missing:
+            raise CallTypeError(
+                f"{call.form.missing[0]} has a shape but no data; a call needs the numbers, while head.ir "
+                "and head.explain do not"
+            )
+        divisor = None if call.divisor is None else view(call.divisor, "divisor")
+        try:
+            return self.plan(call.tokens).forward(
+                self._options,
+                native_inputs(call, self.options),
+                outputs,
+                gradients,
+                upstreams,
+                None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
+                stream(call.pairs[0].hidden),
+            )
+        except CallIndexError as error:
+            raise located(error, self.spec) from None
+
+
+def located(error: CallIndexError, spec: LossSpec) -> CallIndexError:
+    """A plan may serve equal losses of other lines, so the line of a computed index is found behind it."""
+    if not error.is_computed:
+        return error
+    places = " or ".join(str(place) for place in spec.computed_picks)
+    return CallIndexError(f"{places}: {error}")
+
+
+def native_inputs(call: Call, options: Options) -> list[NativeArray]:
+    """Every input of a call; weights as [V, D] whatever their layout is."""
+    inputs = []
+    for pair in call.pairs:
+        inputs.append(view(pair.hidden, f"{pair.name}.hidden"))
+        inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
+    return inputs + [view(array, name) for name, array in call.inputs.items()]
+
+
+def weight_view(array: Array, name: str, options: Options) -> NativeArray:
+    """A weight or its gradient as [V, D]."""
+    native = view(array, name)
+    return native if options.weight_layout == "vd" else transposed(native)
+
+
+def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:
+    from .. import _native
+
+    types = _native.TYPES
+    parameters = {call.operands[name][0] for name, _ in key.gradients}
+    wrt = [given.name for given in spec.inputs if given.name in parameters] or None
+    of = [name for name in spec.output_names if name in key.wanted.of] or None
+    chunked = options.chunks is not None
+    budget = (
+        {"chunks": options.chunks}
+        if chunked
+        else {"workspace": workspace_budget(options, call, key.target, key.threads)}
+    )
+    return {
+        "spec": spec.text(of, wrt, locations=False),
+        "located_spec": spec.text(of, wrt),
+        "pairs": [(name, size, *(types[dtype] for dtype in dtypes)) for name, size, *dtypes in key.pairs],
+        "dense": [(name, types[dtype]) for name, dtype in key.dense],
+        "gradients": [native_name(call, name) for name, _ in key.gradients],
+        "gradient_types": [(native_name(call, name), types[dtype]) for name, dtype in key.gradients],
+        "mode": key.wanted.mode,
+        "accumulate": key.wanted.accumulate,
+        "target": key.target,
+        "threads": key.threads,
+        "tiles": options.tiles or key.tiles,
+        **budget,
+    }
+
+
+def workspace_budget(options: Options, call: Call, target: str, threads: int) -> int:
+    """The budget in bytes; that of workspace="auto" on the CPU is 256 MiB, more for large weights and for
+    more than 64 threads; on GPUs 4 GiB, more for large weights.
+    """
+    if options.workspace is not None:
+        return options.workspace
+    halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
+    singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
+    if target.startswith("cuda:"):
+        return max(4 * _GIB, 2 * (halves + singles) + _GIB)
+    return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
+
+
+def call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
+    """What the native module needs to know of the calls of a head."""
+    ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
+    return {
+        "reduction": options.reduces if "loss" in spec.output_names else "none",
+        "ignore": options.ignoring_input if ignores else None,
+        "ignore_index": options.ignore_index,
+        "zero_if_all_ignored": options.all_ignored == "zero",
+        "threads": threads,
+    }

@@ -1,0 +1,1 @@
+"""The command line, `python -m logitile`: the disk cache and tuning, for people."""

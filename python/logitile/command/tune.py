@@ -1,0 +1,243 @@
+"""`python -m logitile tune`: tunes a loss on random arrays, or shows what was tuned (tuning.py)."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ..errors import CallTypeError, CallValueError
+from ..head import jit
+from ..language.definition import Loss
+from ..messages.names import did_you_mean, listed
+from ..runtime.engine import gpu_target
+from ..tuned import store as tuning_store
+from ..tuned.store import TuneRecord
+from ..tuning.autotune import autotune, milliseconds
+from .cache import table
+
+_THREADS = "LOGITILE_NUM_THREADS"
+_PICTURE = "logitile-tuning.png"
+_DTYPES = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
+_HEADING = (
+    "", "loss", "target", "shape", "tiles", "threads", "predicted", "measured", "of default", "rounds", "when"
+)  # fmt: skip
+_PLACES = """\
+Results are in tuning.sqlite in the folder of the disk cache; see 'cache --help'. Calls of
+heads with the same loss, constants, shapes, types and options take them. NAME is one of
+lt.losses, or MODULE:NAME."""
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the parser of command.py."""
+    parser = commands.add_parser(
+        "tune",
+        help="find the tile sizes with which a loss is quickest on this machine",
+        description="Measures tile sizes on random arrays; later calls take the best.",
+        epilog=_PLACES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--loss", metavar="NAME", help="what to tune")
+    parser.add_argument("--shape", metavar="N,D,V", help="tokens, hidden size and vocabulary")
+    types = [*_DTYPES, *sorted(set(_DTYPES.values()))]
+    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (bf16)")
+    parser.add_argument("--forward", action="store_true", help="without gradients")
+    constants = "a constant of the loss: a number, text, True, False or None; may be repeated"
+    parser.add_argument("--constant", action="append", default=[], metavar="NAME=VALUE", help=constants)
+    parser.add_argument("--threads", type=int, metavar="T", help="of a call (as LOGITILE_NUM_THREADS)")
+    parser.add_argument("--budget", type=float, default=30.0, metavar="S", help="seconds (30)")
+    parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
+    parser.add_argument("--show", action="store_true", help="print what was tuned, and draw it")
+    picture = f"of --show, measured against predicted times ({_PICTURE}); none: no picture"
+    parser.add_argument("--png", metavar="FILE", help=picture)
+    parser.set_defaults(run=_run)
+
+
+def _run(given: argparse.Namespace) -> int:
+    wanted = {"--loss": given.loss, "--shape": given.shape}
+    measures = [option for option, value in wanted.items() if value is not None]
+    if given.show and measures:
+        raise CallTypeError(
+            f"--show prints all that was tuned and measures nothing; leave out {listed(measures)}"
+        )
+    if given.show:
+        return _show(given)
+    if len(measures) < 2:
+        missing = [option for option in wanted if option not in measures]
+        raise CallTypeError(f"tune needs {' and '.join(missing)}, or --show")
+    if given.png is not None:
+        raise CallTypeError("--png belongs to --show")
+    loss = _loss(given.loss)
+    head = jit(loss, backend=given.backend, **_constants(loss, given.constant))
+    arguments = _samples(loss, given)
+    grad = () if given.forward else None
+    with _threads(given.threads):
+        print(autotune(head, budget_s=given.budget, grad=grad, **arguments))
+    return 0
+
+
+# ---- what to tune -----------------------------------------------------------------------------------------
+
+
+def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
+    """Random arrays where the backend reads them.
+
+    Raises:
+        CallValueError: there is no memory for them.
+        TargetError: there is no GPU.
+    """
+    from ..tuning.samples import sample_arguments
+
+    is_gpu = given.backend.startswith("cuda")
+    if is_gpu:
+        gpu_target(0)
+    try:
+        return sample_arguments(loss, *_shape(given.shape), _DTYPES.get(given.dtype, given.dtype), is_gpu)
+    except (MemoryError, ValueError, OverflowError) as error:
+        raise CallValueError(f"arrays for --shape {given.shape} cannot be made: {error}") from None
+
+
+def _loss(name: str) -> Loss:
+    """A loss of the library, or of a module.
+
+    Raises:
+        CallValueError: there is none of that name.
+    """
+    if ":" in name:
+        module, _, attribute = name.partition(":")
+        sys.path.insert(0, "")  # as `python -m` has it
+        try:
+            found = getattr(importlib.import_module(module), attribute, None)
+        except (ImportError, ValueError) as error:
+            raise CallValueError(f"module '{module}' cannot be imported: {error}") from None
+        finally:
+            sys.path.pop(0)
+        if isinstance(found, Loss):
+            return found
+        raise CallValueError(f"'{attribute}' of module '{module}' is no loss; decorate it with lt.loss")
+    from .. import losses
+
+    names = [one for one in losses.__all__ if isinstance(getattr(losses, one), Loss)]
+    if name not in names:
+        raise CallValueError(
+            f"there is no loss '{name}' in lt.losses{did_you_mean(name, names)}; it has {listed(names)}"
+        )
+    return getattr(losses, name)
+
+
+def _shape(text: str) -> tuple[int, int, int]:
+    if not re.fullmatch(r"[0-9]+,[0-9]+,[0-9]+", text):
+        raise CallValueError(f"--shape is '{text}'; write N,D,V such as 1024,1024,32000")
+    tokens, hidden, vocab = map(int, text.split(","))
+    return tokens, hidden, vocab
+
+
+def _constants(loss: Loss, given: Iterable[str]) -> dict[str, object]:
+    """Values by name.
+
+    Raises:
+        CallTypeError: one is not NAME=VALUE, or the loss has no such constant.
+    """
+    import ast
+
+    known = [constant.name for constant in loss.signature.constants]
+    constants: dict[str, object] = {}
+    for one in given:
+        name, sign, value = one.partition("=")
+        if not sign:
+            raise CallTypeError(f"--constant is '{one}'; write NAME=VALUE")
+        if name not in known:
+            raise CallTypeError(f"the loss has no constant '{name}'{did_you_mean(name, known)}")
+        try:
+            constants[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            constants[name] = value
+    return constants
+
+
+@contextlib.contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    """Calls inside have this many threads, as LOGITILE_NUM_THREADS says it to every process."""
+    before = os.environ.get(_THREADS)
+    if count is not None:
+        os.environ[_THREADS] = str(count)
+    try:
+        yield
+    finally:
+        if count is not None:
+            del os.environ[_THREADS]
+            if before is not None:
+                os.environ[_THREADS] = before
+
+
+# ---- what was tuned ---------------------------------------------------------------------------------------
+
+
+def _show(given: argparse.Namespace) -> int:
+    records = tuning_store.everything()
+    place = tuning_store.database()
+    if place is None:
+        raise CallValueError(
+            "the disk cache is off, and tuning with it; LOGITILE_CACHE_DIR can name its folder"
+        )
+    rows = [_HEADING] if records else []
+    rows += [_row(record) for record in records]
+    for line in table(rows, right=(5, 6, 7, 8, 9)):
+        print(line)
+    chosen = sum(record.chosen for record in records)
+    print(f"{len(records)} measured, {chosen} chosen (*), in {place}")
+    picture = given.png or _PICTURE
+    if records and picture != "none":
+        draw(records, picture)
+        print(f"wrote {picture}")
+    return 0
+
+
+def _row(record: TuneRecord) -> tuple[str, ...]:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
+    return ("*" if record.chosen else "", record.loss, record.target, record.shape, record.tiles,
+            str(record.threads), milliseconds(record.predicted), milliseconds(record.measured),
+            f"{record.ratio:.3f}", str(record.rounds), when)  # fmt: skip
+
+
+def draw(records: Sequence[TuneRecord], file: str) -> None:
+    """A picture of measured against predicted times, both axes logarithmic, a colour for each task.
+
+    Raises:
+        CallTypeError: matplotlib is not there.
+        CallValueError: the file cannot be written.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise CallTypeError(
+            "the picture is made with matplotlib, which is not installed; install it, or give --png none"
+        ) from None
+    figure = Figure(figsize=(8, 6), layout="constrained")
+    axes = figure.add_subplot(xscale="log", yscale="log", xlabel="predicted, ms", ylabel="measured, ms")
+    tasks: dict[tuple[str, int, str], list[TuneRecord]] = {}
+    for record in records:
+        tasks.setdefault((record.task, record.tokens, record.device), []).append(record)
+    for own in tasks.values():
+        one = own[0]
+        predicted, measured = [1e3 * r.predicted for r in own], [1e3 * r.measured for r in own]
+        dots = axes.scatter(predicted, measured, s=18, label=f"{one.loss}, {one.shape}, {one.target}")
+        best = [r for r in own if r.chosen]
+        axes.scatter([1e3 * r.predicted for r in best], [1e3 * r.measured for r in best], s=90,
+                     facecolors="none", edgecolors=dots.get_facecolors())  # fmt: skip
+    times = [1e3 * t for r in records for t in (r.predicted, r.measured)]
+    axes.plot([min(times), max(times)], [min(times), max(times)], color="grey", linewidth=0.8, zorder=0)
+    axes.set_title("Tile sizes: measured against predicted (ringed: chosen)")
+    axes.legend(fontsize=7, loc="best")
+    FigureCanvasAgg(figure)
+    try:
+        figure.savefig(file, dpi=130)
+    except (OSError, ValueError) as error:
+        raise CallValueError(f"'{file}' cannot be written: {error}") from None

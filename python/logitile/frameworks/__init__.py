@@ -1,0 +1,1 @@
+"""Array libraries behind one interface: how calls read their arrays and make results as they do."""

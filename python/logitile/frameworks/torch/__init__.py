@@ -1,0 +1,1 @@
+"""PyTorch: its tensors, heads under autograd, and heads as operators of captured graphs."""

@@ -1,0 +1,1 @@
+"""What the compiler makes of a call, for people: the text of its stages, and how a call runs."""

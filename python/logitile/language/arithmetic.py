@@ -1,0 +1,272 @@
+"""Operators on traced values: how their types meet, and which operation each of them records."""
+
+from __future__ import annotations
+
+import sys
+
+from ..messages.locations import spec_error
+from ..messages.names import with_article
+from . import exponentials, labels, refusals, wrapping
+from . import trace as tracing
+from .entries import Entries
+
+_PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_PYTHON_TYPES = {"f32": float, "i32": int, "i1": bool}
+_NUMBERS = (bool, int, float)
+_MOST_BITS = 1023  # what is longer may be too large for a Python float, and too long to be printed
+
+Number = float | int | bool
+
+
+def lifted(item: object, what: str) -> tracing.Value | Number:
+    """A traced value or a plain number, or an error that says where arrays and tuples belong."""
+    if isinstance(item, tracing.Value):
+        if item.trace is not tracing.active_trace():
+            raise spec_error(item.trace.leaked(labels.label(item)))
+        return item
+    if isinstance(item, _NUMBERS):
+        return _known_number(item, what)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(item, numpy.generic):
+        return lifted(item.item(), what)
+    raise spec_error(refusals.foreign_operand(item, what))
+
+
+def _known_number(item: Number, what: str) -> Number:
+    """A number as one of Python's own types, without the subclass of somebody else."""
+    if isinstance(item, int) and item.bit_length() > _MOST_BITS:
+        raise spec_error(
+            f"'{what}' got an integer of {item.bit_length()} bits, which neither a float nor an integer of a "
+            "loss can hold; use float('inf') for infinity"
+        )
+    return next(kind(item) for kind in _NUMBERS if isinstance(item, kind))
+
+
+def operands(a: object, b: object, what: str) -> tuple[tracing.Value, tracing.Value]:
+    """Both operands of 'what' with one type; a plain number takes the type of the other operand."""
+    a, b = lifted(a, what), lifted(b, what)
+    type_a, type_b = _type_of(a), _type_of(b)
+    if type_a != type_b:
+        if isinstance(a, int) and type_a == "i32" and type_b == "f32":
+            a, type_a = float(a), "f32"
+        elif isinstance(b, int) and type_b == "i32" and type_a == "f32":
+            b, type_b = float(b), "f32"
+        else:
+            raise spec_error(
+                f"'{what}' mixes {labels.described(a)} and {labels.described(b)}; {_conversion(a, b)}"
+            )
+    trace = tracing.current_trace(f"'{what}'")
+    lifted_pair = (x if isinstance(x, tracing.Value) else trace.constant(x, type_a) for x in (a, b))
+    return tuple(lifted_pair)  # type: ignore[return-value]
+
+
+def float_operand(item: object, what: str) -> tracing.Value:
+    """The operand of a function of floats."""
+    item = lifted(item, what)
+    if not isinstance(item, tracing.Value):
+        return tracing.current_trace(f"'{what}'").constant(float(item), "f32")
+    if item.type != "f32":
+        raise spec_error(f"'{what}' takes floats, got {labels.described(item)}; convert it with lt.to_float")
+    return item
+
+
+def bool_operand(item: object, what: str) -> tracing.Value:
+    """The operand of a function of bools."""
+    item = lifted(item, what)
+    if isinstance(item, bool):
+        return tracing.current_trace(f"'{what}'").constant(item, "i1")
+    if not isinstance(item, tracing.Value) or item.type != "i1":
+        raise spec_error(
+            f"'{what}' takes bools, got {labels.described(item)}; compare it first, for example x > 0"
+        )
+    return item
+
+
+# ---- operators ---------------------------------------------------------------------------------------------
+
+
+def add(a: object, b: object) -> tracing.Value:
+    return _binary("+", a, b, "arith.addf", "arith.addi")
+
+
+def subtract(a: object, b: object) -> tracing.Value:
+    return _binary("-", a, b, "arith.subf", "arith.subi")
+
+
+def multiply(a: object, b: object) -> tracing.Value:
+    a, b = _numbers("*", a, b)
+    return exponentials.product(a, b) if a.type == "f32" else wrapping.arithmetic("arith.muli", a, b)
+
+
+def divide(a: object, b: object) -> tracing.Value:
+    return exponentials.quotient(*_floats("/", a, b))
+
+
+def power(a: object, b: object) -> tracing.Value:
+    a, b = _floats("**", a, b)
+    known = exponentials.exponential(a)
+    if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):  # p ** 0 is 1, also for p = 0
+        return a.trace.emit("math.powf", (a, b))
+    if exponentials.is_constant(b):
+        return known.with_exponent(multiply(b, known.exponent))
+    # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent: the power weighs.
+    return known.with_exponent(a.trace.emit("logitile.weigh", (b, known.exponent)))
+
+
+def negate(a: object) -> tracing.Value:
+    value = lifted(a, "-")
+    if isinstance(value, tracing.Value) and value.type == "i32":
+        return subtract(0, value)
+    value = float_operand(value, "-")
+    return value.trace.emit("arith.negf", (value,))
+
+
+def absolute(a: object) -> tracing.Value:
+    value = float_operand(a, "lt.abs")
+    return value.trace.emit("math.absf", (value,))
+
+
+def compare(symbol: str, a: object, b: object) -> tracing.Value:
+    a, b = operands(a, b, symbol)
+    predicate = _PREDICATES[symbol]
+    if a.type == "f32":  # ordered: false for NaN, except for "differs"
+        return a.trace.emit("arith.cmpf", (a, b), "i1", "une" if predicate == "ne" else "o" + predicate)
+    if a.type == "i1" and predicate not in ("eq", "ne"):
+        raise spec_error(
+            f"'{symbol}' has no meaning for bools such as {labels.described(a)}; use ==, !=, &, | and ~"
+        )
+    return a.trace.emit(
+        "arith.cmpi", (a, b), "i1", predicate if predicate in ("eq", "ne") else "s" + predicate
+    )
+
+
+def logical(symbol: str, a: object, b: object) -> tracing.Value:
+    a, b = bool_operand(a, symbol), bool_operand(b, symbol)
+    return a.trace.emit({"&": "arith.andi", "|": "arith.ori"}[symbol], (a, b), "i1")
+
+
+def invert(a: object) -> tracing.Value:
+    value = bool_operand(a, "~")
+    return value.trace.emit("arith.xori", (value, value.trace.constant(True, "i1")), "i1")
+
+
+def pick(value: tracing.Value, index: object) -> tracing.Value:
+    """value[index]: the entry of a varying value at an integer that is one per token."""
+    position = _index(value, index)
+    if not value.varying:
+        raise spec_error(
+            f"{labels.label(value)} is one number per token and has no entries to pick with '[...]'; only "
+            "values that vary along the vocabulary have, such as logits"
+        )
+    known = exponentials.exponential(value)
+    if known is not None:  # the exponent of the entry stays known
+        return known.with_exponent(pick(known.exponent, position))
+    return _guarded(value.trace.emit("logitile.pick", (value, position), value.type, varying=False), position)
+
+
+# ---- their parts -------------------------------------------------------------------------------------------
+
+
+def _guarded(picked: tracing.Value, index: tracing.Value) -> tracing.Value:
+    """An entry of a Token[int, K] that equals ignore_index picks nothing: NaN, -1 or False."""
+    trace, key = picked.trace, index.op.attribute
+    if trace.ignore_index is None or index.op.name != "logitile.input" or key.index is None:
+        return picked
+    nothing = trace.constant({"f32": float("nan"), "i32": -1, "i1": False}[picked.type], picked.type)
+    return trace.emit("arith.select", (is_valid(index), picked, nothing), picked.type)
+
+
+def is_valid(index: tracing.Value) -> tracing.Value:
+    """index != ignore_index; true where no index is ignored."""
+    trace = index.trace
+    trace.needed_inputs.add(index.op.attribute.name)
+    if trace.ignore_index is None:
+        return trace.constant(True, "i1")
+    return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), "i1", "ne")
+
+
+def _index(value: tracing.Value, index: object) -> tracing.Value:
+    """The position of a pick: an integer that is one per token."""
+    name = labels.label(value)
+    if isinstance(index, Entries):
+        raise spec_error(
+            f"{index.label} has {len(index)} entries per token, but '[...]' of {name} needs one index per "
+            f"token; pick entry by entry, for example {index.label[1:-1]}[0]"
+        )
+    if isinstance(index, (slice, tuple, list, float)) or index is None or index is Ellipsis:
+        raise spec_error(
+            f"'[...]' of {name} got {_spelled_index(index)}; it takes one integer per token, such as a "
+            "target: the vocabulary axis is implicit and cannot be cut"
+        )
+    index = lifted(index, "[...]")
+    if isinstance(index, tracing.Value):
+        return _checked_index(index, name)
+    if isinstance(index, bool) or not 0 <= index < value.trace.vocab:
+        raise spec_error(
+            f"'[...]' of {name} got {index}; it takes 0 to {value.trace.vocab - 1} (lt.vocab_size() - 1)"
+        )
+    return value.trace.constant(index, "i32")
+
+
+def _checked_index(index: tracing.Value, name: str) -> tracing.Value:
+    if index.type != "i32":
+        raise spec_error(
+            f"'[...]' of {name} got {labels.described(index)}; it takes one integer per token, such as a "
+            "target"
+        )
+    if index.varying:
+        raise spec_error(
+            f"{labels.label(index)} varies along the vocabulary but '[...]' of {name} needs one index per "
+            "token; reduce it first, for example with lt.argmax"
+        )
+    return wrapping.unwrapped(index)
+
+
+def _spelled_index(index: object) -> str:
+    if isinstance(index, (slice, tuple, list)):
+        return with_article(type(index).__name__)
+    return f"{index}" if not isinstance(index, float) else f"the float {index}"
+
+
+def _binary(symbol: str, a: object, b: object, of_floats: str, of_integers: str) -> tracing.Value:
+    a, b = _numbers(symbol, a, b)
+    return a.trace.emit(of_floats, (a, b)) if a.type == "f32" else wrapping.arithmetic(of_integers, a, b)
+
+
+def _numbers(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.Value]:
+    a, b = operands(a, b, symbol)
+    if a.type == "i1":
+        raise spec_error(
+            f"'{symbol}' has no meaning for bools such as {labels.described(a)}; use &, | and ~, or "
+            "lt.where, or convert with lt.to_float"
+        )
+    return a, b
+
+
+def _floats(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.Value]:
+    a, b = _numbers(symbol, a, b)
+    if a.type == "i32":
+        raise spec_error(
+            f"'{symbol}' of integers such as {labels.described(a)} would round; convert with lt.to_float "
+            "first"
+        )
+    return a, b
+
+
+def _type_of(item: tracing.Value | Number) -> str:
+    if isinstance(item, tracing.Value):
+        return item.type
+    return next(name for name, kind in _PYTHON_TYPES.items() if type(item) is kind)
+
+
+def _conversion(a: tracing.Value | Number, b: tracing.Value | Number) -> str:
+    """What to do about two types that do not meet."""
+    for item in (a, b):
+        if isinstance(item, tracing.Value) and item.type != "f32":
+            name = labels.label(item)
+            return (
+                f"convert with lt.to_float({name[1:-1]})"
+                if name.startswith("'")
+                else "convert the integer or bool with lt.to_float"
+            )
+    return "write the number as the other operand's type"

@@ -1,0 +1,238 @@
+"""`@lt.loss`: from a Python function to a LossSpec. Single operations are recorded by trace.py."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from ..errors import CallTypeError
+from ..messages.locations import Location, definition_of, line_in, spec_error
+from ..messages.names import listed
+from ..spec.loss_spec import LossSpec, Op, Output, SpecInput
+from .annotations import K, Kind
+from .entries import Entries
+from .outputs import checked_outputs
+from .signature import Parameter, Signature, read_signature
+from .trace import Trace, Value, active_trace
+
+
+@dataclass(frozen=True)
+class Specialisation:
+    """What a trace is made for, beside the constants.
+
+    Args:
+        vocab: vocabulary size V.
+        present: the optional inputs that are given.
+        entries: number of values per token of each Token[..., K] input.
+        per_token: the `lt.Scalar | lt.Token[float]` inputs that are given per token.
+    """
+
+    vocab: int
+    present: frozenset[str] = frozenset()
+    entries: tuple[tuple[str, int], ...] = ()
+    per_token: frozenset[str] = frozenset()
+
+
+class Loss:
+    """A loss function. `lt.jit` binds it to options; inside another loss it can be called.
+
+    Args:
+        function: the Python function; it is run once for every specialisation.
+    """
+
+    def __init__(self, function: Callable):
+        if not inspect.isfunction(function):
+            raise CallTypeError(f"lt.loss decorates a function, not {function!r}")
+        self.function = function
+        self.name = function.__name__
+        self.signature: Signature = read_signature(function)
+        functools.update_wrapper(self, function)
+
+    @property
+    def location(self) -> Location:
+        """Where the loss is defined."""
+        return definition_of(self.function.__code__)
+
+    def __call__(self, *args: object, **kwargs: object) -> object:
+        """Runs the function inside the trace of another loss; anywhere else it says how losses are used."""
+        if active_trace() is None:
+            raise CallTypeError(
+                f"'{self.name}' is a loss: it is traced, not called with arrays; write {_usage(self)}"
+            )
+        try:
+            bound = inspect.signature(self.function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise spec_error(f"'{self.name}' cannot be called so: {error}") from None
+        for name, item in bound.arguments.items():
+            parameter = self.signature.input(name)
+            if parameter is not None:
+                bound.arguments[name] = _argument(self.name, parameter, item)
+        return self.function(*bound.args, **bound.kwargs)
+
+    def __repr__(self) -> str:
+        return f"<loss '{self.name}' ({self.location})>"
+
+    def __reduce__(self) -> str:
+        """Pickled by its global name, like a function; a copy is the loss itself."""
+        return self.function.__qualname__
+
+    def trace(
+        self,
+        specialisation: Specialisation,
+        constants: Mapping[str, object] | None = None,
+        ignore_index: int | None = -100,
+        ignore: str = "target",
+    ) -> LossSpec:
+        """Runs the function on traced values and returns what it recorded.
+
+        Args:
+            specialisation: vocabulary size and what is known of the inputs.
+            constants: values of the keyword-only constants; those left out have their defaults.
+            ignore_index: what lt.valid compares with; None switches ignoring off.
+            ignore: name of the Token[int] input that tells ignored tokens; it need not be read by the loss
+                itself.
+
+        Raises:
+            SpecError: the loss is not one; the text starts with the file and line of the user.
+        """
+        trace = Trace(self.name, self.function.__code__, specialisation.vocab, ignore_index)
+        inputs = self._inputs(specialisation)
+        arguments: dict[str, object] = {p.name: None for p in self.signature.inputs}
+        arguments |= {c.name: c.default for c in self.signature.constants if not c.required}
+        arguments |= constants or {}
+        with trace:
+            arguments |= {given.name: _traced_input(trace, given) for given in inputs}
+            outputs, bare = checked_outputs(trace, self._run(arguments), self.location)
+            ops, outputs = _reachable(trace, outputs)
+        if ignore_index is not None:
+            trace.needed_inputs |= {g.name for g in inputs if g.tells_ignored and g.name == ignore}
+        _check_used(self, inputs, ops, trace.needed_inputs)
+        used = {c.name: arguments[c.name] for c in self.signature.constants}
+        return LossSpec(self.name, trace.vocab, inputs, ops, outputs, bare, ignore_index, used, self.location)
+
+    def _run(self, arguments: Mapping[str, object]) -> object:
+        """Calls the function with its own kinds of parameters."""
+        parameters = inspect.signature(self.function).parameters.values()
+        positional = [arguments[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        named = {p.name: arguments[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+        try:
+            return self.function(*positional, **named)
+        except RecursionError as error:
+            raise spec_error(
+                f"'{self.name}' nests more deeply than Python's recursion limit of "
+                f"{sys.getrecursionlimit()}; a function that calls itself needs an end that does not "
+                "depend on values of tokens, and a product of hundreds of exponentials is better written as "
+                "one of their sum",
+                line_in(self.function.__code__, error.__traceback__),
+            ) from None
+
+    def _inputs(self, specialisation: Specialisation) -> tuple[SpecInput, ...]:
+        """The inputs that are present, with what the specialisation says of them."""
+        present = [p for p in self.signature.inputs if not p.optional or p.name in specialisation.present]
+        return tuple(_specialised(parameter, specialisation) for parameter in present)
+
+
+def loss(function: Callable) -> Loss:
+    """Makes a loss of a function that is written for one token (decorator).
+
+    Args:
+        function: its parameters are annotated lt.Logits, lt.Token[...], lt.Vocab[...], lt.Dense[...] or
+            lt.Scalar; keyword-only parameters with any other annotation are compile-time constants. It
+            returns one value per token, or lt.Outputs.
+
+    Raises:
+        SpecError: an annotation, a default or a name of a parameter is not possible.
+    """
+    return Loss(function)
+
+
+def _specialised(parameter: Parameter, specialisation: Specialisation) -> SpecInput:
+    kind = parameter.kinds[0]
+    if len(parameter.kinds) > 1:
+        axis = "token" if parameter.name in specialisation.per_token else "scalar"
+        kind = next(kind for kind in parameter.kinds if kind.axis == axis)
+    entries = dict(specialisation.entries)[parameter.name] if kind.entries is not None else None
+    return SpecInput(kind.axis, parameter.name, kind.type, entries)
+
+
+def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
+    if given.entries is None:
+        return trace.input(given.axis, given.name, given.type)
+    return Entries(
+        given.name, tuple(trace.input(given.axis, given.name, given.type, k) for k in range(given.entries))
+    )
+
+
+# ---- finishing a trace -------------------------------------------------------------------------------------
+
+
+def _reachable(trace: Trace, outputs: list[tuple[str, Value]]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:
+    """The operations that outputs need, renumbered, in the order in which they were recorded."""
+    needed = {value.index for _, value in outputs}
+    for index in range(len(trace.ops) - 1, -1, -1):
+        if index in needed:
+            needed.update(trace.ops[index].operands)
+    names, position, ops = trace.variables(), {}, []
+    for old in sorted(needed):
+        op = trace.ops[old]
+        position[old] = len(ops)
+        ops.append(replace(op, operands=tuple(position[i] for i in op.operands), label=names.get(old)))
+    return tuple(ops), tuple(Output(name, value.type, position[value.index]) for name, value in outputs)
+
+
+def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], needed: set[str]) -> None:
+    """Every input that a call has to give must matter."""
+    read = {op.attribute.name for op in ops if op.name == "logitile.input"} | needed
+    unused = [given.name for given in inputs if given.name not in read]
+    if not unused:
+        return
+    noun, verb, pronoun = ("parameter", "does", "it") if len(unused) == 1 else ("parameters", "do", "them")
+    raise spec_error(
+        f"{noun} {listed(unused)} of '{loss.name}' {verb} not reach any output; use {pronoun}, or remove "
+        f"{pronoun}",
+        loss.location,
+    )
+
+
+def _usage(loss: Loss) -> str:
+    """How a loss is bound and called."""
+    arguments = ["hidden", "weight"]
+    for k in range(2, len(loss.signature.pairs) + 1):
+        arguments += [f"hidden{k}", f"weight{k}"]
+    needed = [p.name for p in loss.signature.inputs if p.kinds[0].axis != "logits" and not p.optional]
+    arguments += [f"{name}=..." for name in needed]
+    return f"head = lt.jit({loss.name}) and call head({', '.join(arguments)})"
+
+
+# ---- calls from other losses -------------------------------------------------------------------------------
+
+
+def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
+    """An argument of a loss that is called inside another one."""
+    if item is None and parameter.optional:
+        return None
+    for kind in parameter.kinds:
+        if kind.entries is None and _fits(item, kind):
+            return item
+        values = item.values if isinstance(item, Entries) else item
+        if kind.entries is not None and _fit(values, kind):
+            return Entries(parameter.name, tuple(values))
+    got = repr(item) if isinstance(item, (Value, Entries)) else f"{item!r} of type {type(item).__name__}"
+    raise spec_error(f"'{loss_name}' takes '{parameter.name}' as {parameter.annotation}, got {got}")
+
+
+def _fit(values: object, kind: Kind) -> bool:
+    """Whether these are entries of an lt.Token[..., K] parameter."""
+    if not isinstance(values, (tuple, list)) or not all(_fits(value, kind) for value in values):
+        return False
+    return kind.entries is K or len(values) == kind.entries
+
+
+def _fits(item: object, kind: Kind) -> bool:
+    if isinstance(item, Value):
+        return item.type == kind.type and kind.varying == item.varying
+    plain = {"f32": (int, float), "i32": (int,), "i1": (bool,)}[kind.type]
+    return not kind.varying and isinstance(item, plain) and (kind.type == "i1" or not isinstance(item, bool))

@@ -1,0 +1,328 @@
+"""The functions of the language. Each takes traced values or Python numbers; operators are in arithmetic.py.
+
+"Varying" is a value that differs along the vocabulary, "uniform" one per token. Elementwise functions keep
+what their operands are, reductions turn varying into uniform. What -inf, NaN and ties mean follows PyTorch.
+"""
+
+from __future__ import annotations
+
+from ..messages.locations import spec_error
+from . import arithmetic, exponentials, labels
+from .arithmetic import bool_operand, float_operand, lifted, operands
+from .trace import Value, current_trace
+
+__all__ = (
+    "abs", "all", "any", "argmax", "argmin", "clamp", "column", "count", "exp", "exp2", "expm1", "floor",
+    "isfinite", "isnan", "log", "log1p", "log2", "log_sigmoid", "log_softmax", "logsumexp", "max", "maximum",
+    "mean", "min", "minimum", "rsqrt", "sigmoid", "sign", "softmax", "softplus", "sqrt", "square",
+    "stop_gradient", "sum", "tanh", "to_float", "valid", "vocab_size", "where",
+)  # fmt: skip
+
+# ---- selection ---------------------------------------------------------------------------------------------
+
+
+def where(condition: object, a: object, b: object) -> Value:
+    """'a' where the condition holds, else 'b'. The branch that is not taken leaks neither values nor
+    gradients.
+    """
+    chosen = bool_operand(condition, "lt.where")
+    a, b = operands(a, b, "lt.where")
+    return a.trace.emit("arith.select", (chosen, a, b), a.type)
+
+
+def minimum(a: object, b: object) -> Value:
+    """The smaller of two numbers, NaN if one is; the gradient is split in halves between equals."""
+    return _extremum("lt.minimum", a, b, "arith.minimumf", "arith.minsi")
+
+
+def maximum(a: object, b: object) -> Value:
+    """The larger of two numbers, NaN if one is; the gradient is split in halves between equals."""
+    return _extremum("lt.maximum", a, b, "arith.maximumf", "arith.maxsi")
+
+
+def clamp(x: object, low: object, high: object) -> Value:
+    """'x' limited to [low, high]; its gradient passes inside and at the bounds."""
+    x, low = operands(x, low, "lt.clamp")
+    x, high = operands(x, high, "lt.clamp")
+    if x.type == "i32":
+        return minimum(maximum(x, low), high)
+    return x.trace.emit("math.clampf", (float_operand(x, "lt.clamp"), low, high))
+
+
+def _extremum(what: str, a: object, b: object, of_floats: str, of_integers: str) -> Value:
+    a, b = operands(a, b, what)
+    if a.type == "i1":
+        raise spec_error(f"'{what}' takes numbers, got {labels.described(a)}; use & and | for bools")
+    return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b), a.type)
+
+
+# ---- elementwise maths -------------------------------------------------------------------------------------
+
+
+def abs(x: object) -> Value:
+    """|x|; its gradient at 0 is 0."""
+    return arithmetic.absolute(x)
+
+
+def sign(x: object) -> Value:
+    """-1, 0 or 1 (0 for NaN); carries no gradient."""
+    x = float_operand(x, "lt.sign")
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, 0.0))
+
+
+def exp(x: object) -> Value:
+    """e**x."""
+    return _unary("lt.exp", "math.exp", x)
+
+
+def exp2(x: object) -> Value:
+    """2**x."""
+    return _unary("lt.exp2", "math.exp2", x)
+
+
+def log(x: object) -> Value:
+    """Natural logarithm; of an exponential it is the exponent, of a sum of exponentials lt.logsumexp."""
+    x = float_operand(x, "lt.log")
+    known = exponentials.logarithm(x, "math.exp")
+    return x.trace.emit("math.log", (x,)) if known is None else known
+
+
+def log2(x: object) -> Value:
+    """Logarithm to base 2; of an exponential it is the exponent."""
+    x = float_operand(x, "lt.log2")
+    known = exponentials.logarithm(x, "math.exp2")
+    return x.trace.emit("math.log2", (x,)) if known is None else known
+
+
+def log1p(x: object) -> Value:
+    """log(1 + x), accurate for small x."""
+    return _unary("lt.log1p", "math.log1p", x)
+
+
+def expm1(x: object) -> Value:
+    """e**x - 1, accurate for small x."""
+    return _unary("lt.expm1", "math.expm1", x)
+
+
+def tanh(x: object) -> Value:
+    """Hyperbolic tangent."""
+    return _unary("lt.tanh", "math.tanh", x)
+
+
+def sigmoid(x: object) -> Value:
+    """1 / (1 + e**-x)."""
+    return _unary("lt.sigmoid", "logitile.sigmoid", x)
+
+
+def softplus(x: object) -> Value:
+    """log(1 + e**x), without overflow."""
+    return _unary("lt.softplus", "logitile.softplus", x)
+
+
+def log_sigmoid(x: object) -> Value:
+    """log(sigmoid(x)), without underflow."""
+    return -softplus(-float_operand(x, "lt.log_sigmoid"))
+
+
+def sqrt(x: object) -> Value:
+    """Square root; of an exponential it is one again."""
+    return _root("lt.sqrt", "math.sqrt", 0.5, x)
+
+
+def rsqrt(x: object) -> Value:
+    """1 / sqrt(x); of an exponential it is one again."""
+    return _root("lt.rsqrt", "math.rsqrt", -0.5, x)
+
+
+def square(x: object) -> Value:
+    """x * x."""
+    x = float_operand(x, "lt.square")
+    return x * x
+
+
+def floor(x: object) -> Value:
+    """The largest integer that is not above x, as a float; carries no gradient."""
+    return _unary("lt.floor", "math.floor", x)
+
+
+def isfinite(x: object) -> Value:
+    """Whether x is neither infinite nor NaN."""
+    x = float_operand(x, "lt.isfinite")
+    return x.trace.emit("math.isfinite", (x,), "i1")
+
+
+def isnan(x: object) -> Value:
+    """Whether x is NaN."""
+    x = float_operand(x, "lt.isnan")
+    return x.trace.emit("math.isnan", (x,), "i1")
+
+
+def to_float(x: object) -> Value:
+    """An integer or bool as a float (True is 1.0)."""
+    x = lifted(x, "lt.to_float")
+    if not isinstance(x, Value):
+        return current_trace("'lt.to_float'").constant(float(x), "f32")
+    if x.type == "f32":
+        return x
+    return x.trace.emit("arith.sitofp" if x.type == "i32" else "arith.uitofp", (x,))
+
+
+def stop_gradient(x: object) -> Value:
+    """'x', taken as a constant by differentiation."""
+    x = float_operand(x, "lt.stop_gradient")
+    return x.trace.emit("logitile.stop_gradient", (x,))
+
+
+def valid(t: object) -> Value:
+    """Whether an integer input, or an entry of one, differs from ignore_index.
+
+    Args:
+        t: an lt.Token[int] input, or an entry of an lt.Token[int, lt.K] input.
+    """
+    t = lifted(t, "lt.valid")
+    if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
+        raise spec_error(
+            f"'lt.valid' takes an lt.Token[int] input or one of its entries, got {labels.described(t)}"
+        )
+    return arithmetic.is_valid(t)
+
+
+def _unary(what: str, name: str, x: object) -> Value:
+    x = float_operand(x, what)
+    return x.trace.emit(name, (x,))
+
+
+def _root(what: str, name: str, power: float, x: object) -> Value:
+    x = float_operand(x, what)
+    known = exponentials.exponential(x)
+    return x.trace.emit(name, (x,)) if known is None else known.with_exponent(power * known.exponent)
+
+
+# ---- over the vocabulary -----------------------------------------------------------------------------------
+
+
+def sum(x: object) -> Value:
+    """Sum over the vocabulary."""
+    return _reduce("sum", x)
+
+
+def mean(x: object) -> Value:
+    """Mean over the vocabulary."""
+    return _reduce("mean", x)
+
+
+def max(x: object) -> Value:
+    """Largest entry, NaN if there is one; its gradient goes to the entry that lt.argmax names."""
+    return _extreme_entry("max", x)
+
+
+def min(x: object) -> Value:
+    """Smallest entry, NaN if there is one; its gradient goes to the entry that lt.argmin names."""
+    return _extreme_entry("min", x)
+
+
+def argmax(x: object) -> Value:
+    """Index of the largest entry: of the first NaN, else the lowest index among equals."""
+    return _position("argmax", x)
+
+
+def argmin(x: object) -> Value:
+    """Index of the smallest entry: of the first NaN, else the lowest index among equals."""
+    return _position("argmin", x)
+
+
+def logsumexp(x: object) -> Value:
+    """log(sum(exp(x))) over the vocabulary, without overflow."""
+    return _reduce("logsumexp", x)
+
+
+def count(x: object) -> Value:
+    """Number of entries that are true."""
+    return _reduce("count", x)
+
+
+def any(x: object) -> Value:
+    """Whether some entry is true."""
+    return _reduce("any", x)
+
+
+def all(x: object) -> Value:
+    """Whether every entry is true."""
+    return _reduce("all", x)
+
+
+def softmax(x: object) -> Value:
+    """exp(x) / sum(exp(x)), varying."""
+    return exp(log_softmax(float_operand(x, "lt.softmax")))
+
+
+def log_softmax(x: object) -> Value:
+    """log(softmax(x)), varying."""
+    x = float_operand(x, "lt.log_softmax")
+    return x - logsumexp(x)
+
+
+def column() -> Value:
+    """The index of the vocabulary entry: a varying integer from 0 to lt.vocab_size() - 1."""
+    return current_trace("'lt.column'").emit("logitile.column", type="i32", varying=True)
+
+
+def vocab_size() -> int:
+    """The number of entries of the vocabulary, a Python int."""
+    return current_trace("'lt.vocab_size'").vocab
+
+
+_RESULTS = {"argmax": "i32", "argmin": "i32", "count": "i32", "any": "i1", "all": "i1"}
+
+
+def _reduce(combiner: str, x: object) -> Value:
+    what = f"lt.{combiner}"
+    x = (
+        _counted(combiner, x)
+        if combiner in ("count", "any", "all")
+        else float_operand(_summed(combiner, x), what)
+    )
+    if not x.varying:
+        raise spec_error(
+            f"'{what}' of {labels.label(x)} reduces nothing: it is the same for every vocabulary entry; "
+            f"{_uniform_remedy(combiner)}"
+        )
+    return x.trace.emit("logitile.reduce", (x,), _RESULTS.get(combiner, "f32"), combiner, varying=False)
+
+
+def _counted(combiner: str, x: object) -> Value:
+    x = lifted(x, f"lt.{combiner}")
+    if isinstance(x, Value) and x.type == "i1":
+        return x
+    raise spec_error(
+        f"'lt.{combiner}' takes bools, got {labels.described(x)}; compare it first, for example x > 0"
+    )
+
+
+def _summed(combiner: str, x: object) -> object:
+    x = lifted(x, f"lt.{combiner}")
+    if isinstance(x, Value) and x.type == "i1":
+        raise spec_error(
+            f"'lt.{combiner}' takes floats, got {labels.described(x)}; count it with lt.count, or use "
+            "lt.any, lt.all"
+        )
+    return x
+
+
+def _uniform_remedy(combiner: str) -> str:
+    return "multiply it by lt.vocab_size() if that is meant" if combiner == "sum" else "use it as it is"
+
+
+def _extreme_entry(combiner: str, x: object) -> Value:
+    """The order of exponentials is that of their exponents."""
+    known = _known_exponential(x)
+    return _reduce(combiner, x) if known is None else known.with_exponent(_reduce(combiner, known.exponent))
+
+
+def _position(combiner: str, x: object) -> Value:
+    known = _known_exponential(x)
+    return _reduce(combiner, x if known is None else known.exponent)
+
+
+def _known_exponential(x: object) -> exponentials.Exponential | None:
+    return exponentials.exponential(x) if isinstance(x, Value) and x.varying and x.type == "f32" else None

@@ -1,0 +1,298 @@
+"""Records the operations of one loss function while it runs. What each operator means is in arithmetic.py."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from contextvars import ContextVar
+from types import CodeType, FrameType
+
+from ..messages.locations import Location, definition_of, location_of, spec_error, user_frame
+from ..spec.float32 import round_to_f32
+from ..spec.loss_spec import InputKey, Op
+from . import arithmetic, labels
+from .exponentials import Exponential
+from .refusals import Refusals
+
+_active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
+
+MOST_DEPTH = 2000  # half of what fits in a stack of 8 MiB
+
+
+class Trace:
+    """The operations recorded so far, each kind of operation on the same operands once.
+
+    Args:
+        name: name of the loss.
+        code: its code; variable names are taken from its frame first.
+        vocab: vocabulary size.
+        ignore_index: what lt.valid compares with; None switches it off.
+    """
+
+    def __init__(self, name: str, code: CodeType, vocab: int, ignore_index: int | None):
+        self.name = name
+        self.vocab = vocab
+        self.ignore_index = ignore_index
+        self.ops: list[Op] = []
+        self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
+        self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
+        self.weights: list[bool] = []  # see exponentials.py
+        self.limits: dict[int, tuple[int, int]] = {}  # see wrapping.py
+        self.wrapped: dict[int, int] = {}  # see wrapping.py
+        self._depths: list[int] = []
+        self._code = code
+        self._index_of: dict[tuple, int] = {}
+        self._frames: dict[int, FrameType] = {}
+        self._has_own_frame = False
+        self._thread = 0
+        self.is_over = False
+
+    def __enter__(self) -> Trace:
+        self._token = _active.set(self)
+        self._thread = threading.get_ident()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _active.reset(self._token)
+        self.is_over = True
+        self._frames.clear()  # they hold the user's locals alive
+
+    def emit(
+        self,
+        name: str,
+        operands: tuple[Value, ...] = (),
+        type: str = "f32",
+        attribute: object = None,
+        varying: bool | None = None,
+        location: Location | None = None,
+    ) -> Value:
+        """Appends an operation, unless the same one is there already.
+
+        Args:
+            varying: whether the result differs along the vocabulary; by default as soon as an operand does.
+            location: the place to note; by default the user's line that is being executed.
+        """
+        for operand in operands:
+            if operand.trace is not self:
+                raise spec_error(operand.trace.leaked(labels.label(operand)))
+        indices = tuple(operand.index for operand in operands)
+        key = (name, type, indices, _attribute_key(attribute))
+        if key not in self._index_of:
+            if varying is None:
+                varying = any(operand.varying for operand in operands)
+            self._check_depth(indices)
+            self._index_of[key] = len(self.ops)
+            self.ops.append(Op(name, indices, type, varying, attribute, location or self._user_location()))
+        return Value(self, self._index_of[key])
+
+    def _check_depth(self, operands: tuple[int, ...]) -> None:
+        """Passes of the compiler call themselves for operands: stacks end somewhere."""
+        depth = 1 + max((self._depths[index] for index in operands), default=0)
+        if depth > MOST_DEPTH:
+            raise spec_error(
+                f"'{self.name}' applies {depth} operations, each to the result of the one before; "
+                f"{MOST_DEPTH} are the most: join the results of a long loop in pairs, or make the loop "
+                "shorter"
+            )
+        self._depths.append(depth)
+
+    def constant(self, number: float | int | bool, type: str) -> Value:
+        """A compile-time number as an operand of that type."""
+        if type == "f32":
+            try:
+                number = round_to_f32(number)
+            except OverflowError:
+                raise spec_error(
+                    f"the constant {number} is too large for fp32 (about 3.4e38); use float('inf')"
+                ) from None
+        if type == "i32" and not -(2**31) <= number < 2**31:
+            raise spec_error(f"the constant {number} does not fit in 32 bits")
+        return self.emit("arith.constant", type=type, attribute=number, varying=False)
+
+    def input(self, axis: str, name: str, type: str, index: int | None = None) -> Value:
+        """The operation that reads an input, or one entry of it."""
+        varying = axis in ("logits", "vocab", "dense")
+        return self.emit(
+            "logitile.input",
+            type=type,
+            attribute=InputKey(axis, name, index),
+            varying=varying,
+            location=definition_of(self._code),
+        )
+
+    def leaked(self, value: str) -> str:
+        """Why a value of this trace cannot be used where another trace is recorded, or none."""
+        if self.is_over:
+            why = (
+                "is over: a traced value lives only while its loss runs, so pass it on instead of storing it"
+            )
+        elif threading.get_ident() != self._thread:
+            why = "runs in another thread: a loss is traced in one thread, so use its values in that one only"
+        else:
+            why = (
+                "has not ended: another loss is traced meanwhile, which has values of its own; call that "
+                "loss with this value to make it a part"
+            )
+        return f"{value} comes from the trace of '{self.name}', which {why}"
+
+    def variables(self) -> dict[int, str]:
+        """Names by position of the operation: of parameters, then of variables as far as frames know them."""
+        names = {
+            index: op.attribute.variable for index, op in enumerate(self.ops) if op.name == "logitile.input"
+        }
+        own_first = sorted(self._frames.values(), key=lambda frame: frame.f_code is not self._code)
+        for frame in own_first:
+            for variable, value in frame.f_locals.items():
+                if isinstance(value, Value) and value.trace is self:
+                    names.setdefault(value.index, variable)
+        return names
+
+    def _user_location(self) -> Location | None:
+        frame = user_frame()
+        if frame is None:
+            return None
+        self._frames[id(frame)] = frame
+        if not self._has_own_frame:
+            self._find_own_frame(frame)
+        return location_of(frame)
+
+    def _find_own_frame(self, frame: FrameType | None) -> None:
+        """Notes the frame of the loss itself, which may leave all operations to functions that it calls."""
+        while frame is not None and frame.f_code is not self._code:
+            frame = frame.f_back
+        if frame is not None:
+            self._frames[id(frame)] = frame
+            self._has_own_frame = True
+
+
+def active_trace() -> Trace | None:
+    """The trace that is being recorded."""
+    return _active.get()
+
+
+def current_trace(what: str) -> Trace:
+    """The trace that is being recorded, for 'what', a function of the language."""
+    trace = _active.get()
+    if trace is None:
+        raise spec_error(f"{what} works inside a loss only, while logitile traces it")
+    return trace
+
+
+def _attribute_key(attribute: object) -> object:
+    """Floats by their bits: 0.0 and -0.0 are two constants, and NaN is one."""
+    return struct.pack("<d", attribute) if isinstance(attribute, float) else attribute
+
+
+class Value(Refusals):
+    """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
+
+    Operators record operations; everything that would need the number itself is refused (refusals.py).
+    """
+
+    __slots__ = ("trace", "index")
+
+    def __init__(self, trace: Trace, index: int):
+        object.__setattr__(self, "trace", trace)
+        object.__setattr__(self, "index", index)
+
+    @property
+    def op(self) -> Op:
+        return self.trace.ops[self.index]
+
+    @property
+    def type(self) -> str:
+        return self.op.type
+
+    @property
+    def varying(self) -> bool:
+        return self.op.varying
+
+    def operand(self, position: int) -> Value:
+        """An operand of the operation that made this value."""
+        return Value(self.trace, self.op.operands[position])
+
+    def __repr__(self) -> str:
+        axis = "varying along the vocabulary" if self.varying else "one per token"
+        return f"<{labels.label(self)}: {self.type}, {axis}>"
+
+    __hash__ = object.__hash__
+
+    def __copy__(self) -> Value:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Value:
+        return self
+
+    def __add__(self, other: object) -> Value:
+        return arithmetic.add(self, other)
+
+    def __radd__(self, other: object) -> Value:
+        return arithmetic.add(other, self)
+
+    def __sub__(self, other: object) -> Value:
+        return arithmetic.subtract(self, other)
+
+    def __rsub__(self, other: object) -> Value:
+        return arithmetic.subtract(other, self)
+
+    def __mul__(self, other: object) -> Value:
+        return arithmetic.multiply(self, other)
+
+    def __rmul__(self, other: object) -> Value:
+        return arithmetic.multiply(other, self)
+
+    def __truediv__(self, other: object) -> Value:
+        return arithmetic.divide(self, other)
+
+    def __rtruediv__(self, other: object) -> Value:
+        return arithmetic.divide(other, self)
+
+    def __pow__(self, other: object, modulus: object = None) -> Value:
+        if modulus is not None:
+            self._refuse("has no pow() with a modulus; use a ** b")
+        return arithmetic.power(self, other)
+
+    def __rpow__(self, other: object) -> Value:
+        return arithmetic.power(other, self)
+
+    def __neg__(self) -> Value:
+        return arithmetic.negate(self)
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __abs__(self) -> Value:
+        return arithmetic.absolute(self)
+
+    def __lt__(self, other: object) -> Value:
+        return arithmetic.compare("<", self, other)
+
+    def __le__(self, other: object) -> Value:
+        return arithmetic.compare("<=", self, other)
+
+    def __gt__(self, other: object) -> Value:
+        return arithmetic.compare(">", self, other)
+
+    def __ge__(self, other: object) -> Value:
+        return arithmetic.compare(">=", self, other)
+
+    def __eq__(self, other: object) -> Value:  # type: ignore[override]
+        return arithmetic.compare("==", self, other)
+
+    def __ne__(self, other: object) -> Value:  # type: ignore[override]
+        return arithmetic.compare("!=", self, other)
+
+    def __and__(self, other: object) -> Value:
+        return arithmetic.logical("&", self, other)
+
+    def __or__(self, other: object) -> Value:
+        return arithmetic.logical("|", self, other)
+
+    __rand__ = __and__
+    __ror__ = __or__
+
+    def __invert__(self) -> Value:
+        return arithmetic.invert(self)
+
+    def __getitem__(self, index: object) -> Value:
+        return arithmetic.pick(self, index)

@@ -1,0 +1,319 @@
+"""Gradients of a loss in float64: reverse mode, operation by operation, on the dense values of reference.py.
+
+Straightforward and independent of the compiler. Beside its value an adjoint knows where it is *blocked*:
+entries that no gradient reaches, because a select or a clamp took another value or because a weight is 0.
+Nothing that is multiplied later, infinities included, brings a blocked entry back: masks leak no NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arguments.binding import Call, operand_name
+from ..arguments.gradients import active_ops, upstream_gradients, wanted_gradients
+from ..arguments.options import Options
+from ..errors import CallValueError
+from ..frameworks.arrays import described, to_numpy
+from ..messages.names import shape_text
+from ..spec.loss_spec import InputKey, LossSpec, Op
+from .forward import (
+    REDUCTIONS,
+    Chunk,
+    Data,
+    check_picks,
+    chunks,
+    denominator,
+    load,
+    picked_columns,
+    run,
+    sigmoid,
+)
+
+
+@dataclass(eq=False)
+class Adjoint:
+    """The gradient that reaches a value, and where it is blocked and 0; both have the value's shape."""
+
+    value: np.ndarray
+    blocked: np.ndarray
+
+    def times(self, factor: np.ndarray | float) -> Adjoint:
+        """Multiplied by a local derivative."""
+        return _adjoint(
+            self.value * factor,
+            np.broadcast_to(self.blocked, np.broadcast_shapes(self.blocked.shape, np.shape(factor))),
+        )
+
+    def where(self, passes: np.ndarray) -> Adjoint:
+        """Blocked wherever 'passes' is false."""
+        value, blocked = np.broadcast_arrays(self.value, self.blocked | ~passes)
+        return _adjoint(value, blocked)
+
+    def weighed(self, weight: np.ndarray) -> Adjoint:
+        """Multiplied by a weight; one of 0 blocks."""
+        return self.times(weight).where(weight != 0)
+
+    def plus(self, other: Adjoint) -> Adjoint:
+        return Adjoint(self.value + other.value, self.blocked & other.blocked)
+
+    def summed_to(self, shape: tuple[int, ...]) -> Adjoint:
+        """Added up over the axes along which a value was repeated."""
+        axes = tuple(axis for axis in (0, 1) if shape[axis] == 1 and self.value.shape[axis] != 1)
+        if not axes:
+            return self
+        return Adjoint(self.value.sum(axis=axes, keepdims=True), self.blocked.all(axis=axes, keepdims=True))
+
+    def spread_to(self, shape: tuple[int, ...]) -> Adjoint:
+        """Repeated along the vocabulary."""
+        shape = np.broadcast_shapes(self.value.shape, shape)
+        return Adjoint(np.broadcast_to(self.value, shape), np.broadcast_to(self.blocked, shape))
+
+
+def _adjoint(value: np.ndarray, blocked: np.ndarray) -> Adjoint:
+    return Adjoint(np.where(blocked, 0.0, value), blocked)
+
+
+def evaluate_gradients(
+    spec: LossSpec, options: Options, call: Call, wrt: Iterable[str] | None = None, grad_output: object = None
+) -> dict[str, np.ndarray]:
+    """Gradients by name, float64, each in the shape of its input.
+
+    Args:
+        wrt: names of the gradients; None means every array that requires one, else hidden and weight.
+        grad_output: what reaches the outputs: an array for a bare result, a dictionary by output else.
+
+    Raises:
+        CallError: see gradients.py and reference.load.
+    """
+    wanted = wanted_gradients(spec, options, call, wrt)
+    upstream = _upstream(spec, options, call, upstream_gradients(spec, grad_output))
+    data = load(spec, options, call)
+    scale = _loss_scale(spec, options, call, data)
+    known = call.operands
+    active = active_ops(spec, upstream, {known[name][0] for name in wanted})
+    sums = _Sums(call, data, wanted)
+    wrong = []
+    with np.errstate(all="ignore"):
+        for chunk in chunks(spec, data):
+            run(chunk)
+            wrong += [(int(chunk.tokens[row]), position, index) for position, row, index in chunk.wrong_picks]
+            seeds = [
+                (spec.output(name).value, given[chunk.tokens, None] * (scale if name == "loss" else 1.0))
+                for name, given in upstream.items()
+            ]
+            sums.add(chunk, _reversed(chunk, seeds, active))
+    check_picks(spec, call, wrong)
+    return sums.results(options)
+
+
+def _upstream(
+    spec: LossSpec, options: Options, call: Call, given: Mapping[str, object]
+) -> dict[str, np.ndarray]:
+    """What reaches each output, [N]."""
+    result = {}
+    for name, item in given.items():
+        array = described(item, f"grad_output of '{name}'")
+        reduced = name == "loss" and options.reduces != "none"
+        wanted = () if reduced else call.leading
+        if array.shape not in ((), wanted):
+            raise CallValueError(
+                f"grad_output of '{name}' has shape {shape_text(array.shape)}; the output has "
+                f"{shape_text(wanted)}"
+            )
+        values = to_numpy(array, f"grad_output of '{name}'").astype(np.float64)
+        result[name] = np.broadcast_to(values.reshape(-1), (call.tokens,)) if call.tokens else np.zeros(0)
+    return result
+
+
+def _loss_scale(spec: LossSpec, options: Options, call: Call, data: Data) -> float:
+    """What the reduction multiplies the gradient of every token's loss by."""
+    if options.reduces != "mean" or not len(data.live):
+        return 1.0
+    results = {}
+    if "weight" in spec.output_names:
+        results["weight"] = np.zeros(call.tokens)
+        for chunk in chunks(spec, data):
+            run(chunk)
+            results["weight"][chunk.tokens] = chunk.values[spec.output("weight").value][:, 0]
+    with np.errstate(all="ignore"):
+        return np.float64(1.0) / np.float64(denominator(spec, options, call, data, results))
+
+
+def _reversed(chunk: Chunk, seeds: list[tuple[int, np.ndarray]], active: set[int]) -> dict[int, Adjoint]:
+    """Adjoints of the active inputs of a chunk, by position of the operation."""
+    adjoints: dict[int, Adjoint] = {}
+
+    def accumulate(index: int, adjoint: Adjoint) -> None:
+        adjoint = adjoint.summed_to(chunk.values[index].shape)
+        adjoints[index] = adjoints[index].plus(adjoint) if index in adjoints else adjoint
+
+    for index, value in seeds:
+        if index in active:
+            accumulate(index, Adjoint(value, np.zeros(value.shape, bool)))
+    leaves = {}
+    for index in sorted(active, reverse=True):
+        op, adjoint = chunk.spec.ops[index], adjoints.pop(index, None)
+        if adjoint is None:
+            continue
+        if op.name == "logitile.input":
+            leaves[index] = adjoint
+            continue
+        flowing = [position for position, operand in enumerate(op.operands) if operand in active]
+        for position in flowing:
+            accumulate(op.operands[position], _flow(chunk, index, op, adjoint, position))
+    return leaves
+
+
+def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> Adjoint:
+    """What flows from an operation to one of its operands."""
+    operands, result = chunk.operands(op), chunk.values[index]
+    if op.name == "logitile.pick":
+        column, inside = picked_columns(chunk, op)
+        return _to_column(adjoint.where(inside), column, chunk.spec.vocab)
+    if op.name == "logitile.reduce":
+        return _through_reduction(op.attribute, adjoint, operands[0], result)
+    return RULES[op.name][position](adjoint, result, *operands)
+
+
+def _to_column(adjoint: Adjoint, column: np.ndarray, vocab: int) -> Adjoint:
+    """The gradient of one entry per token."""
+    return adjoint.where(np.arange(vocab)[None, :] == column)
+
+
+def _through_reduction(combiner: str, adjoint: Adjoint, x: np.ndarray, result: np.ndarray) -> Adjoint:
+    if combiner == "sum":
+        return adjoint.spread_to(x.shape)
+    if combiner == "mean":
+        return adjoint.times(1 / x.shape[1]).spread_to(x.shape)
+    if combiner == "logsumexp":
+        return adjoint.weighed(np.exp(x - result))
+    entry = REDUCTIONS["arg" + combiner](x)  # max(x) is x[argmax(x)], min likewise
+    return _to_column(adjoint, entry, x.shape[1])
+
+
+# ---- local derivatives -------------------------------------------------------------------------------------
+
+
+def _power_of_base(a: Adjoint, y: np.ndarray, x: np.ndarray, p: np.ndarray) -> Adjoint:
+    return a.times(p * np.power(x, p - 1)).where(p != 0)
+
+
+def _power_of_exponent(a: Adjoint, y: np.ndarray, x: np.ndarray, p: np.ndarray) -> Adjoint:
+    return a.times(y * np.log(x)).where(~((x == 0) & (p >= 0)))
+
+
+def _weight(a: Adjoint, y: np.ndarray, w: np.ndarray, x: np.ndarray) -> Adjoint:
+    """A weight of 0 hides an infinite value from the weight itself as well."""
+    return a.times(x).where(~((w == 0) & ~np.isfinite(x)))
+
+
+def _larger(a: Adjoint, y: np.ndarray, x: np.ndarray, other: np.ndarray) -> Adjoint:
+    return a.times(np.where(x == other, 0.5, 1.0)).where(~(x < other))
+
+
+def _smaller(a: Adjoint, y: np.ndarray, x: np.ndarray, other: np.ndarray) -> Adjoint:
+    return a.times(np.where(x == other, 0.5, 1.0)).where(~(x > other))
+
+
+def _no_flow(*_: object) -> Adjoint:
+    raise AssertionError("conditions are bools, which have no adjoint")
+
+
+def _derivative_of_tanh(x: np.ndarray) -> np.ndarray:
+    """4 exp(-2|x|) / (1 + exp(-2|x|))**2: 1 - tanh(x)**2 would cancel."""
+    small = np.exp(-2 * np.abs(x))
+    return 4 * small / np.square(1 + small)
+
+
+Rule = Callable[..., Adjoint]
+# By operation, one rule for each operand: (adjoint, result, *operands) -> adjoint of the operand.
+RULES: Mapping[str, tuple[Rule, ...]] = {
+    "arith.addf": (lambda a, y, *_: a, lambda a, y, *_: a),
+    "arith.subf": (lambda a, y, *_: a, lambda a, y, *_: a.times(-1.0)),
+    "arith.negf": (lambda a, y, x: a.times(-1.0),),
+    "arith.mulf": (lambda a, y, left, right: a.times(right), lambda a, y, left, right: a.times(left)),
+    "arith.divf": (lambda a, y, x, d: a.times(1 / d), lambda a, y, x, d: a.times(-y / d)),
+    "arith.maximumf": (_larger, lambda a, y, x, other: _larger(a, y, other, x)),
+    "arith.minimumf": (_smaller, lambda a, y, x, other: _smaller(a, y, other, x)),
+    "arith.select": (_no_flow, lambda a, y, c, *_: a.where(c), lambda a, y, c, *_: a.where(~c)),
+    "logitile.weigh": (_weight, lambda a, y, w, x: a.weighed(w)),
+    "logitile.sigmoid": (lambda a, y, x: a.weighed(sigmoid(x) * sigmoid(-x)),),  # y * (1 - y) would cancel
+    "logitile.softplus": (lambda a, y, x: a.weighed(sigmoid(x)),),
+    "math.absf": (lambda a, y, x: a.times(np.sign(x)).where(abs(x) > 0),),
+    "math.exp": (lambda a, y, x: a.weighed(y),),
+    "math.exp2": (lambda a, y, x: a.weighed(y * math.log(2)),),
+    "math.log": (lambda a, y, x: a.times(1 / x),),
+    "math.log2": (lambda a, y, x: a.times(1 / (x * math.log(2))),),
+    "math.log1p": (lambda a, y, x: a.times(1 / (1 + x)),),
+    "math.expm1": (lambda a, y, x: a.weighed(np.exp(x)),),
+    "math.tanh": (lambda a, y, x: a.times(_derivative_of_tanh(x)),),
+    "math.sqrt": (lambda a, y, x: a.times(0.5 / y),),
+    "math.rsqrt": (lambda a, y, x: a.times(-0.5 * y**3),),
+    "math.powf": (_power_of_base, _power_of_exponent),
+    "math.clampf": (
+        lambda a, y, x, low, high: a.where((x >= low) & (x <= high)),
+        lambda a, y, x, low, high: a.where((x < low) & (low < high)),
+        lambda a, y, x, low, high: a.where((x > high) | (high < low)),
+    ),
+}
+
+
+# ---- from adjoints to gradients ----------------------------------------------------------------------------
+
+
+class _Sums:
+    """The gradients of a call, added up chunk by chunk; leading dimensions are one axis until the end."""
+
+    def __init__(self, call: Call, data: Data, wanted: tuple[str, ...]):
+        self.call = call
+        self.data = data
+        self.sums = {name: np.zeros(self._flat_shape(name)) for name in wanted}
+
+    def _flat_shape(self, name: str) -> tuple[int, ...]:
+        if name in self.data.inputs:
+            return self.data.inputs[name].shape
+        operands = self.data.hidden if name.endswith("hidden") else self.data.weight
+        return operands[self.call.operands[name][0]].shape
+
+    def add(self, chunk: Chunk, leaves: Mapping[int, Adjoint]) -> None:
+        """Adds the gradients of one chunk of tokens."""
+        for index, adjoint in leaves.items():
+            key = chunk.spec.ops[index].attribute
+            if key.axis == "logits":
+                self._add_projection(chunk, key.name, adjoint.value)
+            else:
+                self._add_input(chunk, key, adjoint.value)
+
+    def _add_projection(self, chunk: Chunk, pair: str, gradient: np.ndarray) -> None:
+        several = len(self.call.pairs) > 1
+        hidden, weight = operand_name(pair, "hidden", several), operand_name(pair, "weight", several)
+        if hidden in self.sums:
+            self.sums[hidden][chunk.tokens] += gradient @ self.data.weight[pair]
+        if weight in self.sums:
+            self.sums[weight] += gradient.T @ self.data.hidden[pair][chunk.tokens].astype(np.float64)
+
+    def _add_input(self, chunk: Chunk, key: InputKey, gradient: np.ndarray) -> None:
+        total = self.sums[key.name]
+        if key.axis == "vocab":
+            total += gradient[0]
+        elif key.axis == "scalar":
+            total += gradient[0, 0]
+        elif key.axis == "dense":
+            total[chunk.tokens] += gradient
+        else:
+            total[chunk.tokens if key.index is None else (chunk.tokens, key.index)] += gradient[:, 0]
+
+    def results(self, options: Options) -> dict[str, np.ndarray]:
+        """Every gradient in the shape of its input."""
+        known = self.call.operands
+        shaped = {}
+        for name, value in self.sums.items():
+            transposed = (
+                options.weight_layout == "dv" and name not in self.data.inputs and name.endswith("weight")
+            )
+            shaped[name] = (value.T if transposed else value).reshape(known[name][1].shape)
+        return shaped

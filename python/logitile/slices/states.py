@@ -1,0 +1,216 @@
+"""States of slices of the vocabulary: what one is, and which belong together. How they are made is in
+slices.py.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..arguments.binding import Call
+from ..arguments.options import Options
+from ..errors import CallTypeError, CallValueError
+from ..frameworks.arrays import Array, check_same_device, described
+from ..messages.names import listed, shape_text
+
+Columns = tuple[tuple[int, int], ...]  # [first, behind), ascending, apart
+
+
+@dataclass(frozen=True)
+class Source:
+    """The program that a state is of, whatever slice it runs on.
+
+    Args:
+        name: of the loss.
+        vocab: vocabulary size V of all slices together.
+        text: the loss's spec stage, with the gradients that are wanted.
+        options: of the head.
+        ignore: the input that tells ignored tokens, if there is one.
+        wrt: names of the gradients that are made at the end.
+        parameters: the inputs of the loss that they are gradients of, pairs by their own name.
+        of: the outputs whose gradients they are.
+        axes: of every input that is there: "logits", "token", "vocab", "dense" or "scalar".
+        has_divisor: whether a divisor was given.
+        sweeps: how many there are, forward and adjoint; (0, 0) as long as nothing has run.
+    """
+
+    name: str
+    vocab: int
+    text: str
+    options: Options
+    ignore: str | None
+    wrt: tuple[str, ...]
+    parameters: frozenset[str]
+    of: tuple[str, ...]
+    axes: tuple[tuple[str, str], ...]
+    has_divisor: bool
+    sweeps: tuple[int, int] = (0, 0)
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits: of everything that all slices must agree in."""
+        options = self.options
+        told = (options.reduces, options.ignore_index, self.ignore, options.all_ignored)
+        return hashlib.sha256(repr((self.text, told, self.wrt, self.has_divisor)).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class SliceState:
+    """What slices of the vocabulary know of each token after a sweep. Made by `head.partial` and `lt.merge`.
+
+    It is plain data and can be pickled: numbers per token, in the framework of hidden.
+
+    Args:
+        source: which program it is of.
+        sweep: number of the sweep that left it; forward ones come first.
+        columns: the parts [first, behind) of the vocabulary that it covers, ascending.
+        rows: what the sweep left, by entry: arrays of float32 or int64 in the leading dimensions of hidden.
+        earlier: the same of the sweeps before, of the whole vocabulary.
+        call: the inputs that all slices have in common: those per token, the scalars and the divisor.
+        upstreams: the gradients that reach the outputs, from the first adjoint sweep on.
+    """
+
+    source: Source
+    sweep: int
+    columns: Columns
+    rows: Mapping[str, Any]
+    earlier: Mapping[str, Any]
+    call: Call
+    upstreams: Mapping[str, Array]
+
+    @property
+    def head(self) -> str:
+        """Digest of the loss, its constants, the options of the head and the gradients asked for."""
+        return self.source.digest
+
+    @property
+    def vocab_size(self) -> int:
+        """Vocabulary size V of all slices together."""
+        return self.source.vocab
+
+    @property
+    def next(self) -> str | None:
+        """The kind of the next sweep: "forward", "adjoint", which needs what reaches the outputs, or None."""
+        forward, adjoint = self.source.sweeps
+        if self.sweep + 1 < forward:
+            return "forward"
+        return "adjoint" if self.sweep + 1 < forward + adjoint else None
+
+    @property
+    def complete(self) -> dict[str, Any]:
+        """What all sweeps left so far, by entry."""
+        return {**self.earlier, **self.rows}
+
+    @property
+    def like(self) -> Array:
+        """What tells the framework of results."""
+        return described(next(iter(self.rows.values())), "state")
+
+    def arrays(self) -> dict[str, Any]:
+        """What the last sweep left, by entry: what slices send each other. What sweeps before it left is the
+        same everywhere.
+        """
+        return dict(self.rows)
+
+    def with_arrays(self, arrays: Mapping[str, Any], columns: Columns) -> SliceState:
+        """The state of another slice, from what it sent.
+
+        Args:
+            arrays: its `arrays()`.
+            columns: its `columns`.
+
+        Raises:
+            CallTypeError: the names are not those of this state.
+            CallValueError: a shape or the device is another one.
+        """
+        if set(arrays) != set(self.rows):
+            raise CallTypeError(
+                f"the arrays are {listed(sorted(arrays))}, but a state of this sweep has "
+                f"{listed(self.rows)}; "
+                "give what arrays() returned there"
+            )
+        given = {name: described(array, name) for name, array in arrays.items()}
+        check_same_device([("state", self.like), *given.items()])
+        for name, array in given.items():
+            shape = array.shape
+            if shape != self.call.leading:
+                raise CallValueError(
+                    f"'{name}' has shape {shape_text(shape)}, but the leading dimensions of hidden are "
+                    f"{shape_text(self.call.leading)}; give the arrays of the same tokens"
+                )
+        spans = tuple((int(first), int(behind)) for first, behind in columns)
+        return replace(self, rows={name: arrays[name] for name in self.rows}, columns=spans)
+
+    def __repr__(self) -> str:
+        return (
+            f"<state of '{self.source.name}' after sweep {self.sweep + 1} of {sum(self.source.sweeps)}, "
+            f"columns {spans(self.columns)} of {self.vocab_size}>"
+        )
+
+
+# ---- checks of states --------------------------------------------------------------------------------------
+
+
+def check_pair(a: SliceState, b: SliceState) -> None:
+    """Two states that are to be merged."""
+    if a.head != b.head:
+        raise CallValueError(
+            f"states of {told(a.source)} and {told(b.source)} do not merge; all slices need the same head, "
+            "gradients and kinds of inputs"
+        )
+    check_same_device([("first state", a.like), ("second state", b.like)])
+    if a.sweep != b.sweep:
+        raise CallValueError(
+            f"states of sweep {a.sweep + 1} and sweep {b.sweep + 1} do not merge; merge those of one sweep, "
+            f"then "
+            "run the next with the result"
+        )
+    if a.call.leading != b.call.leading:
+        raise CallValueError(
+            f"states of tokens {shape_text(a.call.leading)} and {shape_text(b.call.leading)} do not merge; "
+            f"all "
+            "slices see the same tokens"
+        )
+    for first, behind in a.columns:
+        for other, end in b.columns:
+            if first < end and other < behind:
+                raise CallValueError(
+                    f"columns [{first}, {behind}) and [{other}, {end}) overlap; every column belongs to one "
+                    "slice, so check column_offset"
+                )
+
+
+def check_complete(state: SliceState, what: str) -> None:
+    """All of the vocabulary is there."""
+    missing, behind = [], 0
+    for first, end in (*state.columns, (state.vocab_size, state.vocab_size)):
+        if first > behind:
+            missing.append((behind, first))
+        behind = end
+    if missing:
+        raise CallValueError(
+            f"the state covers columns {spans(state.columns)} of a vocabulary of {state.vocab_size}, so "
+            f"{spans(tuple(missing))} is missing; lt.merge the states of all slices before {what}"
+        )
+
+
+def joined(columns: Columns) -> Columns:
+    spans: list[tuple[int, int]] = []
+    for first, behind in sorted(columns):
+        if spans and spans[-1][1] == first:
+            spans[-1] = (spans[-1][0], behind)
+        else:
+            spans.append((first, behind))
+    return tuple(spans)
+
+
+def spans(columns: Columns) -> str:
+    return " and ".join(f"[{first}, {behind})" for first, behind in columns)
+
+
+def told(source: Source) -> str:
+    """What errors say where two sources differ."""
+    divisor = "with" if source.has_divisor else "without"
+    return f"'{source.name}' (vocabulary {source.vocab}, {divisor} divisor, digest {source.digest})"

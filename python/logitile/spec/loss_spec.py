@@ -1,0 +1,156 @@
+"""LossSpec: a traced loss as a flat list of scalar operations. How it is written as text is text.py's job."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..messages.locations import Location
+from .text import spec_text
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class InputKey:
+    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]."""
+
+    axis: str
+    name: str
+    index: int | None = None
+
+    @property
+    def variable(self) -> str:
+        """The value's name in text."""
+        return self.name if self.index is None else f"{self.name}{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation of a loss, in static single assignment form.
+
+    Args:
+        name: the name in IR, for example "arith.addf".
+        operands: positions of the operands in the list of ops.
+        type: "f32", "i32" or "i1".
+        varying: whether the value differs along the vocabulary.
+        attribute: InputKey of an input, number of a constant, predicate of a comparison, combiner of a
+            reduction.
+        location: the user's line that made it.
+        label: the user's variable that holds it, if there is one.
+    """
+
+    name: str
+    operands: tuple[int, ...]
+    type: str
+    varying: bool
+    attribute: object = None
+    location: Location | None = field(default=None, compare=False)
+    label: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecInput:
+    """An input of a specialised loss; 'entries' is the number of values per token of a Token[..., K]."""
+
+    axis: str
+    name: str
+    type: str
+    entries: int | None = None
+
+    @property
+    def tells_ignored(self) -> bool:
+        """Whether it may name ignored tokens."""
+        return self.axis == "token" and self.type == "i32"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """An output of a loss: its name, type and the position of its value in the list of ops."""
+
+    name: str
+    type: str
+    value: int
+
+
+@dataclass(frozen=True, eq=False)
+class LossSpec:
+    """A loss, traced for one vocabulary size, one choice of optional inputs and one set of constants.
+
+    Args:
+        name: name of the loss function.
+        vocab: vocabulary size V.
+        inputs: every input that a call binds, in the order of the parameters.
+        ops: operations, operands before users; all of them are needed by an output.
+        outputs: in the order in which the user named them.
+        bare: whether the loss returned one value instead of lt.Outputs.
+        ignore_index: the constant that lt.valid compares with.
+        constants: the compile-time values of the trace.
+        location: where the loss is defined.
+    """
+
+    name: str
+    vocab: int
+    inputs: tuple[SpecInput, ...]
+    ops: tuple[Op, ...]
+    outputs: tuple[Output, ...]
+    bare: bool
+    ignore_index: int | None = None
+    constants: Mapping[str, object] = field(default_factory=dict)
+    location: Location | None = None
+
+    @cached_property
+    def direct_indices(self) -> frozenset[InputKey]:
+        """Token inputs that are used as they are to index the vocabulary; they are checked before anything
+        runs.
+        """
+        picked = (self.ops[op.operands[1]] for op in self.ops if op.name == "logitile.pick")
+        return frozenset(op.attribute for op in picked if op.name == "logitile.input")
+
+    @cached_property
+    def computed_picks(self) -> tuple[Location, ...]:
+        """The lines that pick an entry by an index which the loss computes."""
+        computed = (
+            op.location
+            for op in self.ops
+            if op.name == "logitile.pick" and self.ops[op.operands[1]].name != "logitile.input"
+        )
+        lines = {str(place): place for place in computed if place is not None}
+        return tuple(lines.values())
+
+    @cached_property
+    def output_names(self) -> tuple[str, ...]:
+        return tuple(output.name for output in self.outputs)
+
+    @cached_property
+    def result_type(self) -> type:
+        """The named tuple of the outputs."""
+        made = namedtuple(f"{self.name}_outputs", self.output_names)
+        made.__reduce__ = lambda result: (_result, (made.__name__, made._fields, tuple(result)))
+        return made
+
+    def input(self, name: str) -> SpecInput:
+        """The input of that name."""
+        return next(given for given in self.inputs if given.name == name)
+
+    def output(self, name: str) -> Output:
+        """The output of that name."""
+        return next(output for output in self.outputs if output.name == name)
+
+    def text(
+        self, of: Iterable[str] | None = None, wrt: Iterable[str] | None = None, locations: bool = True
+    ) -> str:
+        """The `spec` stage as text.
+
+        Args:
+            of: outputs whose gradients are wanted, together with 'wrt'.
+            wrt: names of the inputs whose gradients are wanted.
+            locations: print the user's variable names and lines. Without them the text is canonical: the same
+                loss gives the same bytes, wherever it was written.
+        """
+        return spec_text(self, of, wrt, locations)
+
+
+def _result(name: str, fields: tuple[str, ...], values: tuple[object, ...]) -> object:
+    """A result that was pickled: its class lives with a head."""
+    return namedtuple(name, fields)(*values)

@@ -1,0 +1,113 @@
+"""Prints a LossSpec as text of the `spec` stage, as logitile-opt reads it. Nothing is decided here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..messages.locations import Location
+from .float32 import f32_text
+
+if TYPE_CHECKING:
+    from .loss_spec import InputKey, LossSpec, Op
+
+_BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
+
+
+def spec_text(spec: LossSpec, of: Iterable[str] | None, wrt: Iterable[str] | None, locations: bool) -> str:
+    """See LossSpec.text."""
+    names = _value_names(spec, locations)
+    lines = [f"logitile.loss {_symbol(spec.name)} vocab {spec.vocab} outputs {_strings(spec.output_names)}"]
+    if (of is None) != (wrt is None):
+        raise ValueError("'of' and 'wrt' belong together: give both or none")
+    if of is not None and wrt is not None:
+        lines[0] += f" gradient of {_strings(of)} wrt {_strings(wrt)}"
+    lines[0] += " {"
+    for index, op in enumerate(spec.ops):
+        place = _location(op.label, op.location) if locations else ""
+        lines.append(f"  {names[index]} = {_operation(op, [names[i] for i in op.operands], spec)}{place}")
+    results = ", ".join(names[output.value] for output in spec.outputs)
+    types = ", ".join(output.type for output in spec.outputs)
+    place = _location(spec.name, spec.location) if locations else ""
+    lines += [f"  logitile.yield {results} : {types}", "}" + place, ""]
+    return "\n".join(lines)
+
+
+def _operation(op: Op, operands: list[str], spec: LossSpec) -> str:
+    """The text right of the equals sign."""
+    listed = ", ".join(operands)
+    match op.name:
+        case "logitile.input":
+            return f"logitile.input {_input(op.attribute)} : {op.type}"
+        case "logitile.column":
+            return f"logitile.column : {op.type}"
+        case "arith.constant":
+            return f"arith.constant {_constant(op)}"
+        case "arith.cmpf" | "arith.cmpi":
+            return f"{op.name} {op.attribute}, {listed} : {spec.ops[op.operands[0]].type}"
+        case "logitile.reduce":
+            return f"logitile.reduce {op.attribute} {listed} : {spec.ops[op.operands[0]].type} -> {op.type}"
+        case "logitile.pick":
+            return f"logitile.pick {operands[0]}[{operands[1]}] : {op.type}"
+        case "math.clampf":
+            return f"math.clampf {operands[0]} to [{operands[1]}, {operands[2]}] : {op.type}"
+        case "arith.sitofp" | "arith.uitofp":
+            return f"{op.name} {listed} : {spec.ops[op.operands[0]].type} to {op.type}"
+        case "math.isfinite" | "math.isnan":
+            return f"{op.name} {listed} : {spec.ops[op.operands[0]].type}"
+    return f"{op.name} {listed} : {op.type}"
+
+
+def _input(key: InputKey) -> str:
+    index = "" if key.index is None else f"[{key.index}]"
+    return f"{key.axis} {_quoted(key.name)}{index}"
+
+
+def _constant(op: Op) -> str:
+    if op.type == "i1":
+        return "true" if op.attribute else "false"
+    return f"{f32_text(op.attribute) if op.type == 'f32' else op.attribute} : {op.type}"
+
+
+# ---- names and places --------------------------------------------------------------------------------------
+
+
+def _value_names(spec: LossSpec, readable: bool) -> list[str]:
+    """Numbers; or the user's variables where they are unique names in MLIR as well."""
+    if not readable:
+        return [f"%{index}" for index in range(len(spec.ops))]
+    used: set[str] = set()
+    names = []
+    for index, op in enumerate(spec.ops):
+        name = op.label if op.label and _BARE_NAME.fullmatch(op.label) else str(index)
+        while name in used:
+            name += f"_{index}"
+        used.add(name)
+        names.append("%" + name)
+    return names
+
+
+def _location(label: str | None, location: Location | None) -> str:
+    if location is None:
+        return f" loc({_quoted(label)})" if label else ""
+    place = f"{_quoted(location.file)}:{location.line}:{location.column}"
+    return f" loc({_quoted(label)}({place}))" if label else f" loc({place})"
+
+
+def _symbol(name: str) -> str:
+    return "@" + (name if _BARE_NAME.fullmatch(name) else _quoted(name))
+
+
+def _strings(names: Iterable[str]) -> str:
+    return "[" + ", ".join(_quoted(name) for name in names) + "]"
+
+
+def _quoted(text: str) -> str:
+    """A string literal of MLIR: whatever is not printable ASCII becomes a two-digit escape of its bytes.
+
+    Names of files may hold bytes that are no UTF-8; they are shown as Python shows them.
+    """
+    data = text.encode(errors="backslashreplace")
+    plain = (chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in data)
+    return '"' + "".join(plain) + '"'

@@ -1,0 +1,152 @@
+"""How calls come by the tiles that tuning found. How they are found is tuning.py, where they are kept
+tuning_store.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..arguments.binding import Call
+from ..calls.program import Program, ProgramKey
+from ..errors import CallValueError, LogitileError
+from ..runtime.engine import native
+
+if TYPE_CHECKING:
+    from ..head import Head
+    from .store import TuneRecord
+
+DATABASE = "tuning.sqlite"  # in the folder of the disk cache
+_REACH = 4.0  # numbers of tokens within this factor take what was found for one of them
+
+# What this process found and could not keep on disk, by task, device and driver.
+_unkept: dict[tuple[str, str, str], tuple[TuneRecord, ...]] = {}
+
+
+def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
+    """The key of a call with the tiles and threads that tuning chose for such calls; `key` where it chose
+    none. Sizes that the head was given win.
+
+    The database is asked once for each key of a head, and not at all where there is none. Its rows outlive
+    the version that measured them; what this one cannot compile is a warning, once.
+    """
+    if head.options.tiles or not _is_any():
+        return key
+    known = head.tunings.get(key)  # another thread may clear them meanwhile
+    if known is None:
+        program = Program(head.spec(call), head.options, call, key)
+        known = chosen(program.task, *device_of(key.target, call.pairs[0].hidden.device))
+        head.tunings[key] = known
+    found = nearest(known, call.tokens)
+    if found is None:
+        return key
+    tuned = replace(key, tiles=found.tiles, threads=found.threads)
+    return tuned if _is_usable(head, call, tuned) else key
+
+
+def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
+    from .store import tell
+
+    most = max(os.cpu_count() or 1, head.default_key(call, key.wanted).threads)
+    if not 1 <= key.threads <= most:
+        tell(
+            f"{key.threads} threads were chosen for '{head.loss.name}', but 1 to {most} are possible; the "
+            "default is used"
+        )
+        return False
+    try:
+        Program(head.spec(call), head.options, call, key).plan(call.tokens)
+    except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
+        return False
+    except LogitileError as error:
+        tell(
+            f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); "
+            "the default is used"
+        )
+        return False
+    return True
+
+
+def nearest(records: Iterable[TuneRecord], tokens: int) -> TuneRecord | None:
+    """The record that was made with about as many tokens, if there is one."""
+
+    def distance(record: TuneRecord) -> float:
+        few, many = sorted((max(tokens, 1), max(record.tokens, 1)))
+        return many / few
+
+    near = [record for record in records if distance(record) <= _REACH]
+    return min(near, key=distance, default=None)
+
+
+def chosen(task: str, device: str, driver: str) -> tuple[TuneRecord, ...]:
+    """The records that calls of a task take, at most one for a number of tokens."""
+    from . import store as tuning_store
+
+    found = {record.tokens: record for record in tuning_store.find(task, device, driver)}
+    found.update((record.tokens, record) for record in _unkept.get((task, device, driver), ()))
+    return tuple(found.values())
+
+
+def remember(record: TuneRecord) -> None:
+    """Keeps a chosen record in memory, for the calls of this process."""
+    place = (record.task, record.device, record.driver)
+    others = tuple(other for other in _unkept.get(place, ()) if other.tokens != record.tokens)
+    _unkept[place] = (*others, record)
+
+
+def forget(record: TuneRecord) -> None:
+    """Drops what is in memory for the same task, device and number of tokens: the disk has it now."""
+    place = (record.task, record.device, record.driver)
+    _unkept[place] = tuple(other for other in _unkept.get(place, ()) if other.tokens != record.tokens)
+
+
+def _is_any() -> bool:
+    if any(_unkept.values()):
+        return True
+    folder, _ = native().disk_cache_settings()
+    return bool(folder) and os.path.lexists(os.path.join(folder, DATABASE))
+
+
+def device_of(target: str, device: str | None) -> tuple[str, str]:
+    """What code runs on, and the driver or the instruction set.
+
+    Args:
+        target: "cpu:avx512", "cuda:sm_80", ...
+        device: of the arrays; None where they have no data.
+    """
+    kind, _, features = target.partition(":")
+    if kind == "cpu":
+        return _processor(), features
+    if kind == "emu":
+        return _processor(), "emulator"
+    return _gpu(int((device or "").partition(":")[2] or 0))
+
+
+@functools.cache
+def _gpu(ordinal: int) -> tuple[str, str]:
+    """Code for a GPU may be looked at where there is none, but nothing is tuned there."""
+    from ..errors import TargetError
+
+    try:
+        name, driver = native().cuda_device(ordinal)
+    except TargetError:
+        return "none", "none"
+    return name, str(driver)
+
+
+@functools.cache
+def _processor() -> str:
+    """The model of the CPU, as the kernel names it."""
+    import platform
+
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as facts:
+            for line in facts:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.machine()

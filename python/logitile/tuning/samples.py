@@ -1,0 +1,76 @@
+"""Random arguments of a loss, made from its signature: for measuring, where nobody has real ones at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import CallTypeError
+from ..language.annotations import Kind
+from ..language.definition import Loss
+
+if TYPE_CHECKING:
+    import numpy
+
+_ENTRIES = 4  # of inputs that have as many entries per token as the array
+
+
+def sample_arguments(
+    loss: Loss, tokens: int, hidden: int, vocab: int, dtype: str, on_gpu: bool
+) -> dict[str, Any]:
+    """Arguments of a call by name: pairs as tuples, optional inputs left out.
+
+    Args:
+        tokens, hidden, vocab: N, D and V.
+        dtype: of hidden and weight: "float32", "bfloat16" or "float16".
+        on_gpu: tensors of torch on the current GPU rather than arrays of NumPy.
+
+    Raises:
+        CallTypeError: a package that such arrays need is not there.
+    """
+    import numpy
+
+    rng = numpy.random.default_rng(0)
+    made: dict[str, Any] = {}
+    for parameter in loss.signature.inputs:
+        kind = parameter.kinds[0]
+        if parameter.optional:
+            continue
+        if kind.axis == "logits":
+            weight = rng.standard_normal((vocab, hidden), numpy.float32) / hidden**0.5
+            pair = (rng.standard_normal((tokens, hidden), numpy.float32), weight)
+            made[parameter.name] = tuple(_given(array, dtype, on_gpu) for array in pair)
+        else:
+            array = _values(rng, kind, tokens, vocab)
+            made[parameter.name] = _given(array, str(array.dtype), on_gpu)
+    return made
+
+
+def _values(rng: numpy.random.Generator, kind: Kind, tokens: int, vocab: int) -> numpy.ndarray:
+    """Indices inside the vocabulary, weights and probabilities between 0 and 1."""
+    shape = {"token": (tokens,), "vocab": (vocab,), "dense": (tokens, vocab), "scalar": ()}[kind.axis]
+    if kind.entries is not None:
+        shape += (kind.entries if isinstance(kind.entries, int) else _ENTRIES,)
+    if kind.element == "int":
+        return rng.integers(0, vocab, shape)
+    import numpy
+
+    values = rng.uniform(0.1, 0.9, shape)
+    if kind.element == "bool":
+        return numpy.asarray(values > 0.3)
+    if kind.axis == "dense":
+        values /= values.sum(1, keepdims=True)
+    return numpy.asarray(values, numpy.float32)
+
+
+def _given(array: numpy.ndarray, dtype: str, on_gpu: bool) -> Any:
+    if on_gpu:
+        try:
+            import torch
+        except ImportError:
+            raise CallTypeError("arrays on a GPU are made with torch, which is not installed") from None
+        return torch.from_numpy(array).to(device="cuda", dtype=getattr(torch, dtype))
+    if dtype != "bfloat16":
+        return array.astype(dtype, copy=False)
+    from ..frameworks.memory import numpy_dtype
+
+    return array.astype(numpy_dtype(dtype))
