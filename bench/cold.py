@@ -23,8 +23,8 @@ from typing import Any
 
 import logitile as lt
 import numpy
-from logitile.arguments.gradients import differentiable_outputs
 from logitile.runtime import engine
+from logitile.spec.gradient_flow import differentiable_outputs
 
 TOKENS, HIDDEN, VOCAB, ENTRIES = 64, 64, 1000, 4
 

@@ -16,11 +16,11 @@ import logitile as lt
 from comparison.cases import TYPES
 from comparison.machine import figure_of_products, peak
 from logitile import _native
-from logitile.arguments.binding import Call
+from logitile.arguments.call import Call
+from logitile.arguments.wanted import Wanted
 from logitile.calls import execute
-from logitile.calls.program import Program, Wanted
-from logitile.head import Head
-from logitile.inspection import stages as inspection
+from logitile.calls.demands import by_names
+from logitile.calls.program import Program, default_key
 from logitile.inspection.explanation import explanation
 from logitile.tuning.samples import sample_arguments
 
@@ -37,14 +37,14 @@ class Configuration:
         tiles: sizes in the place of those in the first row of the table.
     """
 
-    def __init__(self, head: Head, call: Call, wanted: Wanted, tiles: str, threads: int) -> None:
-        self.head, self.call, self.name = head, call, tiles or "sizes of the table"
-        key = dataclasses.replace(head.default_key(call, wanted), threads=threads)
-        known = Program(head.spec(call), head.options, call, key).tiles()[0]
+    def __init__(self, call: Call, wanted: Wanted, tiles: str, threads: int) -> None:
+        self.call, self.name = call, tiles or "sizes of the table"
+        key = dataclasses.replace(default_key(call, wanted), threads=threads)
+        known = Program(call, key).tiles()[0]
         chosen = ",".join(f"{name}={size}" for name, size in (sizes(known) | sizes(tiles)).items())
         key = dataclasses.replace(key, tiles=chosen)
         self.engine = _native.Engine(times_kernels=True, disk_cache="")
-        self.program = Program(head.spec(call), head.options, call, key, self.engine)
+        self.program = Program(call, key, self.engine)
         described = self.program.plan(call.tokens).describe(call.tokens, threads)
         plan = str(self.program.stage(call.tokens, "plan", ""))
         told = explanation(described, plan, wanted.mode, None, {}, (chosen, False))
@@ -56,7 +56,7 @@ class Configuration:
         """Milliseconds of the whole call, and of each kernel."""
         self.engine.clear_history()
         start = time.perf_counter()
-        execute.run(self.head, self.call, self.program, {})
+        execute.run(self.call, self.program, {})
         found = {"call": 1e3 * (time.perf_counter() - start)}
         for record in self.engine.history():
             for kernel in record["kernels"]:
@@ -88,10 +88,9 @@ def main() -> None:
     options = parser.parse_args()
     tokens, hidden, vocab = map(int, options.shape.split(","))
     loss = getattr(lt.losses, options.loss)
-    head = lt.jit(loss)
-    call = head.bound((), sample_arguments(loss, tokens, hidden, vocab, options.dtype, on_gpu=False))
-    wanted = inspection.wanted_of(head, call, [] if options.forward else None)
-    each = [Configuration(head, call, wanted, tiles, options.threads) for tiles in options.tiles]
+    call = lt.jit(loss).bind(**sample_arguments(loss, tokens, hidden, vocab, options.dtype, on_gpu=False))
+    wanted = by_names(call, [] if options.forward else None)
+    each = [Configuration(call, wanted, tiles, options.threads) for tiles in options.tiles]
     figure = figure_of_products(options.dtype, _native.host_target().partition(":")[2])
     peaks = []
     for _ in range(options.rounds):

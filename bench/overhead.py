@@ -17,8 +17,8 @@ import logitile as lt
 import numpy as np
 import torch
 import torch.nn.functional as F
-from logitile.calls import execute
-from logitile.calls.program import Wanted, native_inputs
+from logitile.arguments.wanted import Wanted
+from logitile.calls.results import new_outputs
 
 CALLS_PER_ROUND = 50
 
@@ -45,11 +45,9 @@ def import_milliseconds() -> float:
 def native_call(head: lt.Head, *arrays: np.ndarray, target: np.ndarray) -> Callable[[], object]:
     """The forward program alone, with arrays that are described already."""
     call = head.bind(*arrays, target=target)
-    plan = head.program(call, Wanted()).plan(call.tokens)
-    options = head.program(call, Wanted())._options
-    inputs = native_inputs(call, head.options)
-    _, outputs = execute.new_outputs(call)
-    return lambda: plan.forward(options, inputs, outputs)
+    job = head._programs.program(call, Wanted()).native_call(call)
+    _, outputs = new_outputs(call)
+    return lambda: job.plan.forward(job.options, job.inputs, outputs)
 
 
 def cases() -> dict[str, Callable[[], object]]:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import logitile as lt
-from logitile.arguments.gradients import differentiable_outputs
+from logitile.spec.gradient_flow import differentiable_outputs
 
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "templates" / "cuda.json"
 TOKENS, VOCAB, HIDDEN, ENTRIES = 4096, 50257, 768, 4  # no tile divides the vocabulary

@@ -67,9 +67,9 @@ def tune(shape: tuple[int, int, int, str], budget: float, rounds: int, is_bad: b
     arrays = sample_arguments(LOSS, tokens, hidden, vocab, dtype, on_gpu=False)
     head = lt.jit(LOSS)
     call = head.bind(**arrays)
-    wanted = tuning.wanted_of_call(head, call, None)
-    table = head.program(call, wanted).tiles()
-    found = tuning.tune(head, call, wanted, budget, [BAD, *table] if is_bad else None)
+    wanted = tuning.wanted_of_call(call, None)
+    table = head._programs.program(call, wanted).tiles()
+    found = tuning.tune(call, wanted, budget, [BAD, *table] if is_bad else None)
     print(found, flush=True)
     result = {"shape": shape, "bad_table": is_bad, "default": found.default.tiles, "best": found.best.tiles,
               "threads": found.best.threads, "predicted": [one.predicted for one in found.candidates],

@@ -1,4 +1,4 @@
-"""`python -m logitile`: the command line of command.py."""
+"""`python -m logitile`: the command line of command/main.py."""
 
 import sys
 

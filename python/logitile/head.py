@@ -1,35 +1,30 @@
-"""`lt.jit` and Head: a loss bound to its options and constants. What its calls do is in execute.py and
-torch.py.
-"""
+"""`lt.jit` and Head: a loss bound to its options and constants, and all that can be asked of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .arguments.binding import Arguments, Call, Form, named_arguments, specialised
-from .arguments.gradients import check_no_gradient_is_lost
+from .arguments.binder import Binder
+from .arguments.call import Call
 from .arguments.options import Options, checked_constants, checked_options
 from .calls import execute
+from .calls.captured import HeadCapture
+from .calls.demands import by_names
 from .calls.plans import Plan
-from .calls.program import Program, ProgramKey, Wanted, program_key
+from .calls.programs import Programs
 from .errors import CallTypeError, CallValueError
-from .frameworks.tokens import new_token
-from .inspection import stages as inspection
+from .frameworks.choice import tracer
+from .inspection import stages
 from .inspection.explanation import Explanation
-from .language.definition import Loss, Specialisation
-from .runtime.engine import place
+from .language.definition import Loss
+from .slices import sweeps as slices
+from .slices.states import SliceState
 from .spec.loss_spec import LossSpec
-from .tuned.lookup import tuned_key
+from .tuned.lookup import TunedKeys
 
 if TYPE_CHECKING:
     import numpy
-
-    from .slices.states import SliceState
-    from .tuned.store import TuneRecord
-
-_MOST_FORMS = 1024  # a head that sees ever new shapes forgets them all from time to time
 
 
 def jit(
@@ -89,14 +84,29 @@ class Head:
     """
 
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
-        self.loss = loss
-        self.options = options
-        self.constants = constants
-        self._forms: dict[tuple[object, ...], Form] = {}
-        self._specs: dict[Specialisation, LossSpec] = {}
-        self._programs: dict[ProgramKey, Program] = {}
-        self.tunings: dict[ProgramKey, tuple[TuneRecord, ...]] = {}  # of tuned.py
-        self.token = new_token(self)
+        self._binder = Binder(loss, options, constants)
+        self._programs = Programs(TunedKeys())
+        self._capture = HeadCapture(self._binder, self._programs)
+
+    @property
+    def loss(self) -> Loss:
+        """The loss that it is of."""
+        return self._binder.loss
+
+    @property
+    def options(self) -> Options:
+        """What it was bound to, beside the loss and its constants."""
+        return self._binder.options
+
+    @options.setter
+    def options(self, options: Options) -> None:
+        """Binds the loss anew: what was compiled is forgotten."""
+        Head.__init__(self, self.loss, options, self.constants)
+
+    @property
+    def constants(self) -> dict[str, object]:
+        """Values of the loss's keyword-only constants."""
+        return self._binder.constants
 
     def __call__(self, *args: object, **inputs: object) -> Any:
         """The outputs: one array, or a named tuple in the order of lt.Outputs.
@@ -110,18 +120,11 @@ class Head:
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
-        if "torch" in sys.modules:
-            from .frameworks.torch import autograd as torch
-
-            if torch.is_traced(args, inputs):
-                from .frameworks.torch.operators import traced_call
-
-                return traced_call(self, args, inputs)
-        call = self.bound(args, inputs)
-        if call.framework == "torch":
-            return self.result(self.spec(call), torch.outputs(self, call))
-        check_no_gradient_is_lost(call)
-        return self.result(self.spec(call), execute.values(self, call))
+        traced = tracer(args, inputs)
+        if traced is not None:
+            return traced(self._capture, args, inputs)
+        call = self._binder.bind_rounded(args, inputs)
+        return call.form.spec.result(execute.outputs(self._programs, call))
 
     def value_and_grad(
         self,
@@ -146,10 +149,10 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self.bound(args, inputs)
+        call = self._binder.bind_rounded(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
-        outputs, gradients = execute.values_and_gradients(self, call, wrt, grad_output, dtype)
-        return self.result(self.spec(call), outputs), gradients
+        outputs, gradients = execute.values_and_gradients(self._programs, call, wrt, grad_output, dtype)
+        return call.form.spec.result(outputs), gradients
 
     def partial(
         self,
@@ -185,9 +188,8 @@ class Head:
             CallError: the arguments do not fit, or the state is not that of all slices.
             SpecError: the loss is wrong.
         """
-        from .slices import sweeps as slices
-
-        return slices.partial(self, args, inputs, (column_offset, vocab_size), state, wrt, grad_output)
+        where = (column_offset, vocab_size)
+        return slices.partial(self._binder, args, inputs, where, state, wrt, grad_output)
 
     def finish(self, state: SliceState) -> Any:
         """The outputs of a call whose vocabulary is in slices; they are the same on every slice.
@@ -200,9 +202,7 @@ class Head:
         Raises:
             CallError: slices or sweeps are missing, or the state is of another head.
         """
-        from .slices import sweeps as slices
-
-        return slices.finish(self, state)
+        return slices.finish(self._binder, state)
 
     def finish_grad(
         self,
@@ -230,10 +230,8 @@ class Head:
             CallError: the arguments do not fit, slices or sweeps are missing, or the state is of another
                 head.
         """
-        from .slices import sweeps as slices
-
         where = (column_offset, vocab_size)
-        return slices.finish_grad(self, state, args, inputs, where, grad_output, grad_dtype)
+        return slices.finish_grad(self._binder, state, args, inputs, where, grad_output, grad_dtype)
 
     def ir(
         self,
@@ -257,8 +255,8 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or there is no such stage or kernel.
         """
-        call = self.bound(args, inputs)
-        return inspection.stage_text(self, call, stage, inspection.wanted_of(self, call, grad), kernel)
+        call = self._binder.bind_rounded(args, inputs)
+        return stages.stage_text(self._programs, call, stage, grad, kernel)
 
     def explain(
         self, *args: object, grad: Iterable[str] | None = None, timing: bool = False, **inputs: object
@@ -274,8 +272,8 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or 'timing' is no bool.
         """
-        call = self.bound(args, inputs)
-        return inspection.explained(self, call, inspection.wanted_of(self, call, grad), timing)
+        call = self._binder.bind_rounded(args, inputs)
+        return stages.explained(self._programs, call, grad, timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
         """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
@@ -287,43 +285,13 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
-        call = self.bound(args, inputs)
+        call = self._binder.bind_rounded(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
                 "a plan takes weights as [V, D]; give weight.T, of any strides, to weight_layout='vd'"
             )
-        program = self.program(call, inspection.wanted_of(self, call, grad))
+        program = self._programs.program(call, by_names(call, grad))
         return Plan(program.plan(call.tokens), self.options)
-
-    def program(self, call: Call, wanted: Wanted) -> Program:
-        """The program of a call.
-
-        Raises:
-            CallValueError, TargetError: see engine.place.
-        """
-        where = place(self.options.backend, call.pairs[0].hidden.device)
-        found = call.form.programs.get((wanted, *where))
-        if found is None:
-            key = self.key(call, wanted)
-            if key not in self._programs:
-                self._programs[key] = Program(self.spec(call), self.options, call, key)
-            found = call.form.programs[(wanted, *where)] = self._programs[key]
-        return found
-
-    def key(self, call: Call, wanted: Wanted) -> ProgramKey:
-        """The key of the program of a call, with the tiles and threads that tuning found."""
-        return tuned_key(self, call, self.default_key(call, wanted))
-
-    def default_key(self, call: Call, wanted: Wanted) -> ProgramKey:
-        """The same without what tuning found."""
-        where = place(self.options.backend, call.pairs[0].hidden.device)
-        return program_key(self.spec(call), call, wanted, *where)
-
-    def forget_tunings(self) -> None:
-        """Has the next calls ask again what tuning found."""
-        self.tunings.clear()
-        for form in list(self._forms.values()):
-            form.programs.clear()
 
     def bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.
@@ -332,50 +300,11 @@ class Head:
             CallTypeError: a name is unknown, missing or doubled, or a type is wrong.
             CallValueError: shapes, devices or options do not agree.
         """
-        given = named_arguments(self.loss.signature, args, inputs)
-        facts = given.facts()
-        form = self._forms.get(facts)
-        if form is None:
-            if len(self._forms) >= _MOST_FORMS:
-                self._forms.clear()
-            specialisation = specialised(self.loss.signature, self.options, given)
-            form = self._forms[facts] = self.form(given, specialisation)
-        return Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
-
-    def bound(self, args: tuple[object, ...], inputs: dict[str, Any]) -> Call:
-        """Binds what a user gives: where torch casts automatically, hidden and weights are rounded."""
-        if "torch" in sys.modules:
-            from .frameworks.torch import autograd as torch
-
-            args, inputs = torch.autocast(self.loss.signature, args, inputs)
-        return self.bind(*args, **inputs)
+        return self._binder.bind_rounded(args, inputs)
 
     def spec(self, call: Call) -> LossSpec:
-        """The loss, traced for a call."""
+        """The loss, traced for a call that is bound."""
         return call.form.spec
-
-    def traced(self, specialisation: Specialisation) -> LossSpec:
-        """The loss, traced once for each specialisation."""
-        if specialisation not in self._specs:
-            self._specs[specialisation] = self.loss.trace(
-                specialisation, self.constants, self.options.ignore_index, self.options.ignoring_input
-            )
-        return self._specs[specialisation]
-
-    def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
-        """The form of calls with these arguments, which have `vocab` of the entries if not all."""
-        spec = self.traced(specialisation)
-        self._check_outputs(spec, given)
-        leading = given.pairs[0].hidden.shape[:-1]
-        outputs = tuple(
-            (name, execute.output_shape(spec, self.options, leading, name), execute.output_dtype(spec, name))
-            for name in spec.output_names
-        )
-        operands = [(name, array) for name, (_, array) in given.operands.items()]
-        requiring = tuple(name for name, array in operands if array.requires_grad)
-        missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
-        vocab = specialisation.vocab if vocab is None else vocab
-        return Form(leading, vocab, specialisation, spec, outputs, requiring, missing)
 
     def reference(self, *args: object, **inputs: object) -> object:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
@@ -389,8 +318,9 @@ class Head:
         """
         from .reference.forward import evaluate
 
-        call = self.bound(args, inputs)
-        return self.result(self.spec(call), evaluate(self.spec(call), self.options, call))
+        call = self._binder.bind_rounded(args, inputs)
+        spec, options = call.form.spec, call.form.options
+        return spec.result(evaluate(spec, options, call))
 
     def reference_grad(
         self, *args: object, wrt: Iterable[str] | None = None, grad_output: object = None, **inputs: object
@@ -411,26 +341,10 @@ class Head:
         from .reference.forward import evaluate
         from .reference.gradient import evaluate_gradients
 
-        call = self.bound(args, inputs)
-        spec = self.spec(call)
-        gradients = evaluate_gradients(spec, self.options, call, wrt, grad_output)
-        return self.result(spec, evaluate(spec, self.options, call)), gradients
-
-    def result(self, spec: LossSpec, outputs: dict[str, object]) -> object:
-        """What a call returns: one array, or a named tuple in the order of lt.Outputs."""
-        if spec.bare:
-            return outputs["loss"]
-        return spec.result_type(*(outputs[name] for name in spec.output_names))
-
-    def _check_outputs(self, spec: LossSpec, call: Arguments) -> None:
-        """`reduction` and `divisor` are about the loss."""
-        if "loss" in spec.output_names:
-            return
-        for option, given in (("reduction", self.options.reduction), ("divisor", call.divisor)):
-            if given is not None:
-                raise CallValueError(
-                    f"'{option}' is given, but '{spec.name}' returns no loss that it could apply to"
-                )
+        call = self._binder.bind_rounded(args, inputs)
+        spec, options = call.form.spec, call.form.options
+        gradients = evaluate_gradients(spec, options, call, wrt, grad_output)
+        return spec.result(evaluate(spec, options, call)), gradients
 
     def __repr__(self) -> str:
         return f"<head of '{self.loss.name}'>"

@@ -18,7 +18,7 @@ import logitile as lt
 import numpy as np
 from accuracy import UNIT, Arguments
 from gate import LEAST, Sample, natural_sizes
-from logitile.arguments.gradients import differentiable_outputs, reached_inputs
+from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
 from schedules import smallest_workspace
 from wild_specs import WildLoss, wild_loss
 

@@ -7,7 +7,7 @@ import dataclasses
 
 import logitile as lt
 import pytest
-from logitile.calls import execute
+from logitile.calls import demands
 from logitile.runtime import engine
 
 # Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and
@@ -26,13 +26,13 @@ def smallest_workspace(sample):
 @contextlib.contextmanager
 def gradients_apart(wanted):
     """Programs that make gradients do so in a phase of their own, as they do under autograd."""
-    usual = execute.wanted_in_one_call
+    usual = demands.in_one_call
     if wanted:
-        execute.wanted_in_one_call = lambda *given: dataclasses.replace(usual(*given), mode="split")
+        demands.in_one_call = lambda *given: dataclasses.replace(usual(*given), mode="split")
     try:
         yield
     finally:
-        execute.wanted_in_one_call = usual
+        demands.in_one_call = usual
 
 
 @contextlib.contextmanager
@@ -56,13 +56,13 @@ def plans(sample):
     """What the programs of a sample's head that ran do: launches with their ranges of slabs, kernels."""
     return [
         program.plan(sample.tokens).describe(sample.tokens, program.threads)
-        for program in sample.head._programs.values()
+        for program in sample.head._programs.made.values()
     ]
 
 
 def records(head):
     """What the programs of a head did lately, oldest first."""
-    keys = {program.key for program in head._programs.values()}
+    keys = {program.key for program in head._programs.made.values()}
     return [record for record in engine.history() if record["key"] in keys]
 
 

@@ -65,8 +65,8 @@ def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample("plain", "float32")
     right = made.run()
-    tiles = made.head._programs[next(iter(made.head._programs))].stage(made.tokens, "tiles", "")
-    device = made.head._programs[next(iter(made.head._programs))].stage(made.tokens, "device", "")
+    tiles = next(iter(made.head._programs.made.values())).stage(made.tokens, "tiles", "")
+    device = next(iter(made.head._programs.made.values())).stage(made.tokens, "device", "")
     failures = {
         "text": lambda: fails("spec", lambda: program(SPEC.replace("BODY", "no such op")).plan(8)),
         "verifier": lambda: fails("spec", lambda: program(SPEC.replace("BODY", "math.absi")).plan(8)),
@@ -135,7 +135,7 @@ for delay in (0.0, 0.02, 0.1, 0.25):
         pass
     timer.join()
     short_call()
-print(lt.engine.engine().usage()["workspace_taken"])
+print(lt.runtime.engine.engine().usage()["workspace_taken"])
 """
 )
 
@@ -295,10 +295,10 @@ def compile_some(first, count):
 
 
 compile_some(0, 400)
-usage = lt.engine.engine().usage()
+usage = lt.runtime.engine.engine().usage()
 before = resident()
 compile_some(400, 600)
-assert lt.engine.engine().usage()["plans"] == usage["plans"] == 256, usage
+assert lt.runtime.engine.engine().usage()["plans"] == usage["plans"] == 256, usage
 print(resident() - before)
 """
 )

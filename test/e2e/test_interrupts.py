@@ -119,7 +119,7 @@ for call in (summed, summed.value_and_grad):
     assert seconds < 5, seconds
     short_call()
     idle()
-print(lt.engine.engine().usage()["workspace_taken"])
+print(lt.runtime.engine.engine().usage()["workspace_taken"])
 """
 )
 

@@ -32,7 +32,7 @@ def status(name):
 
 
 result = call(tokens // 8)
-plan = next(iter(head._programs.values())).plan(tokens)
+plan = next(iter(head._programs.made.values())).plan(tokens)
 assert plan.interval[0] <= tokens // 8 < tokens < plan.interval[1], plan.interval
 del result
 open("/proc/self/clear_refs", "w").write("5")  # the highest starts again from now

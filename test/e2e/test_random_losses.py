@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from gate import Sample
-from logitile.arguments.gradients import differentiable_outputs, reached_inputs
+from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
 from random_specs import random_loss
 from schedules import check_memory, smallest_workspace
 

@@ -42,7 +42,7 @@ np.savez(f"{folder}/results.npz", **results)
 
 def saved(made, folder, split):
     """Writes a plan that a sample's head has run, and its arguments."""
-    (program,) = made.head._programs.values()
+    (program,) = made.head._programs.made.values()
     plan = program.plan(made.tokens)
     results = made.run()
     outputs = {f"output {name}": value for name, value in results.items() if not name.startswith("grad ")}
@@ -83,7 +83,7 @@ def test_a_damaged_plan_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample("plain", "float32")
     made.run()
-    (program,) = made.head._programs.values()
+    (program,) = made.head._programs.made.values()
     options = _native.CallOptions(reduction="none", threads=1)
     data = bytearray(program.plan(made.tokens).save(options))
     rng = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import tree
 HEAVY = {"numpy", "torch", "jax", "ml_dtypes"}
 # Packages that may import them at module level, with the reason; `import logitile` imports nothing of them.
 ALLOWED = {
+    "python/logitile/frameworks/numpy.py": "arrays of NumPy",
     "python/logitile/frameworks/torch/": "the PyTorch integration",
     "python/logitile/frameworks/jax/": "the JAX integration",
     "python/logitile/reference/": "the float64 reference is NumPy",
@@ -56,11 +57,27 @@ def heavy_imports(root: pathlib.Path) -> list[str]:
     return found
 
 
+def lookers(root: pathlib.Path) -> list[str]:
+    """Uses of sys.modules outside of the one package that knows which array libraries a process has."""
+    found = []
+    for file in tree.files(root, ".py", under="python/logitile"):
+        path = file.relative_to(root).as_posix()
+        if not path.startswith("python/logitile/frameworks/"):
+            found += [f"{path} line {node.lineno} looks into sys.modules; ask logitile.frameworks.choice"
+                      for node in ast.walk(ast.parse(file.read_text()))
+                      if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.modules"]
+    return found
+
+
 def test_heavy_packages_are_imported_where_they_are_used():
     assert heavy_imports(tree.ROOT) == []
 
 
-# ---- that the rule finds what it is for -------------------------------------------------------------------
+def test_one_package_knows_the_libraries_of_the_process():
+    assert lookers(tree.ROOT) == []
+
+
+# ---- that the rules find what they are for ----------------------------------------------------------------
 
 
 def test_an_import_at_module_level_is_found(tmp_path):
@@ -78,3 +95,11 @@ def test_imports_that_do_not_run_are_fine(tmp_path):
     tree.write(tmp_path, "python/logitile/b.py", guarded)
     tree.write(tmp_path, "python/logitile/frameworks/torch/c.py", "import torch\n")
     assert heavy_imports(tmp_path) == []
+
+
+def test_a_look_into_the_modules_of_the_process_is_found(tmp_path):
+    text = "import sys\ntorch = sys.modules.get('torch')\nprint(sys.argv)\n"
+    tree.write(tmp_path, "python/logitile/calls/a.py", text)
+    tree.write(tmp_path, "python/logitile/frameworks/choice.py", text)
+    assert lookers(tmp_path) == [
+        "python/logitile/calls/a.py line 2 looks into sys.modules; ask logitile.frameworks.choice"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logitile as lt
 import numpy as np
-from logitile.frameworks.arrays import described, to_numpy
+from logitile.frameworks.arrays import to_numpy
+from logitile.frameworks.choice import described
 
 # Norms of differences: accumulation in float32, and one rounding of gradients to 16 bits.
 TOLERANCE = {"float32": 2e-6, "bfloat16": 2.0**-8, "float16": 2.0**-10}

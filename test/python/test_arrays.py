@@ -8,14 +8,15 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from logitile.calls.execute import _new_gradient
-from logitile.frameworks.arrays import check_same_device, described, dtype_name, to_numpy
-from logitile.frameworks.memory import brought_home
+from logitile.calls.results import _new_gradient
+from logitile.frameworks.arrays import check_same_device, dtype_name, to_numpy
+from logitile.frameworks.choice import described
+from logitile.frameworks.torch.tensors import TORCH
 
 
 def test_numpy():
     array = described(np.zeros((2, 3), np.int16).T, "x")
-    assert (array.framework, array.shape, array.dtype, array.device, array.strides) == (
+    assert (array.framework.name, array.shape, array.dtype, array.device, array.strides) == (
         "numpy",
         (3, 2),
         "int16",
@@ -29,7 +30,7 @@ def test_numpy():
 def test_torch():
     tensor = torch.zeros(2, 3, dtype=torch.bfloat16, requires_grad=True)
     array = described(tensor, "x")
-    assert (array.framework, array.shape, array.dtype, array.device, array.strides) == (
+    assert (array.framework.name, array.shape, array.dtype, array.device, array.strides) == (
         "torch",
         (2, 3),
         "bfloat16",
@@ -43,7 +44,7 @@ def test_torch():
 
 def test_numbers():
     array = described(3, "x")
-    assert (array.framework, array.shape, array.device, array.has_data) == ("number", (), None, True)
+    assert (array.framework.name, array.shape, array.device, array.has_data) == ("number", (), None, True)
 
 
 class Exchanged:
@@ -61,7 +62,8 @@ class Exchanged:
 
 def test_dlpack():
     array = described(Exchanged(np.arange(6.0).reshape(2, 3)), "x")
-    assert (array.framework, array.shape, array.dtype, array.device) == ("dlpack", (2, 3), "float64", "cpu")
+    assert array.framework.name == "dlpack"
+    assert (array.shape, array.dtype, array.device) == ((2, 3), "float64", "cpu")
     assert to_numpy(array, "x").tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
@@ -79,7 +81,7 @@ def test_jax(dtype):
             return self.array
 
     array = described(ArrayImpl(np.array([1.5, -2.0], dtype)), "x")
-    assert (array.framework, array.device, array.dtype) == ("jax", "cpu", np.dtype(dtype).name)
+    assert (array.framework.name, array.device, array.dtype) == ("jax", "cpu", np.dtype(dtype).name)
     assert to_numpy(array, "x").tolist() == [1.5, -2.0]
 
 
@@ -218,6 +220,6 @@ def test_gradients_of_scalars_come_home(scalar, kind):
             return self
 
     home = described(scalar, "x")
-    found = brought_home(Made(), home)
+    found = TORCH.brought_home(Made(), home)
     assert isinstance(found, kind) and found == 3
-    assert isinstance(brought_home(Made(), replace(home, device="cuda:0")), Made)
+    assert isinstance(TORCH.brought_home(Made(), replace(home, device="cuda:0")), Made)

@@ -61,7 +61,7 @@ def test_a_call_knows_sizes_and_specialisation():
     assert (call.tokens, call.leading, call.vocab, call.pairs[0].hidden_size) == (6, (2, 3), V, D)
     assert dict(call.specialisation.entries) == {"b": 5, "h": 3}
     assert call.specialisation.per_token == frozenset()
-    assert call.framework == "numpy"
+    assert call.framework.name == "numpy"
     assert list(call.inputs) == list("abcdefghi")
 
 

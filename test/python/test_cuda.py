@@ -11,9 +11,12 @@ import pytest
 import torch
 from conftest import BUILD
 from logitile import _native
+from logitile.calls.place import place
 from logitile.calls.program import workspace_budget
-from logitile.frameworks import memory
 from logitile.frameworks.arrays import Array
+from logitile.frameworks.choice import described
+from logitile.frameworks.numpy import NUMPY
+from logitile.frameworks.torch.tensors import TORCH
 from logitile.runtime import engine
 
 N, V, D = 5, 40, 16
@@ -60,7 +63,7 @@ def error_of(error, call):
     ],
 )
 def test_targets(driver, backend, device, target):
-    assert engine.place(backend, device) == (target, 1)
+    assert place(backend, device) == (target, 1)
 
 
 @pytest.mark.contract("2 backend")
@@ -88,18 +91,18 @@ def test_targets(driver, backend, device, target):
     ],
 )
 def test_backends_and_arrays_that_disagree(driver, backend, device, message):
-    assert error_of(lt.CallValueError, lambda: engine.place(backend, device)) == message
+    assert error_of(lt.CallValueError, lambda: place(backend, device)) == message
 
 
 def test_devices_without_code():
-    message = error_of(lt.TargetError, lambda: engine.place("auto", "mps:0"))
+    message = error_of(lt.TargetError, lambda: place("auto", "mps:0"))
     assert message == (
         "the arrays are on mps:0, but code runs on CPUs and NVIDIA GPUs alone; move them to one"
     )
 
 
 def test_a_device_that_is_not_there(driver):
-    message = error_of(lt.TargetError, lambda: engine.place("auto", "cuda:7"))
+    message = error_of(lt.TargetError, lambda: place("auto", "cuda:7"))
     assert message == (
         "cuDeviceGet fails with CUDA_ERROR_INVALID_DEVICE (invalid device ordinal); device 7 is asked for, "
         "but the driver shows 2 (CUDA_VISIBLE_DEVICES may hide some)"
@@ -166,8 +169,8 @@ def test_calls_run_on_the_stream_of_torch(monkeypatch):
     real = torch.empty
     monkeypatch.setattr(torch.cuda, "current_stream", current_stream)
     monkeypatch.setattr(torch, "empty", empty)
-    like = Array(types.SimpleNamespace(device=device), "torch", (N, D), "float32", "cuda:1")
-    ordinal, handle, allocate = memory.stream(like)
+    like = Array(types.SimpleNamespace(device=device), TORCH, (N, D), "float32", "cuda:1")
+    ordinal, handle, allocate = TORCH.stream(like)
     assert (ordinal, handle, asked) == (1, 0x5000, [device])
     pointer, owner = allocate(1000)
     assert asked[1] == (1000, torch.uint8, device)
@@ -175,5 +178,5 @@ def test_calls_run_on_the_stream_of_torch(monkeypatch):
 
 
 def test_calls_on_the_cpu_have_no_stream():
-    assert memory.stream(Array(torch.ones(2), "torch", (2,), "float32", "cpu")) is None
-    assert memory.stream(Array(np.ones(2), "numpy", (2,), "float32", "cpu")) is None
+    assert TORCH.stream(described(torch.ones(2), "x")) is None
+    assert NUMPY.stream(described(np.ones(2), "x")) is None

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from calls import check_call, records
 from logitile import _native
-from logitile.calls.program import Program, Wanted, program_key
+from logitile.arguments.wanted import Wanted
+from logitile.calls.program import Program, program_key
 from logitile.command import main as command
 
 N, V, D = 24, 97, 12
@@ -90,11 +91,10 @@ def test_a_hit_takes_less_than_five_milliseconds(restart):
     hidden, weight, target = operands()
     head = lt.jit(smooth)
     bound = head.bind(hidden, weight, target=target)
-    spec, wanted = head.spec(bound), Wanted()
-    key = program_key(spec, bound, wanted, _native.host_target(), 2)
+    key = program_key(bound, Wanted(), _native.host_target(), 2)
     taken = []
     for _ in range(6):
-        program = Program(spec, head.options, bound, key, restart())
+        program = Program(bound, key, restart())
         start = time.perf_counter()
         plan = program.plan(N)
         taken.append(time.perf_counter() - start)

@@ -4,7 +4,7 @@ import logitile as lt
 import numpy as np
 import pytest
 from inputs import arguments
-from logitile.arguments.gradients import differentiable_outputs
+from logitile.spec.gradient_flow import differentiable_outputs
 from ptx_convergence import kernels
 
 SCHEDULES = ({"chunks": 1}, {"chunks": 4}, {"workspace": "4MiB"})

@@ -23,7 +23,8 @@ import pytest
 import torch
 from inputs import arguments, relative
 from logitile import _native
-from logitile.calls.program import Program, Wanted
+from logitile.arguments.wanted import Wanted
+from logitile.calls.program import Program, default_key
 from logitile.command import main as command
 from logitile.tuned import lookup, store
 from logitile.tuning import autotune as tuning
@@ -53,15 +54,15 @@ def given(tokens=N, **sizes):
 
 def bound(head, arrays):
     call = head.bind(**arrays)
-    return call, tuning.wanted_of_call(head, call, None)
+    return call, tuning.wanted_of_call(call, None)
 
 
 def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     """Writes down that tuning chose these sizes."""
     head = head or lt.jit(LOSS)
     call = head.bind(**given(tokens))
-    key = head.default_key(call, tuning.wanted_of_call(head, call, grad))
-    task = _native_program(head, call, key).task
+    key = default_key(call, tuning.wanted_of_call(call, grad))
+    task = _native_program(call, key).task
     device, driver = lookup.device_of(key.target, "cpu")
     record = store.TuneRecord(
         task=task, device=device, driver=driver, tokens=tokens, tiles=tiles, threads=threads or key.threads,
@@ -72,8 +73,8 @@ def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     return record
 
 
-def _native_program(head, call, key):
-    return Program(head.spec(call), head.options, call, key)
+def _native_program(call, key):
+    return Program(call, key)
 
 
 def tiles_of(head, tokens=N, **options):
@@ -168,32 +169,32 @@ def test_only_what_is_quicker_beyond_noise_is(own, other, expected):
 def test_tables_and_predictions_of_a_program(backend):
     head = lt.jit(LOSS, backend=backend)
     call, wanted = bound(head, given(512, vocab=4000, hidden=256))
-    key = head.default_key(call, wanted)
-    program = _native_program(head, call, key)
+    key = default_key(call, wanted)
+    program = _native_program(call, key)
     table = program.tiles()
     assert len(table) >= 3 and len(set(table)) == len(table)
     default = program.predict(512)
     assert default > 0
-    assert _native_program(head, call, replace(key, tiles=table[0])).predict(512) == default
+    assert _native_program(call, replace(key, tiles=table[0])).predict(512) == default
     assert program.predict(64 * 512) > 4 * default
     if backend == "cpu":
-        assert _native_program(head, call, replace(key, tiles=SLOW)).predict(512) > 2 * default
+        assert _native_program(call, replace(key, tiles=SLOW)).predict(512) > 2 * default
 
 
 def test_tasks_differ_where_programs_do_and_not_where_tiles_do():
     head, arrays = lt.jit(LOSS), given()
     call, wanted = bound(head, arrays)
-    key = head.default_key(call, wanted)
-    program = _native_program(head, call, key)
-    tiled = _native_program(head, call, replace(key, tiles=OTHER))
+    key = default_key(call, wanted)
+    program = _native_program(call, key)
+    tiled = _native_program(call, replace(key, tiles=OTHER))
     assert program.task == tiled.task and program.key != tiled.key
     tasks = {program.task}
     for other in (replace(key, threads=key.threads + 1), replace(key, target="cpu:portable"),
-                  head.default_key(call, Wanted())):  # fmt: skip
-        tasks.add(_native_program(head, call, other).task)
+                  default_key(call, Wanted())):  # fmt: skip
+        tasks.add(_native_program(call, other).task)
     smoothed = lt.jit(LOSS, label_smoothing=0.1)
-    tasks.add(_native_program(smoothed, *(lambda c: (c, smoothed.default_key(c, wanted)))(
-        smoothed.bind(**arrays))).task)  # fmt: skip
+    other = smoothed.bind(**arrays)
+    tasks.add(_native_program(other, default_key(other, wanted)).task)
     assert len(tasks) == 5
 
 
@@ -233,7 +234,7 @@ def test_a_second_of_tuning():
 
 def _table(head, arrays):
     call, wanted = bound(head, arrays)
-    return _native_program(head, call, head.default_key(call, wanted)).tiles()
+    return _native_program(call, default_key(call, wanted)).tiles()
 
 
 def test_results_hold_no_arrays():
@@ -248,7 +249,7 @@ def test_results_hold_no_arrays():
 def test_a_bad_default_is_repaired():
     head, arrays = lt.jit(LOSS), given(256, vocab=2000, hidden=64)
     call, wanted = bound(head, arrays)
-    found = tuning.tune(head, call, wanted, ENOUGH, table=[SLOW, *_table(head, arrays)])
+    found = tuning.tune(call, wanted, ENOUGH, table=[SLOW, *_table(head, arrays)])
     assert found.default.tiles == SLOW and found.best.tiles != SLOW
     assert min(found.best.contender.seconds) < 0.7 * min(found.default.contender.seconds), str(found)
     assert head.explain(**arrays).tiles == found.best.tiles
@@ -277,7 +278,7 @@ def test_a_candidate_that_cannot_be_is_told():
     head, arrays = lt.jit(LOSS), given()
     call, wanted = bound(head, arrays)
     table = [*_table(head, arrays)[:1], "TM=33,TN=8", "TX=1"]
-    found = tuning.tune(head, call, wanted, 1, table=table)
+    found = tuning.tune(call, wanted, 1, table=table)
     refusals = {one.tiles: one.refusal for one in found.candidates if one.refusal}
     assert set(refusals) == set(table[1:])
     assert "there is no tile size 'TX'" in refusals["TX=1"] and refusals["TX=1"] in str(found)
@@ -311,10 +312,10 @@ def test_calls_take_what_was_chosen():
     record = choose(OTHER)
     head, arrays = lt.jit(LOSS), given()
     call, wanted = bound(head, arrays)
-    untuned = _native_program(head, call, head.default_key(call, wanted)).key
+    untuned = _native_program(call, default_key(call, wanted)).key
     head.value_and_grad(**arrays)
     key = lt.history()[-1]["key"]
-    assert key != untuned and key == head.program(call, wanted).key
+    assert key != untuned and key == head._programs.program(call, wanted).key
     assert tiles_of(head) == record.tiles
     assert f"tiles      {OTHER}, found by tuning" in str(head.explain(**arrays))
     expected, gradients = head.reference_grad(**arrays)
@@ -428,8 +429,8 @@ def test_autograd_takes_what_was_tuned_with_its_tensors():
     assert all(tensor.grad is None for tensor in arrays["z"])
     head(**arrays).backward()
     call = head.bind(**arrays)
-    key = head.key(call, call.form.recorded)
-    assert key.tiles and lt.history()[-1]["key"] == _native_program(head, call, key).key
+    key = head._programs.key(call, call.form.recorded)
+    assert key.tiles and lt.history()[-1]["key"] == _native_program(call, key).key
     frozen = lt.jit(LOSS, reduction="none")
     lt.autotune(frozen, budget_s=ENOUGH, **arrays)  # gradients in a phase of their own
     assert any(record.shape.endswith("split") for record in store.everything())
@@ -441,7 +442,7 @@ def test_losses_with_other_outputs_are_found_by_value_and_grad():
     head = lt.jit(loss)
     lt.autotune(head, budget_s=ENOUGH, **arrays)
     head.value_and_grad(**arrays)
-    assert lt.history()[-1]["key"] in {program.key for key, program in head._programs.items() if key.tiles}
+    assert lt.history()[-1]["key"] in {p.key for key, p in head._programs.made.items() if key.tiles}
 
 
 # ---- trouble -----------------------------------------------------------------------------------------------

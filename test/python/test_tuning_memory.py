@@ -8,7 +8,8 @@ import logitile as lt
 import numpy as np
 import pytest
 import torch
-from logitile.calls.program import Wanted
+from logitile.arguments.wanted import Wanted
+from logitile.calls.program import default_key
 from logitile.tuned import lookup as tuned
 from logitile.tuned import store as tuning_store
 from logitile.tuning.rounds import Contender
@@ -51,11 +52,11 @@ def test_calls_run_whatever_is_wrong_with_the_tiles_that_were_chosen(monkeypatch
             raise lt.LogitileError("internal error: the plan is inconsistent")
 
     call = HEAD.bind(*OPERANDS, target=TARGET)
-    key = replace(HEAD.default_key(call, Wanted()), tiles="TM=96")
+    key = replace(default_key(call, Wanted()), tiles="TM=96")
     monkeypatch.setattr(tuned, "Program", lambda *_: Broken())
     monkeypatch.setattr(tuning_store, "_told", set())
     with pytest.warns(lt.CacheWarning) as told:
-        assert not tuned._is_usable(HEAD, call, key)
+        assert not tuned._is_usable(call, key)
     assert str(told[0].message) == (
         "tuning: 'TM=96' was chosen for 'cross_entropy' but cannot be used (internal error: the plan is "
         "inconsistent); the default is used"

@@ -6,142 +6,25 @@ What arrays hold (indices in range, ignored tokens) is the business of indices.p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING
 
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.arrays import FLOATS, INTEGERS, Array, check_same_device, described
+from ..frameworks.arrays import FLOATS, INTEGERS, Array, check_same_device
+from ..frameworks.choice import described
 from ..language.annotations import MAX_ENTRIES, Kind
 from ..language.definition import Specialisation
 from ..language.signature import Parameter, Signature
 from ..messages.names import did_you_mean, listed, shape_text
 from .buffers import check_apart, checked_buffers
+from .call import Arguments, Pair, operand_name
 from .options import Options
 
 _MOST_TOKENS = 2**31 - 1
 _MOST_ENTRIES = 2**31 - 2**16  # numbers of entries have 32 bits, also behind the last tile
 _MOST_HIDDEN = 2**31 - 2**16  # the native module takes no more
 
-if TYPE_CHECKING:
-    from ..calls.program import Program, Wanted
-    from ..spec.loss_spec import LossSpec
-
 _OPERAND_DTYPES = ("float32", "bfloat16", "float16")
 _DENSE_DTYPES = ("float32", "bfloat16", "float16")
-
-
-@dataclass(eq=False, slots=True)
-class Pair:
-    """One projection: hidden states [..., D] and weights [V, D] ([D, V] with weight_layout="dv")."""
-
-    name: str
-    hidden: Array
-    weight: Array
-
-    @property
-    def hidden_size(self) -> int:
-        return self.hidden.shape[-1]
-
-
-@dataclass(eq=False)
-class Form:
-    """What all calls have in common whose arguments agree in names, shapes, types and devices.
-
-    Args:
-        leading: leading dimensions of every hidden array; per-token outputs have them.
-        vocab: vocabulary size V.
-        specialisation: what a trace needs to know.
-        spec: the traced loss.
-        outputs: name, shape and type of every output.
-        requiring: the names of gradients that torch wants.
-        missing: what has a shape but no numbers, as errors call it.
-        recorded: what an eager call under autograd asks for; None before the first one.
-        programs: those that ran, by what was wanted of them, target and threads.
-    """
-
-    leading: tuple[int, ...]
-    vocab: int
-    specialisation: Specialisation
-    spec: LossSpec
-    outputs: tuple[tuple[str, tuple[int, ...], str], ...]
-    requiring: tuple[str, ...]
-    missing: tuple[str, ...]
-    recorded: Wanted | None = None
-    programs: dict[tuple[Wanted, str, int], Program] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class Arguments:
-    """The arguments of a call under their names.
-
-    Args:
-        pairs: the projections that are given, in the order of the lt.Logits parameters.
-        inputs: the other inputs that are given, in the order of the parameters.
-        divisor: what replaces the denominator of a mean.
-        weight_grad_out: fp32 buffers that weight gradients are added into, by name of the pair.
-    """
-
-    pairs: tuple[Pair, ...]
-    inputs: Mapping[str, Array]
-    divisor: Array | None
-    weight_grad_out: Mapping[str, Array]
-
-    @cached_property
-    def operands(self) -> dict[str, tuple[str, Array]]:
-        """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
-        several = len(self.pairs) > 1
-        names = {}
-        for pair in self.pairs:
-            names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
-            names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
-        return {**names, **{name: (name, array) for name, array in self.inputs.items()}}
-
-    def facts(self) -> tuple[object, ...]:
-        """All that is checked without looking at numbers: what agrees in this has the same form."""
-        arrays = [(pair.name, array) for pair in self.pairs for array in (pair.hidden, pair.weight)]
-        arrays += self.inputs.items()
-        arrays += self.weight_grad_out.items()
-        if self.divisor is not None:
-            arrays.append(("divisor", self.divisor))
-        facts = [
-            (name, a.framework, a.shape, a.dtype, a.rounded_to, a.device, a.requires_grad)
-            for name, a in arrays
-        ]
-        return (len(self.pairs), len(self.weight_grad_out), *facts)
-
-
-@dataclass(eq=False)
-class Call(Arguments):
-    """The checked arguments of a call."""
-
-    form: Form
-
-    @property
-    def leading(self) -> tuple[int, ...]:
-        """Leading dimensions of every hidden array; per-token outputs have them."""
-        return self.form.leading
-
-    @property
-    def vocab(self) -> int:
-        """Vocabulary size V."""
-        return self.form.vocab
-
-    @property
-    def specialisation(self) -> Specialisation:
-        """What a trace needs to know."""
-        return self.form.specialisation
-
-    @property
-    def tokens(self) -> int:
-        """Number of tokens N."""
-        return prod(self.form.leading)
-
-    @property
-    def framework(self) -> str:
-        """The framework of the outputs: that of the first hidden array."""
-        return self.pairs[0].hidden.framework
 
 
 def named_arguments(signature: Signature, args: Sequence[object], named: Mapping[str, object]) -> Arguments:
@@ -240,7 +123,7 @@ def _inputs(signature: Signature, named: Mapping[str, object]) -> dict[str, Arra
             raise CallTypeError(_not_a_bool(parameter, item))
         if item is not None:
             inputs[parameter.name] = array = described(item, parameter.name)
-            if array.framework == "number" and parameter.kinds[0].element == "int":
+            if array.framework.is_number and parameter.kinds[0].element == "int":
                 _check_whole(parameter, item, array)
         elif not parameter.optional:
             raise CallTypeError(f"'{parameter.name}' is missing: {parameter.annotation}, {_what(parameter)}")
@@ -276,11 +159,6 @@ def _what(parameter: Parameter) -> str:
 # ---- projections -------------------------------------------------------------------------------------------
 
 
-def operand_name(pair: str, operand: str, several: bool) -> str:
-    """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
-    return f"{pair}.{operand}" if several else operand
-
-
 def _pair(name: str, item: object, several: bool) -> Pair:
     if not isinstance(item, (tuple, list)) or len(item) != 2:
         raise CallTypeError(f"'{name}' must be a tuple of hidden and weight, not {type(item).__name__}")
@@ -292,7 +170,7 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
     hidden_name, weight_name = (operand_name(pair.name, part, several) for part in ("hidden", "weight"))
     hidden, weight = pair.hidden, pair.weight
     for operand, array in ((hidden_name, hidden), (weight_name, weight)):
-        if array.dtype not in _OPERAND_DTYPES or array.framework == "number":
+        if array.dtype not in _OPERAND_DTYPES or array.framework.is_number:
             raise CallTypeError(
                 f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
             )

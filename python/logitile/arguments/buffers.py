@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import gcd
-from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.arrays import Array, described
+from ..frameworks.arrays import Array
+from ..frameworks.choice import described
 from ..messages.names import did_you_mean, listed, shape_text
-
-if TYPE_CHECKING:
-    import numpy
-
-    from .binding import Pair
+from .call import Pair
 
 _MOST_WORK = 10**6  # of the search for an element that two arrays have in common
 
@@ -55,13 +50,13 @@ def _buffer(item: object, pair: Pair) -> Array:
         )
     if buffer.source is not item:
         raise CallValueError("'weight_grad_out' is a view with the other sign; give a buffer of its own")
-    if buffer.framework not in ("numpy", "torch", "shape"):
+    if not buffer.framework.is_writable:
         raise CallTypeError("'weight_grad_out' must be an array of NumPy or torch: no other can be written")
     if buffer.strides is not None and _overlaps_itself(buffer.shape, buffer.strides):
         raise CallValueError(
             f"'weight_grad_out' has strides {buffer.strides}: entries that share memory cannot be added into"
         )
-    if buffer.framework == "numpy" and not buffer.source.flags.writeable:
+    if buffer.framework.is_read_only(buffer):
         raise CallValueError("'weight_grad_out' is read-only, but gradients are added into it")
     return buffer
 
@@ -103,36 +98,10 @@ def _share_memory(a: Array, b: Array) -> bool:
     """Whether two arrays have an element in common; those of one matrix may take turns without it."""
     import numpy
 
-    first, second = _elements(a), _elements(b)
+    first, second = a.framework.elements(a), b.framework.elements(b)
     if first is None or second is None:
         return False
     try:
         return numpy.shares_memory(first, second, max_work=_MOST_WORK)
     except RuntimeError:  # NumPy has given up
         return True
-
-
-def _elements(array: Array) -> numpy.ndarray | None:
-    """The memory of an array, on whatever device, for NumPy to look at its place and strides alone.
-
-    Arrays of other frameworks than NumPy and torch share theirs with nobody.
-    """
-    import numpy
-
-    if array.framework == "numpy":
-        return array.source
-    if array.framework != "torch" or not array.has_data:
-        return None
-    try:
-        pointer, size = array.source.data_ptr(), array.source.element_size()
-    except RuntimeError:  # it has no memory of its own
-        return None
-    steps = tuple(size * step for step in array.strides or ())
-    place = {
-        "version": 3,
-        "data": (pointer, False),
-        "shape": array.shape,
-        "strides": steps,
-        "typestr": f"|V{size}",
-    }
-    return numpy.asarray(SimpleNamespace(__array_interface__=place)) if pointer else None

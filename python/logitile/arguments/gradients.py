@@ -1,78 +1,20 @@
-"""Which gradients a call asks for, of which outputs, and whether they exist. Numbers are made elsewhere.
+"""Which gradients a call asks for, and of which outputs; what cannot be had is refused.
 
 Gradients have names: `hidden` and `weight` (`student.hidden` ... with several pairs), and the inputs' own.
 """
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
+from ..frameworks.choice import is_recording
 from ..messages.names import did_you_mean, listed
-from ..spec.loss_spec import LossSpec, Op
-from .binding import Call
+from ..spec.gradient_flow import differentiable_outputs, reached_inputs
+from ..spec.loss_spec import LossSpec
+from .call import Call
 from .options import Options
-
-_BLOCKING = (
-    "arith.cmpf",
-    "arith.cmpi",
-    "math.floor",
-    "math.isfinite",
-    "math.isnan",
-    "logitile.stop_gradient",
-    "arith.sitofp",
-    "arith.uitofp",
-)
-_BLOCKING_REDUCTIONS = ("argmax", "argmin", "count", "any", "all")
-
-
-def differentiated(op: Op) -> tuple[int, ...]:
-    """Which operands of an operation a gradient flows to, by position."""
-    if (
-        op.type != "f32"
-        or op.name in _BLOCKING
-        or (op.name == "logitile.reduce" and op.attribute in _BLOCKING_REDUCTIONS)
-    ):
-        return ()
-    if op.name == "arith.select":
-        return (1, 2)
-    return (0,) if op.name == "logitile.pick" else tuple(range(len(op.operands)))
-
-
-def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:
-    """The operations on a differentiable path from one of the inputs to one of the outputs."""
-    wanted = set(inputs)
-    below: set[int] = set()  # depends on a wanted input
-    for index, op in enumerate(spec.ops):
-        is_leaf = op.name == "logitile.input" and op.type == "f32" and op.attribute.name in wanted
-        if is_leaf or any(op.operands[i] in below for i in differentiated(op)):
-            below.add(index)
-    above = {spec.output(name).value for name in outputs}
-    for index in range(len(spec.ops) - 1, -1, -1):
-        if index in above:
-            above.update(spec.ops[index].operands[i] for i in differentiated(spec.ops[index]))
-    return below & above
-
-
-@functools.lru_cache(maxsize=1024)  # every call asks
-def reached_inputs(spec: LossSpec, outputs: tuple[str, ...]) -> frozenset[str]:
-    """The inputs to which a gradient of the outputs flows."""
-    floats = [given.name for given in spec.inputs if given.type == "f32"]
-    active = active_ops(spec, outputs, floats)
-    return frozenset(spec.ops[i].attribute.name for i in active if spec.ops[i].name == "logitile.input")
-
-
-@functools.lru_cache(maxsize=1024)
-def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
-    """The names of float outputs but the weight, as far as a gradient flows to some input at all."""
-    return tuple(
-        o.name
-        for o in spec.outputs
-        if o.type == "f32" and o.name != "weight" and reached_inputs(spec, (o.name,))
-    )
 
 
 def native_name(call: Call, name: str) -> str:
@@ -201,12 +143,9 @@ def check_no_gradient_is_lost(call: Call) -> None:
     Raises:
         CallTypeError: one does.
     """
-    torch = sys.modules.get("torch")
-    if torch is None or not torch.is_grad_enabled():
-        return
-    if call.form.requiring:
+    if call.form.requiring and is_recording():
         requires = "requires" if len(call.form.requiring) == 1 else "require"
         raise CallTypeError(
             f"{listed(call.form.requiring)} {requires} a gradient, but hidden is an array of "
-            f"{call.framework}, whose results carry none; give hidden as a tensor, or detach the others"
+            f"{call.framework.name}, whose results carry none; give hidden as a tensor, or detach the others"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import CallIndexError, CallValueError
 from ..messages.locations import Location
 from ..spec.loss_spec import LossSpec
-from .binding import Call
+from .call import Call
 from .options import Options
 
 if TYPE_CHECKING:

@@ -1,13 +1,13 @@
-"""The options of lt.jit, checked. What they mean for a call is in binding.py, indices.py and reference.py."""
+"""The options of lt.jit, checked."""
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import CallTypeError, CallValueError
+from ..frameworks.choice import python_number
 from ..language.signature import JIT_OPTIONS, Signature
 from ..messages.names import did_you_mean, listed
 
@@ -60,8 +60,9 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     Raises:
         CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
     """
-    budget = None if isinstance(workspace, str) and workspace == "auto" else _byte_count(_plain(workspace))
-    plain = {name: _plain(value) for name, value in given.items()}
+    is_auto = isinstance(workspace, str) and workspace == "auto"
+    budget = None if is_auto else _byte_count(python_number(workspace))
+    plain = {name: python_number(value) for name, value in given.items()}
     options = Options(workspace=budget, **plain)  # type: ignore[arg-type]
     _choice("reduction", options.reduction, (*REDUCTIONS, None))
     _choice("all_ignored", options.all_ignored, ("nan", "zero"))
@@ -106,12 +107,7 @@ def checked_constants(signature: Signature, given: Mapping[str, object]) -> dict
     missing = [c.name for c in signature.constants if c.required and c.name not in given]
     if missing:
         raise CallTypeError(f"lt.jit({signature.name}) needs {listed(missing)}: constants without a default")
-    return {name: _plain(value) for name, value in given.items()}
-
-
-def _plain(value: object) -> object:
-    numpy = sys.modules.get("numpy")
-    return value.item() if numpy is not None and isinstance(value, numpy.generic) else value
+    return {name: python_number(value) for name, value in given.items()}
 
 
 def _check_ignore_index(index: object) -> None:

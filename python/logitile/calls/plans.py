@@ -13,18 +13,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.options import Options
+from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.arrays import Array, check_same_device, described
-from ..frameworks.memory import brought_home, empty, given_back, stream, view
+from ..frameworks.arrays import Array, check_same_device
+from ..frameworks.choice import described
 from ..messages.names import did_you_mean, listed
-from ..runtime.engine import engine, native, place, thread_count
+from ..runtime.engine import engine
+from .native_call import NativeCall, call_options
+from .place import place, thread_count
 from .program import float_dtype
 
 if TYPE_CHECKING:
     from .. import _native
-
-_OUTPUT_DTYPES = {"float32": "float32", "int32": "int64", "bool": "bool"}
-
 
 class Plan:
     """A compiled plan; see `head.compile` and `lt.load_plan`.
@@ -73,24 +73,14 @@ class Plan:
         divides = None if divisor is None else described(divisor, "divisor")
         others = {f"grad_output of {name}": array for name, array in given.items()}
         self._check_devices(hidden, arrays, others if divides is None else {**others, "divisor": divides})
-        factor = None if divides is None else view(divides, "divisor")
-        upstreams = [view(array, name) for name, array in given.items()]
-        read = [view(array, name) for name, array in arrays.items()]
-        made = [view(described(array, name), name) for name, array in gradients.items()]
-        is_split = self._described["split"]
-        saved = self._native.forward(
-            self._call_options(arrays),
-            read,
-            [view(described(array, name), name) for name, array in outputs.items()],
-            [] if is_split else made,
-            [] if is_split else upstreams,
-            None if factor is None else factor[1] if len(factor) == 2 else factor[1:],
-            stream(hidden),
-        )
-        if saved is not None:
-            saved.adjoint(read, made, upstreams, stream(hidden))
+        upstreams = [_view(array, name) for name, array in given.items()]
+        read = [_view(array, name) for name, array in arrays.items()]
+        made = [_view(described(array, name), name) for name, array in gradients.items()]
+        written = [_view(described(array, name), name) for name, array in outputs.items()]
+        call = NativeCall(self._native, self._call_options(arrays), read, hidden, divides)
+        call.run(written, made, upstreams, is_early=not self._described["split"])
         return self._result(hidden, outputs), {
-            self._public_name(name): given_back(hidden, brought_home(array, arrays[name]))
+            self._public_name(name): self._finished(hidden, array, arrays[name])
             for name, array in gradients.items()
         }
 
@@ -157,15 +147,15 @@ class Plan:
         return {name: item for name, item in given.items() if item is not None}
 
     def _empty_output(self, output: Mapping[str, Any], hidden: Array, leading: tuple[int, ...]) -> Any:
-        is_reduced = output["name"] == "loss" and self._options.reduces != "none"
-        return empty(hidden, () if is_reduced else leading, _OUTPUT_DTYPES[output["element"]])
+        shape = output_shape(self._options, leading, output["name"])
+        return hidden.framework.empty(hidden, shape, output_dtype(output["element"]))
 
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
         array = arrays[gradient["name"]]
         hidden = arrays[f"{self._pairs[0]}.hidden"]
         like = array if array.device == hidden.device else hidden
-        is_direct = gradient["kind"] == "direct"
-        return empty(like, array.shape, gradient["element"] if is_direct else float_dtype(array))
+        dtype = gradient["element"] if gradient["kind"] == "direct" else float_dtype(array)
+        return like.framework.empty(like, array.shape, dtype)
 
     def _call_options(self, arrays: Mapping[str, Array]) -> _native.CallOptions:
         name = self._options.ignoring_input
@@ -173,24 +163,27 @@ class Plan:
 
     def _rules(self, ignore: str | None) -> _native.CallOptions:
         """How calls of the plan reduce their loss and tell ignored tokens."""
-        has_loss = any(output["name"] == "loss" for output in self._described["outputs"])
-        return native().CallOptions(
-            reduction=self._options.reduces if has_loss else "none",
-            ignore=ignore,
-            ignore_index=self._options.ignore_index,
-            zero_if_all_ignored=self._options.all_ignored == "zero",
-            threads=thread_count(),
-        )
+        outputs = [output["name"] for output in self._described["outputs"]]
+        return call_options(self._options, outputs, ignore, thread_count())
 
     def _public_name(self, name: str) -> str:
         pair, _, operand = name.partition(".")
         return operand if operand and len(self._pairs) == 1 else name
 
+    def _finished(self, hidden: Array, gradient: Any, array: Array) -> Any:
+        framework = hidden.framework
+        return framework.given_back(hidden, framework.brought_home(gradient, array))
+
     def _result(self, hidden: Array, outputs: Mapping[str, Any]) -> Any:
+        given_back = hidden.framework.given_back
         finished = {name: given_back(hidden, array) for name, array in outputs.items()}
         if list(finished) == ["loss"]:
             return finished["loss"]
         return namedtuple(f"{self._described['name']}_outputs", finished)(**finished)
+
+
+def _view(array: Array, name: str) -> Any:
+    return array.framework.view(array, name)
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:

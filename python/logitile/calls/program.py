@@ -1,49 +1,29 @@
-"""Programs: what a head asks the compiler for, and calls of what it made. Arrays are native here
-(memory.view).
-"""
+"""Programs: what is asked of the compiler for a call, and what it made of that."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from ..arguments.binding import Call, Pair
+from ..arguments.call import Call, Pair
 from ..arguments.gradients import is_weight, native_name
 from ..arguments.options import Options
-from ..errors import CallIndexError, CallTypeError
-from ..frameworks.arrays import FLOATS, Array
-from ..frameworks.memory import stream, transposed, view
+from ..arguments.wanted import Wanted
+from ..errors import CallTypeError
+from ..frameworks.arrays import FLOATS, Array, transposed
 from ..language.definition import Specialisation
 from ..runtime.engine import engine as process_engine
+from ..runtime.engine import native
 from ..spec.loss_spec import LossSpec
+from .native_call import NativeCall, call_options
+from .place import place
 
 if TYPE_CHECKING:
     from .. import _native
     from .._native import Array as NativeArray
 
 _MIB, _GIB = 2**20, 2**30
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The gradients that a program makes; the default makes none.
-
-    Args:
-        names: as `wrt` has them: "hidden", "student.weight", "bias", ...
-        of: the outputs that they are gradients of.
-        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
-            their own.
-        dtype: of all gradients; None means that of each input.
-        accumulate: weight gradients are added into float32 arrays of the caller.
-    """
-
-    names: tuple[str, ...] = ()
-    of: tuple[str, ...] = ()
-    mode: str = "forward"
-    dtype: str | None = None
-    accumulate: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,10 +40,20 @@ class ProgramKey:
     tiles: str = ""  # from tuning; "" for those of the options or of the target's table
 
 
-def program_key(spec: LossSpec, call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
+def default_key(call: Call, wanted: Wanted) -> ProgramKey:
+    """The key of the program of a call, without what tuning found.
+
+    Raises:
+        CallValueError, TargetError: see place.
+    """
+    target, threads = place(call.form.options.backend, call.pairs[0].hidden.device)
+    return program_key(call, wanted, target, threads)
+
+
+def program_key(call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
     """The key of the program for a call."""
     pairs = tuple(described_pair(pair) for pair in call.pairs)
-    dense = tuple((i.name, call.inputs[i.name].dtype) for i in spec.inputs if i.axis == "dense")
+    dense = tuple((i.name, call.inputs[i.name].dtype) for i in call.form.spec.inputs if i.axis == "dense")
     known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
     return ProgramKey(call.specialisation, pairs, dense, gradients, wanted, target, threads)
@@ -108,8 +98,6 @@ class Program:
     """The program of one key. Nothing is compiled before it is called.
 
     Args:
-        spec: the traced loss.
-        options: of the head.
         call: one of the calls with this key.
         key: of the program.
         engine: another one than that of the process.
@@ -117,21 +105,20 @@ class Program:
 
     def __init__(
         self,
-        spec: LossSpec,
-        options: Options,
         call: Call,
         key: ProgramKey,
         engine: _native.Engine | None = None,
     ):
-        from .. import _native
-
+        spec, options = call.form.spec, call.form.options
         self.spec = spec
         self.options = options
         self.wanted = key.wanted
         self.threads = key.threads
         self.gradients = described_gradients(call, key.wanted)
-        self._native = _native.Program(engine or process_engine(), **_request(spec, options, call, key))
-        self._options = _native.CallOptions(**call_options(spec, options, key.threads))
+        self._native = native().Program(engine or process_engine(), **_request(spec, options, call, key))
+        ignore = ignoring_input(spec, options)
+        self._options = call_options(options, spec.output_names, ignore, key.threads)
+        self._picks = spec.computed_picks
 
     @property
     def key(self) -> str:
@@ -167,61 +154,41 @@ class Program:
         """The text of a stage."""
         return self._native.stage(tokens, stage, kernel)
 
-    def forward(
-        self,
-        call: Call,
-        outputs: Sequence[NativeArray],
-        gradients: Sequence[NativeArray],
-        upstreams: Sequence[NativeArray],
-    ) -> _native.Saved | None:
-        """Runs the forward phase; outputs and the gradients of mode "early" are written in place."""
-        if call.form.missing:
+    def native_call(self, call: Call) -> NativeCall:
+        """One of its calls, ready to run.
+
+        Raises:
+            CallTypeError: an array has a shape but no data.
+            CallValueError, CompileError: see `plan`.
+        """
+        form = call.form
+        if form.missing:
             raise CallTypeError(
-                f"{call.form.missing[0]} has a shape but no data; a call needs the numbers, while head.ir "
-                "and head.explain do not"
+                f"{form.missing[0]} has a shape but no data; a call needs the numbers, while head.ir and "
+                "head.explain do not"
             )
-        divisor = None if call.divisor is None else view(call.divisor, "divisor")
-        try:
-            return self.plan(call.tokens).forward(
-                self._options,
-                native_inputs(call, self.options),
-                outputs,
-                gradients,
-                upstreams,
-                None if divisor is None else divisor[1] if len(divisor) == 2 else divisor[1:],
-                stream(call.pairs[0].hidden),
-            )
-        except CallIndexError as error:
-            raise located(error, self.spec) from None
-
-
-def located(error: CallIndexError, spec: LossSpec) -> CallIndexError:
-    """A plan may serve equal losses of other lines, so the line of a computed index is found behind it."""
-    if not error.is_computed:
-        return error
-    places = " or ".join(str(place) for place in spec.computed_picks)
-    return CallIndexError(f"{places}: {error}")
+        like = call.pairs[0].hidden
+        inputs = native_inputs(call, self.options)
+        return NativeCall(self.plan(call.tokens), self._options, inputs, like, call.divisor, self._picks)
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:
     """Every input of a call; weights as [V, D] whatever their layout is."""
     inputs = []
     for pair in call.pairs:
-        inputs.append(view(pair.hidden, f"{pair.name}.hidden"))
+        inputs.append(pair.hidden.framework.view(pair.hidden, f"{pair.name}.hidden"))
         inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
-    return inputs + [view(array, name) for name, array in call.inputs.items()]
+    return inputs + [array.framework.view(array, name) for name, array in call.inputs.items()]
 
 
 def weight_view(array: Array, name: str, options: Options) -> NativeArray:
     """A weight or its gradient as [V, D]."""
-    native = view(array, name)
+    native = array.framework.view(array, name)
     return native if options.weight_layout == "vd" else transposed(native)
 
 
 def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:
-    from .. import _native
-
-    types = _native.TYPES
+    types = native().TYPES
     parameters = {call.operands[name][0] for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
@@ -260,13 +227,7 @@ def workspace_budget(options: Options, call: Call, target: str, threads: int) ->
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 
 
-def call_options(spec: LossSpec, options: Options, threads: int) -> dict[str, object]:
-    """What the native module needs to know of the calls of a head."""
-    ignores = any(given.name == options.ignoring_input and given.tells_ignored for given in spec.inputs)
-    return {
-        "reduction": options.reduces if "loss" in spec.output_names else "none",
-        "ignore": options.ignoring_input if ignores else None,
-        "ignore_index": options.ignore_index,
-        "zero_if_all_ignored": options.all_ignored == "zero",
-        "threads": threads,
-    }
+def ignoring_input(spec: LossSpec, options: Options) -> str | None:
+    """The name of the input that tells ignored tokens, where the loss has it."""
+    name = options.ignoring_input
+    return name if any(given.name == name and given.tells_ignored for given in spec.inputs) else None

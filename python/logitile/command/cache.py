@@ -20,7 +20,7 @@ what was not used for longest goes first."""
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the parser of command.py."""
+    """Adds the command to the parser of main.py."""
     cache = commands.add_parser(
         "cache",
         help="list, show or remove the compiled programs on disk",

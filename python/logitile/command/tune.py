@@ -1,4 +1,4 @@
-"""`python -m logitile tune`: tunes a loss on random arrays, or shows what was tuned (tuning.py)."""
+"""`python -m logitile tune`: tunes a loss on random arrays, or shows what was tuned (tuning/autotune.py)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ lt.losses, or MODULE:NAME."""
 
 
 def add_to(commands: Any) -> None:
-    """Adds the command to the parser of command.py."""
+    """Adds the command to the parser of main.py."""
     parser = commands.add_parser(
         "tune",
         help="find the tile sizes with which a loss is quickest on this machine",

@@ -1,34 +1,26 @@
-"""Describes the arrays of a call without importing a framework, and copies them to NumPy where numbers are
-needed.
-
-A framework is recognised by the type of an object and by what is in sys.modules: a torch.Tensor can only
-exist where torch was imported already.
-"""
+"""What a call knows of an array, and what it asks of the library that the array is from."""
 
 from __future__ import annotations
 
 import functools
 import operator
-import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import CallTypeError, CallValueError
-from ..messages.names import shape_text, with_article
+from ..messages.names import shape_text
+from ..runtime.engine import native
 
 if TYPE_CHECKING:
     import numpy
 
+    from .._native import Array as NativeArray
+    from .._native import Stream
+
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_DTYPES = (*FLOATS, *INTEGERS, "bool")
-_DLPACK_DEVICES = {
-    1: "cpu",
-    2: "cuda",
-    3: "cpu",
-    13: "cuda",
-}  # DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged
+DTYPES = (*FLOATS, *INTEGERS, "bool")
 
 
 @dataclass(frozen=True)
@@ -54,8 +46,8 @@ class ShapeDtype:
         if any(extent < 0 for extent in shape):
             raise CallValueError(f"lt.ShapeDtype has shape {shape_text(shape)}; no extent can be negative")
         object.__setattr__(self, "shape", shape)
-        if dtype_name(self.dtype) not in _DTYPES:
-            raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(_DTYPES)}")
+        if dtype_name(self.dtype) not in DTYPES:
+            raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(DTYPES)}")
 
 
 @dataclass(frozen=True)
@@ -71,13 +63,134 @@ class Rounded:
     dtype: str
 
 
+class Framework:
+    """An array library, as calls use it; each is one object, which `choice.described` gives to its arrays.
+
+    What is written here holds for libraries whose arrays are only read: results are arrays of NumPy.
+    """
+
+    name = ""
+    is_number = False  # whether its arrays are Python numbers
+    is_writable = False  # whether gradients can be added into its arrays
+    records_gradients = False  # whether results of calls can be differentiated by it
+
+    def __reduce__(self) -> str:
+        """Pickled and copied as what it is: the one object of its module."""
+        return self.name.upper()
+
+    def __repr__(self) -> str:
+        return f"<arrays of {self.name}>"
+
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    def view(self, array: Array, name: str) -> NativeArray:
+        """An array as the native module takes it, which uses its memory for as long as the array lives.
+
+        Args:
+            array: to be read or, where it can be written, written.
+            name: what the native module calls it.
+
+        Raises:
+            CallTypeError: there is no data, or none that can be reached.
+        """
+        raise no_data(array, name)
+
+    def numbers(self, array: Array) -> numpy.ndarray:
+        """The numbers of an array on the CPU; bfloat16 becomes float32, which holds every value of it."""
+        raise NotImplementedError
+
+    def elements(self, array: Array) -> numpy.ndarray | None:
+        """The memory of an array, on whatever device, for NumPy to look at its place and strides alone; None
+        where the array shares its memory with nobody.
+        """
+        return None
+
+    def is_read_only(self, array: Array) -> bool:
+        """Whether this very array cannot be written, although others of the library can."""
+        return False
+
+    def rounded(self, array: Array) -> Array:
+        """A copy in the type that an operand is rounded to."""
+        raise NotImplementedError
+
+    def kept(self, array: Array) -> Array:
+        """An array as it is now, for a later pass: a copy where nobody would notice that it changed."""
+        return array
+
+    # ---- results -----------------------------------------------------------------------------------------
+
+    def stream(self, like: Array) -> Stream | None:
+        """Where a call on arrays beside this one runs, and whose memory it uses; None on the CPU."""
+        return None
+
+    def empty(self, like: Array, shape: Sequence[int], dtype: str) -> Any:
+        """A new contiguous array on the device of another, for the native module to write."""
+        import numpy
+
+        return numpy.empty(tuple(shape), numpy_dtype(dtype))
+
+    def zeros(self, like: Array, shape: Sequence[int], dtype: str) -> Any:
+        """As `empty`, but all 0."""
+        array = self.empty(like, shape, dtype)
+        array[...] = 0
+        return array
+
+    def result(self, like: Array, shape: tuple[int, ...], dtype: str, name: str) -> tuple[Any, NativeArray]:
+        """As `empty`, with the array as the native module writes it under a name."""
+        array = self.empty(like, shape, dtype)
+        return array, bfloat16_view(array, name) if dtype == "bfloat16" else (name, array)
+
+    def brought_home(self, made: Any, array: Array) -> Any:
+        """A gradient that was made beside hidden, in host memory where its array lies there beside a GPU."""
+        return made
+
+    def given_back(self, like: Array, array: Any) -> Any:
+        """What `empty` made, filled by now, as an array of this library."""
+        return array
+
+    def differentiable(self, job: Recorded) -> dict[str, Any]:
+        """The outputs of a call by name, as the library's results that it can differentiate."""
+        raise NotImplementedError
+
+    def is_recording(self) -> bool:
+        """Whether results are to be differentiable where an input requires a gradient."""
+        return False
+
+
+class Recorded(Protocol):
+    """A call that is differentiated later, as a library's automatic differentiation runs it.
+
+    Attributes:
+        is_early: whether gradients of the loss are made in the forward pass.
+        outputs: the names of all outputs.
+        carrying: those that a gradient flows from.
+        sources: the arrays that get a gradient.
+    """
+
+    is_early: bool
+    outputs: tuple[str, ...]
+    carrying: tuple[str, ...]
+    sources: list[Any]
+
+    def forward(self) -> tuple[dict[str, Any], list[Any], object]:
+        """Outputs by name, gradients that were made early, and what the backward pass goes on with."""
+
+    def emptied(self) -> tuple[Recorded, list[Any]]:
+        """The call without its arrays, and these arrays, which the library keeps instead."""
+
+    def adjoint(
+        self, state: object, arrays: Sequence[Any], upstreams: Sequence[Any | None]
+    ) -> list[Any | None]:
+        """The gradients of `sources`, from what reaches each output; None for one that went into a buffer."""
+
+
 @dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
     """What a call needs to know about one array. It is never changed.
 
     Args:
         source: the object that was given.
-        framework: "numpy", "torch", "jax", "dlpack" (anything else with `__dlpack__`), "shape" or "number".
+        framework: the library that it is from.
         shape: extents.
         dtype: name of the element type.
         device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
@@ -88,7 +201,7 @@ class Array:
     """
 
     source: Any
-    framework: str
+    framework: Framework
     shape: tuple[int, ...]
     dtype: str
     device: str | None
@@ -103,7 +216,7 @@ class Array:
 
     @property
     def has_data(self) -> bool:
-        return self.device is not None or self.framework == "number"
+        return self.device is not None or self.framework.is_number
 
     def __str__(self) -> str:
         return f"{self.dtype}{shape_text(self.shape)}"
@@ -117,49 +230,13 @@ def dtype_name(dtype: object) -> str:
     return str(name).rpartition(".")[2]
 
 
-_name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
-_device_name = functools.lru_cache(maxsize=64)(str)
+name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
+device_name = functools.lru_cache(maxsize=64)(str)
 
 
-def described(item: object, name: str) -> Array:
-    """The description of an array, or of a Python number as one without axes.
-
-    Args:
-        item: what the call got.
-        name: how errors call it.
-
-    Raises:
-        CallTypeError: it is no array, or one that cannot be read.
-    """
-    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
-    if torch is not None and isinstance(item, torch.Tensor):
-        return _checked(_of_torch(item, name, torch), name)
-    if isinstance(item, (int, float)) and not isinstance(item, bool):
-        return _of_number(item, name)
-    if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
-        return _checked(_of_numpy(item, name, numpy), name)
-    if isinstance(item, ShapeDtype):
-        return Array(item, "shape", item.shape, dtype_name(item.dtype), None)
-    if isinstance(item, Rounded):
-        return replace(described(item.source, name), rounded_to=item.dtype)
-    if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
-        raise CallTypeError(
-            f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
-            "outside of the transformation, and take gradients from head.value_and_grad"
-        )
-    if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
-        return _checked(_of_dlpack(item, name), name)
-    raise CallTypeError(
-        f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
-        "object with __dlpack__, shape and dtype"
-    )
-
-
-def rounded(array: Array) -> Array:
-    """A copy in the type that it is rounded to; itself where it is not. Only tensors are, by autocast."""
-    if array.rounded_to is None or not array.has_data:
-        return array
-    return described(array.source.to(getattr(sys.modules["torch"], array.rounded_to)), "operand")
+def no_data(array: Array, name: str) -> CallTypeError:
+    """An array that is only a shape, where numbers are needed."""
+    return CallTypeError(f"'{name}' has a shape but no data ({array}); a call needs the numbers")
 
 
 def to_numpy(array: Array, name: str) -> numpy.ndarray:
@@ -168,105 +245,45 @@ def to_numpy(array: Array, name: str) -> numpy.ndarray:
     Raises:
         CallTypeError: the array has a shape only.
     """
-    import numpy
-
     if not array.has_data:
         raise CallTypeError(f"'{name}' has a shape but no data ({array}); numbers are needed here")
-    source = array.source
-    if array.framework == "torch":
-        source = source.detach().cpu().resolve_neg().resolve_conj()
-        return source.float().numpy() if array.dtype == "bfloat16" else source.numpy()
-    if array.framework == "dlpack":
-        return numpy.from_dlpack(source)
-    source = numpy.asarray(source)
-    return source.astype(numpy.float32) if array.dtype == "bfloat16" else source
+    return array.framework.numbers(array)
 
 
-# ---- frameworks --------------------------------------------------------------------------------------------
+def rounded(array: Array) -> Array:
+    """A copy in the type that it is rounded to; itself where it is not. Only tensors are, by autocast."""
+    if array.rounded_to is None or not array.has_data:
+        return array
+    return array.framework.rounded(array)
 
 
-def _of_number(item: float, name: str) -> Array:
-    if isinstance(item, int) and -(2**63) <= item < 2**63:
-        return Array(int(item), "number", (), "int64", None)
+def transposed(native: NativeArray) -> NativeArray:
+    """The same memory with the two axes of a matrix exchanged."""
+    if len(native) == 2:
+        return (*native, True)
+    name, pointer, dtype, shape, strides = native
+    return (name, pointer, dtype, shape[::-1], strides[::-1])
+
+
+def bfloat16_view(source: Any, name: str) -> NativeArray:
+    """An array of ml_dtypes.bfloat16 as the native module takes it: its type is not one of NumPy's own."""
+    pointer = source.__array_interface__["data"][0]
+    strides = tuple(step // source.itemsize for step in source.strides)
+    return (name, pointer, native().TYPES["bfloat16"], source.shape, strides)
+
+
+def numpy_dtype(name: str) -> Any:
+    """The dtype of NumPy with that name; that of bfloat16 is from ml_dtypes."""
+    if name != "bfloat16":
+        return name
     try:
-        return Array(float(item), "number", (), "float64", None)
-    except OverflowError:
+        import ml_dtypes
+    except ImportError:
         raise CallTypeError(
-            f"'{name}' is an int of {item.bit_length()} bits, which no float64 holds"
+            "results in bfloat16 need the package ml_dtypes, which adds that type to NumPy; install it, or "
+            "ask for grad_dtype='float32'"
         ) from None
-
-
-def _of_torch(tensor: Any, name: str, torch: Any) -> Array:
-    check_whole(tensor, name)
-    if tensor.layout != torch.strided:
-        raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
-    device = None if tensor.is_meta else _device_name(tensor.device)
-    if tensor.is_neg():  # a view whose memory holds the other sign
-        tensor = tensor.resolve_neg()
-    shape, dtype = tuple(tensor.shape), _name_of(tensor.dtype)
-    return Array(tensor, "torch", shape, dtype, device, tensor.stride(), tensor.requires_grad)
-
-
-def check_whole(tensor: Any, name: str) -> None:
-    """A shard is not the whole, and a list of tensors is no tensor with one shape.
-
-    Raises:
-        CallTypeError: a tensor is a DTensor or nested.
-    """
-    if tensor.is_nested:
-        raise CallTypeError(
-            f"'{name}' is a nested tensor, whose rows differ in length; pass its tokens one after the other "
-            "(torch.cat(x.unbind())), or pad it (x.to_padded_tensor(0)) and set the targets of padding to "
-            "ignore_index"
-        )
-    if type(tensor).__name__ == "DTensor":
-        raise CallTypeError(
-            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
-        )
-
-
-def _of_numpy(item: Any, name: str, numpy: Any) -> Array:
-    item = numpy.asanyarray(item)  # scalars have no memory that lasts
-    if isinstance(item, numpy.ma.MaskedArray):
-        raise CallTypeError(f"'{name}' is a masked array, whose mask would be lost; fill it first (filled())")
-    if not item.dtype.isnative:
-        raise CallTypeError(
-            f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
-        )
-    if not item.flags.aligned:  # such as a field of packed records
-        raise CallValueError(
-            f"'{name}' has elements of {item.itemsize} bytes that do not lie at multiples of their size "
-            f"(strides {item.strides} in bytes); copy it with numpy.ascontiguousarray"
-        )
-    strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
-    return Array(item, "numpy", tuple(item.shape), _name_of(item.dtype), "cpu", strides)
-
-
-def _of_dlpack(item: Any, name: str) -> Array:
-    framework = "jax" if type(item).__module__.startswith("jax") else "dlpack"
-    if framework == "jax" and getattr(item, "is_deleted", bool)():
-        raise CallTypeError(f"'{name}' is a JAX array that was deleted or donated; pass one that lives")
-    kind, index = item.__dlpack_device__()
-    device = _DLPACK_DEVICES.get(int(kind), f"DLPack device {int(kind)}")
-    return Array(
-        item,
-        framework,
-        tuple(item.shape),
-        dtype_name(item.dtype),
-        device if device == "cpu" else f"{device}:{index}",
-    )
-
-
-def _checked(array: Array, name: str) -> Array:
-    if array.dtype not in _DTYPES:
-        raise CallTypeError(f"'{name}' has dtype {array.dtype}; known are {', '.join(_DTYPES)}")
-    return array
-
-
-def _spelled(item: object) -> str:
-    if item is None:
-        return "None"
-    return with_article(type(item).__name__)
+    return ml_dtypes.bfloat16
 
 
 def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
+from ..frameworks.choice import python_number
 from ..messages.locations import spec_error
 from ..messages.names import with_article
-from . import exponentials, labels, refusals, wrapping
-from . import trace as tracing
+from . import exponentials, refusals, wrapping
 from .entries import Entries
+from .trace import Traced, active_trace, current_trace, described
 
 _PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _PYTHON_TYPES = {"f32": float, "i32": int, "i1": bool}
@@ -18,17 +17,17 @@ _MOST_BITS = 1023  # what is longer may be too large for a Python float, and too
 Number = float | int | bool
 
 
-def lifted(item: object, what: str) -> tracing.Value | Number:
+def lifted(item: object, what: str) -> Traced | Number:
     """A traced value or a plain number, or an error that says where arrays and tuples belong."""
-    if isinstance(item, tracing.Value):
-        if item.trace is not tracing.active_trace():
-            raise spec_error(item.trace.leaked(labels.label(item)))
+    if isinstance(item, Traced):
+        if item.trace is not active_trace():
+            raise spec_error(item.trace.leaked(item.label))
         return item
     if isinstance(item, _NUMBERS):
         return _known_number(item, what)
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(item, numpy.generic):
-        return lifted(item.item(), what)
+    number = python_number(item)
+    if number is not item:
+        return lifted(number, what)
     raise spec_error(refusals.foreign_operand(item, what))
 
 
@@ -42,7 +41,7 @@ def _known_number(item: Number, what: str) -> Number:
     return next(kind(item) for kind in _NUMBERS if isinstance(item, kind))
 
 
-def operands(a: object, b: object, what: str) -> tuple[tracing.Value, tracing.Value]:
+def operands(a: object, b: object, what: str) -> tuple[Traced, Traced]:
     """Both operands of 'what' with one type; a plain number takes the type of the other operand."""
     a, b = lifted(a, what), lifted(b, what)
     type_a, type_b = _type_of(a), _type_of(b)
@@ -53,31 +52,31 @@ def operands(a: object, b: object, what: str) -> tuple[tracing.Value, tracing.Va
             b, type_b = float(b), "f32"
         else:
             raise spec_error(
-                f"'{what}' mixes {labels.described(a)} and {labels.described(b)}; {_conversion(a, b)}"
+                f"'{what}' mixes {described(a)} and {described(b)}; {_conversion(a, b)}"
             )
-    trace = tracing.current_trace(f"'{what}'")
-    lifted_pair = (x if isinstance(x, tracing.Value) else trace.constant(x, type_a) for x in (a, b))
+    trace = current_trace(f"'{what}'")
+    lifted_pair = (x if isinstance(x, Traced) else trace.constant(x, type_a) for x in (a, b))
     return tuple(lifted_pair)  # type: ignore[return-value]
 
 
-def float_operand(item: object, what: str) -> tracing.Value:
+def float_operand(item: object, what: str) -> Traced:
     """The operand of a function of floats."""
     item = lifted(item, what)
-    if not isinstance(item, tracing.Value):
-        return tracing.current_trace(f"'{what}'").constant(float(item), "f32")
+    if not isinstance(item, Traced):
+        return current_trace(f"'{what}'").constant(float(item), "f32")
     if item.type != "f32":
-        raise spec_error(f"'{what}' takes floats, got {labels.described(item)}; convert it with lt.to_float")
+        raise spec_error(f"'{what}' takes floats, got {described(item)}; convert it with lt.to_float")
     return item
 
 
-def bool_operand(item: object, what: str) -> tracing.Value:
+def bool_operand(item: object, what: str) -> Traced:
     """The operand of a function of bools."""
     item = lifted(item, what)
     if isinstance(item, bool):
-        return tracing.current_trace(f"'{what}'").constant(item, "i1")
-    if not isinstance(item, tracing.Value) or item.type != "i1":
+        return current_trace(f"'{what}'").constant(item, "i1")
+    if not isinstance(item, Traced) or item.type != "i1":
         raise spec_error(
-            f"'{what}' takes bools, got {labels.described(item)}; compare it first, for example x > 0"
+            f"'{what}' takes bools, got {described(item)}; compare it first, for example x > 0"
         )
     return item
 
@@ -85,24 +84,24 @@ def bool_operand(item: object, what: str) -> tracing.Value:
 # ---- operators ---------------------------------------------------------------------------------------------
 
 
-def add(a: object, b: object) -> tracing.Value:
+def add(a: object, b: object) -> Traced:
     return _binary("+", a, b, "arith.addf", "arith.addi")
 
 
-def subtract(a: object, b: object) -> tracing.Value:
+def subtract(a: object, b: object) -> Traced:
     return _binary("-", a, b, "arith.subf", "arith.subi")
 
 
-def multiply(a: object, b: object) -> tracing.Value:
+def multiply(a: object, b: object) -> Traced:
     a, b = _numbers("*", a, b)
     return exponentials.product(a, b) if a.type == "f32" else wrapping.arithmetic("arith.muli", a, b)
 
 
-def divide(a: object, b: object) -> tracing.Value:
+def divide(a: object, b: object) -> Traced:
     return exponentials.quotient(*_floats("/", a, b))
 
 
-def power(a: object, b: object) -> tracing.Value:
+def power(a: object, b: object) -> Traced:
     a, b = _floats("**", a, b)
     known = exponentials.exponential(a)
     if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):  # p ** 0 is 1, also for p = 0
@@ -113,49 +112,49 @@ def power(a: object, b: object) -> tracing.Value:
     return known.with_exponent(a.trace.emit("logitile.weigh", (b, known.exponent)))
 
 
-def negate(a: object) -> tracing.Value:
+def negate(a: object) -> Traced:
     value = lifted(a, "-")
-    if isinstance(value, tracing.Value) and value.type == "i32":
+    if isinstance(value, Traced) and value.type == "i32":
         return subtract(0, value)
     value = float_operand(value, "-")
     return value.trace.emit("arith.negf", (value,))
 
 
-def absolute(a: object) -> tracing.Value:
+def absolute(a: object) -> Traced:
     value = float_operand(a, "lt.abs")
     return value.trace.emit("math.absf", (value,))
 
 
-def compare(symbol: str, a: object, b: object) -> tracing.Value:
+def compare(symbol: str, a: object, b: object) -> Traced:
     a, b = operands(a, b, symbol)
     predicate = _PREDICATES[symbol]
     if a.type == "f32":  # ordered: false for NaN, except for "differs"
         return a.trace.emit("arith.cmpf", (a, b), "i1", "une" if predicate == "ne" else "o" + predicate)
     if a.type == "i1" and predicate not in ("eq", "ne"):
         raise spec_error(
-            f"'{symbol}' has no meaning for bools such as {labels.described(a)}; use ==, !=, &, | and ~"
+            f"'{symbol}' has no meaning for bools such as {described(a)}; use ==, !=, &, | and ~"
         )
     return a.trace.emit(
         "arith.cmpi", (a, b), "i1", predicate if predicate in ("eq", "ne") else "s" + predicate
     )
 
 
-def logical(symbol: str, a: object, b: object) -> tracing.Value:
+def logical(symbol: str, a: object, b: object) -> Traced:
     a, b = bool_operand(a, symbol), bool_operand(b, symbol)
     return a.trace.emit({"&": "arith.andi", "|": "arith.ori"}[symbol], (a, b), "i1")
 
 
-def invert(a: object) -> tracing.Value:
+def invert(a: object) -> Traced:
     value = bool_operand(a, "~")
     return value.trace.emit("arith.xori", (value, value.trace.constant(True, "i1")), "i1")
 
 
-def pick(value: tracing.Value, index: object) -> tracing.Value:
+def pick(value: Traced, index: object) -> Traced:
     """value[index]: the entry of a varying value at an integer that is one per token."""
     position = _index(value, index)
     if not value.varying:
         raise spec_error(
-            f"{labels.label(value)} is one number per token and has no entries to pick with '[...]'; only "
+            f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
     known = exponentials.exponential(value)
@@ -167,7 +166,7 @@ def pick(value: tracing.Value, index: object) -> tracing.Value:
 # ---- their parts -------------------------------------------------------------------------------------------
 
 
-def _guarded(picked: tracing.Value, index: tracing.Value) -> tracing.Value:
+def _guarded(picked: Traced, index: Traced) -> Traced:
     """An entry of a Token[int, K] that equals ignore_index picks nothing: NaN, -1 or False."""
     trace, key = picked.trace, index.op.attribute
     if trace.ignore_index is None or index.op.name != "logitile.input" or key.index is None:
@@ -176,7 +175,7 @@ def _guarded(picked: tracing.Value, index: tracing.Value) -> tracing.Value:
     return trace.emit("arith.select", (is_valid(index), picked, nothing), picked.type)
 
 
-def is_valid(index: tracing.Value) -> tracing.Value:
+def is_valid(index: Traced) -> Traced:
     """index != ignore_index; true where no index is ignored."""
     trace = index.trace
     trace.needed_inputs.add(index.op.attribute.name)
@@ -185,9 +184,9 @@ def is_valid(index: tracing.Value) -> tracing.Value:
     return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), "i1", "ne")
 
 
-def _index(value: tracing.Value, index: object) -> tracing.Value:
+def _index(value: Traced, index: object) -> Traced:
     """The position of a pick: an integer that is one per token."""
-    name = labels.label(value)
+    name = value.label
     if isinstance(index, Entries):
         raise spec_error(
             f"{index.label} has {len(index)} entries per token, but '[...]' of {name} needs one index per "
@@ -199,7 +198,7 @@ def _index(value: tracing.Value, index: object) -> tracing.Value:
             "target: the vocabulary axis is implicit and cannot be cut"
         )
     index = lifted(index, "[...]")
-    if isinstance(index, tracing.Value):
+    if isinstance(index, Traced):
         return _checked_index(index, name)
     if isinstance(index, bool) or not 0 <= index < value.trace.vocab:
         raise spec_error(
@@ -208,15 +207,15 @@ def _index(value: tracing.Value, index: object) -> tracing.Value:
     return value.trace.constant(index, "i32")
 
 
-def _checked_index(index: tracing.Value, name: str) -> tracing.Value:
+def _checked_index(index: Traced, name: str) -> Traced:
     if index.type != "i32":
         raise spec_error(
-            f"'[...]' of {name} got {labels.described(index)}; it takes one integer per token, such as a "
+            f"'[...]' of {name} got {described(index)}; it takes one integer per token, such as a "
             "target"
         )
     if index.varying:
         raise spec_error(
-            f"{labels.label(index)} varies along the vocabulary but '[...]' of {name} needs one index per "
+            f"{index.label} varies along the vocabulary but '[...]' of {name} needs one index per "
             "token; reduce it first, for example with lt.argmax"
         )
     return wrapping.unwrapped(index)
@@ -228,42 +227,42 @@ def _spelled_index(index: object) -> str:
     return f"{index}" if not isinstance(index, float) else f"the float {index}"
 
 
-def _binary(symbol: str, a: object, b: object, of_floats: str, of_integers: str) -> tracing.Value:
+def _binary(symbol: str, a: object, b: object, of_floats: str, of_integers: str) -> Traced:
     a, b = _numbers(symbol, a, b)
     return a.trace.emit(of_floats, (a, b)) if a.type == "f32" else wrapping.arithmetic(of_integers, a, b)
 
 
-def _numbers(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.Value]:
+def _numbers(symbol: str, a: object, b: object) -> tuple[Traced, Traced]:
     a, b = operands(a, b, symbol)
     if a.type == "i1":
         raise spec_error(
-            f"'{symbol}' has no meaning for bools such as {labels.described(a)}; use &, | and ~, or "
+            f"'{symbol}' has no meaning for bools such as {described(a)}; use &, | and ~, or "
             "lt.where, or convert with lt.to_float"
         )
     return a, b
 
 
-def _floats(symbol: str, a: object, b: object) -> tuple[tracing.Value, tracing.Value]:
+def _floats(symbol: str, a: object, b: object) -> tuple[Traced, Traced]:
     a, b = _numbers(symbol, a, b)
     if a.type == "i32":
         raise spec_error(
-            f"'{symbol}' of integers such as {labels.described(a)} would round; convert with lt.to_float "
+            f"'{symbol}' of integers such as {described(a)} would round; convert with lt.to_float "
             "first"
         )
     return a, b
 
 
-def _type_of(item: tracing.Value | Number) -> str:
-    if isinstance(item, tracing.Value):
+def _type_of(item: Traced | Number) -> str:
+    if isinstance(item, Traced):
         return item.type
     return next(name for name, kind in _PYTHON_TYPES.items() if type(item) is kind)
 
 
-def _conversion(a: tracing.Value | Number, b: tracing.Value | Number) -> str:
+def _conversion(a: Traced | Number, b: Traced | Number) -> str:
     """What to do about two types that do not meet."""
     for item in (a, b):
-        if isinstance(item, tracing.Value) and item.type != "f32":
-            name = labels.label(item)
+        if isinstance(item, Traced) and item.type != "f32":
+            name = item.label
             return (
                 f"convert with lt.to_float({name[1:-1]})"
                 if name.startswith("'")

@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from ..errors import CallTypeError
 from ..messages.locations import Location, definition_of, line_in, spec_error
 from ..messages.names import listed
-from ..spec.loss_spec import LossSpec, Op, Output, SpecInput
+from ..spec.loss_spec import LossSpec
+from ..spec.operations import Op, Output, SpecInput
+from . import functions
 from .annotations import K, Kind
 from .entries import Entries
 from .outputs import checked_outputs
 from .signature import Parameter, Signature, read_signature
-from .trace import Trace, Value, active_trace
+from .trace import Trace, active_trace
+from .values import Value
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class Loss:
         Raises:
             SpecError: the loss is not one; the text starts with the file and line of the user.
         """
-        trace = Trace(self.name, self.function.__code__, specialisation.vocab, ignore_index)
+        code, vocab = self.function.__code__, specialisation.vocab
+        trace = Trace(self.name, code, vocab, ignore_index, Value, functions.__all__)
         inputs = self._inputs(specialisation)
         arguments: dict[str, object] = {p.name: None for p in self.signature.inputs}
         arguments |= {c.name: c.default for c in self.signature.constants if not c.required}

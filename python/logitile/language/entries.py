@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from ..messages.locations import spec_error
-
-if TYPE_CHECKING:
-    from .trace import Value
+from .trace import Traced
 
 
 class Entries:
@@ -16,7 +14,7 @@ class Entries:
 
     __slots__ = ("name", "values")
 
-    def __init__(self, name: str, values: tuple[Value, ...]):
+    def __init__(self, name: str, values: tuple[Traced, ...]):
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", values)
 
@@ -27,10 +25,10 @@ class Entries:
     def __len__(self) -> int:
         return len(self.values)
 
-    def __iter__(self) -> Iterator[Value]:
+    def __iter__(self) -> Iterator[Traced]:
         return iter(self.values)
 
-    def __getitem__(self, k: object) -> Value:
+    def __getitem__(self, k: object) -> Traced:
         if not isinstance(k, int) or isinstance(k, bool):
             raise spec_error(
                 f"an entry of {self.label} is chosen with a Python int, known while tracing, not with {k!r}"

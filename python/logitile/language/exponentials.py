@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from . import arithmetic
-from . import trace as tracing
+from .trace import Traced
 
 _ALWAYS = ("math.exp", "math.exp2", "logitile.sigmoid")
 _IF_FIRST_OPERAND = (
@@ -25,15 +24,15 @@ _IF_FIRST_OPERAND = (
 )
 
 
-def is_weight(value: tracing.Value) -> bool:
+def is_weight(value: Traced) -> bool:
     """Whether a value of 0 means "this entry does not count"."""
     trace, known = value.trace, value.trace.weights
     while len(known) <= value.index:  # operands first
-        known.append(_is_weight(tracing.Value(trace, len(known))))
+        known.append(_is_weight(trace.value(len(known))))
     return known[value.index]
 
 
-def _is_weight(value: tracing.Value) -> bool:
+def _is_weight(value: Traced) -> bool:
     name = value.op.name
     if name in _ALWAYS:
         return True
@@ -50,11 +49,11 @@ def _is_weight(value: tracing.Value) -> bool:
     return False
 
 
-def is_constant(value: tracing.Value) -> bool:
+def is_constant(value: Traced) -> bool:
     return value.op.name == "arith.constant"
 
 
-def _scaled(value: tracing.Value) -> tuple[tracing.Value, tracing.Value] | None:
+def _scaled(value: Traced) -> tuple[Traced, Traced] | None:
     """(constant, x) of constant * x, the only product that the tracer leaves of a weight."""
     for first, second in ((0, 1), (1, 0)):
         if is_constant(value.operand(first)):
@@ -67,20 +66,21 @@ class Exponential:
     """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
 
     name: str
-    exponent: tracing.Value
+    exponent: Traced
 
-    def with_exponent(self, exponent: tracing.Value) -> tracing.Value:
+    def with_exponent(self, exponent: Traced) -> Traced:
         """The same base with another exponent."""
         return exponent.trace.emit(self.name, (exponent,))
 
-    def logarithm(self, name: str) -> tracing.Value:
+    def logarithm(self, name: str) -> Traced:
         """The logarithm of the value to the base of the operation 'name'."""
         if name == self.name:
             return self.exponent
-        return arithmetic.multiply(self.exponent, math.log(2) if name == "math.exp" else 1 / math.log(2))
+        factor = math.log(2) if name == "math.exp" else 1 / math.log(2)
+        return _times(self.exponent, self.exponent.trace.constant(factor, "f32"))
 
 
-def exponential(value: tracing.Value) -> Exponential | None:
+def exponential(value: Traced) -> Exponential | None:
     """How a value is an exponential, if it is: products and positive multiples of exponentials are, too."""
     known = value.trace.exponentials
     if value.index not in known:
@@ -88,7 +88,7 @@ def exponential(value: tracing.Value) -> Exponential | None:
     return known[value.index]
 
 
-def _exponential(value: tracing.Value) -> Exponential | None:
+def _exponential(value: Traced) -> Exponential | None:
     name = value.op.name
     if name in ("math.exp", "math.exp2"):
         return Exponential(name, value.operand(0))
@@ -97,7 +97,7 @@ def _exponential(value: tracing.Value) -> Exponential | None:
         if first is None or second is None:
             return None
         base = first.name if first.name == second.name else "math.exp"
-        return Exponential(base, arithmetic.add(first.logarithm(base), second.logarithm(base)))
+        return Exponential(base, _plus(first.logarithm(base), second.logarithm(base)))
     scaled = _scaled(value) if name == "arith.mulf" else None
     if scaled is None or scaled[0].op.attribute <= 0:
         return None
@@ -105,10 +105,10 @@ def _exponential(value: tracing.Value) -> Exponential | None:
     if inner is None:
         return None
     log = math.log(factor) if inner.name == "math.exp" else math.log2(factor)
-    return Exponential(inner.name, arithmetic.add(inner.exponent, log))
+    return Exponential(inner.name, _plus(inner.exponent, value.trace.constant(log, "f32")))
 
 
-def logarithm(value: tracing.Value, base: str) -> tracing.Value | None:
+def logarithm(value: Traced, base: str) -> Traced | None:
     """The logarithm to the base of the operation 'base' where none of a rounded exponential is needed.
 
     That is so for exponentials and for sums of them over the vocabulary; None for other values.
@@ -130,7 +130,7 @@ def logarithm(value: tracing.Value, base: str) -> tracing.Value | None:
 # ---- products ----------------------------------------------------------------------------------------------
 
 
-def product(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+def product(a: Traced, b: Traced) -> Traced:
     """a * b of floats; weights come first, so that one of 0 wins over every other factor."""
     if is_constant(a) or is_constant(b):
         return _times(a, b)
@@ -142,17 +142,17 @@ def product(a: tracing.Value, b: tracing.Value) -> tracing.Value:
     return weight if rest is None else _weigh(weight, rest)
 
 
-def quotient(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+def quotient(a: Traced, b: Traced) -> Traced:
     """a / b of floats; dividing by an exponential is multiplying by another one."""
     known = exponential(b)
     if known is None:
         return a.trace.emit("arith.divf", (a, b))
-    reciprocal = known.with_exponent(arithmetic.negate(known.exponent))
+    reciprocal = known.with_exponent(_negated(known.exponent))
     # 1 / 0 is no weight that could lose: where both are masked, the numerator decides.
     return _weigh(a, reciprocal) if is_weight(a) else product(reciprocal, a)
 
 
-def _split(value: tracing.Value) -> tuple[tracing.Value | None, tracing.Value | None]:
+def _split(value: Traced) -> tuple[Traced | None, Traced | None]:
     """(weight, rest) with value = weight * rest; None stands for 1."""
     name = value.op.name
     if is_weight(value):
@@ -161,7 +161,7 @@ def _split(value: tracing.Value) -> tuple[tracing.Value | None, tracing.Value | 
         return value.operand(0), value.operand(1)
     if name == "arith.negf":
         weight, rest = _split(value.operand(0))
-        return (None, value) if weight is None or rest is None else (weight, arithmetic.negate(rest))
+        return (None, value) if weight is None or rest is None else (weight, _negated(rest))
     if name == "arith.divf":
         weight, rest = _split(value.operand(0))
         return (None, value) if weight is None or rest is None else (weight, quotient(rest, value.operand(1)))
@@ -172,15 +172,23 @@ def _split(value: tracing.Value) -> tuple[tracing.Value | None, tracing.Value | 
     return None, value
 
 
-def _joined(a: tracing.Value | None, b: tracing.Value | None, join) -> tracing.Value | None:
+def _joined(a: Traced | None, b: Traced | None, join) -> Traced | None:
     if a is None or b is None:
         return a if b is None else b
     return join(a, b)
 
 
-def _weigh(weight: tracing.Value, value: tracing.Value) -> tracing.Value:
+def _weigh(weight: Traced, value: Traced) -> Traced:
     return weight.trace.emit("logitile.weigh", (weight, value))
 
 
-def _times(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+def _times(a: Traced, b: Traced) -> Traced:
     return a.trace.emit("arith.mulf", (a, b))
+
+
+def _plus(a: Traced, b: Traced) -> Traced:
+    return a.trace.emit("arith.addf", (a, b))
+
+
+def _negated(value: Traced) -> Traced:
+    return value.trace.emit("arith.negf", (value,))

@@ -7,9 +7,10 @@ what their operands are, reductions turn varying into uniform. What -inf, NaN an
 from __future__ import annotations
 
 from ..messages.locations import spec_error
-from . import arithmetic, exponentials, labels
+from . import arithmetic, exponentials
 from .arithmetic import bool_operand, float_operand, lifted, operands
-from .trace import Value, current_trace
+from .trace import current_trace, described
+from .values import Value
 
 __all__ = (
     "abs", "all", "any", "argmax", "argmin", "clamp", "column", "count", "exp", "exp2", "expm1", "floor",
@@ -52,7 +53,7 @@ def clamp(x: object, low: object, high: object) -> Value:
 def _extremum(what: str, a: object, b: object, of_floats: str, of_integers: str) -> Value:
     a, b = operands(a, b, what)
     if a.type == "i1":
-        raise spec_error(f"'{what}' takes numbers, got {labels.described(a)}; use & and | for bools")
+        raise spec_error(f"'{what}' takes numbers, got {described(a)}; use & and | for bools")
     return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b), a.type)
 
 
@@ -182,7 +183,7 @@ def valid(t: object) -> Value:
     t = lifted(t, "lt.valid")
     if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
         raise spec_error(
-            f"'lt.valid' takes an lt.Token[int] input or one of its entries, got {labels.described(t)}"
+            f"'lt.valid' takes an lt.Token[int] input or one of its entries, got {described(t)}"
         )
     return arithmetic.is_valid(t)
 
@@ -284,7 +285,7 @@ def _reduce(combiner: str, x: object) -> Value:
     )
     if not x.varying:
         raise spec_error(
-            f"'{what}' of {labels.label(x)} reduces nothing: it is the same for every vocabulary entry; "
+            f"'{what}' of {x.label} reduces nothing: it is the same for every vocabulary entry; "
             f"{_uniform_remedy(combiner)}"
         )
     return x.trace.emit("logitile.reduce", (x,), _RESULTS.get(combiner, "f32"), combiner, varying=False)
@@ -295,7 +296,7 @@ def _counted(combiner: str, x: object) -> Value:
     if isinstance(x, Value) and x.type == "i1":
         return x
     raise spec_error(
-        f"'lt.{combiner}' takes bools, got {labels.described(x)}; compare it first, for example x > 0"
+        f"'lt.{combiner}' takes bools, got {described(x)}; compare it first, for example x > 0"
     )
 
 
@@ -303,7 +304,7 @@ def _summed(combiner: str, x: object) -> object:
     x = lifted(x, f"lt.{combiner}")
     if isinstance(x, Value) and x.type == "i1":
         raise spec_error(
-            f"'lt.{combiner}' takes floats, got {labels.described(x)}; count it with lt.count, or use "
+            f"'lt.{combiner}' takes floats, got {described(x)}; count it with lt.count, or use "
             "lt.any, lt.all"
         )
     return x

@@ -1,10 +1,9 @@
-"""How errors call a traced value: by the user's variable if there is one, else by what made it."""
+"""How errors call a traced value that no variable of the user holds."""
 
 from __future__ import annotations
 
-from ..messages.locations import user_frame
 from ..messages.names import with_article
-from . import trace as tracing
+from ..spec.operations import Op
 
 _PYTHON = {float: "f32", int: "i32", bool: "i1"}
 _WORDS = {"f32": "float", "i32": "integer", "i1": "bool"}
@@ -18,42 +17,32 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-def label(value: tracing.Value) -> str:
-    """Such as "'temperature'", or "the result of 'lt.exp' (train.py:38)"."""
-    op = value.op
-    if op.name == "logitile.input":
-        index = "" if op.attribute.index is None else f"[{op.attribute.index}]"
-        return f"'{op.attribute.name}{index}'"
+def of_leaf(op: Op) -> str:
+    """An input by its name, a constant by its number."""
     if op.name == "arith.constant":
         return str(op.attribute)
-    variable = _variable(value)
-    if variable is not None:
-        return f"'{variable}'"
-    op = value.trace.ops[value.trace.wrapped.get(value.index, value.index)]  # what the user wrote
+    index = "" if op.attribute.index is None else f"[{op.attribute.index}]"
+    return f"'{op.attribute.name}{index}'"
+
+
+def of_result(op: Op) -> str:
+    """Such as "the result of 'lt.exp' (train.py:38)"."""
     place = "" if op.location is None else f" ({op.location})"
     return f"the result of {_function(op)}{place}"
 
 
-def described(value: object) -> str:
-    """A value with its type: "the integer 'target'", "the result of '+' (train.py:38), a float"."""
-    if not isinstance(value, tracing.Value):
-        return f"the {_WORDS[_PYTHON[type(value)]]} {value}"
-    name, word = label(value), _WORDS[value.type]
-    if name.startswith("'"):
-        return f"the {word} {name}"
-    return f"{name}, {with_article(word)}"
+def with_type(label: str, type: str) -> str:
+    """A label with a type: "the integer 'target'", "the result of '+' (train.py:38), a float"."""
+    word = _WORDS[type]
+    return f"the {word} {label}" if label.startswith("'") else f"{label}, {with_article(word)}"
 
 
-def _variable(value: tracing.Value) -> str | None:
-    """The user's name for a value: of the line that is being executed first."""
-    frame = user_frame()
-    for name, held in frame.f_locals.items() if frame is not None else ():
-        if isinstance(held, tracing.Value) and held.trace is value.trace and held.index == value.index:
-            return name
-    return value.trace.variables().get(value.index)
+def number(number: object) -> str:
+    """A Python number with its type: "the float 2.5"."""
+    return f"the {_WORDS[_PYTHON[type(number)]]} {number}"
 
 
-def _function(op: tracing.Op) -> str:
+def _function(op: Op) -> str:
     if op.name in ("arith.cmpf", "arith.cmpi"):
         return "a comparison"
     word = op.attribute if op.name == "logitile.reduce" else op.name.partition(".")[2]

@@ -6,9 +6,9 @@ import keyword
 
 from ..messages.locations import Location, spec_error
 from ..messages.names import did_you_mean, listed, with_article
-from . import labels
 from .entries import Entries
-from .trace import Trace, Value
+from .trace import Trace
+from .values import Value
 
 _TYPES = {"i32": "an integer", "i1": "a bool"}
 
@@ -69,7 +69,7 @@ def _checked(trace: Trace, what: str, name: str, value: object, place: Location)
     if value.varying:
         raise spec_error(
             f"{what} varies along the vocabulary, but it must be one number per token; reduce "
-            f"{labels.label(value)} with lt.sum, lt.mean or lt.logsumexp, or pick an entry with [index]",
+            f"{value.label} with lt.sum, lt.mean or lt.logsumexp, or pick an entry with [index]",
             value.op.location,
         )
     if name in ("loss", "weight") and value.type != "f32":

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import NoReturn
 
 from ..errors import SpecAttributeError
 from ..messages.locations import spec_error
 from ..messages.names import did_you_mean
-from . import labels
 from .entries import Entries
 
 # NumPy's and torch's names of what the language calls otherwise.
@@ -131,7 +129,8 @@ class Refusals:
         self._refuse("is no array, so NumPy cannot take it; use the functions of logitile")
 
     def __array_ufunc__(self, function: object, method: str, *inputs: object, **_: object) -> object:
-        numpy = sys.modules["numpy"]
+        import numpy  # it is NumPy that calls
+
         operator = _OPERATORS.get(function.__name__)
         if (
             operator is not None
@@ -164,24 +163,22 @@ class Refusals:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # protocols that somebody probes for
             raise AttributeError(name)
-        from .functions import __all__ as language
-
+        language = self.trace.functions
         remedy = f"; use lt.{name}(x)" if name in language else did_you_mean(name, language)
-        message = f"{labels.label(self)} is a traced value, which has no attribute '{name}'{remedy}"
+        message = f"{self.label} is a traced value, which has no attribute '{name}'{remedy}"
         raise spec_error(message, kind=SpecAttributeError)
 
     def _refuse(self, why: str) -> NoReturn:
-        raise spec_error(f"{labels.label(self)} {why}")
+        raise spec_error(f"{self.label} {why}")
 
     def _refuse_function(self, library: str, name: str) -> NoReturn:
-        from .functions import __all__ as language
-
+        language = self.trace.functions
         known = _OTHER_NAMES.get(name, name)
         if known in language:
             remedy = f"use lt.{known}"
         else:
             remedy = f"use {known}" if name in _OTHER_NAMES else "use the functions of logitile"
-        raise spec_error(f"'{library}.{name}' cannot take the traced {labels.label(self)}; {remedy}")
+        raise spec_error(f"'{library}.{name}' cannot take the traced {self.label}; {remedy}")
 
 
 def foreign_operand(item: object, what: str) -> str:

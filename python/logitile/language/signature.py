@@ -76,6 +76,11 @@ class Signature:
         return tuple(p for p in self.inputs if p.kinds[0].axis == "logits")
 
     @cached_property
+    def pair_names(self) -> frozenset[str]:
+        """The names of the lt.Logits parameters."""
+        return frozenset(p.name for p in self.pairs)
+
+    @cached_property
     def others(self) -> tuple[Parameter, ...]:
         """The parameters that are no lt.Logits."""
         return tuple(p for p in self.inputs if p.kinds[0].axis != "logits")

@@ -1,18 +1,18 @@
-"""Records the operations of one loss function while it runs. What each operator means is in arithmetic.py."""
+"""Records the operations of one loss function while it runs."""
 
 from __future__ import annotations
 
 import struct
 import threading
+from collections.abc import Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
+from typing import Any
 
 from ..messages.locations import Location, definition_of, location_of, spec_error, user_frame
 from ..spec.float32 import round_to_f32
-from ..spec.loss_spec import InputKey, Op
-from . import arithmetic, labels
-from .exponentials import Exponential
-from .refusals import Refusals
+from ..spec.operations import InputKey, Op
+from . import labels
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
 
@@ -27,18 +27,30 @@ class Trace:
         code: its code; variable names are taken from its frame first.
         vocab: vocabulary size.
         ignore_index: what lt.valid compares with; None switches it off.
+        value_type: the class of its values, which has the operators of the language.
+        functions: the names of the language's functions, which errors suggest.
     """
 
-    def __init__(self, name: str, code: CodeType, vocab: int, ignore_index: int | None):
+    def __init__(
+        self,
+        name: str,
+        code: CodeType,
+        vocab: int,
+        ignore_index: int | None,
+        value_type: type[Traced],
+        functions: Sequence[str],
+    ):
         self.name = name
+        self.functions = functions
         self.vocab = vocab
         self.ignore_index = ignore_index
         self.ops: list[Op] = []
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
-        self.exponentials: dict[int, Exponential | None] = {}  # see exponentials.py
+        self.exponentials: dict[int, Any] = {}  # see exponentials.py
         self.weights: list[bool] = []  # see exponentials.py
         self.limits: dict[int, tuple[int, int]] = {}  # see wrapping.py
         self.wrapped: dict[int, int] = {}  # see wrapping.py
+        self._value_type = value_type
         self._depths: list[int] = []
         self._code = code
         self._index_of: dict[tuple, int] = {}
@@ -60,12 +72,12 @@ class Trace:
     def emit(
         self,
         name: str,
-        operands: tuple[Value, ...] = (),
+        operands: tuple[Traced, ...] = (),
         type: str = "f32",
         attribute: object = None,
         varying: bool | None = None,
         location: Location | None = None,
-    ) -> Value:
+    ) -> Traced:
         """Appends an operation, unless the same one is there already.
 
         Args:
@@ -74,7 +86,7 @@ class Trace:
         """
         for operand in operands:
             if operand.trace is not self:
-                raise spec_error(operand.trace.leaked(labels.label(operand)))
+                raise spec_error(operand.trace.leaked(operand.label))
         indices = tuple(operand.index for operand in operands)
         key = (name, type, indices, _attribute_key(attribute))
         if key not in self._index_of:
@@ -83,7 +95,21 @@ class Trace:
             self._check_depth(indices)
             self._index_of[key] = len(self.ops)
             self.ops.append(Op(name, indices, type, varying, attribute, location or self._user_location()))
-        return Value(self, self._index_of[key])
+        return self.value(self._index_of[key])
+
+    def value(self, index: int) -> Traced:
+        """The value of an operation, by its position."""
+        return self._value_type(self, index)
+
+    def label(self, index: int) -> str:
+        """How errors call the value of an operation: by the user's variable if there is one."""
+        op = self.ops[index]
+        if op.name == "logitile.input" or op.name == "arith.constant":
+            return labels.of_leaf(op)
+        variable = self._variable(index)
+        if variable is not None:
+            return f"'{variable}'"
+        return labels.of_result(self.ops[self.wrapped.get(index, index)])  # what the user wrote
 
     def _check_depth(self, operands: tuple[int, ...]) -> None:
         """Passes of the compiler call themselves for operands: stacks end somewhere."""
@@ -96,7 +122,7 @@ class Trace:
             )
         self._depths.append(depth)
 
-    def constant(self, number: float | int | bool, type: str) -> Value:
+    def constant(self, number: float | int | bool, type: str) -> Traced:
         """A compile-time number as an operand of that type."""
         if type == "f32":
             try:
@@ -109,7 +135,7 @@ class Trace:
             raise spec_error(f"the constant {number} does not fit in 32 bits")
         return self.emit("arith.constant", type=type, attribute=number, varying=False)
 
-    def input(self, axis: str, name: str, type: str, index: int | None = None) -> Value:
+    def input(self, axis: str, name: str, type: str, index: int | None = None) -> Traced:
         """The operation that reads an input, or one entry of it."""
         varying = axis in ("logits", "vocab", "dense")
         return self.emit(
@@ -143,9 +169,17 @@ class Trace:
         own_first = sorted(self._frames.values(), key=lambda frame: frame.f_code is not self._code)
         for frame in own_first:
             for variable, value in frame.f_locals.items():
-                if isinstance(value, Value) and value.trace is self:
+                if isinstance(value, Traced) and value.trace is self:
                     names.setdefault(value.index, variable)
         return names
+
+    def _variable(self, index: int) -> str | None:
+        """The user's name for a value: of the line that is being executed first."""
+        frame = user_frame()
+        for name, held in frame.f_locals.items() if frame is not None else ():
+            if isinstance(held, Traced) and held.trace is self and held.index == index:
+                return name
+        return self.variables().get(index)
 
     def _user_location(self) -> Location | None:
         frame = user_frame()
@@ -165,28 +199,12 @@ class Trace:
             self._has_own_frame = True
 
 
-def active_trace() -> Trace | None:
-    """The trace that is being recorded."""
-    return _active.get()
+class Traced:
+    """One operation of a trace, as other operations refer to it; `Value` adds the operators.
 
-
-def current_trace(what: str) -> Trace:
-    """The trace that is being recorded, for 'what', a function of the language."""
-    trace = _active.get()
-    if trace is None:
-        raise spec_error(f"{what} works inside a loss only, while logitile traces it")
-    return trace
-
-
-def _attribute_key(attribute: object) -> object:
-    """Floats by their bits: 0.0 and -0.0 are two constants, and NaN is one."""
-    return struct.pack("<d", attribute) if isinstance(attribute, float) else attribute
-
-
-class Value(Refusals):
-    """A scalar of the loss that is being traced: one number per token, or one per token and vocabulary entry.
-
-    Operators record operations; everything that would need the number itself is refused (refusals.py).
+    Args:
+        trace: that recorded it.
+        index: its position there.
     """
 
     __slots__ = ("trace", "index")
@@ -207,92 +225,36 @@ class Value(Refusals):
     def varying(self) -> bool:
         return self.op.varying
 
-    def operand(self, position: int) -> Value:
+    @property
+    def label(self) -> str:
+        """How errors call it, such as "'temperature'"."""
+        return self.trace.label(self.index)
+
+    def operand(self, position: int) -> Traced:
         """An operand of the operation that made this value."""
-        return Value(self.trace, self.op.operands[position])
+        return self.trace.value(self.op.operands[position])
 
-    def __repr__(self) -> str:
-        axis = "varying along the vocabulary" if self.varying else "one per token"
-        return f"<{labels.label(self)}: {self.type}, {axis}>"
 
-    __hash__ = object.__hash__
+def described(item: object) -> str:
+    """A value with its type: "the integer 'target'", "the result of '+' (train.py:38), a float"."""
+    if isinstance(item, Traced):
+        return labels.with_type(item.label, item.type)
+    return labels.number(item)
 
-    def __copy__(self) -> Value:
-        return self
 
-    def __deepcopy__(self, memo: object) -> Value:
-        return self
+def active_trace() -> Trace | None:
+    """The trace that is being recorded."""
+    return _active.get()
 
-    def __add__(self, other: object) -> Value:
-        return arithmetic.add(self, other)
 
-    def __radd__(self, other: object) -> Value:
-        return arithmetic.add(other, self)
+def current_trace(what: str) -> Trace:
+    """The trace that is being recorded, for 'what', a function of the language."""
+    trace = _active.get()
+    if trace is None:
+        raise spec_error(f"{what} works inside a loss only, while logitile traces it")
+    return trace
 
-    def __sub__(self, other: object) -> Value:
-        return arithmetic.subtract(self, other)
 
-    def __rsub__(self, other: object) -> Value:
-        return arithmetic.subtract(other, self)
-
-    def __mul__(self, other: object) -> Value:
-        return arithmetic.multiply(self, other)
-
-    def __rmul__(self, other: object) -> Value:
-        return arithmetic.multiply(other, self)
-
-    def __truediv__(self, other: object) -> Value:
-        return arithmetic.divide(self, other)
-
-    def __rtruediv__(self, other: object) -> Value:
-        return arithmetic.divide(other, self)
-
-    def __pow__(self, other: object, modulus: object = None) -> Value:
-        if modulus is not None:
-            self._refuse("has no pow() with a modulus; use a ** b")
-        return arithmetic.power(self, other)
-
-    def __rpow__(self, other: object) -> Value:
-        return arithmetic.power(other, self)
-
-    def __neg__(self) -> Value:
-        return arithmetic.negate(self)
-
-    def __pos__(self) -> Value:
-        return self
-
-    def __abs__(self) -> Value:
-        return arithmetic.absolute(self)
-
-    def __lt__(self, other: object) -> Value:
-        return arithmetic.compare("<", self, other)
-
-    def __le__(self, other: object) -> Value:
-        return arithmetic.compare("<=", self, other)
-
-    def __gt__(self, other: object) -> Value:
-        return arithmetic.compare(">", self, other)
-
-    def __ge__(self, other: object) -> Value:
-        return arithmetic.compare(">=", self, other)
-
-    def __eq__(self, other: object) -> Value:  # type: ignore[override]
-        return arithmetic.compare("==", self, other)
-
-    def __ne__(self, other: object) -> Value:  # type: ignore[override]
-        return arithmetic.compare("!=", self, other)
-
-    def __and__(self, other: object) -> Value:
-        return arithmetic.logical("&", self, other)
-
-    def __or__(self, other: object) -> Value:
-        return arithmetic.logical("|", self, other)
-
-    __rand__ = __and__
-    __ror__ = __or__
-
-    def __invert__(self) -> Value:
-        return arithmetic.invert(self)
-
-    def __getitem__(self, index: object) -> Value:
-        return arithmetic.pick(self, index)
+def _attribute_key(attribute: object) -> object:
+    """Floats by their bits: 0.0 and -0.0 are two constants, and NaN is one."""
+    return struct.pack("<d", attribute) if isinstance(attribute, float) else attribute

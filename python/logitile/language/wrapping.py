@@ -8,7 +8,7 @@ and choose; elsewhere nothing is added.
 
 from __future__ import annotations
 
-from . import trace as tracing
+from .trace import Traced
 
 _FLOATS = {"arith.addi": "arith.addf", "arith.subi": "arith.subf", "arith.muli": "arith.mulf"}
 _LEAST, _MOST = -(2**31), 2**31 - 1
@@ -19,7 +19,7 @@ _REACH = 8  # operations behind a value that are looked at for its bounds
 Bounds = tuple[int, int]
 
 
-def arithmetic(name: str, a: tracing.Value, b: tracing.Value) -> tracing.Value:
+def arithmetic(name: str, a: Traced, b: Traced) -> Traced:
     """A sum, difference or product of integers, which saturates.
 
     Args:
@@ -38,7 +38,7 @@ def arithmetic(name: str, a: tracing.Value, b: tracing.Value) -> tracing.Value:
     return value
 
 
-def unwrapped(index: tracing.Value) -> tracing.Value:
+def unwrapped(index: Traced) -> Traced:
     """The index of a pick, limited to what 32 bits hold where its exact value might be more.
 
     A step that saturates does not help: a difference may bring it back among the entries. So the whole
@@ -59,7 +59,7 @@ def unwrapped(index: tracing.Value) -> tracing.Value:
 # ---- bounds ------------------------------------------------------------------------------------------------
 
 
-def _limits(value: tracing.Value, reach: int = _REACH) -> Bounds:
+def _limits(value: Traced, reach: int = _REACH) -> Bounds:
     """The least and the largest number that a value may be."""
     op, trace = value.op, value.trace
     if value.index in trace.limits:
@@ -90,7 +90,7 @@ def _result(name: str, first: Bounds, second: Bounds) -> Bounds:
     return min(products), max(products)
 
 
-def _bounds(value: tracing.Value, known: dict[int, Bounds]) -> Bounds:
+def _bounds(value: Traced, known: dict[int, Bounds]) -> Bounds:
     """The least and the largest number that an expression of `_modular` has."""
     if value.index not in known:
         name = value.op.name
@@ -101,19 +101,19 @@ def _bounds(value: tracing.Value, known: dict[int, Bounds]) -> Bounds:
     return known[value.index]
 
 
-def _modular(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing.Value:
+def _modular(value: Traced, known: dict[int, Traced]) -> Traced:
     """The sums, differences and products behind a value, none of which saturates."""
     trace = value.trace
     if value.index not in trace.wrapped:
         return value
     if value.index not in known:
-        written = tracing.Value(trace, trace.wrapped[value.index])
+        written = trace.value(trace.wrapped[value.index])
         operands = tuple(_modular(written.operand(i), known) for i in range(2))
         known[value.index] = trace.emit(written.op.name, operands, "i32", location=written.op.location)
     return known[value.index]
 
 
-def _in_floats(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing.Value:
+def _in_floats(value: Traced, known: dict[int, Traced]) -> Traced:
     """An expression of `_modular` in floats."""
     if value.index not in known:
         name = _FLOATS.get(value.op.name)
@@ -129,20 +129,20 @@ def _in_floats(value: tracing.Value, known: dict[int, tracing.Value]) -> tracing
 # 'sign' is 1 for results that are too large and -1 for those that are too small.
 
 
-def _sum_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+def _sum_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
     """A number was added that should move the sum that way, and it moved the other way."""
     return _moved_back(wrapped, *((b, a) if _has_sign(a, sign) else (a, b)), sign, sign)
 
 
 def _difference_beyond(
-    wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int
-) -> tracing.Value:
+    wrapped: Traced, a: Traced, b: Traced, sign: int
+) -> Traced:
     return _moved_back(wrapped, a, b, sign, -sign)
 
 
 def _moved_back(
-    wrapped: tracing.Value, start: tracing.Value, by: tracing.Value, sign: int, sign_of_by: int
-) -> tracing.Value:
+    wrapped: Traced, start: Traced, by: Traced, sign: int, sign_of_by: int
+) -> Traced:
     back = _compare(wrapped, start, "slt" if sign > 0 else "sgt")
     if _has_sign(by, sign_of_by):
         return back
@@ -150,13 +150,13 @@ def _moved_back(
     return _both(back, _compare(by, zero, "sgt" if sign_of_by > 0 else "slt"))
 
 
-def _has_sign(value: tracing.Value, sign: int) -> bool:
+def _has_sign(value: Traced, sign: int) -> bool:
     """Whether it is never of the other sign."""
     least, most = _limits(value)
     return least >= 0 if sign > 0 else most <= 0
 
 
-def _product_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+def _product_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
     if a.op.name == "arith.constant":
         a, b = b, a
     if b.op.name != "arith.constant":
@@ -168,14 +168,14 @@ def _product_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, 
     return _compare(a, limit, "sgt" if side > 0 else "slt")
 
 
-def _estimate_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value, sign: int) -> tracing.Value:
+def _estimate_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
     """By the product in float32. Where that is too near to the limit, a product that came round has the
     other sign.
     """
     emit, constant = wrapped.trace.emit, wrapped.trace.constant
     estimate = emit("arith.mulf", (emit("arith.sitofp", (a,)), emit("arith.sitofp", (b,))))
 
-    def reaches(limit: float) -> tracing.Value:
+    def reaches(limit: float) -> Traced:
         return emit(
             "arith.cmpf", (estimate, constant(sign * limit, "f32")), "i1", "oge" if sign > 0 else "ole"
         )
@@ -185,11 +185,11 @@ def _estimate_beyond(wrapped: tracing.Value, a: tracing.Value, b: tracing.Value,
     return emit("arith.ori", (reaches(2.0**31 + _SLACK), near), "i1")
 
 
-def _compare(a: tracing.Value, b: tracing.Value, predicate: str) -> tracing.Value:
+def _compare(a: Traced, b: Traced, predicate: str) -> Traced:
     return a.trace.emit("arith.cmpi", (a, b), "i1", predicate)
 
 
-def _both(a: tracing.Value, b: tracing.Value) -> tracing.Value:
+def _both(a: Traced, b: Traced) -> Traced:
     return a.trace.emit("arith.andi", (a, b), "i1")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 
 from ..errors import CallTypeError, CallValueError
-from ..language.trace import Value
+from ..language.values import Value
 
 _LARGEST = 3.4028234663852886e38  # of float32
 

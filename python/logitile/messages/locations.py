@@ -1,4 +1,4 @@
-"""Where in the user's text a value was made. How locations are printed in IR is text.py's job."""
+"""Where in the user's text a value was made."""
 
 from __future__ import annotations
 

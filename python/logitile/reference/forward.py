@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..arguments.binding import Call, operand_name
+from ..arguments.call import Call, operand_name
 from ..arguments.indices import check_integers, computed_index_error, ignored_tokens, unravelled
 from ..arguments.options import Options
 from ..frameworks.arrays import rounded, to_numpy
-from ..spec.loss_spec import LossSpec, Op
+from ..spec.loss_spec import LossSpec
+from ..spec.operations import Op
 
 CHUNK_BYTES = 128 * 2**20  # for the varying values of one chunk of tokens
 _FILLS = {"f32": 0.0, "i32": -1, "i1": False}  # outputs of ignored tokens

@@ -1,4 +1,4 @@
-"""Gradients of a loss in float64: reverse mode, operation by operation, on the dense values of reference.py.
+"""Gradients of a loss in float64: reverse mode, operation by operation, on the dense values of forward.py.
 
 Straightforward and independent of the compiler. Beside its value an adjoint knows where it is *blocked*:
 entries that no gradient reaches, because a select or a clamp took another value or because a weight is 0.
@@ -13,13 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arguments.binding import Call, operand_name
-from ..arguments.gradients import active_ops, upstream_gradients, wanted_gradients
+from ..arguments.call import Call, operand_name
+from ..arguments.gradients import upstream_gradients, wanted_gradients
 from ..arguments.options import Options
 from ..errors import CallValueError
-from ..frameworks.arrays import described, to_numpy
+from ..frameworks.arrays import to_numpy
+from ..frameworks.choice import described
 from ..messages.names import shape_text
-from ..spec.loss_spec import InputKey, LossSpec, Op
+from ..spec.gradient_flow import active_ops
+from ..spec.loss_spec import LossSpec
+from ..spec.operations import InputKey, Op
 from .forward import (
     REDUCTIONS,
     Chunk,
@@ -87,7 +90,7 @@ def evaluate_gradients(
         grad_output: what reaches the outputs: an array for a bare result, a dictionary by output else.
 
     Raises:
-        CallError: see gradients.py and reference.load.
+        CallError: see wanted_gradients, upstream_gradients and forward.load.
     """
     wanted = wanted_gradients(spec, options, call, wrt)
     upstream = _upstream(spec, options, call, upstream_gradients(spec, grad_output))

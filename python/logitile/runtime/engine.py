@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from typing import TYPE_CHECKING, Any
-
-from ..errors import CallValueError, TargetError
 
 if TYPE_CHECKING:
     from .. import _native
@@ -31,44 +28,6 @@ def engine() -> _native.Engine:
         with _lock:
             _engine = _engine or native().Engine()
     return _engine
-
-
-def thread_count() -> int:
-    """Threads of a call: LOGITILE_NUM_THREADS, else those of torch where it is imported, else the cores."""
-    torch = sys.modules.get("torch")
-    return native().thread_count(torch.get_num_threads() if torch is not None else 0)
-
-
-def place(backend: str, device: str | None) -> tuple[str, int]:
-    """What code is made for, such as "cpu:avx512", and how many threads of the host run it.
-
-    Args:
-        backend: the option of lt.jit.
-        device: of the arrays; None where they have no data.
-
-    Raises:
-        CallValueError: the arrays are on a device that the backend cannot read.
-        TargetError: there is no code generation for the device, no driver, or no such GPU.
-    """
-    if device == "cpu" and backend in ("auto", "cpu"):
-        return native().host_target(), thread_count()
-    kind, _, ordinal = (device or "").partition(":")
-    wanted = (kind or "cpu") if backend == "auto" else backend
-    read = "cuda" if wanted.partition(":")[0] == "cuda" else "cpu"  # emulated GPUs read host memory
-    if backend != "auto" and kind and kind != read:
-        advice = "move them or use backend='auto'"
-        if read == "cuda":
-            advice = "move them, use backend='auto', or give lt.ShapeDtype where no numbers are needed"
-        raise CallValueError(f"backend='{backend}', but the arrays are on {device}; {advice}")
-    if wanted == "cpu":
-        return native().host_target(), thread_count()
-    if wanted == "cuda":
-        return gpu_target(int(ordinal or 0)), 1
-    if ":" not in wanted:
-        raise TargetError(
-            f"the arrays are on {device}, but code runs on CPUs and NVIDIA GPUs alone; move them to one"
-        )
-    return wanted, 1
 
 
 @functools.cache

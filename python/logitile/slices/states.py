@@ -1,6 +1,4 @@
-"""States of slices of the vocabulary: what one is, and which belong together. How they are made is in
-slices.py.
-"""
+"""States of slices of the vocabulary: what one is, and which belong together."""
 
 from __future__ import annotations
 
@@ -9,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..arguments.binding import Call
+from ..arguments.call import Call
 from ..arguments.options import Options
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.arrays import Array, check_same_device, described
+from ..frameworks.arrays import Array, check_same_device
+from ..frameworks.choice import described
 from ..messages.names import listed, shape_text
 
 Columns = tuple[tuple[int, int], ...]  # [first, behind), ascending, apart

@@ -1,4 +1,4 @@
-"""LossSpec: a traced loss as a flat list of scalar operations. How it is written as text is text.py's job."""
+"""LossSpec: a traced loss as a flat list of scalar operations."""
 
 from __future__ import annotations
 
@@ -6,71 +6,11 @@ from collections import namedtuple
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from ..messages.locations import Location
+from .operations import InputKey, Op, Output, SpecInput
 from .text import spec_text
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class InputKey:
-    """What an input op reads: the input's axis, its name, and which entry of a Token[..., K]."""
-
-    axis: str
-    name: str
-    index: int | None = None
-
-    @property
-    def variable(self) -> str:
-        """The value's name in text."""
-        return self.name if self.index is None else f"{self.name}{self.index}"
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    """One operation of a loss, in static single assignment form.
-
-    Args:
-        name: the name in IR, for example "arith.addf".
-        operands: positions of the operands in the list of ops.
-        type: "f32", "i32" or "i1".
-        varying: whether the value differs along the vocabulary.
-        attribute: InputKey of an input, number of a constant, predicate of a comparison, combiner of a
-            reduction.
-        location: the user's line that made it.
-        label: the user's variable that holds it, if there is one.
-    """
-
-    name: str
-    operands: tuple[int, ...]
-    type: str
-    varying: bool
-    attribute: object = None
-    location: Location | None = field(default=None, compare=False)
-    label: str | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class SpecInput:
-    """An input of a specialised loss; 'entries' is the number of values per token of a Token[..., K]."""
-
-    axis: str
-    name: str
-    type: str
-    entries: int | None = None
-
-    @property
-    def tells_ignored(self) -> bool:
-        """Whether it may name ignored tokens."""
-        return self.axis == "token" and self.type == "i32"
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """An output of a loss: its name, type and the position of its value in the list of ops."""
-
-    name: str
-    type: str
-    value: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +69,12 @@ class LossSpec:
         made.__reduce__ = lambda result: (_result, (made.__name__, made._fields, tuple(result)))
         return made
 
+    def result(self, outputs: Mapping[str, object]) -> Any:
+        """What a call returns: one value, or a named tuple in the order of lt.Outputs."""
+        if self.bare:
+            return outputs["loss"]
+        return self.result_type(*(outputs[name] for name in self.output_names))
+
     def input(self, name: str) -> SpecInput:
         """The input of that name."""
         return next(given for given in self.inputs if given.name == name)
@@ -148,7 +94,10 @@ class LossSpec:
             locations: print the user's variable names and lines. Without them the text is canonical: the same
                 loss gives the same bytes, wherever it was written.
         """
-        return spec_text(self, of, wrt, locations)
+        if (of is None) != (wrt is None):
+            raise ValueError("'of' and 'wrt' belong together: give both or none")
+        gradients = None if of is None or wrt is None else (of, wrt)
+        return spec_text(self.name, self.vocab, self.ops, self.outputs, gradients, self.location, locations)
 
 
 def _result(name: str, fields: tuple[str, ...], values: tuple[object, ...]) -> object:

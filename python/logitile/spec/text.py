@@ -1,40 +1,50 @@
-"""Prints a LossSpec as text of the `spec` stage, as logitile-opt reads it. Nothing is decided here."""
+"""Prints a traced loss as text of the `spec` stage, as logitile-opt reads it. Nothing is decided here."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from ..messages.locations import Location
 from .float32 import f32_text
-
-if TYPE_CHECKING:
-    from .loss_spec import InputKey, LossSpec, Op
+from .operations import InputKey, Op, Output
 
 _BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
-def spec_text(spec: LossSpec, of: Iterable[str] | None, wrt: Iterable[str] | None, locations: bool) -> str:
-    """See LossSpec.text."""
-    names = _value_names(spec, locations)
-    lines = [f"logitile.loss {_symbol(spec.name)} vocab {spec.vocab} outputs {_strings(spec.output_names)}"]
-    if (of is None) != (wrt is None):
-        raise ValueError("'of' and 'wrt' belong together: give both or none")
-    if of is not None and wrt is not None:
-        lines[0] += f" gradient of {_strings(of)} wrt {_strings(wrt)}"
-    lines[0] += " {"
-    for index, op in enumerate(spec.ops):
+def spec_text(
+    name: str,
+    vocab: int,
+    ops: Sequence[Op],
+    outputs: Sequence[Output],
+    gradients: tuple[Iterable[str], Iterable[str]] | None,
+    location: Location | None,
+    locations: bool,
+) -> str:
+    """The text of a loss; see LossSpec for its parts.
+
+    Args:
+        gradients: outputs, and the inputs whose gradients of them are wanted.
+        location: where the loss is defined.
+        locations: print the user's variable names and lines.
+    """
+    names = _value_names(ops, locations)
+    line = f"logitile.loss {_symbol(name)} vocab {vocab} outputs {_strings(o.name for o in outputs)}"
+    if gradients is not None:
+        of, wrt = gradients
+        line += f" gradient of {_strings(of)} wrt {_strings(wrt)}"
+    lines = [line + " {"]
+    for index, op in enumerate(ops):
         place = _location(op.label, op.location) if locations else ""
-        lines.append(f"  {names[index]} = {_operation(op, [names[i] for i in op.operands], spec)}{place}")
-    results = ", ".join(names[output.value] for output in spec.outputs)
-    types = ", ".join(output.type for output in spec.outputs)
-    place = _location(spec.name, spec.location) if locations else ""
+        lines.append(f"  {names[index]} = {_operation(op, [names[i] for i in op.operands], ops)}{place}")
+    results = ", ".join(names[output.value] for output in outputs)
+    types = ", ".join(output.type for output in outputs)
+    place = _location(name, location) if locations else ""
     lines += [f"  logitile.yield {results} : {types}", "}" + place, ""]
     return "\n".join(lines)
 
 
-def _operation(op: Op, operands: list[str], spec: LossSpec) -> str:
+def _operation(op: Op, operands: list[str], ops: Sequence[Op]) -> str:
     """The text right of the equals sign."""
     listed = ", ".join(operands)
     match op.name:
@@ -45,17 +55,17 @@ def _operation(op: Op, operands: list[str], spec: LossSpec) -> str:
         case "arith.constant":
             return f"arith.constant {_constant(op)}"
         case "arith.cmpf" | "arith.cmpi":
-            return f"{op.name} {op.attribute}, {listed} : {spec.ops[op.operands[0]].type}"
+            return f"{op.name} {op.attribute}, {listed} : {ops[op.operands[0]].type}"
         case "logitile.reduce":
-            return f"logitile.reduce {op.attribute} {listed} : {spec.ops[op.operands[0]].type} -> {op.type}"
+            return f"logitile.reduce {op.attribute} {listed} : {ops[op.operands[0]].type} -> {op.type}"
         case "logitile.pick":
             return f"logitile.pick {operands[0]}[{operands[1]}] : {op.type}"
         case "math.clampf":
             return f"math.clampf {operands[0]} to [{operands[1]}, {operands[2]}] : {op.type}"
         case "arith.sitofp" | "arith.uitofp":
-            return f"{op.name} {listed} : {spec.ops[op.operands[0]].type} to {op.type}"
+            return f"{op.name} {listed} : {ops[op.operands[0]].type} to {op.type}"
         case "math.isfinite" | "math.isnan":
-            return f"{op.name} {listed} : {spec.ops[op.operands[0]].type}"
+            return f"{op.name} {listed} : {ops[op.operands[0]].type}"
     return f"{op.name} {listed} : {op.type}"
 
 
@@ -73,13 +83,13 @@ def _constant(op: Op) -> str:
 # ---- names and places --------------------------------------------------------------------------------------
 
 
-def _value_names(spec: LossSpec, readable: bool) -> list[str]:
+def _value_names(ops: Sequence[Op], readable: bool) -> list[str]:
     """Numbers; or the user's variables where they are unique names in MLIR as well."""
     if not readable:
-        return [f"%{index}" for index in range(len(spec.ops))]
+        return [f"%{index}" for index in range(len(ops))]
     used: set[str] = set()
     names = []
-    for index, op in enumerate(spec.ops):
+    for index, op in enumerate(ops):
         name = op.label if op.label and _BARE_NAME.fullmatch(op.label) else str(index)
         while name in used:
             name += f"_{index}"

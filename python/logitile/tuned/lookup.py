@@ -1,6 +1,4 @@
-"""How calls come by the tiles that tuning found. How they are found is tuning.py, where they are kept
-tuning_store.py.
-"""
+"""How calls come by the tiles and threads that tuning found."""
 
 from __future__ import annotations
 
@@ -8,64 +6,66 @@ import functools
 import os
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from ..arguments.binding import Call
-from ..calls.program import Program, ProgramKey
-from ..errors import CallValueError, LogitileError
+from ..arguments.call import Call
+from ..calls.program import Program, ProgramKey, default_key
+from ..errors import CallValueError, LogitileError, TargetError
 from ..runtime.engine import native
+from . import store
+from .store import TuneRecord
 
-if TYPE_CHECKING:
-    from ..head import Head
-    from .store import TuneRecord
-
-DATABASE = "tuning.sqlite"  # in the folder of the disk cache
 _REACH = 4.0  # numbers of tokens within this factor take what was found for one of them
 
 # What this process found and could not keep on disk, by task, device and driver.
 _unkept: dict[tuple[str, str, str], tuple[TuneRecord, ...]] = {}
 
 
-def tuned_key(head: Head, call: Call, key: ProgramKey) -> ProgramKey:
-    """The key of a call with the tiles and threads that tuning chose for such calls; `key` where it chose
-    none. Sizes that the head was given win.
+class TunedKeys:
+    """The tiles and threads that tuning chose for the calls of one head.
 
-    The database is asked once for each key of a head, and not at all where there is none. Its rows outlive
-    the version that measured them; what this one cannot compile is a warning, once.
+    The database is asked once for each key, and not at all where there is none. Its rows outlive the version
+    that measured them; what this one cannot compile is a warning, once.
     """
-    if head.options.tiles or not _is_any():
-        return key
-    known = head.tunings.get(key)  # another thread may clear them meanwhile
-    if known is None:
-        program = Program(head.spec(call), head.options, call, key)
-        known = chosen(program.task, *device_of(key.target, call.pairs[0].hidden.device))
-        head.tunings[key] = known
-    found = nearest(known, call.tokens)
-    if found is None:
-        return key
-    tuned = replace(key, tiles=found.tiles, threads=found.threads)
-    return tuned if _is_usable(head, call, tuned) else key
+
+    def __init__(self) -> None:
+        self._known: dict[ProgramKey, tuple[TuneRecord, ...]] = {}
+
+    def key(self, call: Call, key: ProgramKey) -> ProgramKey:
+        """The key of a call with what was chosen for such calls; `key` where nothing was. Sizes that the head
+        was given win.
+        """
+        if call.form.options.tiles or not _is_any():
+            return key
+        known = self._known.get(key)  # another thread may clear them meanwhile
+        if known is None:
+            place = device_of(key.target, call.pairs[0].hidden.device)
+            known = self._known[key] = chosen(Program(call, key).task, *place)
+        found = nearest(known, call.tokens)
+        if found is None:
+            return key
+        tuned = replace(key, tiles=found.tiles, threads=found.threads)
+        return tuned if _is_usable(call, tuned) else key
+
+    def forget(self) -> None:
+        """Has the next calls ask again."""
+        self._known.clear()
 
 
-def _is_usable(head: Head, call: Call, key: ProgramKey) -> bool:
-    from .store import tell
-
-    most = max(os.cpu_count() or 1, head.default_key(call, key.wanted).threads)
+def _is_usable(call: Call, key: ProgramKey) -> bool:
+    name = call.form.spec.name
+    most = max(os.cpu_count() or 1, default_key(call, key.wanted).threads)
     if not 1 <= key.threads <= most:
-        tell(
-            f"{key.threads} threads were chosen for '{head.loss.name}', but 1 to {most} are possible; the "
-            "default is used"
+        store.tell(
+            f"{key.threads} threads were chosen for '{name}', but 1 to {most} are possible; the default is "
+            "used"
         )
         return False
     try:
-        Program(head.spec(call), head.options, call, key).plan(call.tokens)
+        Program(call, key).plan(call.tokens)
     except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
         return False
     except LogitileError as error:
-        tell(
-            f"'{key.tiles}' was chosen for '{head.loss.name}' but cannot be used ({error}); "
-            "the default is used"
-        )
+        store.tell(f"'{key.tiles}' was chosen for '{name}' but cannot be used ({error}); the default is used")
         return False
     return True
 
@@ -83,9 +83,7 @@ def nearest(records: Iterable[TuneRecord], tokens: int) -> TuneRecord | None:
 
 def chosen(task: str, device: str, driver: str) -> tuple[TuneRecord, ...]:
     """The records that calls of a task take, at most one for a number of tokens."""
-    from . import store as tuning_store
-
-    found = {record.tokens: record for record in tuning_store.find(task, device, driver)}
+    found = {record.tokens: record for record in store.find(task, device, driver)}
     found.update((record.tokens, record) for record in _unkept.get((task, device, driver), ()))
     return tuple(found.values())
 
@@ -107,7 +105,7 @@ def _is_any() -> bool:
     if any(_unkept.values()):
         return True
     folder, _ = native().disk_cache_settings()
-    return bool(folder) and os.path.lexists(os.path.join(folder, DATABASE))
+    return bool(folder) and os.path.lexists(os.path.join(folder, store.DATABASE))
 
 
 def device_of(target: str, device: str | None) -> tuple[str, str]:
@@ -128,8 +126,6 @@ def device_of(target: str, device: str | None) -> tuple[str, str]:
 @functools.cache
 def _gpu(ordinal: int) -> tuple[str, str]:
     """Code for a GPU may be looked at where there is none, but nothing is tuned there."""
-    from ..errors import TargetError
-
     try:
         name, driver = native().cuda_device(ordinal)
     except TargetError:

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import CacheWarning
 from ..runtime.engine import native
-from .lookup import DATABASE
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
 _T = TypeVar("_T")
 
+DATABASE = "tuning.sqlite"  # in the folder of the disk cache
 _LOCK = "tuning.lock"
 _ASIDE = ".damaged"
 _APPLICATION = 0x4C54554E  # "LTUN", so that no other database is taken for this one

@@ -1,25 +1,25 @@
-"""`lt.autotune`: the tile sizes and threads with which the calls of a head are quickest on this machine.
-How contenders take turns is tuning_rounds.py, where results are kept tuning_store.py, how calls come by
-them tuned.py.
-"""
+"""`lt.autotune`: the tile sizes and threads with which the calls of a head are quickest on this machine."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from ..arguments.binding import Call
-from ..arguments.gradients import differentiable_outputs, named_gradients, wanted_gradients
+from ..arguments.call import Call
+from ..arguments.gradients import named_gradients, wanted_gradients
+from ..arguments.wanted import Wanted
 from ..calls import execute
-from ..calls.program import Program, ProgramKey, Wanted
+from ..calls.demands import by_autograd, in_one_call
+from ..calls.program import Program, ProgramKey, default_key
+from ..calls.programs import living_programs
 from ..errors import CallTypeError, CallValueError, LogitileError
-from ..frameworks.tokens import living_heads
+from ..frameworks.choice import memory_errors
 from ..head import Head
 from ..runtime.engine import native
+from ..spec.gradient_flow import differentiable_outputs
 from ..tuned import lookup as tuned
 from ..tuned import store as tuning_store
 from ..tuned.store import TuneRecord
@@ -154,30 +154,27 @@ def autotune(
         raise CallValueError(
             f"the head has tiles='{head.options.tiles}', which win over what tuning finds; tune one without"
         )
-    call = head.bound(args, inputs)
-    return tune(head, call, wanted_of_call(head, call, grad), budget_s)
+    call = head.bind(*args, **inputs)
+    return tune(call, wanted_of_call(call, grad), budget_s)
 
 
-def wanted_of_call(head: Head, call: Call, grad: Iterable[str] | None) -> Wanted:
+def wanted_of_call(call: Call, grad: Iterable[str] | None) -> Wanted:
     """The gradients of a call, as the calls ask for them that shall find what was tuned."""
     if call.weight_grad_out:
         raise CallTypeError("'weight_grad_out' would be added into; tune without it")
-    spec = head.spec(call)
-    if grad is None and call.framework == "torch" and call.form.requiring:
-        from ..frameworks.torch.autograd import wanted_by_autograd
-
-        return wanted_by_autograd(head, call)
+    spec = call.form.spec
+    if grad is None and call.framework.records_gradients and call.form.requiring:
+        return by_autograd(call)
     if grad is not None:
         grad = named_gradients("grad", grad)
         if not grad:
             return Wanted()
-    names = wanted_gradients(spec, head.options, call, grad, option="grad")
+    names = wanted_gradients(spec, call.form.options, call, grad, option="grad")
     outputs = differentiable_outputs(spec)
-    reached = ("loss",) if "loss" in outputs else outputs
-    return execute.wanted_in_one_call(spec, head.options, call, names, reached, None)
+    return in_one_call(call, names, ("loss",) if "loss" in outputs else outputs)
 
 
-def tune(head: Head, call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None = None) -> Tuning:
+def tune(call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None = None) -> Tuning:
     """As `autotune`, for a call that is bound.
 
     Args:
@@ -186,24 +183,24 @@ def tune(head: Head, call: Call, wanted: Wanted, budget: float, table: Sequence[
         table: tile sizes in the place of those of the target's table, the default first.
     """
     start = time.perf_counter()
-    key = head.default_key(call, wanted)
+    key, name = default_key(call, wanted), call.form.spec.name
     engine = native().Engine(disk_cache="")  # losers are not worth a place in the caches of this process
     device, driver = tuned.device_of(key.target, call.pairs[0].hidden.device)
-    search = _Search(head, call, key, engine, start + budget, start)
+    search = _Search(call, key, engine, start + budget, start)
     task = search.program(Candidate("", key.threads)).task
-    with Progress(f"tuning {head.loss.name}") as progress:
+    with Progress(f"tuning {name}") as progress:
         candidates = search.ranked(table, tuned.chosen(task, device, driver), progress)
         default = candidates[0]
         search.compile(candidates, progress)
         search.measure(candidates, progress)
     best, gain = _best(candidates, default)
-    records = _records(head, call, key, (task, device, driver), candidates, default, best)
+    records = _records(call, key, (task, device, driver), candidates, default, best)
     is_kept = _keep(records)
-    for living in living_heads():
-        living.forget_tunings()
+    for programs in living_programs():
+        programs.forget_choices()
     order = sorted(candidates, key=lambda one: (one.measured is None, one.measured or one.predicted))
     return Tuning(
-        head.loss.name, key.target, device, call.tokens, _shape(call), tuple(order), default, best, gain,
+        name, key.target, device, call.tokens, _shape(call), tuple(order), default, best, gain,
         is_kept, time.perf_counter() - start, records,
     )  # fmt: skip
 
@@ -217,16 +214,14 @@ class _Search:
         deadline, start: by time.perf_counter.
     """
 
-    def __init__(
-        self, head: Head, call: Call, key: ProgramKey, engine: Engine, deadline: float, start: float
-    ):
-        self.head, self.call, self.key, self.engine = head, call, key, engine
+    def __init__(self, call: Call, key: ProgramKey, engine: Engine, deadline: float, start: float):
+        self.call, self.key, self.engine = call, key, engine
         self.deadline, self.start = deadline, start
 
     def program(self, candidate: Candidate) -> Program:
         """The program of a candidate; one without tiles has those of the table."""
         key = replace(self.key, tiles=candidate.tiles, threads=candidate.threads)
-        return Program(self.head.spec(self.call), self.head.options, self.call, key, self.engine)
+        return Program(self.call, key, self.engine)
 
     def share(self) -> float:
         """Of the time, that is over."""
@@ -288,7 +283,7 @@ class _Search:
                 program.plan(self.call.tokens)
                 contender = Contender(self._run(program))
                 took = contender.warm_up()
-            except (LogitileError, *_out_of_memory()) as error:
+            except (LogitileError, *memory_errors()) as error:
                 if is_default:
                     raise
                 candidate.refusal = _reason(error)
@@ -299,7 +294,7 @@ class _Search:
 
     def _run(self, program: Program) -> object:
         def run() -> None:
-            execute.run(self.head, self.call, program, {})
+            execute.run(self.call, program, {})
             self.engine.check()  # calls on GPUs return before they are done
 
         return run
@@ -318,12 +313,6 @@ class _Search:
 
 def _over() -> None:
     raise RuntimeError("this contender is measured already")
-
-
-def _out_of_memory() -> tuple[type[Exception], ...]:
-    """What is raised where an array or a workspace does not fit; torch has an error of its own."""
-    torch = sys.modules.get("torch")
-    return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)
 
 
 def _reason(error: Exception) -> str:
@@ -346,7 +335,6 @@ def _best(candidates: Sequence[Candidate], default: Candidate) -> tuple[Candidat
 
 
 def _records(
-    head: Head,
     call: Call,
     key: ProgramKey,
     place: tuple[str, str, str],
@@ -364,7 +352,7 @@ def _records(
             tokens=call.tokens,
             tiles=one.tiles,
             threads=one.threads,
-            loss=head.loss.name,
+            loss=call.form.spec.name,
             target=key.target,
             shape=f"{_shape(call)}, {key.wanted.mode}",
             predicted=one.predicted,

@@ -1,5 +1,5 @@
 """Contenders that take turns, so that a machine whose speed drifts spoils none alone. What is measured, and
-what the times are good for, is tuning.py.
+what the times are good for, is in autotune.py.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
+from ..frameworks.arrays import numpy_dtype
 from ..language.annotations import Kind
 from ..language.definition import Loss
 
@@ -71,6 +72,4 @@ def _given(array: numpy.ndarray, dtype: str, on_gpu: bool) -> Any:
         return torch.from_numpy(array).to(device="cuda", dtype=getattr(torch, dtype))
     if dtype != "bfloat16":
         return array.astype(dtype, copy=False)
-    from ..frameworks.memory import numpy_dtype
-
     return array.astype(numpy_dtype(dtype))

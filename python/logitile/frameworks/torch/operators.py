@@ -2,36 +2,27 @@
 torch.func, fake tensors.
 
 Two operators serve all heads: `logitile::forward` and `logitile::backward`. They name a head by a digest of
-its content, because graphs that hold them outlive the process. Plain eager calls are in torch.py.
+its content, because graphs that hold them outlive the process. Plain eager calls are in autograd.py.
 """
 
 from __future__ import annotations
 
-import hashlib
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...arguments.binding import Call
-from ...arguments.gradients import differentiable_outputs, reached_inputs, wanted_gradients
-from ...calls import execute
-from ...errors import CallTypeError, CallValueError, LogitileError
-from ...spec.loss_spec import LossSpec
-from ..arrays import Rounded, ShapeDtype, check_whole
-from ..tokens import head_of_token
-from .autograd import final, has_gradients, is_early, rounds_to
-
-if TYPE_CHECKING:
-    from ...head import Head
-
-Mask = tuple[bool, ...]
+from ...errors import CallTypeError
+from .. import capture
+from ..capture import Capturable, Mask, Slot, spelled
+from .autograd import final
+from .tensors import check_whole
+from .watching import rounds_to
 
 
-def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
+def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
     """A call through the operators. Only shapes, types and names are looked at here: tensors may have no
     numbers.
 
@@ -46,11 +37,11 @@ def traced_call(head: Head, args: tuple[Any, ...], inputs: dict[str, Any]) -> An
     slots, tensors = _flattened(args, inputs)
     axes = slot_axes(head.token, slots)
     for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
-        check_whole(tensor, _spelled(slot, axis))
+        check_whole(tensor, spelled(slot, axis))
     leading = tensors[0].shape[:-1]
     given = zip(slots, axes, tensors, strict=True)
     facts = tuple(_facts(slot, axis, tensor, leading) for slot, axis, tensor in given)
-    key, differentiable, early, carries, result_type = specialised(head.token, facts)
+    key, differentiable, early, carries, result_type = captured(head.token, facts)
     if not torch.is_grad_enabled() or not any(differentiable):
         results = torch.ops.logitile.forward(key, tensors, [False] * len(tensors))
     else:
@@ -89,9 +80,7 @@ def _tensor_of(slot: str, item: Any) -> Tensor:
 
 
 def _facts(slot: str, axis: str, tensor: Tensor, leading: Sequence[int]) -> tuple[Any, ...]:
-    """What a specialisation needs of a tensor. Leading dimensions stay out: programs serve every number of
-    tokens.
-    """
+    """The fields of a Slot; graph capture takes plain values alone for constants."""
     rank = len(leading)
     follows = axis in ("hidden", "token", "dense") and tuple(tensor.shape[:rank]) == tuple(leading)
     own = tensor.shape[rank if follows else 0 :]
@@ -172,182 +161,22 @@ def _gradients(
     return [next(made) if wanted else None for wanted in need]
 
 
-# ---- heads by content
-# -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """A specialised head as operators find it.
-
-    Args:
-        head: itself; a record keeps it alive, because graphs hold nothing but its key.
-        slots: names of the operators' inputs.
-        rounding: for each of them the type that it is rounded to, or None.
-        gradient_names: the name of each input's gradient; "" where there is none.
-        outputs: name, dtype and whether it has an axis for each token, of every output.
-        carries: whether a gradient flows from each output.
-    """
-
-    head: Head
-    slots: tuple[str, ...]
-    rounding: tuple[str | None, ...]
-    gradient_names: tuple[str, ...]
-    outputs: tuple[tuple[str, str, bool], ...]
-    carries: Mask
-
-    def call(self, inputs: Sequence[Tensor]) -> Call:
-        """The call with these inputs."""
-        return _bound(self.head, self.slots, self.rounding, [tensor.detach() for tensor in inputs])
-
-
-_records: dict[str, Record] = {}
-
-
-def _record(key: str) -> Record:
-    if key not in _records:
-        raise LogitileError(
-            f"head {key} is not known in this process; build it with lt.jit and trace one call of the same "
-            "kind before the graph runs"
-        )
-    return _records[key]
+# ---- heads by token ----------------------------------------------------------------------------------------
 
 
 @torch.compiler.assume_constant_result
-def slot_axes(token: str, slots: tuple[str, ...]) -> tuple[str, ...]:
-    """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar".
-
-    Raises:
-        CallTypeError: a name is unknown.
-    """
-    head = head_of_token(token)
-    signature = head.loss.signature
-    axes = []
-    for slot in slots:
-        name, _, part = slot.partition(".")
-        if name.isdigit() or part:
-            axes.append("weight" if int(part or name) % 2 else "hidden")
-            continue
-        parameter = signature.input(name)
-        axes.append("scalar" if parameter is None else parameter.kinds[-1].axis)
-    return tuple(axes)
+def slot_axes(token: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """What each slot has an axis for; see Capturable.slot_axes."""
+    return capture.head_of_token(token).slot_axes(names)
 
 
 @torch.compiler.assume_constant_result
-def specialised(token: str, facts: tuple[Any, ...]) -> tuple[str, Mask, Mask, Mask, str]:
-    """Registers the head for calls with such inputs.
-
-    Returns: its key; which inputs get a gradient; which of them along with the outputs; from which outputs a
-        gradient flows; and the attribute of the head with the named tuple of its results, "" for a bare one.
-        Graph capture follows attributes of objects, but no class that such a function returns.
-
-    Raises:
-        CallError: as for a call.
-    """
-    head = head_of_token(token)
-    slots, rounding = tuple(fact[0] for fact in facts), tuple(fact[6] for fact in facts)
-    _check_devices(facts, slot_axes(token, slots))
-    stand_ins = [
-        ShapeDtype((*(_Leading(axis) for axis in range(rank)), *extents), dtype)
-        for _, rank, extents, dtype, _, _, _ in facts
-    ]
-    call = _bound(head, slots, rounding, stand_ins)
-    spec = head.spec(call)
-    key = _register(head, spec, call, slots, rounding)
-    required = tuple(fact[4] for fact in facts)
-    names, carries = _records[key].gradient_names, _records[key].carries
-    result_type = "" if spec.bare else f"results_{key.rpartition(':')[2]}"
-    if result_type:
-        setattr(head, result_type, spec.result_type)
-    none = (False,) * len(slots)
-    wanted = [name for name, needed in zip(names, required, strict=True) if name and needed]
-    if not wanted or not has_gradients(spec):
-        return key, none, none, carries, result_type
-    wanted_gradients(spec, head.options, call, wanted)
-    dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
-    differentiable = tuple(bool(name and needed) for name, needed in zip(names, required, strict=True))
-    early = differentiable if is_early(head, spec, wanted, dtypes) else none
-    return key, differentiable, early, carries, result_type
+def captured(token: str, facts: tuple[tuple[Any, ...], ...]) -> tuple[str, Mask, Mask, Mask, str]:
+    """Makes the head known for calls with such inputs; see Capturable.captured."""
+    return capture.head_of_token(token).captured(tuple(Slot(*fact) for fact in facts))
 
 
-class _Leading(int):
-    """Stands for a leading extent of hidden, which the graph leaves open; errors write what it stands for."""
-
-    def __new__(cls, axis: int) -> _Leading:
-        made = super().__new__(cls, 3 + axis)  # one for each axis, so that they are told apart
-        made.axis = axis
-        return made
-
-    def __str__(self) -> str:
-        return f"hidden.shape[{self.axis}]"
-
-
-def _check_devices(facts: tuple[Any, ...], axes: tuple[str, ...]) -> None:
-    devices: dict[str, str] = {}
-    for (slot, rank, extents, _, _, device, _), axis in zip(facts, axes, strict=True):
-        if device != "cpu" or rank or extents:
-            devices.setdefault(device, _spelled(slot, axis))
-    if len(devices) > 1:
-        (first, slot), (second, other) = list(devices.items())[:2]
-        raise CallValueError(f"'{slot}' is on {first} but '{other}' is on {second}; move one of them")
-
-
-def _spelled(slot: str, axis: str) -> str:
-    """How errors call a slot: operands that are given by position have no name."""
-    return axis if slot.isdigit() else slot
-
-
-def _bound(
-    head: Head, slots: tuple[str, ...], rounding: tuple[str | None, ...], items: Sequence[Any]
-) -> Call:
-    """A call from the operators' inputs."""
-    args: list[Any] = []
-    inputs: dict[str, Any] = {}
-    for slot, dtype, item in zip(slots, rounding, items, strict=True):
-        item = item if dtype is None else Rounded(item, dtype)
-        name, _, part = slot.partition(".")
-        if name.isdigit():
-            args.append(item)
-        elif part:
-            inputs[name] = (*inputs.get(name, ()), item)
-        else:
-            inputs[name] = item
-    return head.bind(*args, **inputs)
-
-
-def _register(
-    head: Head, spec: LossSpec, call: Call, slots: tuple[str, ...], rounding: tuple[str | None, ...]
-) -> str:
-    content = "\n".join([spec.text(locations=False), repr(head.options), repr(rounding), *slots])
-    key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
-    if key not in _records:
-        carrying = differentiable_outputs(spec)
-        reached = reached_inputs(spec, carrying)
-        known = [(name if parameter in reached else "") for name, (parameter, _) in call.operands.items()]
-        order = [name for name, (_, array) in call.operands.items()]
-        names = tuple(known[order.index(n)] if n in order else "" for n in _operand_names(call, slots))
-        shapes = [(n, execute.output_dtype(spec, n), bool(execute.output_shape(spec, head.options, (1,), n)))
-                  for n in spec.output_names]  # fmt: skip
-        carries = tuple(name in carrying for name in spec.output_names)
-        _records[key] = Record(head, slots, rounding, names, tuple(shapes), carries)
-    return key
-
-
-def _operand_names(call: Call, slots: tuple[str, ...]) -> list[str]:
-    """The name that the gradient of each slot has."""
-    several = len(call.pairs) > 1
-    names = []
-    for slot in slots:
-        name, _, part = slot.partition(".")
-        if name.isdigit():
-            name, part = call.pairs[int(name) // 2].name, str(int(name) % 2)
-        operand = "weight" if part == "1" else "hidden"
-        names.append(slot if not part else f"{name}.{operand}" if several else operand)
-    return names
-
-
-# ---- operators
-# --------------------------------------------------------------------------------------------------
+# ---- operators -------------------------------------------------------------------------------------------
 
 _library = torch.library.Library("logitile", "FRAGMENT")
 _library.define(
@@ -361,13 +190,7 @@ _library.define(
 
 def _forward(key: str, inputs: Sequence[Tensor], early: Sequence[bool]) -> list[Tensor]:
     """Outputs, then the gradients of a loss for those inputs that `early` marks."""
-    record = _record(key)
-    call = record.call(inputs)
-    names = [name for name, wanted in zip(record.gradient_names, early, strict=True) if wanted]
-    if not names:
-        return list(execute.values(record.head, call).values())
-    outputs, gradients = execute.values_and_gradients(record.head, call, names, None, None)
-    return [*outputs.values(), *(gradients[name] for name in names)]
+    return capture.of_key(key).forward(_detached(inputs), early)
 
 
 def _backward(
@@ -378,23 +201,19 @@ def _backward(
     need: Sequence[bool],
 ) -> list[Tensor]:
     """Gradients of the inputs that `need` marks; `upstreams` are those that `given` marks, by output."""
-    record = _record(key)
-    call = record.call(inputs)
-    names = [name for name, wanted in zip(record.gradient_names, need, strict=True) if wanted]
-    outputs = [name for (name, _, _), present in zip(record.outputs, given, strict=True) if present]
-    reaching: Any = {name: upstream.detach() for name, upstream in zip(outputs, upstreams, strict=True)}
-    if record.head.spec(call).bare:
-        reaching = reaching["loss"]
-    _, gradients = execute.values_and_gradients(record.head, call, names, reaching, None)
-    return [gradients[name] for name in names]
+    return capture.of_key(key).backward(_detached(inputs), _detached(upstreams), given, need)
+
+
+def _detached(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [tensor.detach() for tensor in tensors]
 
 
 def _fake_forward(key: str, inputs: Sequence[Tensor], early: Sequence[bool]) -> list[Tensor]:
-    record = _record(key)
+    head = capture.of_key(key)
     hidden = inputs[0]
     results = [
         hidden.new_empty(hidden.shape[:-1] if per_token else (), dtype=getattr(torch, dtype))
-        for _, dtype, per_token in record.outputs
+        for _, dtype, per_token in head.outputs
     ]
     return results + _fake_gradients(inputs, early)
 
@@ -426,10 +245,10 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
 
 def _bare_backward(ctx: Any, upstreams: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
-    record = _record(ctx.key)
-    outputs = upstreams[: len(record.carries)]  # behind them are gradients that were made early
-    reaching = [u if c else None for u, c in zip(outputs, record.carries, strict=True)]
-    need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], record.gradient_names, strict=True)]
+    head = capture.of_key(ctx.key)
+    outputs = upstreams[: len(head.carries)]  # behind them are gradients that were made early
+    reaching = [u if c else None for u, c in zip(outputs, head.carries, strict=True)]
+    need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], head.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None
 
 

@@ -1,0 +1,25 @@
+"""Which gradients a call makes, and when: the record that programs are chosen by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The gradients that a program makes; the default makes none.
+
+    Args:
+        names: as `wrt` has them: "hidden", "student.weight", "bias", ...
+        of: the outputs that they are gradients of.
+        mode: "forward" without gradients, "early" with gradients in the forward phase, "split" in one of
+            their own.
+        dtype: of all gradients; None means that of each input.
+        accumulate: weight gradients are added into float32 arrays of the caller.
+    """
+
+    names: tuple[str, ...] = ()
+    of: tuple[str, ...] = ()
+    mode: str = "forward"
+    dtype: str | None = None
+    accumulate: bool = False

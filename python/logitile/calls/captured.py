@@ -1,0 +1,208 @@
+"""Heads in captured graphs: what a graph has to know of a head, and the calls that it makes later.
+
+Only shapes, types and names are looked at while a graph is captured: its arrays may have no numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from ..arguments.binder import Binder
+from ..arguments.call import Call
+from ..arguments.gradients import wanted_gradients
+from ..arguments.outputs import output_dtype, output_shape
+from ..errors import CallValueError
+from ..frameworks import capture
+from ..frameworks.arrays import Rounded, ShapeDtype
+from ..frameworks.capture import Mask, Slot
+from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
+from . import execute
+from .demands import is_early
+from .programs import Programs
+
+
+class CapturedHead:
+    """A head for calls whose slots are as in one graph; see frameworks.capture.Captured.
+
+    Args:
+        binder, programs: of the head, which lives as long as graphs may call it.
+        call: one with such slots, which need not have data.
+        slots: their names.
+        rounding: for each of them the type that it is rounded to, or None.
+    """
+
+    def __init__(
+        self,
+        binder: Binder,
+        programs: Programs,
+        call: Call,
+        slots: Sequence[str],
+        rounding: Sequence[str | None],
+    ):
+        spec = call.form.spec
+        self._binder, self._programs, self._slots, self._rounding = binder, programs, slots, rounding
+        carrying = differentiable_outputs(spec)
+        reached = reached_inputs(spec, carrying)
+        known = {name: name if parameter in reached else "" for name, (parameter, _) in call.operands.items()}
+        self.gradient_names = tuple(known.get(name, "") for name in _operand_names(call, slots))
+        per_token = (output_shape(call.form.options, (1,), output.name) for output in spec.outputs)
+        self.outputs = tuple(
+            (output.name, output_dtype(output.type), bool(shape))
+            for output, shape in zip(spec.outputs, per_token, strict=True)
+        )
+        self.carries = tuple(name in carrying for name in spec.output_names)
+
+    def forward(self, inputs: Sequence[Any], early: Sequence[bool]) -> list[Any]:
+        """Outputs, then the gradients of a loss for those inputs that `early` marks."""
+        call = self._call(inputs)
+        names = self._marked(early)
+        if not names:
+            return list(execute.values(self._programs, call).values())
+        outputs, gradients = execute.values_and_gradients(self._programs, call, names, None, None)
+        return [*outputs.values(), *(gradients[name] for name in names)]
+
+    def backward(
+        self, inputs: Sequence[Any], upstreams: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
+    ) -> list[Any]:
+        """Gradients of the inputs that `need` marks; `upstreams` are those that `given` marks, by output."""
+        call = self._call(inputs)
+        names = self._marked(need)
+        outputs = [name for (name, _, _), present in zip(self.outputs, given, strict=True) if present]
+        reaching: Any = dict(zip(outputs, upstreams, strict=True))
+        if call.form.spec.bare:
+            reaching = reaching["loss"]
+        _, gradients = execute.values_and_gradients(self._programs, call, names, reaching, None)
+        return [gradients[name] for name in names]
+
+    def _call(self, inputs: Sequence[Any]) -> Call:
+        return _bound(self._binder, self._slots, self._rounding, inputs)
+
+    def _marked(self, mask: Sequence[bool]) -> list[str]:
+        return [name for name, wanted in zip(self.gradient_names, mask, strict=True) if wanted]
+
+
+class HeadCapture:
+    """A head, as the capture of a graph asks it; see frameworks.capture.Capturable.
+
+    Args:
+        binder, programs: of the head.
+    """
+
+    def __init__(self, binder: Binder, programs: Programs):
+        self._binder, self._programs = binder, programs
+        self.token = capture.new_token(self)
+
+    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
+        signature = self._binder.loss.signature
+        axes = []
+        for slot in names:
+            name, _, part = slot.partition(".")
+            if name.isdigit() or part:
+                axes.append("weight" if int(part or name) % 2 else "hidden")
+                continue
+            parameter = signature.input(name)
+            axes.append("scalar" if parameter is None else parameter.kinds[-1].axis)
+        return tuple(axes)
+
+    def captured(self, slots: tuple[Slot, ...]) -> tuple[str, Mask, Mask, Mask, str]:
+        """Makes the head known for such calls; see Capturable.captured.
+
+        Raises:
+            CallError: as for a call.
+        """
+        names, rounding = tuple(slot.name for slot in slots), tuple(slot.rounded_to for slot in slots)
+        _check_devices(slots, self.slot_axes(names))
+        call = _bound(self._binder, names, rounding, [_stand_in(slot) for slot in slots])
+        key, head = self._known(call, names, rounding)
+        result_type = self._result_type(call, key)
+        none = (False,) * len(slots)
+        named = list(zip(head.gradient_names, slots, strict=True))
+        wanted = [name for name, slot in named if name and slot.requires_grad]
+        spec, options = call.form.spec, call.form.options
+        if not wanted or not has_gradients(spec):
+            return key, none, none, head.carries, result_type
+        wanted_gradients(spec, options, call, wanted)
+        dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
+        differentiable = tuple(bool(name and slot.requires_grad) for name, slot in named)
+        early = differentiable if is_early(spec, options, wanted, dtypes) else none
+        return key, differentiable, early, head.carries, result_type
+
+    def _known(
+        self, call: Call, slots: tuple[str, ...], rounding: tuple[str | None, ...]
+    ) -> tuple[str, capture.Captured]:
+        """The head under the key of its content."""
+        text = call.form.spec.text(locations=False)
+        content = "\n".join([text, repr(call.form.options), repr(rounding), *slots])
+        key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
+        if not capture.is_known(key):
+            capture.remember(key, CapturedHead(self._binder, self._programs, call, slots, rounding))
+        return key, capture.of_key(key)
+
+    def _result_type(self, call: Call, key: str) -> str:
+        """The attribute with the named tuple of the results."""
+        if call.form.spec.bare:
+            return ""
+        name = f"results_{key.rpartition(':')[2]}"
+        setattr(self, name, call.form.spec.result_type)
+        return name
+
+
+def _stand_in(slot: Slot) -> ShapeDtype:
+    leading = (_Leading(axis) for axis in range(slot.rank))
+    return ShapeDtype((*leading, *slot.extents), slot.dtype)
+
+
+class _Leading(int):
+    """Stands for a leading extent of hidden, which the graph leaves open; errors write what it stands for."""
+
+    def __new__(cls, axis: int) -> _Leading:
+        made = super().__new__(cls, 3 + axis)  # one for each axis, so that they are told apart
+        made.axis = axis
+        return made
+
+    def __str__(self) -> str:
+        return f"hidden.shape[{self.axis}]"
+
+
+def _check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
+    devices: dict[str, str] = {}
+    for slot, axis in zip(slots, axes, strict=True):
+        if slot.device != "cpu" or slot.rank or slot.extents:
+            devices.setdefault(slot.device, capture.spelled(slot.name, axis))
+    if len(devices) > 1:
+        (first, name), (second, other) = list(devices.items())[:2]
+        raise CallValueError(f"'{name}' is on {first} but '{other}' is on {second}; move one of them")
+
+
+def _bound(
+    binder: Binder, slots: Sequence[str], rounding: Sequence[str | None], items: Sequence[Any]
+) -> Call:
+    """A call from the items of its slots."""
+    args: list[Any] = []
+    inputs: dict[str, Any] = {}
+    for slot, dtype, item in zip(slots, rounding, items, strict=True):
+        item = item if dtype is None else Rounded(item, dtype)
+        name, _, part = slot.partition(".")
+        if name.isdigit():
+            args.append(item)
+        elif part:
+            inputs[name] = (*inputs.get(name, ()), item)
+        else:
+            inputs[name] = item
+    return binder.bind(args, inputs)
+
+
+def _operand_names(call: Call, slots: Sequence[str]) -> list[str]:
+    """The name that the gradient of each slot has."""
+    several = len(call.pairs) > 1
+    names = []
+    for slot in slots:
+        name, _, part = slot.partition(".")
+        if name.isdigit():
+            name, part = call.pairs[int(name) // 2].name, str(int(name) % 2)
+        operand = "weight" if part == "1" else "hidden"
+        names.append(slot if not part else f"{name}.{operand}" if several else operand)
+    return names

@@ -1,0 +1,122 @@
+"""The one way into the native module: every call of a plan goes through here, whoever makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..arguments.options import Options
+from ..errors import CallIndexError
+from ..frameworks.arrays import Array
+from ..messages.locations import Location
+from ..runtime.engine import native
+
+if TYPE_CHECKING:
+    from .. import _native
+    from .._native import Array as NativeArray
+
+
+@dataclass(eq=False, slots=True)
+class NativeCall:
+    """A call of a plan, as the native module takes it.
+
+    Args:
+        plan: compiled for the number of tokens.
+        options: how it reduces the loss and tells ignored tokens.
+        inputs: every input, by name.
+        like: the array that results lie beside.
+        divisor: what replaces the denominator of a mean.
+        picks: lines of the loss that pick an entry by an index which it computes.
+    """
+
+    plan: _native.Plan
+    options: _native.CallOptions
+    inputs: list[NativeArray]
+    like: Array
+    divisor: Array | None = None
+    picks: Sequence[Location] = ()
+
+    def run(
+        self,
+        outputs: Sequence[NativeArray],
+        gradients: Sequence[NativeArray],
+        upstreams: Sequence[NativeArray],
+        is_early: bool,
+    ) -> None:
+        """Runs all phases: gradients are made along with the outputs, or in a phase of their own.
+
+        Raises:
+            CallIndexError: see `forward`.
+        """
+        saved = self.forward(outputs, gradients if is_early else (), upstreams if is_early else ())
+        if saved is not None:
+            adjoint(saved, self.inputs, self.like, gradients, upstreams)
+
+    def forward(
+        self,
+        outputs: Sequence[NativeArray],
+        gradients: Sequence[NativeArray] = (),
+        upstreams: Sequence[NativeArray] = (),
+    ) -> _native.Saved | None:
+        """Runs the forward phase, which writes outputs and early gradients in place.
+
+        Returns: what the adjoint phase goes on with, if there is one.
+
+        Raises:
+            CallIndexError: an index lies outside the vocabulary.
+        """
+        framework = self.like.framework
+        divisor = None
+        if self.divisor is not None:
+            _, *rest = self.divisor.framework.view(self.divisor, "divisor")
+            divisor = rest[0] if len(rest) == 1 else tuple(rest)
+        try:
+            return self.plan.forward(
+                self.options, self.inputs, outputs, gradients, upstreams, divisor, framework.stream(self.like)
+            )
+        except CallIndexError as error:
+            raise _located(error, self.picks) from None
+
+
+def adjoint(
+    saved: _native.Saved,
+    inputs: list[NativeArray],
+    like: Array,
+    gradients: Sequence[NativeArray],
+    upstreams: Sequence[NativeArray],
+) -> None:
+    """Runs the adjoint phase, which writes gradients in place.
+
+    Args:
+        saved: what the forward phase returned.
+        inputs: those of the forward phase.
+        like: the array that results lie beside.
+    """
+    saved.adjoint(inputs, gradients, upstreams, like.framework.stream(like))
+
+
+def call_options(
+    options: Options, outputs: Iterable[str], ignore: str | None, threads: int
+) -> _native.CallOptions:
+    """How calls of a plan reduce its loss and tell ignored tokens.
+
+    Args:
+        outputs: names of the plan's outputs.
+        ignore: the input that tells ignored tokens, if there is one.
+        threads: of the host.
+    """
+    return native().CallOptions(
+        reduction=options.reduces if "loss" in outputs else "none",
+        ignore=ignore,
+        ignore_index=options.ignore_index,
+        zero_if_all_ignored=options.all_ignored == "zero",
+        threads=threads,
+    )
+
+
+def _located(error: CallIndexError, picks: Sequence[Location]) -> CallIndexError:
+    """A plan may serve equal losses of other lines, so the line of a computed index is not in it."""
+    if not error.is_computed:
+        return error
+    return CallIndexError(f"{' or '.join(str(place) for place in picks)}: {error}")

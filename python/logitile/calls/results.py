@@ -1,0 +1,87 @@
+"""The arrays that a call writes: outputs and gradients, in the caller's framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..arguments.call import Call
+from ..arguments.gradients import is_weight, native_name
+from ..arguments.options import Options
+from ..arguments.wanted import Wanted
+from ..frameworks.choice import described
+from .program import Gradient, float_dtype, weight_view
+
+if TYPE_CHECKING:
+    from .._native import Array as NativeArray
+
+
+def new_outputs(call: Call) -> tuple[dict[str, Any], list[NativeArray]]:
+    """Unfilled arrays for every output by name, and as the native module writes them."""
+    like = call.pairs[0].hidden
+    result = like.framework.result
+    made = [(name, *result(like, shape, dtype, name)) for name, shape, dtype in call.form.outputs]
+    return {name: array for name, array, _ in made}, [native for _, _, native in made]
+
+
+def new_gradients(
+    call: Call, options: Options, wanted: Wanted, made_for: Iterable[Gradient]
+) -> tuple[dict[str, Any], list[NativeArray]]:
+    """Unfilled arrays for gradients or the caller's buffers, by name and as the native module writes them."""
+    gradients, natives = {}, []
+    for gradient in made_for:
+        array, native = _new_gradient(call, options, wanted, gradient)
+        gradients[gradient.name] = array
+        natives.append(native)
+    return gradients, natives
+
+
+def _new_gradient(
+    call: Call, options: Options, wanted: Wanted, gradient: Gradient
+) -> tuple[Any, NativeArray]:
+    array, native = call.operands[gradient.name][1], gradient.native
+    hidden = call.pairs[0].hidden
+    like = array if array.device == hidden.device else hidden  # kernels write beside hidden
+    framework = like.framework
+    if not gradient.is_weight:
+        return framework.result(like, array.shape, gradient.dtype, native)
+    buffer = call.weight_grad_out.get(native.rpartition(".")[0])
+    if buffer is not None:
+        return buffer.source, weight_view(buffer, native, options)
+    if not wanted.accumulate and options.weight_layout == "vd":
+        return framework.result(like, array.shape, gradient.dtype, native)
+    made = (framework.zeros if wanted.accumulate else framework.empty)(like, array.shape, gradient.dtype)
+    return made, weight_view(described(made, gradient.name), native, options)
+
+
+def has_buffer(call: Call, name: str) -> bool:
+    """Whether a gradient goes into a buffer of the caller."""
+    return is_weight(call, name) and native_name(call, name).rpartition(".")[0] in call.weight_grad_out
+
+
+def cast_back(call: Call, gradients: dict[str, Any], dtype: str | None) -> dict[str, Any]:
+    """Gradients as their inputs are: of their type, also where others have a buffer of float32, and in host
+    memory where the input lies there beside a GPU.
+    """
+    return {name: _in_dtype(call, name, array, dtype) for name, array in gradients.items()}
+
+
+def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
+    """Results in the framework of the call."""
+    hidden = call.pairs[0].hidden
+    given_back = hidden.framework.given_back
+    return {name: given_back(hidden, array) for name, array in arrays.items()}
+
+
+def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
+    operand = call.operands[name][1]
+    wanted = dtype or float_dtype(operand)
+    hidden = call.pairs[0].hidden
+    if operand.device != hidden.device:
+        array = hidden.framework.brought_home(array, operand)
+    have = described(array, name)
+    if has_buffer(call, name) or have.dtype == wanted:
+        return array
+    result = have.framework.empty(have, have.shape, wanted)
+    result[...] = array
+    return result

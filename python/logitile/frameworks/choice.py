@@ -1,0 +1,136 @@
+"""Which library an array is from, and what the libraries of this process say of a call: the one place that
+knows all of them.
+
+Nothing is imported here that is not imported already: a torch.Tensor can only exist where torch was imported.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..errors import CallTypeError
+from ..messages.names import with_article
+from .arrays import DTYPES, Array, Rounded, ShapeDtype
+from .dlpack import DLPACK, JAX
+from .plain import NUMBER, SHAPE
+
+
+def described(item: object, name: str) -> Array:
+    """The description of an array, or of a Python number as one without axes.
+
+    Args:
+        item: what the call got.
+        name: how errors call it.
+
+    Raises:
+        CallTypeError: it is no array, or one that cannot be read.
+    """
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(item, torch.Tensor):
+        return _checked(_torch_framework().describe(item, name), name)
+    if isinstance(item, (int, float)) and not isinstance(item, bool):
+        return NUMBER.describe(item, name)
+    if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
+        return _checked(_numpy_framework().describe(item, name), name)
+    if isinstance(item, ShapeDtype):
+        return SHAPE.describe(item)
+    if isinstance(item, Rounded):
+        return replace(described(item.source, name), rounded_to=item.dtype)
+    if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
+        raise CallTypeError(
+            f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
+            "outside of the transformation, and take gradients from head.value_and_grad"
+        )
+    if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
+        framework = JAX if type(item).__module__.startswith("jax") else DLPACK
+        return _checked(framework.describe(item, name), name)
+    raise CallTypeError(
+        f"'{name}' is {_spelled(item)}, not an array; pass an array of NumPy, torch or JAX, or another "
+        "object with __dlpack__, shape and dtype"
+    )
+
+
+def python_number(item: object) -> object:
+    """A scalar of NumPy as a number of Python; anything else as it is."""
+    numpy = sys.modules.get("numpy")
+    return item.item() if numpy is not None and isinstance(item, numpy.generic) else item
+
+
+def _checked(array: Array, name: str) -> Array:
+    if array.dtype not in DTYPES:
+        raise CallTypeError(f"'{name}' has dtype {array.dtype}; known are {', '.join(DTYPES)}")
+    return array
+
+
+def _spelled(item: object) -> str:
+    if item is None:
+        return "None"
+    return with_article(type(item).__name__)
+
+
+@functools.cache  # an import costs a call more than what it is made for
+def _torch_framework() -> Any:
+    from .torch.tensors import TORCH
+
+    return TORCH
+
+
+@functools.cache
+def _numpy_framework() -> Any:
+    from .numpy import NUMPY
+
+    return NUMPY
+
+
+# ---- what torch says of a call, where the process has it ---------------------------------------------------
+
+
+def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """What traces a call that its library compiles or transforms; None for a call that runs."""
+    if "torch" not in sys.modules:
+        return None
+    from .torch.watching import is_traced
+
+    if not is_traced(args, inputs):
+        return None
+    from .torch.operators import traced_call
+
+    return traced_call
+
+
+def autocast(
+    pairs: Collection[str], args: Sequence[Any], inputs: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """The arguments of a call: where torch casts automatically, hidden and weights are to be rounded.
+
+    Args:
+        pairs: the names among the inputs that are tuples of hidden and weight.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not (torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda")):
+        return args, inputs
+    from .torch.watching import autocast
+
+    return autocast(pairs, args, inputs)
+
+
+def is_recording() -> bool:
+    """Whether gradients are recorded of tensors that require one."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.is_grad_enabled()
+
+
+def host_threads() -> int:
+    """The number of threads that libraries were told to use; 0 where none was told."""
+    torch = sys.modules.get("torch")
+    return torch.get_num_threads() if torch is not None else 0
+
+
+def memory_errors() -> tuple[type[Exception], ...]:
+    """What is raised where an array or a workspace does not fit; torch has an error of its own."""
+    torch = sys.modules.get("torch")
+    return (MemoryError,) if torch is None else (MemoryError, torch.OutOfMemoryError)

@@ -1,0 +1,61 @@
+"""Arrays of NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from ..errors import CallTypeError, CallValueError
+from .arrays import Array, Framework, bfloat16_view, name_of
+
+
+class Numpy(Framework):
+    """Arrays and scalars of NumPy, in host memory."""
+
+    name = "numpy"
+    is_writable = True
+
+    def describe(self, item: Any, name: str) -> Array:
+        """What a call needs to know of an array.
+
+        Raises:
+            CallTypeError, CallValueError: its memory is not laid out as the native module reads it.
+        """
+        item = numpy.asanyarray(item)  # scalars have no memory that lasts
+        if isinstance(item, numpy.ma.MaskedArray):
+            raise CallTypeError(
+                f"'{name}' is a masked array, whose mask would be lost; fill it first (filled())"
+            )
+        if not item.dtype.isnative:
+            raise CallTypeError(
+                f"'{name}' has the byte order of another machine ({item.dtype.str}); convert it with astype"
+            )
+        if not item.flags.aligned:  # such as a field of packed records
+            raise CallValueError(
+                f"'{name}' has elements of {item.itemsize} bytes that do not lie at multiples of their size "
+                f"(strides {item.strides} in bytes); copy it with numpy.ascontiguousarray"
+            )
+        strides = tuple(step // item.itemsize for step in item.strides) if item.itemsize else None
+        return Array(item, self, tuple(item.shape), name_of(item.dtype), "cpu", strides)
+
+    def view(self, array: Array, name: str) -> Any:
+        return (name, array.source) if array.dtype != "bfloat16" else bfloat16_view(array.source, name)
+
+    def numbers(self, array: Array) -> numpy.ndarray:
+        return array.source.astype(numpy.float32) if array.dtype == "bfloat16" else array.source
+
+    def elements(self, array: Array) -> numpy.ndarray:
+        return array.source
+
+    def is_read_only(self, array: Array) -> bool:
+        return not array.source.flags.writeable
+
+    def kept(self, array: Array) -> Array:
+        return self.describe(array.source.copy(), "input")
+
+    def given_back(self, like: Array, array: Any) -> Any:
+        return array[()] if array.ndim == 0 else array
+
+
+NUMPY = Numpy()

@@ -1,0 +1,131 @@
+"""Programs of the parts of a slice, and calls of them: one sweep, one merge, the end."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..arguments.call import Call
+from ..arguments.gradients import native_name
+from ..arguments.options import Options
+from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.wanted import Wanted
+from ..calls.native_call import NativeCall, call_options
+from ..calls.place import place
+from ..calls.program import described_pair, gradient_dtype, native_inputs, workspace_budget
+from ..frameworks.arrays import Array
+from ..frameworks.choice import described
+from ..runtime.engine import engine, native
+from .states import Source
+
+if TYPE_CHECKING:
+    from .. import _native
+    from .._native import Array as NativeArray
+
+
+class Part:
+    """The program of one part of a slice, with what its plans have in common."""
+
+    def __init__(self, request: dict[str, Any]):
+        self.threads = request["threads"]
+        self._program = native().Program(engine(), **request)
+        self._known: dict[str, Any] | None = None
+
+    def plan(self, tokens: int) -> _native.Plan:
+        return self._program.plan(tokens)
+
+    def outputs(self, tokens: int) -> list[tuple[str, str]]:
+        """Names and element types."""
+        return [(output["name"], output["element"]) for output in self._described(tokens)["outputs"]]
+
+    def sweeps(self, tokens: int) -> tuple[int, int]:
+        """Of the whole program: forward and adjoint."""
+        forward, adjoint = self._described(tokens)["sweeps"]
+        return forward, adjoint
+
+    def _described(self, tokens: int) -> dict[str, Any]:
+        if self._known is None:
+            self._known = self.plan(tokens).describe(tokens, self.threads)
+        return self._known
+
+
+@functools.lru_cache(maxsize=256)
+def _made_part(request: tuple[tuple[str, Any], ...]) -> Part:
+    return Part(dict(request))
+
+
+def part_of(
+    part: str,
+    source: Source,
+    call: Call,
+    like: Array,
+    sweep: int = 0,
+    mode: str = "forward",
+    wanted: Wanted | None = None,
+) -> Part:
+    """The program of a part, where `like` is; without pairs it makes no logits."""
+    types, options = native().TYPES, source.options
+    target, threads = place(options.backend, like.device)
+    wanted = wanted or Wanted()
+    gradients = [
+        (native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names
+    ]
+    dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
+    request = {
+        "spec": source.text,
+        "pairs": tuple(
+            (name, size, *(types[dtype] for dtype in dtypes))
+            for name, size, *dtypes in map(described_pair, call.pairs)
+        ),
+        "dense": tuple((n, types[call.inputs[n].dtype]) for n in dense),
+        "gradients": tuple(name for name, _ in gradients),
+        "gradient_types": tuple(gradients),
+        "mode": mode,
+        "accumulate": wanted.accumulate,
+        "target": target,
+        "threads": threads,
+        "slice": (part, call.vocab if call.pairs else 1, sweep),
+        "workspace": 0 if options.chunks else workspace_budget(options, call, target, threads),
+        "chunks": options.chunks or 0,
+    }
+    return _made_part(tuple(request.items()))
+
+
+def run(
+    part: Part,
+    source: Source,
+    call: Call,
+    like: Array,
+    inputs: list[NativeArray],
+    upstreams: Mapping[str, Array],
+    gradients: Sequence[NativeArray] = (),
+) -> dict[str, Any]:
+    """The outputs of a part by name, in the framework of hidden; gradients are written in place."""
+    options, outputs, written = source.options, {}, []
+    known = part.outputs(call.tokens)
+    for name, element in known:
+        shape = output_shape(options, call.leading, name)
+        outputs[name], native_output = like.framework.result(like, shape, output_dtype(element), name)
+        written.append(native_output)
+    settings = call_options(options, dict(known), source.ignore, part.threads)
+    divisor = call.divisor if "loss" in outputs and options.reduces == "mean" else None
+    picks = call.form.spec.computed_picks
+    reaching = [array.framework.view(array, name) for name, array in upstreams.items()]
+    job = NativeCall(part.plan(call.tokens), settings, inputs, like, divisor, picks)
+    job.forward(written, gradients, reaching)
+    return {name: like.framework.given_back(like, array) for name, array in outputs.items()}
+
+
+def inputs_of(call: Call, states: Mapping[str, Any]) -> list[NativeArray]:
+    """Inputs of a call and states, for the native module."""
+    known = {name: described(array, name) for name, array in states.items()}
+    return native_inputs(call, Options()) + [a.framework.view(a, name) for name, a in known.items()]
+
+
+def slice_inputs(call: Call, options: Options, offset: int, states: Mapping[str, Any]) -> list[NativeArray]:
+    """The same with what a slice has: weights, and where it begins."""
+    begin = ("slice.offset", ctypes.c_int64(offset))
+    return native_inputs(call, options) + inputs_of(replace(call, pairs=(), inputs={}), states) + [begin]
