@@ -19,7 +19,7 @@ from .errors import (
     SpecError,
     TargetError,
 )
-from .frameworks.arrays import ShapeDtype
+from .frameworks.stand_ins import ShapeDtype
 from .head import Head, jit
 from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .language.definition import Loss, loss

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 from logitile.calls.results import _new_gradient
-from logitile.frameworks.arrays import check_same_device, dtype_name, to_numpy
+from logitile.frameworks.arrays import check_same_device, to_numpy
 from logitile.frameworks.choice import described
+from logitile.frameworks.dtypes import dtype_name
 from logitile.frameworks.torch.tensors import TORCH
 
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.arrays import FLOATS, INTEGERS, Array, check_same_device
+from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
+from ..frameworks.dtypes import FLOATS, INTEGERS
 from ..language.annotations import MAX_ENTRIES, Kind
 from ..language.definition import Specialisation
 from ..language.signature import Parameter, Signature

@@ -15,8 +15,8 @@ from ..arguments.gradients import wanted_gradients
 from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallValueError
 from ..frameworks import capture
-from ..frameworks.arrays import Rounded, ShapeDtype
 from ..frameworks.capture import Mask, Slot
+from ..frameworks.stand_ins import Rounded, ShapeDtype
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
 from . import execute
 from .demands import is_early

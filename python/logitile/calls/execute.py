@@ -9,8 +9,9 @@ from ..arguments.call import Call
 from ..arguments.gradients import check_no_gradient_is_lost, upstream_gradients, wanted_gradients
 from ..arguments.wanted import Wanted
 from ..errors import CallTypeError
-from ..frameworks.arrays import Array, check_same_device, dtype_name
+from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
+from ..frameworks.dtypes import dtype_name
 from . import demands
 from .program import Program, float_dtype
 from .programs import Programs

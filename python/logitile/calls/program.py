@@ -11,7 +11,9 @@ from ..arguments.gradients import is_weight, native_name
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
 from ..errors import CallTypeError
-from ..frameworks.arrays import FLOATS, Array, transposed
+from ..frameworks.arrays import Array
+from ..frameworks.dtypes import FLOATS
+from ..frameworks.native_arrays import transposed
 from ..language.definition import Specialisation
 from ..runtime.engine import engine as process_engine
 from ..runtime.engine import native

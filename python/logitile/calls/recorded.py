@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from ..arguments.call import Call
-from ..frameworks.arrays import Array, Rounded
+from ..frameworks.arrays import Array
 from ..frameworks.choice import described
+from ..frameworks.stand_ins import Rounded
 from .native_call import adjoint
 from .program import Program, native_inputs
 from .results import cast_back, has_buffer, new_gradients, new_outputs

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import CallTypeError, CallValueError
 from ..messages.names import shape_text
-from ..runtime.engine import native
+from .dtypes import numpy_dtype
+from .native_arrays import bfloat16_view
 
 if TYPE_CHECKING:
     import numpy
@@ -18,49 +17,43 @@ if TYPE_CHECKING:
     from .._native import Array as NativeArray
     from .._native import Stream
 
-FLOATS = ("float16", "bfloat16", "float32", "float64")
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-DTYPES = (*FLOATS, *INTEGERS, "bool")
 
-
-@dataclass(frozen=True)
-class ShapeDtype:
-    """Stands for an array in calls that need shapes only.
+@dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
+class Array:
+    """What a call needs to know about one array. It is never changed.
 
     Args:
-        shape: extents of the array.
-        dtype: a name such as "bfloat16", or a dtype of NumPy, torch or JAX.
-
-    Raises:
-        CallTypeError, CallValueError: that is no shape or no dtype of arrays.
+        source: the object that was given.
+        framework: the library that it is from.
+        shape: extents.
+        dtype: name of the element type.
+        device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
+            numbers.
+        strides: steps in elements, where the framework tells.
+        requires_grad: whether torch wants a gradient.
+        rounded_to: the type that an operand is rounded to while it is packed; None where it is not.
     """
 
+    source: Any
+    framework: Framework
     shape: tuple[int, ...]
-    dtype: object
-
-    def __post_init__(self) -> None:
-        try:
-            shape = tuple(e if isinstance(e, int) else operator.index(e) for e in self.shape)
-        except TypeError:
-            raise CallTypeError(f"lt.ShapeDtype has shape {self.shape!r}, not a tuple of ints") from None
-        if any(extent < 0 for extent in shape):
-            raise CallValueError(f"lt.ShapeDtype has shape {shape_text(shape)}; no extent can be negative")
-        object.__setattr__(self, "shape", shape)
-        if dtype_name(self.dtype) not in DTYPES:
-            raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(DTYPES)}")
-
-
-@dataclass(frozen=True)
-class Rounded:
-    """Stands for an operand that is rounded to another type while it is packed; nobody makes a copy of it.
-
-    Args:
-        source: an array.
-        dtype: the name of that type.
-    """
-
-    source: object
     dtype: str
+    device: str | None
+    strides: tuple[int, ...] | None = None
+    requires_grad: bool = False
+    rounded_to: str | None = None
+
+    @property
+    def operand_dtype(self) -> str:
+        """The type that an operand is multiplied in."""
+        return self.rounded_to or self.dtype
+
+    @property
+    def has_data(self) -> bool:
+        return self.device is not None or self.framework.is_number
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{shape_text(self.shape)}"
 
 
 class Framework:
@@ -184,56 +177,6 @@ class Recorded(Protocol):
         """The gradients of `sources`, from what reaches each output; None for one that went into a buffer."""
 
 
-@dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
-class Array:
-    """What a call needs to know about one array. It is never changed.
-
-    Args:
-        source: the object that was given.
-        framework: the library that it is from.
-        shape: extents.
-        dtype: name of the element type.
-        device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
-            numbers.
-        strides: steps in elements, where the framework tells.
-        requires_grad: whether torch wants a gradient.
-        rounded_to: the type that an operand is rounded to while it is packed; None where it is not.
-    """
-
-    source: Any
-    framework: Framework
-    shape: tuple[int, ...]
-    dtype: str
-    device: str | None
-    strides: tuple[int, ...] | None = None
-    requires_grad: bool = False
-    rounded_to: str | None = None
-
-    @property
-    def operand_dtype(self) -> str:
-        """The type that an operand is multiplied in."""
-        return self.rounded_to or self.dtype
-
-    @property
-    def has_data(self) -> bool:
-        return self.device is not None or self.framework.is_number
-
-    def __str__(self) -> str:
-        return f"{self.dtype}{shape_text(self.shape)}"
-
-
-def dtype_name(dtype: object) -> str:
-    """The plain name of a dtype of any framework: "float32" for torch.float32, np.dtype("f4"),
-    jnp.float32.
-    """
-    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    return str(name).rpartition(".")[2]
-
-
-name_of = functools.lru_cache(maxsize=64)(dtype_name)  # dtypes of NumPy make their name anew each time
-device_name = functools.lru_cache(maxsize=64)(str)
-
-
 def no_data(array: Array, name: str) -> CallTypeError:
     """An array that is only a shape, where numbers are needed."""
     return CallTypeError(f"'{name}' has a shape but no data ({array}); a call needs the numbers")
@@ -255,35 +198,6 @@ def rounded(array: Array) -> Array:
     if array.rounded_to is None or not array.has_data:
         return array
     return array.framework.rounded(array)
-
-
-def transposed(native: NativeArray) -> NativeArray:
-    """The same memory with the two axes of a matrix exchanged."""
-    if len(native) == 2:
-        return (*native, True)
-    name, pointer, dtype, shape, strides = native
-    return (name, pointer, dtype, shape[::-1], strides[::-1])
-
-
-def bfloat16_view(source: Any, name: str) -> NativeArray:
-    """An array of ml_dtypes.bfloat16 as the native module takes it: its type is not one of NumPy's own."""
-    pointer = source.__array_interface__["data"][0]
-    strides = tuple(step // source.itemsize for step in source.strides)
-    return (name, pointer, native().TYPES["bfloat16"], source.shape, strides)
-
-
-def numpy_dtype(name: str) -> Any:
-    """The dtype of NumPy with that name; that of bfloat16 is from ml_dtypes."""
-    if name != "bfloat16":
-        return name
-    try:
-        import ml_dtypes
-    except ImportError:
-        raise CallTypeError(
-            "results in bfloat16 need the package ml_dtypes, which adds that type to NumPy; install it, or "
-            "ask for grad_dtype='float32'"
-        ) from None
-    return ml_dtypes.bfloat16
 
 
 def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:

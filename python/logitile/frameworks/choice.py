@@ -14,9 +14,11 @@ from typing import Any
 
 from ..errors import CallTypeError
 from ..messages.names import with_article
-from .arrays import DTYPES, Array, Rounded, ShapeDtype
+from .arrays import Array
 from .dlpack import DLPACK, JAX
+from .dtypes import DTYPES
 from .plain import NUMBER, SHAPE
+from .stand_ins import Rounded, ShapeDtype
 
 
 def described(item: object, name: str) -> Array:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
-from .arrays import Array, Framework, dtype_name
+from .arrays import Array, Framework
+from .dtypes import dtype_name
 
 if TYPE_CHECKING:
     import numpy

@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 
 from ..errors import CallTypeError, CallValueError
-from .arrays import Array, Framework, bfloat16_view, name_of
+from .arrays import Array, Framework
+from .dtypes import name_of
+from .native_arrays import bfloat16_view
 
 
 class Numpy(Framework):

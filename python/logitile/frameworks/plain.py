@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
-from .arrays import Array, Framework, ShapeDtype, dtype_name
+from .arrays import Array, Framework
+from .dtypes import dtype_name
+from .stand_ins import ShapeDtype
 
 if TYPE_CHECKING:
     import numpy

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
-from ..frameworks.arrays import numpy_dtype
+from ..frameworks.dtypes import numpy_dtype
 from ..language.annotations import Kind
 from ..language.definition import Loss
 

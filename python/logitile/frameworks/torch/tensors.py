@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from math import prod
 from types import SimpleNamespace
@@ -14,8 +15,11 @@ from torch import Tensor
 from ...errors import CallTypeError
 from ...messages.names import with_article
 from ...runtime.engine import native
-from ..arrays import Array, Framework, Recorded, device_name, name_of, no_data
+from ..arrays import Array, Framework, Recorded, no_data
+from ..dtypes import name_of
 from .autograd import differentiable
+
+_device_name = functools.lru_cache(maxsize=64)(str)  # devices of torch make their name anew each time
 
 
 class Torch(Framework):
@@ -34,7 +38,7 @@ class Torch(Framework):
         check_whole(tensor, name)
         if tensor.layout != torch.strided:
             raise CallTypeError(f"'{name}' has the layout {tensor.layout}; pass a dense tensor (to_dense())")
-        device = None if tensor.is_meta else device_name(tensor.device)
+        device = None if tensor.is_meta else _device_name(tensor.device)
         if tensor.is_neg():  # a view whose memory holds the other sign
             tensor = tensor.resolve_neg()
         shape, dtype = tuple(tensor.shape), name_of(tensor.dtype)

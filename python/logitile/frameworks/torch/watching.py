@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from ...errors import CallTypeError
-from ..arrays import Rounded
+from ..stand_ins import Rounded
 
 _CASTS = (torch.float32, torch.bfloat16, torch.float16)  # float64 is left alone, as by torch
 _PLAIN = (
