@@ -81,8 +81,9 @@ def values_and_gradients(
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
         return values(programs, call), finished(call, _zeros(call, names, grad_dtype))
     reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
-    outputs, gradients = run(call, programs.program(call, wanted), reaching)
-    return finished(call, outputs), finished(call, cast_back(call, gradients, grad_dtype))
+    program = programs.program(call, wanted)
+    outputs, gradients = run(call, program, reaching)
+    return finished(call, outputs), finished(call, cast_back(call, program.gradients, gradients, grad_dtype))
 
 
 def _zeros(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, Any]:

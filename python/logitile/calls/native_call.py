@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..arguments.call import Call
 from ..arguments.options import Options
 from ..errors import CallIndexError
 from ..frameworks.arrays import Array
+from ..frameworks.native_arrays import transposed
 from ..messages.locations import Location
 from ..runtime.engine import native
 
@@ -94,6 +96,21 @@ def adjoint(
         like: the array that results lie beside.
     """
     saved.adjoint(inputs, gradients, upstreams, like.framework.stream(like))
+
+
+def native_inputs(call: Call, options: Options) -> list[NativeArray]:
+    """Every input of a call; weights as [V, D] whatever their layout is."""
+    inputs = []
+    for pair in call.pairs:
+        inputs.append(pair.hidden.framework.view(pair.hidden, f"{pair.name}.hidden"))
+        inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
+    return inputs + [array.framework.view(array, name) for name, array in call.inputs.items()]
+
+
+def weight_view(array: Array, name: str, options: Options) -> NativeArray:
+    """A weight or its gradient as [V, D]."""
+    native = array.framework.view(array, name)
+    return native if options.weight_layout == "vd" else transposed(native)
 
 
 def call_options(

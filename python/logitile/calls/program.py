@@ -13,17 +13,15 @@ from ..arguments.wanted import Wanted
 from ..errors import CallTypeError
 from ..frameworks.arrays import Array
 from ..frameworks.dtypes import FLOATS
-from ..frameworks.native_arrays import transposed
 from ..language.definition import Specialisation
 from ..runtime.engine import engine as process_engine
 from ..runtime.engine import native
 from ..spec.loss_spec import LossSpec
-from .native_call import NativeCall, call_options
+from .native_call import NativeCall, call_options, native_inputs
 from .place import place
 
 if TYPE_CHECKING:
     from .. import _native
-    from .._native import Array as NativeArray
 
 _MIB, _GIB = 2**20, 2**30
 
@@ -172,21 +170,6 @@ class Program:
         like = call.pairs[0].hidden
         inputs = native_inputs(call, self.options)
         return NativeCall(self.plan(call.tokens), self._options, inputs, like, call.divisor, self._picks)
-
-
-def native_inputs(call: Call, options: Options) -> list[NativeArray]:
-    """Every input of a call; weights as [V, D] whatever their layout is."""
-    inputs = []
-    for pair in call.pairs:
-        inputs.append(pair.hidden.framework.view(pair.hidden, f"{pair.name}.hidden"))
-        inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
-    return inputs + [array.framework.view(array, name) for name, array in call.inputs.items()]
-
-
-def weight_view(array: Array, name: str, options: Options) -> NativeArray:
-    """A weight or its gradient as [V, D]."""
-    native = array.framework.view(array, name)
-    return native if options.weight_layout == "vd" else transposed(native)
 
 
 def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:

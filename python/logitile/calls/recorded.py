@@ -10,8 +10,8 @@ from ..arguments.call import Call
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..frameworks.stand_ins import Rounded
-from .native_call import adjoint
-from .program import Program, native_inputs
+from .native_call import adjoint, native_inputs
+from .program import Program
 from .results import cast_back, has_buffer, new_gradients, new_outputs
 
 
@@ -70,7 +70,7 @@ class RecordedCall:
         ]
         gradients, made = self._new_gradients(call)
         adjoint(state, native_inputs(call, self.program.options), call.pairs[0].hidden, made, reaching)
-        gradients = cast_back(call, gradients, None)
+        gradients = cast_back(call, self.program.gradients, gradients, None)
         return [None if has_buffer(call, name) else gradient for name, gradient in gradients.items()]
 
     def _new_gradients(self, call: Call) -> tuple[dict[str, Any], list[Any]]:

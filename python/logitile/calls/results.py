@@ -10,7 +10,8 @@ from ..arguments.gradients import is_weight, native_name
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
 from ..frameworks.choice import described
-from .program import Gradient, float_dtype, weight_view
+from .native_call import weight_view
+from .program import Gradient, float_dtype
 
 if TYPE_CHECKING:
     from .._native import Array as NativeArray
@@ -59,11 +60,17 @@ def has_buffer(call: Call, name: str) -> bool:
     return is_weight(call, name) and native_name(call, name).rpartition(".")[0] in call.weight_grad_out
 
 
-def cast_back(call: Call, gradients: dict[str, Any], dtype: str | None) -> dict[str, Any]:
+def cast_back(
+    call: Call, made_for: Iterable[Gradient], gradients: dict[str, Any], dtype: str | None
+) -> dict[str, Any]:
     """Gradients as their inputs are: of their type, also where others have a buffer of float32, and in host
     memory where the input lies there beside a GPU.
+
+    Args:
+        made_for: what `gradients` were made for.
+        dtype: of all of them; None means that of each input.
     """
-    return {name: _in_dtype(call, name, array, dtype) for name, array in gradients.items()}
+    return {made.name: _in_dtype(call, made, gradients[made.name], dtype) for made in made_for}
 
 
 def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -73,14 +80,15 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
     return {name: given_back(hidden, array) for name, array in arrays.items()}
 
 
-def _in_dtype(call: Call, name: str, array: Any, dtype: str | None) -> Any:
-    operand = call.operands[name][1]
+def _in_dtype(call: Call, gradient: Gradient, array: Any, dtype: str | None) -> Any:
+    operand, hidden = call.operands[gradient.name][1], call.pairs[0].hidden
     wanted = dtype or float_dtype(operand)
-    hidden = call.pairs[0].hidden
     if operand.device != hidden.device:
         array = hidden.framework.brought_home(array, operand)
-    have = described(array, name)
-    if has_buffer(call, name) or have.dtype == wanted:
+    elif gradient.dtype == wanted:
+        return array
+    have = described(array, gradient.name)
+    if has_buffer(call, gradient.name) or have.dtype == wanted:
         return array
     result = have.framework.empty(have, have.shape, wanted)
     result[...] = array

@@ -13,9 +13,9 @@ from ..arguments.gradients import native_name
 from ..arguments.options import Options
 from ..arguments.outputs import output_dtype, output_shape
 from ..arguments.wanted import Wanted
-from ..calls.native_call import NativeCall, call_options
+from ..calls.native_call import NativeCall, call_options, native_inputs
 from ..calls.place import place
-from ..calls.program import described_pair, gradient_dtype, native_inputs, workspace_budget
+from ..calls.program import described_pair, gradient_dtype, workspace_budget
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..runtime.engine import engine, native

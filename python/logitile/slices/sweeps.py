@@ -170,7 +170,7 @@ def finish_grad(
     gradients, made = new_gradients(call, binder.options, wanted, made_for)
     states = slice_inputs(call, source.options, offset, state.complete)
     run(part, source, call, call.pairs[0].hidden, states, upstreams, made)
-    return finished(call, cast_back(call, gradients, dtype))
+    return finished(call, cast_back(call, made_for, gradients, dtype))
 
 
 # ---- arguments ---------------------------------------------------------------------------------------------
