@@ -9,7 +9,6 @@ import tree
 HEAVY = {"numpy", "torch", "jax", "ml_dtypes"}
 # Packages that may import them at module level, with the reason; `import logitile` imports nothing of them.
 ALLOWED = {
-    "python/logitile/frameworks/numpy.py": "arrays of NumPy",
     "python/logitile/frameworks/torch/": "the PyTorch integration",
     "python/logitile/frameworks/jax/": "the JAX integration",
     "python/logitile/reference/": "the float64 reference is NumPy",

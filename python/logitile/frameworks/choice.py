@@ -17,6 +17,7 @@ from ..messages.names import with_article
 from .arrays import Array
 from .dlpack import DLPACK, JAX
 from .dtypes import DTYPES
+from .numpy import NUMPY
 from .plain import NUMBER, SHAPE
 from .stand_ins import Rounded, ShapeDtype
 
@@ -37,7 +38,7 @@ def described(item: object, name: str) -> Array:
     if isinstance(item, (int, float)) and not isinstance(item, bool):
         return NUMBER.describe(item, name)
     if numpy is not None and isinstance(item, (numpy.ndarray, numpy.generic)):
-        return _checked(_numpy_framework().describe(item, name), name)
+        return _checked(NUMPY.describe(item, name), name)
     if isinstance(item, ShapeDtype):
         return SHAPE.describe(item)
     if isinstance(item, Rounded):
@@ -79,13 +80,6 @@ def _torch_framework() -> Any:
     from .torch.tensors import TORCH
 
     return TORCH
-
-
-@functools.cache
-def _numpy_framework() -> Any:
-    from .numpy import NUMPY
-
-    return NUMPY
 
 
 # ---- what torch says of a call, where the process has it ---------------------------------------------------

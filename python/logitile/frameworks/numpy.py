@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy
+import sys
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError, CallValueError
 from .arrays import Array, Framework
 from .dtypes import name_of
 from .native_arrays import bfloat16_view
+
+if TYPE_CHECKING:
+    import numpy
 
 
 class Numpy(Framework):
@@ -24,8 +26,10 @@ class Numpy(Framework):
         Raises:
             CallTypeError, CallValueError: its memory is not laid out as the native module reads it.
         """
+        import numpy
+
         item = numpy.asanyarray(item)  # scalars have no memory that lasts
-        if isinstance(item, numpy.ma.MaskedArray):
+        if _is_masked(item):
             raise CallTypeError(
                 f"'{name}' is a masked array, whose mask would be lost; fill it first (filled())"
             )
@@ -45,7 +49,7 @@ class Numpy(Framework):
         return (name, array.source) if array.dtype != "bfloat16" else bfloat16_view(array.source, name)
 
     def numbers(self, array: Array) -> numpy.ndarray:
-        return array.source.astype(numpy.float32) if array.dtype == "bfloat16" else array.source
+        return array.source.astype("float32") if array.dtype == "bfloat16" else array.source
 
     def elements(self, array: Array) -> numpy.ndarray:
         return array.source
@@ -58,6 +62,12 @@ class Numpy(Framework):
 
     def given_back(self, like: Array, array: Any) -> Any:
         return array[()] if array.ndim == 0 else array
+
+
+def _is_masked(item: Any) -> bool:
+    """Whether it is a masked array, which only exists where numpy.ma was imported."""
+    module = sys.modules.get("numpy.ma")
+    return module is not None and isinstance(item, getattr(module, "MaskedArray", ()))
 
 
 NUMPY = Numpy()
