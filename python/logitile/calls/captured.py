@@ -47,10 +47,10 @@ class CapturedHead:
         reached = reached_inputs(spec, carrying)
         known = {name: name if parameter in reached else "" for name, (parameter, _) in call.operands.items()}
         self.gradient_names = tuple(known.get(name, "") for name in _operand_names(call, slots))
-        per_token = (output_shape(call.form.options, (1,), output.name) for output in spec.outputs)
+        options = call.form.options
         self.outputs = tuple(
-            (output.name, output_dtype(output.type), bool(shape))
-            for output, shape in zip(spec.outputs, per_token, strict=True)
+            (output.name, output_dtype(output.type), bool(output_shape(options, (1,), output.name)))
+            for output in spec.outputs
         )
         self.carries = tuple(name in carrying for name in spec.output_names)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call, Pair
 from ..arguments.gradients import is_weight, native_name
@@ -172,31 +173,47 @@ class Program:
         return NativeCall(self.plan(call.tokens), self._options, inputs, like, call.divisor, self._picks)
 
 
-def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, object]:
-    types = native().TYPES
+def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, Any]:
     parameters = {call.operands[name][0] for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
-    chunked = options.chunks is not None
-    budget = (
-        {"chunks": options.chunks}
-        if chunked
-        else {"workspace": workspace_budget(options, call, key.target, key.threads)}
-    )
     return {
         "spec": spec.text(of, wrt, locations=False),
         "located_spec": spec.text(of, wrt),
-        "pairs": [(name, size, *(types[dtype] for dtype in dtypes)) for name, size, *dtypes in key.pairs],
-        "dense": [(name, types[dtype]) for name, dtype in key.dense],
-        "gradients": [native_name(call, name) for name, _ in key.gradients],
-        "gradient_types": [(native_name(call, name), types[dtype]) for name, dtype in key.gradients],
+        "tiles": options.tiles or key.tiles,
         "mode": key.wanted.mode,
         "accumulate": key.wanted.accumulate,
-        "target": key.target,
-        "threads": key.threads,
-        "tiles": options.tiles or key.tiles,
-        **budget,
+        **types_of_arrays(call, key.dense, key.gradients),
+        **place_of_call(options, call, key.target, key.threads),
     }
+
+
+def types_of_arrays(
+    call: Call, dense: Iterable[tuple[str, str]], gradients: Iterable[tuple[str, str]]
+) -> dict[str, Any]:
+    """The part of a request to the compiler that says of what types arrays are.
+
+    Args:
+        dense: names and element types of Dense inputs.
+        gradients: the same of gradients.
+    """
+    types = native().TYPES
+    made = tuple((native_name(call, name), types[dtype]) for name, dtype in gradients)
+    return {
+        "pairs": tuple(
+            (name, size, *(types[dtype] for dtype in dtypes))
+            for name, size, *dtypes in map(described_pair, call.pairs)
+        ),
+        "dense": tuple((name, types[dtype]) for name, dtype in dense),
+        "gradients": tuple(name for name, _ in made),
+        "gradient_types": made,
+    }
+
+
+def place_of_call(options: Options, call: Call, target: str, threads: int) -> dict[str, Any]:
+    """The part of a request to the compiler that says where calls run, and in how much memory."""
+    workspace = 0 if options.chunks else workspace_budget(options, call, target, threads)
+    return {"target": target, "threads": threads, "workspace": workspace, "chunks": options.chunks or 0}
 
 
 def workspace_budget(options: Options, call: Call, target: str, threads: int) -> int:

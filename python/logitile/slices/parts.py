@@ -9,13 +9,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
-from ..arguments.gradients import native_name
 from ..arguments.options import Options
 from ..arguments.outputs import output_dtype, output_shape
 from ..arguments.wanted import Wanted
 from ..calls.native_call import NativeCall, call_options, native_inputs
 from ..calls.place import place
-from ..calls.program import described_pair, gradient_dtype, workspace_budget
+from ..calls.program import gradient_dtype, place_of_call, types_of_arrays
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..runtime.engine import engine, native
@@ -67,29 +66,17 @@ def part_of(
     wanted: Wanted | None = None,
 ) -> Part:
     """The program of a part, where `like` is; without pairs it makes no logits."""
-    types, options = native().TYPES, source.options
+    options, wanted = source.options, wanted or Wanted()
     target, threads = place(options.backend, like.device)
-    wanted = wanted or Wanted()
-    gradients = [
-        (native_name(call, name), types[gradient_dtype(call, wanted, name)]) for name in wanted.names
-    ]
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
+    gradients = [(name, gradient_dtype(call, wanted, name)) for name in wanted.names]
     request = {
         "spec": source.text,
-        "pairs": tuple(
-            (name, size, *(types[dtype] for dtype in dtypes))
-            for name, size, *dtypes in map(described_pair, call.pairs)
-        ),
-        "dense": tuple((n, types[call.inputs[n].dtype]) for n in dense),
-        "gradients": tuple(name for name, _ in gradients),
-        "gradient_types": tuple(gradients),
+        "slice": (part, call.vocab if call.pairs else 1, sweep),
         "mode": mode,
         "accumulate": wanted.accumulate,
-        "target": target,
-        "threads": threads,
-        "slice": (part, call.vocab if call.pairs else 1, sweep),
-        "workspace": 0 if options.chunks else workspace_budget(options, call, target, threads),
-        "chunks": options.chunks or 0,
+        **types_of_arrays(call, [(name, call.inputs[name].dtype) for name in dense], gradients),
+        **place_of_call(options, call, target, threads),
     }
     return _made_part(tuple(request.items()))
 
