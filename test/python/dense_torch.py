@@ -228,7 +228,8 @@ class Language:
         return Value(torch.minimum(*(x.tensor for x in self._both(a, b))))
 
     def clamp(self, x, low, high):
-        return Value(torch.clamp(x.tensor, x.lifted(low).tensor, x.lifted(high).tensor))
+        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # torch gives a tensor the shape of its gradient
+        return Value(torch.clamp(*torch.broadcast_tensors(x.tensor, *bounds)))
 
     def _both(self, a, b):
         return (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
