@@ -127,6 +127,8 @@ public:
   };
   /// Where 'node' was picked; none if it was not, or if the pick is of an input.
   Origin originOf(NodeRef node) const { return origins.lookup(node); }
+  /// The branch that a select takes at 'index', where that is known; else null.
+  NodeRef branchAt(NodeRef select, NodeRef index);
 
   // ---- form-sweeps
   NodeRef entry(unsigned number, NodeType type);

@@ -185,3 +185,10 @@ NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRe
   done[x] = picked;
   return picked;
 }
+
+NodeRef Graph::branchAt(NodeRef select, NodeRef index) {
+  if (!select->is(NodeOp::Select))
+    return nullptr;
+  NodeRef condition = pick(select->operand(0), index);
+  return condition->isConstant() ? select->operand(condition->number != 0 ? 1 : 2) : nullptr;
+}
