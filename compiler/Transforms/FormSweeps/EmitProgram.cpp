@@ -226,7 +226,10 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   requestChecks();
   // Every part goes in front of what is there.
   emitPerTokenGradients();
-  SweepEntries late = llvm::map_to_vector(placement.late, [](auto &sum) { return sum.second; });
+  SweepEntries late; // two sums may have come to the same
+  for (auto [reduction, entry] : placement.late)
+    if (!llvm::is_contained(late, entry))
+      late.push_back(entry);
   emitFinishes(lateStage(), Phase::Late, late, "late");
   emitGradient();
   if (!late.empty())
