@@ -73,4 +73,3 @@ logitile.loss @f vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z", "r"] 
   }
   logitile.yield %15 : f32
 }
-}
