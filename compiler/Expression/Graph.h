@@ -118,6 +118,7 @@ public:
     NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
   };
   LogSoftmax splitLogSoftmax(NodeRef x, NodeRef lse);
+  bool isSoftmax(NodeRef x);
   /// Pushed through elementwise operations: only inputs are picked.
   NodeRef pick(NodeRef x, NodeRef index);
   /// The varying expression of which a uniform one is the value at 'index'.

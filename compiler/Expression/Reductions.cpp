@@ -30,11 +30,9 @@ Graph::Split Graph::splitFactors(NodeRef x) {
 }
 
 /// exp(a - lse(a)) for some a.
-static bool isSoftmax(NodeRef x) {
-  if (!x->is(NodeOp::Exp) || !x->operand(0)->is(NodeOp::Sub))
-    return false;
-  NodeRef a = x->operand(0)->operand(0), lse = x->operand(0)->operand(1);
-  return lse->is(NodeOp::LogSumExp) && lse->operand(0) == a;
+bool Graph::isSoftmax(NodeRef x) {
+  bool isDifference = x->is(NodeOp::Exp) && x->operand(0)->is(NodeOp::Sub);
+  return isDifference && splitLogSoftmax(x->operand(0)->operand(0), x->operand(0)->operand(1)).rest;
 }
 
 NodeRef Graph::sum(NodeRef x, bool verbatim) {
