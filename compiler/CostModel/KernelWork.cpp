@@ -173,7 +173,8 @@ private:
     auto type = cast<TileType>(tile.getType());
     int64_t elements = type.getExtent(0) > 1 && type.getExtent(1) > 1 ? rowReads() * sharing.columnSlots()
                        : type.getExtent(1) > 1                        ? columnReads()
-                                                                      : rowReads();
+                       : type.getExtent(0) > 1                        ? rowReads()
+                                                                      : sharing.threads; // a scalar is read before the rows
     if (auto load = tile.getDefiningOp<LoadOp>())
       return elements * bytesOf(load.getView()) + (load.getMap() ? rowReads() * kNumberBytes : 0);
     if (auto gather = tile.getDefiningOp<GatherOp>())

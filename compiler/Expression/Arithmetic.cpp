@@ -47,7 +47,7 @@ NodeRef Graph::sub(NodeRef a, NodeRef b) {
       return neg(b);
     if (b->is(NodeOp::Neg))
       return add(a, b->operand(0));
-    if (a == b && !a->varying && !a->is(NodeOp::Input)) // that of a caller may be infinite
+    if (a == b && a->staysFinite) // of an infinite number it is NaN
       return constant(0);
     if (auto [rest, lse, addend] = splitLogSoftmax(a, b); rest && rest != a && addend->staysFinite)
       return sub(rest, lse);

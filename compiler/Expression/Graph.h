@@ -118,6 +118,7 @@ public:
     NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
   };
   LogSoftmax splitLogSoftmax(NodeRef x, NodeRef lse);
+  bool isSoftmax(NodeRef x);
   /// Pushed through elementwise operations: only inputs are picked.
   NodeRef pick(NodeRef x, NodeRef index);
   /// The varying expression of which a uniform one is the value at 'index'.
@@ -127,6 +128,8 @@ public:
   };
   /// Where 'node' was picked; none if it was not, or if the pick is of an input.
   Origin originOf(NodeRef node) const { return origins.lookup(node); }
+  /// The branch that a select takes at 'index', where that is known; else null.
+  NodeRef branchAt(NodeRef select, NodeRef index);
 
   // ---- form-sweeps
   NodeRef entry(unsigned number, NodeType type);

@@ -30,11 +30,9 @@ Graph::Split Graph::splitFactors(NodeRef x) {
 }
 
 /// exp(a - lse(a)) for some a.
-static bool isSoftmax(NodeRef x) {
-  if (!x->is(NodeOp::Exp) || !x->operand(0)->is(NodeOp::Sub))
-    return false;
-  NodeRef a = x->operand(0)->operand(0), lse = x->operand(0)->operand(1);
-  return lse->is(NodeOp::LogSumExp) && lse->operand(0) == a;
+bool Graph::isSoftmax(NodeRef x) {
+  bool isDifference = x->is(NodeOp::Exp) && x->operand(0)->is(NodeOp::Sub);
+  return isDifference && splitLogSoftmax(x->operand(0)->operand(0), x->operand(0)->operand(1)).rest;
 }
 
 NodeRef Graph::sum(NodeRef x, bool verbatim) {
@@ -184,4 +182,11 @@ NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRe
     origins.try_emplace(picked, Origin{x, index});
   done[x] = picked;
   return picked;
+}
+
+NodeRef Graph::branchAt(NodeRef select, NodeRef index) {
+  if (!select->is(NodeOp::Select))
+    return nullptr;
+  NodeRef condition = pick(select->operand(0), index);
+  return condition->isConstant() ? select->operand(condition->number != 0 ? 1 : 2) : nullptr;
 }

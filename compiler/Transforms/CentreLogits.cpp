@@ -150,12 +150,26 @@ private:
   LogicalResult readBase(LoadOp load, Value centre) {
     for (Operation *user : llvm::to_vector(load.getResult().getUsers())) {
       auto map = dyn_cast<MapOp>(user);
+      if (auto update = dyn_cast<UpdateRowsOp>(user); update && dropUnused(update, load))
+        continue;
       if (!map)
         return load.emitOpError() << "reads logits of 16 bits for '" << user->getName() << "'; only maps know their base";
       if (failed(readBase(map, llvm::find(map.getInputs(), load.getResult()) - map.getInputs().begin(), centre)))
         return failure();
     }
     return success();
+  }
+  /// Whether 'update', which has the inputs of a gradient beside it, does not read the logits that it takes; then they go.
+  static bool dropUnused(UpdateRowsOp update, Value logits) {
+    unsigned number = llvm::find(update.getInputs(), logits) - update.getInputs().begin(), state = update.getRows().size();
+    std::pair<Region *, unsigned> arguments[] = {
+        {&update.getBound(), number}, {&update.getUpdate(), state + number}, {&update.getMerge(), 2 * state + number}};
+    if (llvm::any_of(arguments, [](auto &argument) { return !argument.first->getArgument(argument.second).use_empty(); }))
+      return false;
+    for (auto [region, argument] : arguments)
+      region->eraseArgument(argument);
+    update.getInputsMutable().erase(number);
+    return true;
   }
   /// A map that made the base of argument 'number' takes what was kept of it instead.
   LogicalResult readBase(MapOp map, unsigned number, Value centre) {

@@ -163,11 +163,11 @@ private:
 struct ClassifyGradientPass : impl::ClassifyGradientPassBase<ClassifyGradientPass> {
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    SmallVector<SweepOp> sweeps;
-    for (SweepOp sweep : program.getBody().getOps<SweepOp>())
+    SmallVector<SweepOp> all(program.getBody().getOps<SweepOp>()), sweeps;
+    for (SweepOp sweep : all)
       if (sweep.getAlong() || readsLogits(sweep))
         sweeps.push_back(sweep);
-    if (sweeps.size() != 1)
+    if (sweeps.size() != 1 || sweeps[0] != all[0]) // the first sweep keeps the logits, relative to its maximum
       return;
     Block &bound = sweeps[0].getBound().front();
     if (bound.getTerminator()->getNumOperands() != 1 || readsGathered(bound))

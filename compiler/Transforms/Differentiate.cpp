@@ -186,12 +186,13 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
     return accumulate(n->operand(2), g.select(a, zero, A), n);
   case NodeOp::Maximum:
   case NodeOp::Minimum: return propagateExtremum(n, A);
-  case NodeOp::Clamp: { // passes at its bounds
-    NodeRef inside = g.logicalAnd(g.compare(Predicate::Ge, a, b), g.compare(Predicate::Le, a, n->operand(2)));
-    NodeRef below = g.compare(Predicate::Lt, a, b), above = g.compare(Predicate::Gt, a, n->operand(2));
+  case NodeOp::Clamp: { // passes at its bounds; is the upper one where that is below the lower one
+    NodeRef c = n->operand(2), inside = g.logicalAnd(g.compare(Predicate::Ge, a, b), g.compare(Predicate::Le, a, c));
+    NodeRef below = g.logicalAnd(g.compare(Predicate::Lt, a, b), g.compare(Predicate::Lt, b, c));
+    NodeRef above = g.logicalOr(g.compare(Predicate::Gt, a, c), g.compare(Predicate::Lt, c, b));
     accumulate(a, g.select(inside, A, zero), n);
     accumulate(b, g.select(below, A, zero), n);
-    return accumulate(n->operand(2), g.select(g.logicalAnd(above, g.logicalNot(below)), A, zero), n);
+    return accumulate(c, g.select(above, A, zero), n);
   }
   default:
     if (n->isReduction())

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import dense_torch
 import logitile as lt
 import numpy as np
+import torch
 from accuracy import UNIT, Arguments
 from gate import LEAST, Sample, natural_sizes
 from logitile.spec.gradient_flow import differentiable_outputs, reached_inputs
@@ -25,6 +26,7 @@ from wild_specs import WildLoss, wild_loss
 DECIDED, WRONG = 1e-5, 1e-3
 EVALUATIONS = 3  # of torch in float32; where a result is wrong MORE of them must decide it as well
 MORE = 8
+LARGEST = 1e10  # of more, a logsumexp in float64 is off by more than a tenth of what is wrong
 TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
 VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
 HIDDENS = (1, 2, 3, 8, 17, 33, 64)
@@ -106,6 +108,17 @@ class Text(Arguments):
     def evaluated(self, pairs, inputs, dtype):
         return dense_torch.evaluate(self.source, pairs, inputs, dtype)
 
+    def largest_exponent(self):
+        pairs = {name: tuple(torch.tensor(x).double() for x in pair) for name, pair in self.pairs.items()}
+        inputs = {name: torch.tensor(item) for name, item in self.inputs.items()}
+        inputs = {name: item.double() if item.is_floating_point() else item for name, item in inputs.items()}
+        return dense_torch.largest_exponent(self.source, pairs, inputs)
+
+    def of_logits(self):
+        """The same text with logits in place of hidden states: the gradient of those is that of logits."""
+        given = {name: (h @ w.T, np.eye(len(w))) for name, (h, w) in self.pairs.items()}
+        return Text(self.source, self.spec, given | self.inputs, self.upstream, self.wrt)
+
 
 @dataclass
 class Verdict:
@@ -133,6 +146,8 @@ def verdict(made: Case) -> Verdict:
     if not sample.counted().any():
         return Verdict("undecided", detail="no token counts")
     judge = Judge(made, sample)
+    if judge.text.largest_exponent() > LARGEST:
+        return Verdict("undecided", detail="float64 is not exact enough")
     decided = judge.decided(EVALUATIONS)
     if not decided:
         return Verdict("undecided")
@@ -265,4 +280,17 @@ class Judge:
 
     def is_right(self, name, error):
         is_rounded = name.endswith((".hidden", ".weight")) and self.made.dtype != "float32"
-        return error <= WRONG + (4 * UNIT[self.made.dtype] if is_rounded else 0)
+        return error <= WRONG + (4 * UNIT[self.made.dtype] * self._spread_of_parts(name) if is_rounded else 0)
+
+    def _spread_of_parts(self, name):
+        """How much larger than a gradient of a pair the products are that it is the sum of: each has a factor in
+        16 bits, the gradient of a logit.
+        """
+        pair, _, operand = name.removeprefix("grad ").partition(".")
+        hidden, weight = (np.abs(x.astype(np.float64)) for x in self.given[pair])
+        with np.errstate(all="ignore"):
+            logits = np.abs(self.text.of_logits().reference()[f"{pair}.hidden"])
+        parts = np.linalg.norm(logits @ weight if operand == "hidden" else logits.T @ hidden)
+        wanted = self.answer[name]
+        size = max(np.linalg.norm(wanted), self.sizes.get(name.removeprefix("grad "), 0.0), 1e-30)
+        return max(1.0, float(parts / size))

@@ -378,3 +378,15 @@ def test_the_difference_of_an_infinite_number_from_itself():
     made = call(guarded, ("hidden", "weight"), a=a)
     made.check()
     assert not made.run()["loss"][::3].any()
+
+
+@pytest.mark.parametrize("low", [2.0, "v"])
+def test_a_clamp_whose_upper_bound_is_below_its_lower_one(low):
+    @lt.loss
+    def clamped(z: lt.Logits, v: lt.Vocab[float], a: lt.Token[float]):
+        return lt.sum(lt.clamp(z, v if low == "v" else low, a)) + 0.1 * lt.mean(v)
+
+    a = np.linspace(-4, 4, TOKENS).astype(np.float32)
+    made = call(clamped, ("hidden", "weight", "v", "a"), a=a, v=np.sort(VECTOR) - 1.0)
+    made.check()
+    assert (made.run()["grad a"][:5] / made.upstream["loss"][:5] > 0.9 * VOCAB).all()  # the result for all entries

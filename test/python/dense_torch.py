@@ -148,6 +148,7 @@ class Language:
 
     def __init__(self, vocab, dtype, ignore_index=-100):
         self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
+        self.largest = 0.0  # of the finite numbers that a logsumexp has seen
 
     Logits, Token, Vocab, Dense = logitile.Logits, logitile.Token, logitile.Vocab, logitile.Dense
     Scalar, K, Outputs = logitile.Scalar, logitile.K, staticmethod(lambda **fields: fields)
@@ -163,7 +164,6 @@ class Language:
     mean = _unary(lambda x: x.mean(1, keepdim=True))
     argmax = _unary(lambda x: x.argmax(1, keepdim=True))
     argmin = _unary(lambda x: x.argmin(1, keepdim=True))
-    logsumexp = _unary(lambda x: x.logsumexp(1, keepdim=True))
     count = _unary(lambda x: x.sum(1, keepdim=True))
     any = _unary(lambda x: x.any(1, keepdim=True))
     all = _unary(lambda x: x.all(1, keepdim=True))
@@ -171,6 +171,11 @@ class Language:
 
     def stop_gradient(self, x):
         return x.like(x.tensor.detach(), None if x.log is None else lambda: x.log().detach())
+
+    def logsumexp(self, x):
+        numbers = x.tensor.detach().abs()
+        self.largest = max([self.largest, *numbers[numbers.isfinite()].flatten().topk(1).values.tolist()])
+        return Value(x.tensor.logsumexp(1, keepdim=True))
 
     def max(self, x):
         return x.like(x.tensor.max(1, keepdim=True).values)
@@ -228,7 +233,8 @@ class Language:
         return Value(torch.minimum(*(x.tensor for x in self._both(a, b))))
 
     def clamp(self, x, low, high):
-        return Value(torch.clamp(x.tensor, x.lifted(low).tensor, x.lifted(high).tensor))
+        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # torch gives a tensor the shape of its gradient
+        return Value(torch.clamp(*torch.broadcast_tensors(x.tensor, *bounds)))
 
     def _both(self, a, b):
         return (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
@@ -252,7 +258,20 @@ def evaluate(source, pairs, inputs, dtype):
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
     """
-    hidden, weight = next(iter(pairs.values()))
+    outputs, _ = _run(source, pairs, inputs, dtype)
+    tokens = len(next(iter(pairs.values()))[0])
+    return {name: value.tensor.expand(tokens, 1)[:, 0] for name, value in outputs.items()}
+
+
+def largest_exponent(source, pairs, inputs):
+    """The largest finite number that a logsumexp of the text sees: float64 rounds its result by 2^-53 of it."""
+    with torch.no_grad():
+        return _run(source, pairs, inputs, torch.float64)[1].largest
+
+
+def _run(source, pairs, inputs, dtype):
+    """What the text returns, by name, and the language that it has seen."""
+    weight = next(iter(pairs.values()))[1]
     scope = {"lt": Language(len(weight), dtype)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
@@ -261,8 +280,7 @@ def evaluate(source, pairs, inputs, dtype):
         if name not in arguments:
             arguments[name] = _input(inputs[name], annotation.kinds)
     result = function(**arguments)
-    fields = result if isinstance(result, dict) else {"loss": result}
-    return {name: value.tensor.expand(len(hidden), 1)[:, 0] for name, value in fields.items()}
+    return result if isinstance(result, dict) else {"loss": result}, scope["lt"]
 
 
 def _input(value, kinds):

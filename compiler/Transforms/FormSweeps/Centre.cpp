@@ -26,7 +26,10 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsi
   };
   switch (node->op) {
   case NodeOp::Add: return both(node->operand(0), node->operand(1), &Graph::add);
-  case NodeOp::Sub: return both(node->operand(0), node->operand(1), &Graph::sub);
+  case NodeOp::Sub:
+    if (auto [rest, lse, addend] = g.splitLogSoftmax(node->operand(0), node->operand(1)); rest && rest != node->operand(0))
+      return strip(g.add(g.sub(rest, lse), g.sub(addend, addend)), L); // what is not finite does not cancel
+    return both(node->operand(0), node->operand(1), &Graph::sub);
   case NodeOp::Neg: {
     auto x = strip(node->operand(0), L);
     return x ? std::optional(std::pair(g.neg(x->first), g.neg(x->second))) : std::nullopt;

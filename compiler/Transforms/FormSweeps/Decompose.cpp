@@ -77,6 +77,8 @@ std::optional<Terms> Planner::decomposeOnce(NodeRef node, unsigned L, bool top) 
   }
   case NodeOp::Add:
   case NodeOp::Sub: {
+    if (auto terms = decomposeLogSoftmax(node, L))
+      return terms;
     // What is centred on a mean stays so: about any other point its sum would cancel.
     if (llvm::any_of(node->operands, [](NodeRef operand) { return operand->isScaledMean; }))
       return std::nullopt;
@@ -89,6 +91,20 @@ std::optional<Terms> Planner::decomposeOnce(NodeRef node, unsigned L, bool top) 
   case NodeOp::Select: return decomposeSelect(node, L, top);
   default: return std::nullopt;
   }
+}
+
+/// x - logsumexp(x) = scale * base + addend - logsumexp, with the base that the maximum is of: entries and maximum cancel.
+std::optional<Terms> Planner::decomposeLogSoftmax(NodeRef node, unsigned L) {
+  if (!node->is(NodeOp::Sub))
+    return std::nullopt;
+  auto [x, lse, cancelled] = g.splitLogSoftmax(node->operand(0), node->operand(1));
+  if (!x)
+    return std::nullopt;
+  auto [base, scale, addend] = canonical(x);
+  if (!base->varying || level(base) > L)
+    return std::nullopt;
+  NodeRef rest = g.add(g.sub(addend, lse), g.sub(cancelled, cancelled)); // what is not finite does not cancel
+  return regroup({{scale, nullptr, nullptr, {base}}, {rest}}, L);
 }
 
 /// At most one factor is split, and never beside one as large as logits: no square is expanded.

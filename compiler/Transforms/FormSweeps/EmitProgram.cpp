@@ -80,6 +80,10 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
     NodeRef x = todo.pop_back_val();
     if (!seen.insert(x).second)
       continue;
+    if (NodeRef branch = planner.g.branchAt(x, origin.index)) {
+      todo.push_back(branch);
+      continue;
+    }
     NodeRef needed = !x->varying ? x : x->is(NodeOp::Column) ? origin.index : nullptr;
     if (x->isVaryingInput())
       needed = planner.g.pick(x, origin.index);
@@ -98,8 +102,9 @@ bool ProgramEmitter::hasLow(NodeRef node) {
   if (Graph::Origin origin = originOf(node)) {
     auto [base, scale, addend] = planner.underLogSumExp(origin.value);
     Entry *max = planner.maximumOf(base);
+    bool isRearranged = max && base != origin.value; // such as z - z * s, of which exponents make z * (1 - s)
     if (!max || !keepsRounding(max))
-      return !scale->isConstant(1) || !addend->isConstant(0);
+      return !scale->isConstant(1) || !addend->isConstant(0) || isRearranged;
   }
   switch (node->op) {
   case NodeOp::Entry: return planner.entryOf(node)->isPair();
@@ -221,7 +226,10 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   requestChecks();
   // Every part goes in front of what is there.
   emitPerTokenGradients();
-  SweepEntries late = llvm::map_to_vector(placement.late, [](auto &sum) { return sum.second; });
+  SweepEntries late; // two sums may have come to the same
+  for (auto [reduction, entry] : placement.late)
+    if (!llvm::is_contained(late, entry))
+      late.push_back(entry);
   emitFinishes(lateStage(), Phase::Late, late, "late");
   emitGradient();
   if (!late.empty())

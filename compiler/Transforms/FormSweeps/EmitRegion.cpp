@@ -88,6 +88,9 @@ Value RegionEmitter::compute(NodeRef node) {
     return parent->value(program.planner.g.pick(node, index));
   if (parent && node->is(NodeOp::Column))
     return parent->value(index);
+  if (parent && node->is(NodeOp::Select))
+    if (NodeRef branch = program.planner.g.branchAt(node, index))
+      return value(branch);
   if (node->is(NodeOp::Entry) && !program.hasLow(node))
     return state.at(node->index);
   if (node->is(NodeOp::Pick))
@@ -306,7 +309,9 @@ RegionEmitter::Pair RegionEmitter::makeEntryPair(Graph::Origin origin) {
   Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};
   if (!scale->isConstant(1))
     pair = multiplyPairs(factorOf(scale), pair, /*isWeigh=*/false);
-  return addend->isConstant(0) ? pair : addPairs(pair, pairOf(addend), /*subtracts=*/false, /*keepsRounding=*/true);
+  if (!addend->isConstant(0))
+    pair = addPairs(pair, pairOf(addend), /*subtracts=*/false, /*keepsRounding=*/true);
+  return {pair.high, pair.low ? pair.low : f32(0)};
 }
 
 RegionEmitter::Pair RegionEmitter::addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding) {
@@ -340,8 +345,10 @@ RegionEmitter::Pair RegionEmitter::scalePair(NodeRef node) {
   if (!x->varying)
     std::swap(x, factor);
   Pair pair = pairOf(x);
-  Value by = value(factor);
-  return {mul(pair.high, by), finiteOrZero(mul(pair.low, by))};
+  Value by = value(factor), low = mul(pair.low, by);
+  Value wasFinite = math::IsFiniteOp::create(builder, where(), pair.low); // else it tells that the value is not
+  Value special = select(wasFinite, f32(0), low);
+  return {mul(pair.high, by), select(math::IsFiniteOp::create(builder, where(), low), low, special)};
 }
 
 RegionEmitter::Pair RegionEmitter::multiplyPairs(Pair a, Pair b, bool isWeigh) {

@@ -201,6 +201,24 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   return total;
 }
 
+/// Takes the varying numbers that are factors of all terms out of them. The parts of a gradient may cancel, so they are added
+/// before the derivatives of what they flow through multiply the sum.
+static llvm::SmallVector<NodeRef> takeCommonFactors(Terms &terms) {
+  llvm::SmallVector<NodeRef> common;
+  if (terms.size() < 2)
+    return common;
+  auto isInAll = [&](NodeRef factor) { return llvm::all_of(terms, [&](const Term &term) { return llvm::is_contained(term.factors, factor); }); };
+  auto candidates = terms.front().factors;
+  for (NodeRef factor : candidates) {
+    if (factor->type != NodeType::Float || !isInAll(factor))
+      continue;
+    for (Term &term : terms)
+      term.factors.erase(llvm::find(term.factors, factor));
+    common.push_back(factor);
+  }
+  return common;
+}
+
 NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
   if (!gradient->varying)
@@ -208,6 +226,7 @@ NodeRef Planner::factored(NodeRef gradient) {
   std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
   if (!terms)
     return gradient;
+  llvm::SmallVector<NodeRef> common = takeCommonFactors(*terms);
   Guards guards(g);
   NodeRef total = g.constant(0);
   for (const Term &term : *terms) {
@@ -216,5 +235,7 @@ NodeRef Planner::factored(NodeRef gradient) {
       value = g.mul(g.exp(term.addend ? g.add(term.exponent, term.addend) : term.exponent), value);
     total = g.add(total, guarded(g, guards, term.factor, g.mul(term.factor, value)));
   }
+  for (NodeRef factor : common) // nothing times infinity is nothing, as it was in each term
+    total = factor->staysFinite ? g.mul(total, factor) : g.weigh(total, factor);
   return total;
 }

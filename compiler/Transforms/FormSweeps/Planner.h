@@ -139,6 +139,7 @@ private:
   // ---- decomposing and finishing (Decompose.cpp, Finish.cpp)
   std::optional<Terms> decompose(NodeRef node, unsigned L, bool top);
   std::optional<Terms> decomposeOnce(NodeRef node, unsigned L, bool top);
+  std::optional<Terms> decomposeLogSoftmax(NodeRef node, unsigned L);
   std::optional<Terms> decomposeProduct(NodeRef node, unsigned L, bool top);
   std::optional<Terms> decomposeSelect(NodeRef node, unsigned L, bool top);
   Terms regroup(llvm::ArrayRef<Term> terms, unsigned L);

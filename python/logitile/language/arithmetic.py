@@ -157,9 +157,9 @@ def pick(value: Traced, index: object) -> Traced:
             f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
-    known = exponentials.exponential(value)
+    known = exponentials.entry(value, lambda exponent: pick(exponent, position))
     if known is not None:  # the exponent of the entry stays known
-        return known.with_exponent(pick(known.exponent, position))
+        return known
     return _guarded(value.trace.emit("logitile.pick", (value, position), value.type, varying=False), position)
 
 

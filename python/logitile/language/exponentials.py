@@ -9,6 +9,7 @@ A *weight* is an exponential or what products, quotients, powers, roots and nega
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .trace import Traced
@@ -61,6 +62,12 @@ def _scaled(value: Traced) -> tuple[Traced, Traced] | None:
     return None
 
 
+def _positively_scaled(value: Traced) -> tuple[Traced, Traced] | None:
+    """The same where the constant is above 0."""
+    scaled = _scaled(value) if value.op.name == "arith.mulf" else None
+    return scaled if scaled and scaled[0].op.attribute > 0 else None
+
+
 @dataclass(frozen=True, eq=False)
 class Exponential:
     """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
@@ -98,12 +105,14 @@ def _exponential(value: Traced) -> Exponential | None:
             return None
         base = first.name if first.name == second.name else "math.exp"
         return Exponential(base, _plus(first.logarithm(base), second.logarithm(base)))
-    scaled = _scaled(value) if name == "arith.mulf" else None
-    if scaled is None or scaled[0].op.attribute <= 0:
+    if name == "logitile.reduce" and value.op.attribute in ("max", "min"):
+        inside = exponential(value.operand(0))
+        return inside and Exponential(inside.name, reduced(value.op.attribute, inside.exponent))
+    scaled = _positively_scaled(value)
+    inner = exponential(scaled[1]) if scaled else None
+    if scaled is None or inner is None:
         return None
-    inner, factor = exponential(scaled[1]), scaled[0].op.attribute
-    if inner is None:
-        return None
+    factor = scaled[0].op.attribute
     log = math.log(factor) if inner.name == "math.exp" else math.log2(factor)
     return Exponential(inner.name, _plus(inner.exponent, value.trace.constant(log, "f32")))
 
@@ -121,10 +130,55 @@ def logarithm(value: Traced, base: str) -> Traced | None:
     inside = exponential(value.operand(0))
     if inside is None:
         return None
-    total = value.trace.emit(
-        "logitile.reduce", (inside.logarithm("math.exp"),), attribute="logsumexp", varying=False
-    )
-    return Exponential("math.exp", total).logarithm(base)
+    return Exponential("math.exp", reduced("logsumexp", inside.logarithm("math.exp"))).logarithm(base)
+
+
+def reduced(combiner: str, exponent: Traced) -> Traced:
+    """The reduction of an exponent over the vocabulary."""
+    return exponent.trace.emit("logitile.reduce", (exponent,), attribute=combiner, varying=False)
+
+
+# ---- entries -----------------------------------------------------------------------------------------------
+
+
+def entry(value: Traced, of: Callable[[Traced], Traced]) -> Traced | None:
+    """An entry of an exponential; None for other values.
+
+    It is made by the operations that make the value, so that it has the bits of the value there.
+
+    Args:
+        of: the entry of an exponent.
+    """
+    name = value.op.name
+    if not value.varying:
+        return value
+    if name in ("math.exp", "math.exp2"):
+        return value.trace.emit(name, (of(value.operand(0)),))
+    if name == "logitile.weigh" and exponential(value) is not None:
+        first, second = entry(value.operand(0), of), entry(value.operand(1), of)
+        return None if first is None or second is None else _weigh(first, second)
+    scaled = _positively_scaled(value)
+    inner = entry(scaled[1], of) if scaled else None
+    return None if scaled is None or inner is None else _times(scaled[0], inner)
+
+
+def least_or_largest(value: Traced, combiner: str) -> Traced | None:
+    """The min or max of an exponential: its entry where the exponent has its own. None for other values, and for
+    products, of which another entry may be the largest once they are rounded.
+    """
+    if value.op.name in ("math.exp", "math.exp2"):
+        return value.trace.emit(value.op.name, (reduced(combiner, value.operand(0)),))
+    scaled = _positively_scaled(value)
+    inner = least_or_largest(scaled[1], combiner) if scaled else None
+    return None if scaled is None or inner is None else _times(scaled[0], inner)
+
+
+def ordered_like(value: Traced) -> Traced:
+    """What has its extremes where an exponential has them: the exponent; other values and products themselves."""
+    if value.op.name in ("math.exp", "math.exp2"):
+        return value.operand(0)
+    scaled = _positively_scaled(value)
+    return value if scaled is None else ordered_like(scaled[1])
 
 
 # ---- products ----------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ what their operands are, reductions turn varying into uniform. What -inf, NaN an
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from ..messages.locations import spec_error
 from . import arithmetic, exponentials
 from .arithmetic import bool_operand, float_operand, lifted, operands
@@ -315,15 +317,13 @@ def _uniform_remedy(combiner: str) -> str:
 
 
 def _extreme_entry(combiner: str, x: object) -> Value:
-    """The order of exponentials is that of their exponents."""
-    known = _known_exponential(x)
-    return _reduce(combiner, x) if known is None else known.with_exponent(_reduce(combiner, known.exponent))
+    known = exponentials.least_or_largest(x, combiner) if _has_entries(x) else None
+    return _reduce(combiner, x) if known is None else known
 
 
 def _position(combiner: str, x: object) -> Value:
-    known = _known_exponential(x)
-    return _reduce(combiner, x if known is None else known.exponent)
+    return _reduce(combiner, exponentials.ordered_like(x) if _has_entries(x) else x)
 
 
-def _known_exponential(x: object) -> exponentials.Exponential | None:
-    return exponentials.exponential(x) if isinstance(x, Value) and x.varying and x.type == "f32" else None
+def _has_entries(x: object) -> TypeGuard[Value]:
+    return isinstance(x, Value) and x.varying and x.type == "f32"

@@ -133,3 +133,15 @@ logitile.loss @small_factor vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   %loss = logitile.reduce logsumexp %x : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// The first sweep, which keeps the logits, reads the vocabulary alone: the maximum of the second is not there yet.
+// CHECK-LABEL: logitile.program @behind_a_sweep_of_the_vocabulary
+logitile.loss @behind_a_sweep_of_the_vocabulary vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %u = logitile.input vocab "u" : f32
+  %mean = logitile.reduce sum %u : f32 -> f32
+  %above = arith.cmpf ogt, %u, %mean : f32
+  %x = arith.select %above, %z, %u : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}

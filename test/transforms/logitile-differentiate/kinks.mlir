@@ -32,6 +32,29 @@ logitile.loss @bounds vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
   logitile.yield %loss : f32
 }
 
+// The upper bound may be below the lower one: it is the result then.
+// CHECK-LABEL: logitile.loss @bounds_that_may_cross
+logitile.loss @bounds_that_may_cross vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["low", "high"] {
+  // CHECK: %[[A:.*]] = logitile.input token "a" : f32
+  // CHECK: %[[LOW:.*]] = logitile.input token "low" : f32
+  // CHECK: %[[HIGH:.*]] = logitile.input token "high" : f32
+  %a = logitile.input token "a" : f32
+  %low = logitile.input token "low" : f32
+  %high = logitile.input token "high" : f32
+  %loss = math.clampf %a to [%low, %high] : f32
+  // CHECK-DAG: %[[LESS:.*]] = arith.cmpf olt, %[[A]], %[[LOW]]
+  // CHECK-DAG: %[[ORDERED:.*]] = arith.cmpf olt, %[[LOW]], %[[HIGH]]
+  // CHECK: %[[BELOW:.*]] = arith.andi %[[LESS]], %[[ORDERED]]
+  // CHECK: %[[DLOW:.*]] = arith.select %[[BELOW]]
+  // CHECK: logitile.adjoint token "low" dense %[[DLOW]]
+  // CHECK-DAG: %[[MORE:.*]] = arith.cmpf ogt, %[[A]], %[[HIGH]]
+  // CHECK-DAG: %[[CROSSED:.*]] = arith.cmpf olt, %[[HIGH]], %[[LOW]]
+  // CHECK: %[[ABOVE:.*]] = arith.ori %[[MORE]], %[[CROSSED]]
+  // CHECK: %[[DHIGH:.*]] = arith.select %[[ABOVE]]
+  // CHECK: logitile.adjoint token "high" dense %[[DHIGH]]
+  logitile.yield %loss : f32
+}
+
 // CHECK-LABEL: logitile.loss @absolute
 logitile.loss @absolute vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
   // CHECK: %[[A:.*]] = logitile.input token "a" : f32
