@@ -92,3 +92,18 @@ def test_a_damaged_plan_is_refused(tmp_path, monkeypatch):
         with pytest.raises(Exception, match="plan") as caught:
             _native.Engine().load(wrong)
         assert type(caught.value).__module__ == "logitile.errors"
+
+
+def test_a_plan_tells_of_an_index_that_its_loss_computes():
+    """It holds no lines of the loss, so the text starts with what is wrong."""
+
+    @lt.loss
+    def shifted(z: lt.Logits, target: lt.Token[int]):
+        return lt.logsumexp(z) - z[target + 1]
+
+    operands = np.ones((4, 8), np.float32), np.ones((16, 8), np.float32)
+    target = np.array([1, 2, 15, 3])
+    plan = lt.jit(shifted).compile(*operands, target=target)
+    with pytest.raises(lt.CallIndexError) as caught:
+        plan.run(*operands, target=target)
+    assert str(caught.value).startswith("the index that is computed for token [2] is 16, outside")

@@ -29,7 +29,7 @@ class NativeCall:
         inputs: every input, by name.
         like: the array that results lie beside.
         divisor: what replaces the denominator of a mean.
-        picks: lines of the loss that pick an entry by an index which it computes.
+        picks: lines of the loss that pick an entry by an index which it computes, as far as they are known.
     """
 
     plan: _native.Plan
@@ -109,8 +109,8 @@ def native_inputs(call: Call, options: Options) -> list[NativeArray]:
 
 def weight_view(array: Array, name: str, options: Options) -> NativeArray:
     """A weight or its gradient as [V, D]."""
-    native = array.framework.view(array, name)
-    return native if options.weight_layout == "vd" else transposed(native)
+    view = array.framework.view(array, name)
+    return view if options.weight_layout == "vd" else transposed(view)
 
 
 def call_options(
@@ -133,7 +133,9 @@ def call_options(
 
 
 def _located(error: CallIndexError, picks: Sequence[Location]) -> CallIndexError:
-    """A plan may serve equal losses of other lines, so the line of a computed index is not in it."""
-    if not error.is_computed:
+    """A plan may serve equal losses of other lines, so the line of a computed index is not in it; a plan
+    that was loaded has none.
+    """
+    if not error.is_computed or not picks:
         return error
     return CallIndexError(f"{' or '.join(str(place) for place in picks)}: {error}")
