@@ -2,6 +2,7 @@
 
 import json
 
+import logitile as lt
 import numpy as np
 import pytest
 import subprocesses
