@@ -128,11 +128,24 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x) {
   return {atoms, x->is(NodeOp::Weigh) ? g.weigh(factor, u) : scaled(u)};
 }
 
+/// Whether x = factor * sum, with a factor of either sign: rounded as it was written, not as the sum of multiples.
+bool Planner::isFactorOfSum(NodeRef x) {
+  if (!x->is(NodeOp::Mul) || x->operand(0)->varying == x->operand(1)->varying)
+    return false;
+  NodeRef sum = x->operand(x->operand(0)->varying ? 0 : 1), factor = x->operand(x->operand(0)->varying ? 1 : 0);
+  if (factor->isPositive || !(sum->is(NodeOp::Add) || sum->is(NodeOp::Sub)))
+    return false;
+  Canonical inner = canonical(sum);
+  return inner.base == sum && inner.scale->isConstant(1) && inner.addend->isConstant(0);
+}
+
 /// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
 Planner::Canonical Planner::canonical(NodeRef x) {
   auto [atoms, addend] = affine(x);
   if (atoms.empty())
     return {g.constant(0), g.constant(1), addend};
+  if (isFactorOfSum(x))
+    return {x, g.constant(1), g.constant(0)};
   NodeRef first = atoms.begin()->second.coefficient;
   bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
   NodeRef base = nullptr;

@@ -65,6 +65,12 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
   if (node->is(NodeOp::Exp)) // exp(x)[i] is traced as exp(x[i])
     if (Graph::Origin exponent = originOf(node->operand(0)))
       return {planner.g.exp(exponent.value), exponent.index};
+  bool isProduct = node->is(NodeOp::Mul) || node->is(NodeOp::Weigh);
+  if (isProduct && !planner.g.originOf(node)) { // so is p[i] * q[i]
+    Graph::Origin a = originOf(node->operand(0)), b = originOf(node->operand(1));
+    if (a && b && a.index == b.index)
+      return {planner.g.rebuild(node, {a.value, b.value}), a.index};
+  }
   Graph::Origin origin = planner.g.originOf(node);
   return origin && hasPartsOf(node, origin) ? origin : Graph::Origin();
 }

@@ -100,6 +100,8 @@ public:
   };
   /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
   Pair exactPair(NodeRef node);
+  /// Whether exponents are made of this value, rounded: so are its sums, for the two may cancel.
+  bool isRounded(NodeRef node) const;
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
   mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
   /// The base of a running maximum less that maximum.

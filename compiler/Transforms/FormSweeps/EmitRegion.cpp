@@ -382,6 +382,11 @@ RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
   return exactPairs[node] = makeExactPair(node);
 }
 
+bool RegionEmitter::isRounded(NodeRef node) const {
+  Entry *max = program.planner.maximumOf(program.settle(node));
+  return max && !ProgramEmitter::keepsRounding(max);
+}
+
 RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node) {
   if (isScaled(node)) {
     Value high = value(node);

@@ -165,7 +165,7 @@ private:
     if (factors.empty())
       return {whereAllHold(entry, emit.f32(1)), {}};
     NodeRef last = factors.pop_back_val();
-    auto [v, low] = emit.exactPair(last);
+    auto [v, low] = emit.isRounded(last) ? RegionEmitter::Pair{emit.value(last), {}} : emit.exactPair(last);
     if (!factors.empty()) {
       bool isWeight = false;
       Value weight;

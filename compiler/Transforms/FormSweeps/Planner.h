@@ -98,6 +98,7 @@ public:
   struct Canonical {
     NodeRef base, scale, addend;
   };
+  bool isFactorOfSum(NodeRef x);
   Canonical canonical(NodeRef x);
   /// The same in the form that a logsumexp of x has: it gives up every uniform addend.
   Canonical underLogSumExp(NodeRef x);
