@@ -105,7 +105,8 @@ def run_script(block: Block, folder: pathlib.Path) -> None:
     tools = str(pathlib.Path(find_tool("logitile-opt")).parent)
     env = dict(os.environ, PATH=os.pathsep.join([tools, os.environ["PATH"]]), CC=compiler,
                LOGITILE_SOURCE=str(ROOT), LOGITILE_LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
-    done = subprocess.run(["sh", "-euc", block.text], cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    command = ["sh", "-euc", block.text]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"line {block.line}: {done.stdout}{done.stderr}"
 
 
