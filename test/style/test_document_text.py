@@ -20,8 +20,9 @@ TOP = ("bench", "compiler", "dialect", "docs", "python", "runtime", "templates",
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
-# A path in backticks: it starts with a folder of the tree.
+# A path in backticks: it starts with a folder of the tree, or is the bare name of a source file.
 PATH = re.compile(rf"`((?:{'|'.join((*TOP, 'cmake'))})/[\w./{{}},*-]*)`")
+SOURCE = re.compile(r"`(\w[\w-]*\.(?:cpp|h|td|def|py|mlir|json|sh))`")
 
 
 def documents(root: pathlib.Path) -> Iterator[tuple[str, str]]:
@@ -80,10 +81,15 @@ def broken_links(root: pathlib.Path) -> Iterator[Violation]:
 
 
 def lost_paths(root: pathlib.Path) -> Iterator[Violation]:
-    """Paths of the tree that a document names and that are not there. `{a,b}` and `*` are as in a shell."""
+    """Paths and files that a document names and that are not there. `{a,b}` and `*` are as in a shell."""
+    names = {file.name for file in tree.files(root)}
     for path, text in documents(root):
-        for name in PATH.findall(without_code(text)):
+        prose = without_code(text)
+        for name in PATH.findall(prose):
             if not all(any(root.glob(one.rstrip("/"))) for one in alternatives(name)):
+                yield Violation(path, f"names '{name}', which is not there")
+        for name in SOURCE.findall(prose):
+            if name not in names:
                 yield Violation(path, f"names '{name}', which is not there")
 
 
@@ -141,5 +147,7 @@ def test_a_lost_path_is_found(tmp_path):
     tree.write(tmp_path, "compiler/A.cpp", "")
     tree.write(tmp_path, "compiler/B.cpp", "")
     tree.write(tmp_path, "a.md", "`compiler/{A,B}.cpp`, `compiler/*.cpp`, `compiler/`, `compiler/{A,C}.cpp`")
+    tree.write(tmp_path, "b.md", "`A.cpp`, `C.cpp`, `plan.run`")
     names = "names 'compiler/{A,C}.cpp', which is not there"
-    assert list(lost_paths(tmp_path)) == [Violation("a.md", names)]
+    assert list(lost_paths(tmp_path)) == [
+        Violation("a.md", names), Violation("b.md", "names 'C.cpp', which is not there")]
