@@ -26,6 +26,7 @@ from wild_specs import WildLoss, wild_loss
 DECIDED, WRONG = 1e-5, 1e-3
 EVALUATIONS = 3  # of torch in float32; where a result is wrong MORE of them must decide it as well
 MORE = 8
+OF_PARTS = 2.0**-20
 LARGEST = 1e10  # of more, a logsumexp in float64 is off by more than a tenth of what is wrong
 TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
 VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
@@ -101,12 +102,16 @@ def case(seed):
 class Text(Arguments):
     """Arguments of a loss, and what dense torch makes of its text."""
 
-    def __init__(self, source, *arguments):
+    def __init__(self, source, *arguments, is_direct=False):
         super().__init__(*arguments)
-        self.source = source
+        self.source, self.is_direct = source, is_direct
 
     def evaluated(self, pairs, inputs, dtype):
-        return dense_torch.evaluate(self.source, pairs, inputs, dtype)
+        return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.is_direct)
+
+    def direct(self):
+        """The same, with gradients of what does not flow through a logsumexp: what cancels in a softmax."""
+        return Text(self.source, self.spec, self.pairs | self.inputs, self.upstream, self.wrt, is_direct=True)
 
     def largest_exponent(self):
         pairs = {name: tuple(torch.tensor(x).double() for x in pair) for name, pair in self.pairs.items()}
@@ -191,14 +196,11 @@ class Judge:
         self.answer = self._completed(exact)
 
     def _sizes(self, upstream):
-        """LEAST of what the parts of a gradient can be, which may cancel. Logits enter losses as squares, and
-        what belongs to the vocabulary or the call is a sum over tokens.
-        """
-        slope = max(1.0, self.made.loss.scale) ** 2
+        """LEAST of what gradients naturally are; what belongs to the vocabulary or the call is a sum over tokens."""
         total = LEAST * sum(np.abs(up).sum() for up in upstream.values())
         natural = natural_sizes(self.given, upstream)
         is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
-        return {name: slope * (total if is_sum[name] else size) for name, size in natural.items()}
+        return {name: total if is_sum[name] else size for name, size in natural.items()}
 
     def _text(self, given, upstream):
         wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in
@@ -279,18 +281,27 @@ class Judge:
         return float(np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), size, 1e-30))
 
     def is_right(self, name, error):
-        is_rounded = name.endswith((".hidden", ".weight")) and self.made.dtype != "float32"
-        return error <= WRONG + (4 * UNIT[self.made.dtype] * self._spread_of_parts(name) if is_rounded else 0)
+        if error <= WRONG:
+            return True
+        return name.startswith("grad ") and error <= WRONG + self._rounding_of_parts(name)
 
-    def _spread_of_parts(self, name):
-        """How much larger than a gradient of a pair the products are that it is the sum of: each has a factor in
-        16 bits, the gradient of a logit.
+    def _rounding_of_parts(self, name):
+        """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error: OF_PARTS of the
+        parts that flow through a softmax and beside it, and 4 roundings of the gradients of logits where their
+        products with a hidden state or a weight have 16 bits.
         """
-        pair, _, operand = name.removeprefix("grad ").partition(".")
-        hidden, weight = (np.abs(x.astype(np.float64)) for x in self.given[pair])
+        name = name.removeprefix("grad ")
+        exact = self.text.reference()[name]
         with np.errstate(all="ignore"):
-            logits = np.abs(self.text.of_logits().reference()[f"{pair}.hidden"])
-        parts = np.linalg.norm(logits @ weight if operand == "hidden" else logits.T @ hidden)
-        wanted = self.answer[name]
-        size = max(np.linalg.norm(wanted), self.sizes.get(name.removeprefix("grad "), 0.0), 1e-30)
-        return max(1.0, float(parts / size))
+            direct = self.text.direct().reference()[name]
+            allowed = OF_PARTS * (np.linalg.norm(direct) + np.linalg.norm(direct - exact))
+            if name.endswith((".hidden", ".weight")) and self.made.dtype != "float32":
+                allowed += 4 * UNIT[self.made.dtype] * self._size_of_products(name)
+        return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
+
+    def _size_of_products(self, name):
+        """How large the products are that the gradient of a pair is the sum of."""
+        pair, _, operand = name.partition(".")
+        hidden, weight = (np.abs(x.astype(np.float64)) for x in self.given[pair])
+        logits = np.abs(self.text.of_logits().reference()[f"{pair}.hidden"])
+        return np.linalg.norm(logits @ weight if operand == "hidden" else logits.T @ hidden)

@@ -27,6 +27,12 @@ COMPUTED = {
     "root": lambda z, u, v, s: lt.sqrt(1.0 + lt.square(z - lt.logsumexp(v))),
     "token": lambda z, u, v, s: z + v - lt.max(z),
     "masked": lambda z, u, v, s: lt.where(u > 0, z * s, -float("inf")),
+    "less a part": lambda z, u, v, s: z - z * s,
+    "scaled sum": lambda z, u, v, s: (z + u) * s + v,
+    "cube": lambda z, u, v, s: z * z * z,
+    "one entry apart": lambda z, u, v, s: lt.where(lt.column() == 0, u, z * 0.1) / s,
+    "two probabilities": lambda z, u, v, s: lt.softmax(z) * lt.softmax(z * u),
+    "scaled probability": lambda z, u, v, s: 0.3 * lt.softmax(z * s),
 }
 
 
@@ -50,6 +56,8 @@ def computed(of):
             ties=lt.count(x == x[y]),
             sure=lt.count(log_p >= lt.max(log_p)),
             size=lt.max(p),
+            compared=lt.count(x - x[y] <= 0.0) + lt.count(x - x[y] > 0.0) + lt.count(lt.isnan(x - x[y])),
+            at_best=lt.count(x == x[lt.argmax(x)]),
             others=u[y] * v[y] * s,
         )
 
@@ -85,8 +93,9 @@ def test_an_expression_agrees_with_its_own_maximum_and_pick(of, scale):
     assert out["p"].min() >= 0 and out["p"].max() <= 1
     assert not np.isnan(out["rest"]).any()
     assert out["size"].max() <= 1
-    for name in ("largest", "equal", "sure", "rank", "ties"):
+    for name in ("largest", "equal", "sure", "rank", "ties", "at_best"):
         assert out[name].min() >= 1, name
+    assert (out["compared"] == VOCAB).all()
 
 
 @pytest.mark.parametrize("of", range(3), ids=list(COMPUTED)[:3])
@@ -103,6 +112,10 @@ def of_one_entry(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
         shifted=lt.log_softmax(lt.square(z - z * s))[0],
         scaled=lt.softmax(z * s + u)[0],
         biased=lt.logsumexp(z + u) - (z + u)[0],
+        sum_scaled=lt.sum(lt.log_softmax(z * s)),
+        sum_shifted=lt.sum(lt.log_softmax(s + z * z)),
+        sum_parts=lt.sum(lt.log_softmax(z * u + z * z)),
+        sum_power=lt.sum(lt.log_softmax(lt.square(lt.square(z)))),
     )
 
 
@@ -112,8 +125,43 @@ def test_a_softmax_of_one_entry_is_one():
     pair = (100 * rng.normal(size=(64, 8)).astype(np.float32), rng.normal(size=(1, 8)).astype(np.float32))
     out = run(jit(of_one_entry), {"z": pair, "u": np.float32([0.1]), "s": np.float32(0.3)})
     assert (out["scaled"] == 1).all()
-    for name in ("square", "shifted", "biased"):
+    for name in ("square", "shifted", "biased", "sum_scaled", "sum_shifted", "sum_parts", "sum_power"):
         assert (out[name] == 0).all(), name
+
+
+@lt.loss
+def infinite(z: lt.Logits, a: lt.Token[float]):
+    x = z + a
+    return lt.Outputs(
+        pick=lt.log_softmax(x)[0], sum=lt.sum(lt.log_softmax(x)), p=lt.sum(lt.exp(lt.log_softmax(x)) * z)
+    )
+
+
+def test_an_infinite_addend_does_not_cancel():
+    """It leaves NaN, as in torch."""
+    given = inputs(1.0)
+    a = np.where(np.arange(TOKENS) % 2, np.inf, 0.5).astype(np.float32)
+    out = run(jit(infinite), {"z": given["z"], "a": a})
+    for name, value in out.items():
+        assert np.isnan(value[1::2]).all() and np.isfinite(value[::2]).all(), name
+
+
+@lt.loss
+def nothing_left(z: lt.Logits, q: lt.Dense[bool]):
+    p = lt.softmax(lt.where(q, z, -float("inf")))
+    return lt.Outputs(
+        numbers=lt.count(lt.sqrt(p) >= 0.0), powers=lt.count(p**1.5 >= 0.0), sum=lt.sum(p**0.5), p=p[0]
+    )
+
+
+def test_powers_of_a_softmax_of_masked_entries_alone_are_nan():
+    q = np.ones((TOKENS, VOCAB), bool)
+    q[1::2] = False
+    out = run(jit(nothing_left), {"z": inputs(1.0)["z"], "q": q})
+    assert (out["numbers"] == np.where(np.arange(TOKENS) % 2, 0, VOCAB)).all()
+    assert (out["powers"] == out["numbers"]).all()
+    for name in ("sum", "p"):
+        assert np.isnan(out[name][1::2]).all() and np.isfinite(out[name][::2]).all(), name
 
 
 @pytest.mark.parametrize("of", range(len(COMPUTED)), ids=list(COMPUTED))

@@ -95,7 +95,8 @@ class Arguments:
         total = sum(
             (outputs[name] * torch.tensor(up, dtype=dtype)).sum() for name, up in self.upstream.items()
         )
-        total.backward()
+        if total.requires_grad:
+            total.backward()
         result = {name: value.detach().numpy() for name, value in outputs.items()}
         for name, leaf in leaves.items():
             gradient = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad

@@ -144,10 +144,12 @@ class Language:
         vocab: the number of entries.
         dtype: of floats.
         ignore_index: the integer that is not valid.
+        is_direct: gradients leave out what flows through a logsumexp, also that of a softmax.
     """
 
-    def __init__(self, vocab, dtype, ignore_index=-100):
+    def __init__(self, vocab, dtype, ignore_index=-100, is_direct=False):
         self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
+        self.is_direct = is_direct
         self.largest = 0.0  # of the finite numbers that a logsumexp has seen
 
     Logits, Token, Vocab, Dense = logitile.Logits, logitile.Token, logitile.Vocab, logitile.Dense
@@ -167,15 +169,21 @@ class Language:
     count = _unary(lambda x: x.sum(1, keepdim=True))
     any = _unary(lambda x: x.any(1, keepdim=True))
     all = _unary(lambda x: x.all(1, keepdim=True))
-    log_softmax = _unary(lambda x: torch.log_softmax(x, 1))
+
+    def log_softmax(self, x):
+        return Value(self._log_softmax(x.tensor))
+
+    def _log_softmax(self, x):
+        return x - x.logsumexp(1, keepdim=True).detach() if self.is_direct else torch.log_softmax(x, 1)
 
     def stop_gradient(self, x):
         return x.like(x.tensor.detach(), None if x.log is None else lambda: x.log().detach())
 
     def logsumexp(self, x):
         numbers = x.tensor.detach().abs()
-        self.largest = max([self.largest, *numbers[numbers.isfinite()].flatten().topk(1).values.tolist()])
-        return Value(x.tensor.logsumexp(1, keepdim=True))
+        self.largest = max(self.largest, float(numbers.where(numbers.isfinite(), 0.0).max()))
+        result = x.tensor.logsumexp(1, keepdim=True)
+        return Value(result.detach() if self.is_direct else result)
 
     def max(self, x):
         return x.like(x.tensor.max(1, keepdim=True).values)
@@ -189,8 +197,8 @@ class Language:
         return Value(x.tensor.sum(1, keepdim=True), log=log)
 
     def softmax(self, x):
-        result = torch.softmax(x.tensor, 1)
-        return Value(result, result, None, lambda: torch.log_softmax(x.tensor, 1))
+        result = self._log_softmax(x.tensor).exp() if self.is_direct else torch.softmax(x.tensor, 1)
+        return Value(result, result, None, lambda: self._log_softmax(x.tensor))
 
     def value(self, x):
         """A plain number as a value; values as they are."""
@@ -249,7 +257,7 @@ class Language:
         return Value(index.tensor != self.ignore_index)
 
 
-def evaluate(source, pairs, inputs, dtype):
+def evaluate(source, pairs, inputs, dtype, is_direct=False):
     """The outputs of a loss by name, [N] each; a bare result is "loss". They are differentiable in whatever
     leaf requires a gradient.
 
@@ -257,8 +265,9 @@ def evaluate(source, pairs, inputs, dtype):
         source: the text, with one function that `lt.loss` decorates.
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
+        is_direct: see Language.
     """
-    outputs, _ = _run(source, pairs, inputs, dtype)
+    outputs, _ = _run(source, pairs, inputs, dtype, is_direct)
     tokens = len(next(iter(pairs.values()))[0])
     return {name: value.tensor.expand(tokens, 1)[:, 0] for name, value in outputs.items()}
 
@@ -269,10 +278,10 @@ def largest_exponent(source, pairs, inputs):
         return _run(source, pairs, inputs, torch.float64)[1].largest
 
 
-def _run(source, pairs, inputs, dtype):
+def _run(source, pairs, inputs, dtype, is_direct=False):
     """What the text returns, by name, and the language that it has seen."""
     weight = next(iter(pairs.values()))[1]
-    scope = {"lt": Language(len(weight), dtype)}
+    scope = {"lt": Language(len(weight), dtype, is_direct=is_direct)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
     arguments = {name: Value(h @ w.T) for name, (h, w) in pairs.items()}

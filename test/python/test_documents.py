@@ -1,43 +1,68 @@
-"""The Python blocks of the documents run, one after the other; the errors that they show are the real ones.
+"""The blocks of the documents run, one after the other; the errors that they show are the real ones.
 
 A block whose fence says `python raises SomeError` must raise that; the `text` block behind it is the message.
 An `mlir` block quotes the variable `text` of the Python blocks: its lines are there in that order; `...`
 leaves something out, and numbers may differ, because tile sizes are a matter of the machine.
+A block `sh runs` is a script that must succeed; a block `c some.c` becomes a file for it. All blocks of a
+document work in one folder.
 """
 
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 from dataclasses import dataclass
 
 import logitile
 import pytest
 import torch
+from conftest import PACKAGE, find_tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```(\w+)(?: raises (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+DOCUMENTS = [
+    path
+    for pattern in ("*.md", "docs/*.md", "docs/design/*.md", "docs/guides/*.md")
+    for path in sorted(ROOT.glob(pattern))
+    if "```python" in path.read_text()
+]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of Python or IR: first line, text, and the error's class and message if it must fail."""
+    """A block: its first line, its text, and what its fence says of it.
+
+    Args:
+        language: "python", "mlir", "sh" or "c".
+        line: the line of the document before its text.
+        error, message: the error's class and message if it must fail.
+        file: the name that a block of C has.
+    """
 
     language: str
     line: int
     text: str
     error: str | None = None
     message: str | None = None
+    file: str | None = None
 
 
 def blocks(text: str) -> list[Block]:
-    """The blocks of Python and of IR in a document."""
+    """The blocks of a document that something is done with."""
     found = list(FENCE.finditer(text))
     result = []
     for match, following in zip(found, [*found[1:], None], strict=True):
-        language, error, body = match.groups()
-        if language not in ("python", "mlir"):
-            continue
-        message = following[3] if error and following and following[1] == "text" else None
-        result.append(Block(language, text[: match.start(3)].count("\n"), body, error, message))
+        language, words, body = match.groups()
+        line = text[: match.start(3)].count("\n")
+        if language == "python" and words:
+            error = words.removeprefix("raises ")
+            message = following[3] if following and following[1] == "text" else None
+            result.append(Block(language, line, body, error, message))
+        elif language in ("python", "mlir") or (language, words) == ("sh", "runs"):
+            result.append(Block(language, line, body))
+        elif language == "c" and words:
+            result.append(Block(language, line, body, file=words))
     return result
 
 
@@ -72,19 +97,42 @@ def run(block: Block, names: dict, file: pathlib.Path) -> None:
     assert plain(str(caught.value)) == plain(block.message)
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/language.md", "docs/internals.md"])
-def test_the_blocks_of_a_document_run(path, monkeypatch, tmp_path):
-    file = ROOT / path
+def run_script(block: Block, folder: pathlib.Path) -> None:
+    """Runs a block of shell commands with the developer tools, the package and a C compiler at hand."""
+    compiler = next(filter(None, map(shutil.which, ("cc", "clang-22", "clang", "gcc"))), None)
+    if compiler is None or find_tool("logitile-opt") is None:
+        pytest.skip("the commands of this document need a build and a C compiler")
+    tools = str(pathlib.Path(find_tool("logitile-opt")).parent)
+    env = dict(os.environ, PATH=os.pathsep.join([tools, os.environ["PATH"]]), CC=compiler,
+               LOGITILE_SOURCE=str(ROOT), LOGITILE_LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
+    command = ["sh", "-euc", block.text]
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"line {block.line}: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
+def test_the_blocks_of_a_document_run(file, monkeypatch, tmp_path):
     found = blocks(file.read_text())
     assert found
+    if "import jax" in file.read_text():
+        pytest.importorskip("jax")
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     names: dict = {}
     for block in found:
         if block.language == "mlir":
             check_quotation(block, names["text"])
+        elif block.language == "sh":
+            run_script(block, tmp_path)
+        elif block.file is not None:
+            (tmp_path / block.file).write_text(block.text)
         else:
             run(block, names, file)
+
+
+def test_every_guide_is_looked_at():
+    names = {str(path.relative_to(ROOT)) for path in DOCUMENTS}
+    assert {"README.md", "docs/language.md", "docs/design/overview.md", "docs/guides/recipes.md"} <= names
 
 
 def test_the_guide_names_everything_public():

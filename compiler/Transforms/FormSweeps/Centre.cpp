@@ -128,15 +128,37 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x) {
   return {atoms, x->is(NodeOp::Weigh) ? g.weigh(factor, u) : scaled(u)};
 }
 
-/// Whether x = factor * sum, with a factor of either sign: rounded as it was written, not as the sum of multiples.
-bool Planner::isFactorOfSum(NodeRef x) {
-  if (!x->is(NodeOp::Mul) || x->operand(0)->varying == x->operand(1)->varying)
-    return false;
-  NodeRef sum = x->operand(x->operand(0)->varying ? 0 : 1), factor = x->operand(x->operand(0)->varying ? 1 : 0);
-  if (factor->isPositive || !(sum->is(NodeOp::Add) || sum->is(NodeOp::Sub)))
-    return false;
-  Canonical inner = canonical(sum);
-  return inner.base == sum && inner.scale->isConstant(1) && inner.addend->isConstant(0);
+Planner::Written Planner::asWritten(NodeRef x) {
+  if (auto known = written.find(x); known != written.end())
+    return known->second;
+  return written[x] = asWrittenOnce(x);
+}
+Planner::Written Planner::asWrittenOnce(NodeRef x) {
+  if (!x->varying)
+    return {g.constant(0), x, 0};
+  bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
+  if (isSum && !hasFinishedReduction(x)) {
+    Written a = asWritten(x->operand(0)), b = asWritten(x->operand(1));
+    size_t leaves = std::min<size_t>(a.leaves + b.leaves, 1 << 20); // operands may be shared many times over
+    return x->is(NodeOp::Add) ? Written{g.add(a.rest, b.rest), g.add(a.addend, b.addend), leaves}
+                              : Written{g.sub(a.rest, b.rest), g.sub(a.addend, b.addend), leaves};
+  }
+  if (x->is(NodeOp::Neg)) {
+    Written a = asWritten(x->operand(0));
+    return {g.neg(a.rest), g.neg(a.addend), a.leaves};
+  }
+  if (x->is(NodeOp::Div) && !x->operand(1)->varying) {
+    Written a = asWritten(x->operand(0));
+    return {g.mul(g.div(g.constant(1), x->operand(1)), a.rest), g.div(a.addend, x->operand(1)), a.leaves};
+  }
+  bool isProduct = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  if (isProduct && x->operand(0)->varying != x->operand(1)->varying) {
+    unsigned inner = x->operand(0)->varying ? 0 : 1;
+    Written a = asWritten(x->operand(inner));
+    auto times = [&](NodeRef y) { return inner == 0 ? g.rebuild(x, {y, x->operand(1)}) : g.rebuild(x, {x->operand(0), y}); };
+    return {times(a.rest), times(a.addend), a.leaves};
+  }
+  return {x, g.constant(0), 1};
 }
 
 /// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
@@ -144,10 +166,10 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   auto [atoms, addend] = affine(x);
   if (atoms.empty())
     return {g.constant(0), g.constant(1), addend};
-  if (isFactorOfSum(x))
-    return {x, g.constant(1), g.constant(0)};
   NodeRef first = atoms.begin()->second.coefficient;
   bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
+  if (Written form = asWritten(x); !shared && form.leaves == atoms.size())
+    return {form.rest, g.constant(1), form.addend};
   NodeRef base = nullptr;
   for (auto &[id, scaled] : atoms) {
     auto [atom, coefficient, weighs] = scaled;

@@ -98,7 +98,14 @@ public:
   struct Canonical {
     NodeRef base, scale, addend;
   };
-  bool isFactorOfSum(NodeRef x);
+  /// x = rest + addend, with 'rest' rounded as x was written, but for uniform addends and divisors. Its leaves are as many as the
+  /// atoms of x, unless some meet again, as in (z - t) + t.
+  struct Written {
+    NodeRef rest, addend;
+    size_t leaves;
+  };
+  Written asWritten(NodeRef x);
+  Written asWrittenOnce(NodeRef x);
   Canonical canonical(NodeRef x);
   /// The same in the form that a logsumexp of x has: it gives up every uniform addend.
   Canonical underLogSumExp(NodeRef x);
@@ -164,6 +171,7 @@ private:
   llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
   // Of what was asked before: operands may be shared many times over.
   std::map<NodeRef, std::pair<Affine, NodeRef>> affines;
+  llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
   llvm::SmallVector<std::unique_ptr<Entry>> entries;
