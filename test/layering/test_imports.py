@@ -57,7 +57,7 @@ def heavy_imports(root: pathlib.Path) -> list[str]:
 
 
 def lookers(root: pathlib.Path) -> list[str]:
-    """Uses of sys.modules outside of the one package that knows which array libraries a process has."""
+    """Uses of sys.modules outside of the one package that knows which frameworks a process has."""
     found = []
     for file in tree.files(root, ".py", under="python/logitile"):
         path = file.relative_to(root).as_posix()

@@ -127,5 +127,5 @@ class Call(Arguments):
 
     @property
     def framework(self) -> Framework:
-        """The library of the outputs: that of the first hidden array."""
+        """The framework of the outputs: that of the first hidden array."""
         return self.pairs[0].hidden.framework

@@ -1,1 +1,1 @@
-"""Array libraries behind one interface: how calls read their arrays and make results as they do."""
+"""NumPy, PyTorch, JAX and others behind one interface: how calls read arrays and make results."""

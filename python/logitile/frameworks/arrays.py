@@ -1,4 +1,4 @@
-"""What a call knows of an array, and what it asks of the library that the array is from."""
+"""What a call knows of an array, and what it asks of the framework that the array is from."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Array:
 
     Args:
         source: the object that was given.
-        framework: the library that it is from.
+        framework: the framework that it is from.
         shape: extents.
         dtype: name of the element type.
         device: "cpu", "cuda:0", ...; None where there is no data (shapes, meta tensors) and for Python
@@ -57,9 +57,9 @@ class Array:
 
 
 class Framework:
-    """An array library, as calls use it; each is one object, which `choice.described` gives to its arrays.
+    """NumPy, PyTorch, ...: each is one object, which `choice.described` gives to its arrays.
 
-    What is written here holds for libraries whose arrays are only read: results are arrays of NumPy.
+    What is written here holds for frameworks whose arrays are only read: results are arrays of NumPy.
     """
 
     name = ""
@@ -99,7 +99,7 @@ class Framework:
         return None
 
     def is_read_only(self, array: Array) -> bool:
-        """Whether this very array cannot be written, although others of the library can."""
+        """Whether this very array cannot be written, although others of the framework can."""
         return False
 
     def rounded(self, array: Array) -> Array:
@@ -138,11 +138,11 @@ class Framework:
         return made
 
     def given_back(self, like: Array, array: Any) -> Any:
-        """What `empty` made, filled by now, as an array of this library."""
+        """What `empty` made, filled by now, as an array of this framework."""
         return array
 
     def differentiable(self, job: Recorded) -> dict[str, Any]:
-        """The outputs of a call by name, as the library's results that it can differentiate."""
+        """The outputs of a call by name, as the framework's results that it can differentiate."""
         raise NotImplementedError
 
     def is_recording(self) -> bool:
@@ -151,7 +151,7 @@ class Framework:
 
 
 class Recorded(Protocol):
-    """A call that is differentiated later, as a library's automatic differentiation runs it.
+    """A call that is differentiated later, as a framework's automatic differentiation runs it.
 
     Attributes:
         is_early: whether gradients of the loss are made in the forward pass.
@@ -169,7 +169,7 @@ class Recorded(Protocol):
         """Outputs by name, gradients that were made early, and what the backward pass goes on with."""
 
     def emptied(self) -> tuple[Recorded, list[Any]]:
-        """The call without its arrays, and these arrays, which the library keeps instead."""
+        """The call without its arrays, and these arrays, which the framework keeps instead."""
 
     def adjoint(
         self, state: object, arrays: Sequence[Any], upstreams: Sequence[Any | None]

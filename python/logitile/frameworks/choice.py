@@ -1,4 +1,4 @@
-"""Which library an array is from, and what the libraries of this process say of a call: the one place that
+"""Which framework an array is from, and what the frameworks of this process say of a call: the one place that
 knows all of them.
 
 Nothing is imported here that is not imported already: a torch.Tensor can only exist where torch was imported.
@@ -86,7 +86,7 @@ def _torch_framework() -> Any:
 
 
 def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
-    """What traces a call that its library compiles or transforms; None for a call that runs."""
+    """What traces a call that its framework compiles or transforms; None for a call that runs."""
     if "torch" not in sys.modules:
         return None
     from .torch.watching import is_traced
@@ -121,7 +121,7 @@ def is_recording() -> bool:
 
 
 def host_threads() -> int:
-    """The number of threads that libraries were told to use; 0 where none was told."""
+    """The number of threads that frameworks were told to use; 0 where none was told."""
     torch = sys.modules.get("torch")
     return torch.get_num_threads() if torch is not None else 0
 

@@ -1,4 +1,4 @@
-"""Names of element types, the same for every library."""
+"""Names of element types, the same for every framework."""
 
 from __future__ import annotations
 
