@@ -163,8 +163,9 @@ def entry(value: tracing.Value, of: Callable[[tracing.Value], tracing.Value]) ->
 
 
 def least_or_largest(value: tracing.Value, combiner: str) -> tracing.Value | None:
-    """The min or max of an exponential: its entry where the exponent has its own. None for other values, and for
-    products, of which another entry may be the largest once they are rounded.
+    """The min or max of an exponential: its entry where the exponent has its own.
+
+    None for other values, and for products, of which another entry may be the largest once they are rounded.
     """
     if value.op.name in ("math.exp", "math.exp2"):
         return value.trace.emit(value.op.name, (reduced(combiner, value.operand(0)),))
@@ -174,7 +175,8 @@ def least_or_largest(value: tracing.Value, combiner: str) -> tracing.Value | Non
 
 
 def ordered_like(value: tracing.Value) -> tracing.Value:
-    """What has its extremes where an exponential has them: the exponent; other values and products themselves."""
+    """What has its extremes where an exponential has them: the exponent. Else the value itself.
+    """
     if value.op.name in ("math.exp", "math.exp2"):
         return value.operand(0)
     scaled = _positively_scaled(value)
