@@ -124,9 +124,6 @@ std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::
   return choice;
 }
 
-/// Products of a few tile sizes and element sizes must fit in 64 bits; no tile that pays is nearly as large.
-constexpr int64_t kMostTile = 1 << 16;
-
 /// Tensor cores take 16 x 16 x 16 at a time, and a warp copies 32 entries; CPUs work on whole panels.
 static std::string whyNot(const Target &target, const TileSizes &sizes) {
   bool isCpu = target.kind == DeviceKind::Cpu;
@@ -134,8 +131,6 @@ static std::string whyNot(const Target &target, const TileSizes &sizes) {
   if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
     return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
   for (auto [name, field] : kFields) {
-    if (sizes.*field > kMostTile)
-      return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; " + std::to_string(kMostTile) + " is the most";
     bool isDepth = name.starts_with("TK");
     if (isDepth && isCpu)
       continue;

@@ -130,6 +130,8 @@ static void findFacts(Node &node) {
   node.isWeight = findWeight(node);
   node.isPositive = findPositive(node);
   node.isScaledMean = findScaledMean(node);
+  bool isSum = node.is(NodeOp::Add) || node.is(NodeOp::Sub);
+  node.isCentred = isSum && llvm::any_of(node.operands, [](NodeRef x) { return x->isScaledMean || x->isCentred; });
   if (!node.varying)
     return;
   node.isLinearInLogits = findLinear(node);

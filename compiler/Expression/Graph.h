@@ -45,6 +45,7 @@ struct Node : llvm::FoldingSetNode {
   bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
+  bool isCentred = false;        // a difference from a mean, perhaps with further addends
   bool staysFinite = false;      // finite wherever the logits are
 
   explicit Node(mlir::Location loc) : loc(loc) {}

@@ -57,12 +57,6 @@ NodeRef Graph::mean(NodeRef x) {
   return div(total, constant(entries));
 }
 
-/// Whether 'x' is a difference from a mean, perhaps with further addends.
-static bool isCentred(NodeRef x) {
-  bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
-  return isSum && llvm::any_of(x->operands, [](NodeRef operand) { return operand->isScaledMean || isCentred(operand); });
-}
-
 /// x = rest + u, with every uniform addend in u (rule 8). Under a factor, a difference from a mean is centred and stays whole.
 Graph::Split Graph::bare(NodeRef x) {
   if (!x->varying)
@@ -88,7 +82,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
       std::swap(factor, y);
-    if (isCentred(y))
+    if (y->isCentred)
       return {x, constant(0)};
     auto [p, u] = bare(y);
     return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};

@@ -196,7 +196,7 @@ class Judge:
         self.answer = self._completed(exact)
 
     def _sizes(self, upstream):
-        """LEAST of what gradients naturally are; what belongs to the vocabulary or the call is a sum over tokens."""
+        """LEAST of what gradients naturally are; of the vocabulary or the call, a sum over tokens."""
         total = LEAST * sum(np.abs(up).sum() for up in upstream.values())
         natural = natural_sizes(self.given, upstream)
         is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
@@ -286,9 +286,10 @@ class Judge:
         return name.startswith("grad ") and error <= WRONG + self._rounding_of_parts(name)
 
     def _rounding_of_parts(self, name):
-        """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error: OF_PARTS of the
-        parts that flow through a softmax and beside it, and 4 roundings of the gradients of logits where their
-        products with a hidden state or a weight have 16 bits.
+        """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
+
+        That is OF_PARTS of the parts that flow through a softmax and beside it. Where gradients of logits are
+        kept in 16 bits for products with hidden states or weights, 4 roundings of these come on top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]

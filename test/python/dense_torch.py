@@ -241,7 +241,7 @@ class Language:
         return Value(torch.minimum(*(x.tensor for x in self._both(a, b))))
 
     def clamp(self, x, low, high):
-        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # torch gives a tensor the shape of its gradient
+        bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # of other shapes, torch has no gradients
         return Value(torch.clamp(*torch.broadcast_tensors(x.tensor, *bounds)))
 
     def _both(self, a, b):
@@ -273,7 +273,7 @@ def evaluate(source, pairs, inputs, dtype, is_direct=False):
 
 
 def largest_exponent(source, pairs, inputs):
-    """The largest finite number that a logsumexp of the text sees: float64 rounds its result by 2^-53 of it."""
+    """The largest finite number that a logsumexp of the text sees. float64 rounds results by 2^-53 of it."""
     with torch.no_grad():
         return _run(source, pairs, inputs, torch.float64)[1].largest
 

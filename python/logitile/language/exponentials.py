@@ -163,8 +163,9 @@ def entry(value: Traced, of: Callable[[Traced], Traced]) -> Traced | None:
 
 
 def least_or_largest(value: Traced, combiner: str) -> Traced | None:
-    """The min or max of an exponential: its entry where the exponent has its own. None for other values, and
-    for products, of which another entry may be the largest once they are rounded.
+    """The min or max of an exponential: its entry where the exponent has its own.
+
+    None for other values, and for products, of which another entry may be the largest once they are rounded.
     """
     if value.op.name in ("math.exp", "math.exp2"):
         return value.trace.emit(value.op.name, (reduced(combiner, value.operand(0)),))
@@ -174,8 +175,7 @@ def least_or_largest(value: Traced, combiner: str) -> Traced | None:
 
 
 def ordered_like(value: Traced) -> Traced:
-    """What has its extremes where an exponential has them: the exponent. Other values and products are it
-    themselves.
+    """What has its extremes where an exponential has them: the exponent. Else the value itself.
     """
     if value.op.name in ("math.exp", "math.exp2"):
         return value.operand(0)

@@ -81,6 +81,50 @@ logitile.kernel @gradient(%count: index from "tokens", %kept: !logitile.view<?x2
   }
 }
 
+// The sums of a late sweep have the inputs of the gradient beside them. Logits that they do not read are not given to them.
+// CHECK-LABEL: logitile.kernel @late(
+// CHECK: logitile.update_rows(%{{.*}}) with(%[[BIAS:[a-z0-9_]+]]) at
+// CHECK: bound {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32):
+// CHECK: update {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
+// CHECK: merge {
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
+logitile.kernel @late(%count: index from "tokens", %kept: !logitile.view<?x256xf16, column_major> from "kept.z",
+                      %bias: !logitile.view<256xf32> from "bias", %grad: !logitile.view<?x256xbf16, column_major> from "grad.z") {
+  %zero = arith.constant 0 : index
+  scf.forall (%row) = (0) to (%count) step (64) {
+    %rows = logitile.init_rows : !logitile.tile<64x1xf32> {
+      %none = arith.constant 0.0 : f32
+      logitile.yield %none : f32
+    }
+    %z = logitile.load %kept at [%row, %zero] : !logitile.view<?x256xf16, column_major> -> !logitile.tile<64x32xf32>
+    %in = logitile.load %bias at [%zero] : !logitile.view<256xf32> -> !logitile.tile<1x32xf32>
+    %next = logitile.update_rows(%rows) with (%z, %in) at %zero below 256
+        : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>, !logitile.tile<1x32xf32>) init {
+      %none = arith.constant 0.0 : f32
+      logitile.yield %none : f32
+    } bound {
+    ^bb0(%value: f32, %added: f32):
+      logitile.yield
+    } update {
+    ^bb0(%s: f32, %value: f32, %added: f32):
+      %sum = arith.addf %s, %added : f32
+      logitile.yield %sum : f32
+    } merge {
+    ^bb0(%a: f32, %b: f32, %value: f32, %added: f32):
+      %both = arith.addf %a, %b : f32
+      logitile.yield %both : f32
+    }
+    %g = logitile.map(%z, %in) : (!logitile.tile<64x32xf32>, !logitile.tile<1x32xf32>) -> !logitile.tile<64x32xf32> {
+    ^bb0(%value: f32, %added: f32):
+      %x = arith.addf %value, %added : f32
+      logitile.yield %x : f32
+    }
+    logitile.store %g to %grad at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x256xbf16, column_major>
+  }
+}
+
 // Kernels that keep f32 stay as they are.
 // CHECK-LABEL: logitile.kernel @exact(
 // CHECK-NOT: centre

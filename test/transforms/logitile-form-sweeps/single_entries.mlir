@@ -36,3 +36,29 @@ logitile.loss @index vocab 100 outputs ["loss"] {
   %loss = logitile.pick %number[%index] : f32
   logitile.yield %loss : f32
 }
+
+// At entry 0 the condition is known: the entry is made of the branch that it takes, by the same multiplication.
+// CHECK-LABEL: logitile.program @branch
+// CHECK: logitile.finish @finish1 forward of @forward0
+// CHECK-NEXT: ^bb0(%[[PICK:.*]]: f32):
+// CHECK: %[[ENTRY:.*]] = arith.mulf %[[PICK]], %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %[[ENTRY]] : f32
+// CHECK: } update {
+// CHECK: %[[CHOSEN:.*]] = arith.select
+// CHECK: %[[X:.*]] = arith.mulf %[[CHOSEN]], %{{.*}} : f32
+// CHECK: arith.cmpf ogt, %[[X]], %{{.*}} : f32
+logitile.loss @branch vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input logits "t" : f32
+  %v = logitile.input token "v" : f32
+  %column = logitile.column : i32
+  %zero = arith.constant 0 : i32
+  %first = arith.cmpi eq, %column, %zero : i32
+  %chosen = arith.select %first, %t, %z : f32
+  %x = arith.divf %chosen, %v : f32
+  %entry = logitile.pick %x[%zero] : f32
+  %above = arith.cmpf ogt, %x, %entry : f32
+  %count = logitile.reduce count %above : i1 -> i32
+  %loss = arith.sitofp %count : i32 to f32
+  logitile.yield %loss : f32
+}
