@@ -149,16 +149,29 @@ def entry(value: Traced, of: Callable[[Traced], Traced]) -> Traced | None:
     Args:
         of: the entry of an exponent.
     """
+    return _known_entry(value, of, {})
+
+
+def _known_entry(
+    value: Traced, of: Callable[[Traced], Traced], known: dict[int, Traced | None]
+) -> Traced | None:
+    """The same, once for each value: after forty squarings a factor is there 2**40 times."""
+    if value.index not in known:
+        known[value.index] = _entry(value, of, known)
+    return known[value.index]
+
+
+def _entry(value: Traced, of: Callable[[Traced], Traced], known: dict[int, Traced | None]) -> Traced | None:
     name = value.op.name
     if not value.varying:
         return value
     if name in ("math.exp", "math.exp2"):
         return value.trace.emit(name, (of(value.operand(0)),))
     if name == "logitile.weigh" and exponential(value) is not None:
-        first, second = entry(value.operand(0), of), entry(value.operand(1), of)
+        first, second = (_known_entry(value.operand(i), of, known) for i in range(2))
         return None if first is None or second is None else _weigh(first, second)
     scaled = _positively_scaled(value)
-    inner = entry(scaled[1], of) if scaled else None
+    inner = _known_entry(scaled[1], of, known) if scaled else None
     return None if scaled is None or inner is None else _times(scaled[0], inner)
 
 
