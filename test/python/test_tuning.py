@@ -63,7 +63,7 @@ def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     head = head or lt.jit(LOSS)
     call = head.bind(**given(tokens))
     key = default_key(call, tuning.wanted_of_call(call, grad))
-    task = _native_program(call, key).task
+    task = Program(call, key).task
     device, driver = lookup.device_of(key.target, "cpu")
     record = store.TuneRecord(
         task=task, device=device, driver=driver, tokens=tokens, tiles=tiles, threads=threads or key.threads,
@@ -72,10 +72,6 @@ def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     )  # fmt: skip
     assert store.keep([record])
     return record
-
-
-def _native_program(call, key):
-    return Program(call, key)
 
 
 def tiles_of(head, tokens=N, **options):
@@ -171,31 +167,31 @@ def test_tables_and_predictions_of_a_program(backend):
     head = lt.jit(LOSS, backend=backend)
     call, wanted = bound(head, given(512, vocab=4000, hidden=256))
     key = default_key(call, wanted)
-    program = _native_program(call, key)
+    program = Program(call, key)
     table = program.tiles()
     assert len(table) >= 3 and len(set(table)) == len(table)
     default = program.predict(512)
     assert default > 0
-    assert _native_program(call, replace(key, tiles=table[0])).predict(512) == default
+    assert Program(call, replace(key, tiles=table[0])).predict(512) == default
     assert program.predict(64 * 512) > 4 * default
     if backend == "cpu":
-        assert _native_program(call, replace(key, tiles=SLOW)).predict(512) > 2 * default
+        assert Program(call, replace(key, tiles=SLOW)).predict(512) > 2 * default
 
 
 def test_tasks_differ_where_programs_do_and_not_where_tiles_do():
     head, arrays = lt.jit(LOSS), given()
     call, wanted = bound(head, arrays)
     key = default_key(call, wanted)
-    program = _native_program(call, key)
-    tiled = _native_program(call, replace(key, tiles=OTHER))
+    program = Program(call, key)
+    tiled = Program(call, replace(key, tiles=OTHER))
     assert program.task == tiled.task and program.key != tiled.key
     tasks = {program.task}
     for other in (replace(key, threads=key.threads + 1), replace(key, target="cpu:portable"),
                   default_key(call, Wanted())):  # fmt: skip
-        tasks.add(_native_program(call, other).task)
+        tasks.add(Program(call, other).task)
     smoothed = lt.jit(LOSS, label_smoothing=0.1)
     other = smoothed.bind(**arrays)
-    tasks.add(_native_program(other, default_key(other, wanted)).task)
+    tasks.add(Program(other, default_key(other, wanted)).task)
     assert len(tasks) == 5
 
 
@@ -235,7 +231,7 @@ def test_a_second_of_tuning():
 
 def _table(head, arrays):
     call, wanted = bound(head, arrays)
-    return _native_program(call, default_key(call, wanted)).tiles()
+    return Program(call, default_key(call, wanted)).tiles()
 
 
 def test_results_hold_no_arrays():
@@ -313,7 +309,7 @@ def test_calls_take_what_was_chosen():
     record = choose(OTHER)
     head, arrays = lt.jit(LOSS), given()
     call, wanted = bound(head, arrays)
-    untuned = _native_program(call, default_key(call, wanted)).key
+    untuned = Program(call, default_key(call, wanted)).key
     head.value_and_grad(**arrays)
     key = lt.history()[-1]["key"]
     assert key != untuned and key == head._programs.program(call, wanted).key
@@ -433,7 +429,7 @@ def test_autograd_takes_what_was_tuned_with_its_tensors():
     head(**arrays).backward()
     call = head.bind(**arrays)
     key = head._programs.key(call, call.form.recorded)
-    assert key.tiles and lt.history()[-1]["key"] == _native_program(call, key).key
+    assert key.tiles and lt.history()[-1]["key"] == Program(call, key).key
     frozen = lt.jit(LOSS, reduction="none")
     lt.autotune(frozen, budget_s=ENOUGH, **arrays)  # gradients in a phase of their own
     assert any(record.shape.endswith("split") for record in store.everything())
