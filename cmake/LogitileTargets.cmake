@@ -17,6 +17,10 @@ endif()
 
 # An executable compiles -fPIE and refuses a -fPIC header, so test sources go into object libraries.
 if(LOGITILE_PCH)
+  # CMake also includes the header that the precompiled one is made of, by a path that ccache cannot make relative.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+  endif()
   file(WRITE ${CMAKE_BINARY_DIR}/pch/pch.cpp "")
   add_library(logitile_pch STATIC ${CMAKE_BINARY_DIR}/pch/pch.cpp)
   target_precompile_headers(logitile_pch PUBLIC
@@ -26,6 +30,11 @@ if(LOGITILE_PCH)
   # Without the timestamp ccache can hit through the header.
   target_compile_options(logitile_pch PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>"
                          ${logitile_compile_options})
+  # What the header is made of: LLVM's and MLIR's headers, and the compiler. ccache looks at the options itself.
+  file(SHA256 ${LLVM_INCLUDE_DIRS}/llvm/Support/VCSRevision.h revision)
+  file(SHA256 ${CMAKE_CURRENT_LIST_FILE} list)
+  string(SHA256 checksum "${revision} ${LLVM_PACKAGE_VERSION} ${CMAKE_CXX_COMPILER_VERSION} ${list}")
+  file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/logitile_pch.dir/cmake_pch.hxx.pch.sum "${checksum}\n")
 endif()
 
 # logitile_compile(<target>): applies the shared settings to a target whose sources use MLIR headers.

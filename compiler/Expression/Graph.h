@@ -120,6 +120,8 @@ public:
   };
   LogSoftmax splitLogSoftmax(NodeRef x, NodeRef lse);
   bool isSoftmax(NodeRef x);
+  /// Whether there is a logsumexp of 'x'.
+  bool isUnderLogSumExp(NodeRef x) const { return underLogSumExp.contains(x); }
   /// Pushed through elementwise operations: only inputs are picked.
   NodeRef pick(NodeRef x, NodeRef index);
   /// The varying expression of which a uniform one is the value at 'index'.
@@ -156,6 +158,7 @@ private:
   llvm::SpecificBumpPtrAllocator<Node> storage;
   unsigned count_ = 0;
   llvm::DenseMap<NodeRef, Split> hoisted, bared;
+  llvm::DenseSet<NodeRef> underLogSumExp;
   llvm::DenseMap<NodeRef, NodeRef> exponents;
   llvm::DenseMap<NodeRef, Origin> origins;
 };

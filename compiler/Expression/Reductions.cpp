@@ -104,6 +104,7 @@ NodeRef Graph::logsumexp(NodeRef x) {
   if (!x->varying)
     return add(x, constant(std::log(static_cast<double>(vocab))));
   auto [rest, u] = bare(x);
+  underLogSumExp.insert(rest);
   return add(make(NodeOp::LogSumExp, {rest}, NodeType::Float), u);
 }
 

@@ -347,10 +347,8 @@ def test_tiles_whose_least_memory_grows_with_the_tokens(monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")  # each has memory of its own
     tiles = "TM=1024,TN=112,TD=512,TKproject=1024,TKhidden=448,TKweight=512"
     heads = [lt.jit(LOSS, workspace=size) for size in range(3_000_000, 9_000_000, 1000)]
-    fits = lambda head: bool(choose(tiles, 100, head=head) and tiles_of(head, 100))  # noqa: E731
-    head = heads[bisect.bisect(heads, False, key=fits)]
-    assert tiles_of(head, 100) and tiles_of(head, 400) == ""  # the least budget for 100
-    assert np.isfinite(head(**given(400)))
+    head = heads[bisect.bisect(heads, "", key=lambda it: choose(tiles, 100, head=it) and tiles_of(it, 100))]
+    assert tiles_of(head, 100) and tiles_of(head, 400) == "" and np.isfinite(head(**given(400)))
 
 
 def test_other_programs_do_not():

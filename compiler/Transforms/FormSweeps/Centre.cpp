@@ -84,19 +84,23 @@ bool Planner::hasFinishedReduction(NodeRef node) {
 
 /// x = sum of coefficient * atom + addend, coefficients and addend uniform. A finished reduction stays in its atom:
 /// (z - mean) / std never becomes z / std - mean / std.
-std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x) {
+std::pair<Planner::Affine, NodeRef> Planner::affine(NodeRef x, bool stops) {
   if (!x->varying)
     return {{}, x};
-  if (auto known = affines.find(x); known != affines.end())
+  std::pair key(x, stops);
+  if (auto known = affines.find(key); known != affines.end())
     return known->second;
-  return affines[x] = affineOnce(x);
+  return affines[key] = affineOnce(x, stops);
 }
-std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x) {
+std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x, bool stops) {
+  std::pair<Affine, NodeRef> itself{{{x->id, {x, g.constant(1), false}}}, g.constant(0)};
+  if (stops && g.isUnderLogSumExp(x))
+    return itself;
   bool isSum = x->is(NodeOp::Add) || x->is(NodeOp::Sub);
   if (isSum && !hasFinishedReduction(x)) {
     bool subtracts = x->is(NodeOp::Sub);
-    auto [atoms, u] = affine(x->operand(0));
-    auto [others, v] = affine(x->operand(1));
+    auto [atoms, u] = affine(x->operand(0), stops);
+    auto [others, v] = affine(x->operand(1), stops);
     for (auto &[id, other] : others) {
       if (subtracts)
         other.coefficient = g.neg(other.coefficient);
@@ -118,9 +122,9 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x) {
   } else if (x->is(NodeOp::Div) && !x->operand(1)->varying)
     inner = x->operand(0);
   if (!inner)
-    return {{{x->id, {x, g.constant(1), false}}}, g.constant(0)};
+    return itself;
   auto scaled = [&](NodeRef c) { return factor ? g.mul(factor, c) : x->is(NodeOp::Neg) ? g.neg(c) : g.div(c, x->operand(1)); };
-  auto [atoms, u] = affine(inner);
+  auto [atoms, u] = affine(inner, stops);
   for (auto &[id, atom] : atoms) {
     atom.coefficient = scaled(atom.coefficient);
     atom.weighs |= x->is(NodeOp::Weigh);
@@ -161,6 +165,20 @@ Planner::Written Planner::asWrittenOnce(NodeRef x) {
   return {x, g.constant(0), 1};
 }
 
+/// The form of x where it is a positive multiple of one value that there is a logsumexp of, once others have cancelled.
+std::optional<Planner::Canonical> Planner::ofOneLogSumExp(NodeRef x) {
+  auto [atoms, addend] = affine(x, /*stops=*/true);
+  llvm::SmallVector<Scaled> left;
+  for (auto &[id, scaled] : atoms)
+    if (!scaled.coefficient->isConstant(0))
+      left.push_back(scaled);
+  if (left.size() != 1 || left[0].atom == x || !left[0].coefficient->isPositive)
+    return std::nullopt;
+  auto [base, scale, inner] = canonical(left[0].atom);
+  NodeRef factor = left[0].coefficient;
+  return Canonical{base, g.mul(factor, scale), g.add(g.mul(factor, inner), addend)};
+}
+
 /// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
 Planner::Canonical Planner::canonical(NodeRef x) {
   auto [atoms, addend] = affine(x);
@@ -170,6 +188,9 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
   if (Written form = asWritten(x); !shared && form.leaves == atoms.size())
     return {form.rest, g.constant(1), form.addend};
+  else if (form.leaves != atoms.size())
+    if (auto one = ofOneLogSumExp(x))
+      return *one;
   NodeRef base = nullptr;
   for (auto &[id, scaled] : atoms) {
     auto [atom, coefficient, weighs] = scaled;

@@ -230,7 +230,8 @@ Monomial monomialOf(NodeRef factor) {
 Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;
-    NodeRef condition; // 'value' is 0 where it does not hold; null if there is none
+    NodeRef condition;        // 'value' is 0 where it does not hold; null if there is none
+    const Term *only = nullptr; // the term, if it is alone
   };
   std::map<Powers, Group> plain;
   llvm::SmallVector<Powers> order;
@@ -248,18 +249,23 @@ Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
     auto [outer, inner] = splitFinished(term.factor, L);
     Monomial key = monomialOf(outer);
     NodeRef value = product(term.factors, g.mul(g.constant(key.number), inner)), condition = conditionOf(term.factors);
-    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value, condition});
+    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value, condition, &term});
     if (isNew) {
       order.push_back(key.powers);
       continue;
     }
     Group &group = it->second;
+    group.only = nullptr;
     group.value = g.add(group.value, value);
     group.condition = group.condition && condition ? g.logicalOr(group.condition, condition) : nullptr;
   }
   Terms result;
   for (const auto &key : order) {
     const Group &group = plain.at(key);
+    if (group.only && group.only->factors.size() == 1 && maximumOf(group.only->factors[0])) { // its number stays outside, exactly
+      result.push_back(*group.only);
+      continue;
+    }
     Term term{group.outer, nullptr, nullptr, {group.value}};
     if (group.condition && !group.outer->staysFinite) // the finish asks whether it holds anywhere
       term.factors.push_back(group.condition);

@@ -113,6 +113,7 @@ bool ProgramEmitter::hasLow(NodeRef node) {
       return !scale->isConstant(1) || !addend->isConstant(0) || isRearranged;
   }
   switch (node->op) {
+  case NodeOp::Constant: return node->number != static_cast<float>(node->number); // a product or quotient of numbers, or NaN
   case NodeOp::Entry: return planner.entryOf(node)->isPair();
   case NodeOp::Pair:
   case NodeOp::Add:

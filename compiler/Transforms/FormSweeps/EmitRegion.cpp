@@ -224,6 +224,8 @@ bool RegionEmitter::lowMatters(NodeRef node) {
   auto isEntry = [&](NodeRef operand) { return !operand->varying && program.originOf(program.settle(operand)); };
   auto matters = [&](NodeRef operand) {
     NodeRef settled = program.settle(operand);
+    if (settled->is(NodeOp::Constant))
+      return false;
     return settled->varying ? lowMatters(settled) : program.hasLow(settled) && !program.originOf(settled);
   };
   if (auto it = lows.find(node); it != lows.end())
@@ -267,6 +269,10 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     if (Pair pair = makeEntryPair(origin); pair.high)
       return pair;
   switch (node->op) {
+  case NodeOp::Constant: {
+    double low = node->number - static_cast<float>(node->number); // what cancels may have come by the number in other steps
+    return {f32(node->number), f32(std::isfinite(low) ? low : 0)};
+  }
   case NodeOp::Entry: return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
     Pair large = pairOf(node->operand(0));

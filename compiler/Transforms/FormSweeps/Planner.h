@@ -135,8 +135,10 @@ private:
   std::optional<std::pair<NodeRef, NodeRef>> strip(NodeRef node, unsigned L);
   std::optional<std::pair<NodeRef, NodeRef>> stripOnce(NodeRef node, unsigned L);
   std::optional<Shift> shift(NodeRef exponent, unsigned L);
-  std::pair<Affine, NodeRef> affine(NodeRef x);
-  std::pair<Affine, NodeRef> affineOnce(NodeRef x);
+  /// 'stops': what there is a logsumexp of is an atom.
+  std::pair<Affine, NodeRef> affine(NodeRef x, bool stops = false);
+  std::pair<Affine, NodeRef> affineOnce(NodeRef x, bool stops);
+  std::optional<Canonical> ofOneLogSumExp(NodeRef x);
   struct Centred {
     llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> parts;
     NodeRef rest;
@@ -170,7 +172,7 @@ private:
   llvm::DenseMap<NodeRef, NodeRef> resolutions;
   llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
   // Of what was asked before: operands may be shared many times over.
-  std::map<NodeRef, std::pair<Affine, NodeRef>> affines;
+  std::map<std::pair<NodeRef, bool>, std::pair<Affine, NodeRef>> affines;
   llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
