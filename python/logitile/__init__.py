@@ -6,6 +6,8 @@ A loss is a Python function for one token; see `lt.loss`, the annotations `lt.Lo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .calls.plans import Plan, load_plan
 from .errors import (
     CacheWarning,
@@ -21,11 +23,11 @@ from .errors import (
 )
 from .frameworks.stand_ins import ShapeDtype
 from .head import Head, jit
-from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
 from .language.definition import Loss, loss
 from .language.functions import *  # noqa: F403 - the functions of the language
 from .language.functions import __all__ as _functions
 from .language.outputs import Outputs
+from .language.values import Value
 from .messages.locations import spec_error
 from .messages.names import did_you_mean
 from .runtime.engine import check, history, trim
@@ -33,13 +35,18 @@ from .slices.states import SliceState
 from .slices.sweeps import merge
 from .tuning.autotune import autotune
 
+if TYPE_CHECKING:
+    from .language.typed import Dense, K, Logits, Scalar, Token, Vocab
+else:
+    from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
+
 from . import losses  # isort: skip - written in the language, so everything above comes first
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
     "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SliceState",
-    "SpecError", "TargetError", "Token", "Vocab", "autotune", "check", "history", "jit", "load_plan", "loss",
-    "losses", "merge", "trim", *_functions,
+    "SpecError", "TargetError", "Token", "Value", "Vocab", "autotune", "check", "history", "jit", "load_plan",
+    "loss", "losses", "merge", "trim", *_functions,
 )  # fmt: skip
 
 

@@ -306,7 +306,7 @@ class Head:
         """The loss, traced for a call that is bound."""
         return call.form.spec
 
-    def reference(self, *args: object, **inputs: object) -> object:
+    def reference(self, *args: object, **inputs: object) -> Any:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
 
         Args: as for a call.
@@ -324,7 +324,7 @@ class Head:
 
     def reference_grad(
         self, *args: object, wrt: Iterable[str] | None = None, grad_output: object = None, **inputs: object
-    ) -> tuple[object, dict[str, numpy.ndarray]]:
+    ) -> tuple[Any, dict[str, numpy.ndarray]]:
         """The outputs and gradients in float64 NumPy, by a reverse mode that is independent of the compiler.
 
         Args:

@@ -235,7 +235,9 @@ def test_subclasses_are_refused():
     with pytest.raises(lt.CallTypeError) as caught:
         HEAD(hidden, weight.as_subclass(DTensor), target=target)
     assert str(caught.value) == (
-        "'weight' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
+        "'weight' is a DTensor; gather it first (full_tensor()). Its local shard alone would give a wrong "
+        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of the "
+        "tokens is a call of its own"
     )
 
 

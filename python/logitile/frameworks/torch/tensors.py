@@ -129,8 +129,16 @@ def check_whole(tensor: Any, name: str) -> None:
         )
     if type(tensor).__name__ == "DTensor":
         raise CallTypeError(
-            f"'{name}' is a DTensor; pass its local shard (to_local()) or gather it first (full_tensor())"
+            f"'{name}' is a DTensor{_placed(tensor)}; gather it first (full_tensor()). Its local shard alone "
+            "would give a wrong loss: a shard of the vocabulary goes to head.partial with column_offset and "
+            "vocab_size, a shard of the tokens is a call of its own"
         )
+
+
+def _placed(tensor: Any) -> str:
+    """Where the shards of a DTensor lie, if it says so."""
+    placements = getattr(tensor, "placements", ())
+    return f" placed as {', '.join(map(str, placements))}" if placements else ""
 
 
 TORCH = Torch()

@@ -1,0 +1,43 @@
+"""What type checkers see of the annotations of a loss: classes, for a parameter is a traced value in it.
+
+Nothing imports this module when a program runs. `lt.Logits` and `lt.Scalar` are the traced value itself, so
+that a loss may assign what it computes to its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, TypeAlias, TypeVar
+
+from typing_extensions import TypeVarTuple, Unpack
+
+from .values import Value
+
+Element = TypeVar("Element")
+Elements = TypeVarTuple("Elements")
+
+
+class K:
+    """As many entries per token as the array has."""
+
+
+Logits: TypeAlias = Value
+Scalar: TypeAlias = Value
+
+
+class Token(Value, Generic[Unpack[Elements]]):
+    """One number per token, or several: then `for entry in values` runs over them."""
+
+    def __iter__(self) -> Iterator[Value]:  # type: ignore[override]
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+class Vocab(Value, Generic[Element]):
+    """One number per vocabulary entry."""
+
+
+class Dense(Value, Generic[Element]):
+    """One number per token and vocabulary entry."""
