@@ -144,8 +144,8 @@ def test_distributed_tensors_are_refused():
     assert (
         str(caught.value)
         == "'x' is a DTensor; gather it first (full_tensor()). Its local shard alone would give a wrong "
-        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of the "
-        "tokens is a call of its own"
+        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of "
+        "the tokens is a call of its own"
     )
     DTensor.placements = ("Shard(dim=0)",)
     with pytest.raises(lt.CallTypeError, match=r"'x' is a DTensor placed as Shard\(dim=0\); gather it"):

@@ -236,8 +236,8 @@ def test_subclasses_are_refused():
         HEAD(hidden, weight.as_subclass(DTensor), target=target)
     assert str(caught.value) == (
         "'weight' is a DTensor; gather it first (full_tensor()). Its local shard alone would give a wrong "
-        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of the "
-        "tokens is a call of its own"
+        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of "
+        "the tokens is a call of its own"
     )
 
 
