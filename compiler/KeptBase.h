@@ -4,8 +4,9 @@
 #include "mlir/IR/IRMapping.h"
 
 namespace logitile {
-/// The base of a sweep's only exponential, in the region that makes the candidates of its maximum, and where another block makes
-/// it again: the exponent without what is added and multiplied later. Of a softcap it is what the hyperbolic tangent takes.
+/// The base of a sweep's only exponential: the exponent before uniform values are added to it or multiply it. If the exponent is a
+/// softcap, the base is the argument of the hyperbolic tangent. The base is found in the region that yields the candidates for the
+/// running maximum, and in any other block that computes the same value.
 class KeptBase {
 public:
   /// A tangent is 1 or -1 in f32 beyond it.

@@ -67,10 +67,11 @@ def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::Program
   let summary = "recognises gradients that read logits through one exponential";
   let description = [{
     Before: a program. After: the same; a gradient is `exponential` if it reads the logits of its one projection only through the
-    base of the exponential whose running maximum the only sweep keeps: the exponential times a polynomial of the base that is
-    the same for all entries, or times factors without logits. Of a softcap, whose base is what its tangent takes, it may also
-    be the tangent's derivative. Values that are the same for all entries may be added. An error of the base then changes an
-    entry by as small a part of itself, so choose-schedule may keep the base in 16 bits relative to its maximum.
+    base of one exponential. That is the exponential whose running maximum the first sweep keeps, if no other sweep reads logits.
+    The gradient may be the exponential times a polynomial of the base that is the same for all entries, or times factors without
+    logits. If the exponent is a softcap, the base is the argument of its tangent, and the gradient may also be the derivative of
+    the tangent. Values that are the same for all entries may be added. A small relative error of the base then changes an entry
+    by a small part of itself, so choose-schedule may keep the base in 16 bits relative to its maximum.
     Refuses: nothing.
   }];
 }
@@ -103,12 +104,12 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
 def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
   let summary = "keeps of 16-bit logits what their exponential is made of";
   let description = [{
-    Before: kernels beside the schedule that they are made from. After: those that keep logits in 16 bits store the base of
-    their sweep's exponential less its maximum so far, clamped to finite numbers, and that maximum beside it, one for each tile
-    and token; of a softcap, what its tangent takes, without a maximum. Maps that made the base of the logits take it as it was
-    kept. Kernels that keep f32 stay as they are.
-    Refuses: logits of 16 bits whose sweep has no running maximum or several, that others than maps read, or maps not only
-    through the base, and a schedule without memory for the maxima.
+    Before: kernels beside the schedule that they are made from. After: a kernel that keeps logits in 16 bits stores the base of
+    its sweep's exponential minus the running maximum, clamped to finite numbers. It stores that maximum too, one for each tile and
+    token. If the exponent is a softcap, it stores the argument of the tangent, without a maximum. Maps that computed the base from
+    the logits read the stored base instead. Kernels that keep f32 stay as they are.
+    Refuses: 16-bit logits of a sweep that has no running maximum or several; 16-bit logits that an op other than a map reads, or
+    that a map reads for anything but the base; a schedule without memory for the maxima.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }

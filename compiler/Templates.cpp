@@ -12,7 +12,7 @@ constexpr Skeleton kSkeletons[] = {
 #include "templates/Skeletons.inc"
 };
 
-/// "templates/forward.mlir" holds the template "forward".
+/// "templates/project_sweep.mlir" holds the template "project_sweep".
 StringRef nameOf(const Skeleton &skeleton) {
   StringRef name = skeleton.file;
   name.consume_front("templates/");

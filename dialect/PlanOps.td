@@ -17,7 +17,8 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
   let description = [{
     Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
     `logitile.input`; a `known` value is a result of an earlier finish, and so is every output. The first gradient has
-    what is made per element, a second one what is one value per token or call.
+    the gradients of logits and of other arrays with a value per vocabulary entry. A second gradient has those that are
+    one value per token or per call.
 
     A program of a slice of the vocabulary has `columns`: how many entries of weights, Vocab and Dense inputs it sees, while
     `vocab` counts those of all slices. `sweeps` says how many forward and adjoint sweeps there were before
@@ -27,8 +28,8 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
     computed indices. Both must lie in the vocabulary when the program runs.
 
     Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
-    is an input too. A part reads nothing that a later phase leaves, and no upstream gradient before the `adjoint` phase;
-    what is `prologue` reads no logits.
+    is an input too. An op reads no result of a later phase, and no upstream gradient before the `adjoint` phase. Ops of the
+    `prologue` phase read no logits.
 
     ```mlir
     logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32>] indices [] checked [] {

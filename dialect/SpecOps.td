@@ -86,8 +86,8 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
   let summary = "joins all entries of the vocabulary into one value per token";
   let description = [{
     `argmax` and `argmin` give the lowest index among equals, and the first NaN if there is one. `any` and `all` take
-    and give i1, `count` takes i1 and gives i32. A `verbatim` sum is made of the values as they stand, in a sweep of
-    its own if need be: it is subtracted from them again, and both have to be rounded alike.
+    and give i1, `count` takes i1 and gives i32. A `verbatim` sum adds the values exactly as they are rounded, if
+    necessary in a sweep of its own. Such a sum is later subtracted from the same values, so both must be rounded alike.
 
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32

@@ -29,7 +29,7 @@ struct FrameworkMemory {
   void *context = nullptr;                // for 'allocate', as long as the call lasts
 };
 
-/// Where the launches of a call are queued on a GPU. Devices that the host waits for look at nothing of it.
+/// Where the launches of a call are queued on a GPU. Devices whose calls end before they return ignore it.
 struct DeviceStream {
   int ordinal = 0;        // of the device
   void *handle = nullptr; // null: the default stream

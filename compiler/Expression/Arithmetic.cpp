@@ -1,5 +1,5 @@
-// Arithmetic.cpp - simplifying constructors of elementwise operations. Rules are numbered as in the description of the
-// passes; each result is built by constructors again, so their order does not matter.
+// Arithmetic.cpp - simplifying constructors of elementwise operations. Rules are numbered as in
+// docs/design/plan.md. Each result is built by constructors again, so the order of the rules does not matter.
 #include "compiler/Expression/Graph.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

@@ -63,7 +63,7 @@ struct Node : llvm::FoldingSetNode {
 };
 using NodeRef = const Node *;
 
-/// Owns nodes and builds them. Every constructor simplifies first (loss-compiler rules 1 to 8), whoever calls it.
+/// Owns nodes and builds them. Every constructor simplifies first (rules 1 to 8 of docs/design/plan.md), whoever calls it.
 class Graph {
 public:
   Graph(mlir::MLIRContext *context, int64_t vocab) : context(context), vocab(vocab), loc(mlir::UnknownLoc::get(context)) {}

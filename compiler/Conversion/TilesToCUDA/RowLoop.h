@@ -4,8 +4,9 @@
 
 namespace logitile::cuda {
 /// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code of a turn is there once,
-/// in a loop, and only the values of its own rows are computed with at a time. Registers have no index, so the loop passes
-/// the values of a tile round: each turn takes those at the front, and what it made or took goes to the end.
+/// in a loop, and only the values of its own rows are computed with at a time. Registers cannot be indexed,
+/// so the values of a tile go round as the arguments of the loop: each turn takes those at the front, and appends the values that
+/// it computed, or that it took unchanged, at the end.
 class RowLoop {
 public:
   explicit RowLoop(KernelContext &k) : k(k) {}

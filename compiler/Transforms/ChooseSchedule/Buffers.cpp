@@ -44,8 +44,8 @@ std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
   return problem.packsPanels() ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
 }
 
-/// Whether gradients take the place of the kept logits. 16-bit ones lie at half the distance of f32, so those of a later tile
-/// of tokens would be written over logits that the task of an earlier tile may still read.
+/// Whether gradients take the place of the kept logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
+/// So the gradients of a later tile of tokens would overwrite logits that another task, with an earlier tile, may still read.
 bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
   bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.packsPanels();
   bool sameBits = pair.operand.getIntOrFloatBitWidth() == pair.keptElement.getIntOrFloatBitWidth();

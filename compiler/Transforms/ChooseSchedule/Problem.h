@@ -40,7 +40,7 @@ struct Problem {
   /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
   bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
   /// The most tokens for which logits are dot products, of hidden states in rows; -1 where there is no such kind of kernel.
-  /// Chunks have no say in it: bits of a token do not depend on their number.
+  /// The number of chunks does not change it, so that the bits of a token's results do not depend on that number.
   int64_t mostFewTokens() const { return packsPanels() ? fewTokens(getTierInfo(target.tier)) : -1; }
   bool hasFewTokens() const { return request.getTokens() <= mostFewTokens(); }
   /// Chunks of tokens are multiples of it: on GPUs a tile that is not full costs as much as a full one.

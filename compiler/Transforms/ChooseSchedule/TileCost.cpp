@@ -1,5 +1,5 @@
-// TileCost.cpp - predicted time of a schedule with its tile sizes. Schedules are compared without it, for all of one program have
-// the same sizes; it is there for whoever looks for better ones.
+// TileCost.cpp - predicted time of a schedule with its tile sizes. The tuner uses it to rank tile sizes. Schedules of one program
+// are compared without it, because all of them have the same sizes.
 #include "compiler/CostModel/TileCost.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
