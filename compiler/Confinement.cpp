@@ -16,10 +16,15 @@ static bool isConfined = false;
 static rlim_t seconds = kConfinedSeconds; // of processor time; the kernel raises its own limit each time it has told of it
 static std::optional<Stage> stageOfText;
 
+// The address sanitizer needs terabytes of addresses, and reports crashes itself.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define LOGITILE_UNCONFINED // it needs terabytes of addresses, and reports crashes itself
+constexpr bool kHasAddressSanitizer = true;
+#else
+constexpr bool kHasAddressSanitizer = false;
 #endif
+#else
+constexpr bool kHasAddressSanitizer = false;
 #endif
 
 void logitile::noteStage(Stage stage) {
@@ -70,7 +75,8 @@ static rlim_t limit(int resource, int64_t to) {
 
 void logitile::confineProcess() {
   llvm::install_fatal_error_handler(leaveAtFatalError);
-#ifndef LOGITILE_UNCONFINED
+  if (kHasAddressSanitizer)
+    return;
   isConfined = true;
   llvm::install_bad_alloc_error_handler(leaveWithoutMemory);
   llvm::install_out_of_memory_new_handler();
@@ -78,7 +84,6 @@ void logitile::confineProcess() {
   limit(RLIMIT_AS, kConfinedBytes);
   seconds = limit(RLIMIT_CPU, kConfinedSeconds); // the first limit is told, the second one kills
   limit(RLIMIT_CORE, 0);
-#endif
 }
 
 // ---- passes ---------------------------------------------------------------------------------------------------
