@@ -4,8 +4,19 @@
 #include <csignal>
 using namespace logitile;
 
+/// All signals but those of faults: a blocked one of these ends the process without its handler.
+static sigset_t blockedSignals() {
+  sigset_t signals;
+  sigfillset(&signals);
+  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP})
+    sigdelset(&signals, fault);
+  return signals;
+}
+
 void *WorkThread::run(void *given) {
   std::unique_ptr<std::shared_ptr<Work>> handle(static_cast<std::shared_ptr<Work> *>(given));
+  sigset_t blocked = blockedSignals(); // sanitizers start threads with the mask of their parent, whatever the attributes say
+  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
   std::fesetenv(FE_DFL_ENV); // a thread inherits the rounding mode, and constants are folded here
   Work &work = **handle;
   try {
@@ -19,10 +30,7 @@ void *WorkThread::run(void *given) {
 
 std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t stackBytes) noexcept {
   pthread_attr_t attributes;
-  sigset_t all;
-  sigfillset(&all);
-  for (int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) // a blocked one ends the process without its handler
-    sigdelset(&all, fault);
+  sigset_t blocked = blockedSignals();
   if (pthread_attr_init(&attributes) != 0)
     return std::nullopt;
   std::optional<WorkThread> started;
@@ -30,7 +38,7 @@ std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t s
     auto work = std::make_shared<Work>(Work{std::move(body), nullptr});
     auto handle = std::make_unique<std::shared_ptr<Work>>(work);
     pthread_t thread;
-    if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && pthread_attr_setsigmask_np(&attributes, &all) == 0 &&
+    if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && pthread_attr_setsigmask_np(&attributes, &blocked) == 0 &&
         pthread_create(&thread, &attributes, &run, handle.get()) == 0) {
       static_cast<void>(handle.release()); // the thread's now
       started.emplace(WorkThread(thread, std::move(work)));
@@ -66,6 +74,6 @@ size_t logitile::stackLeft() {
     return 0;
   pthread_attr_getstack(&attributes, &lowest, &bytes);
   pthread_attr_destroy(&attributes);
-  char here;
-  return static_cast<size_t>(&here - static_cast<char *>(lowest));
+  auto *here = static_cast<char *>(__builtin_frame_address(0)); // sanitizers move variables elsewhere
+  return static_cast<size_t>(here - static_cast<char *>(lowest));
 }
