@@ -1,6 +1,6 @@
 #!/bin/sh
-# Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build.
-# Safe to run again: a run with nothing to do takes about a second.  Arguments go to ninja.
+# Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build. Python of .venv then
+# finds the package from any folder. Safe to run again: a run with nothing to do takes about a second. Arguments go to ninja.
 set -eu
 cd "$(dirname "$0")"
 
@@ -43,9 +43,14 @@ if ! cmp -s requirements-dev.txt "$stamp"; then
   cp requirements-dev.txt "$stamp"
 fi
 
+# What PYTHONPATH names, and an installed wheel, come before the build.
+packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+echo "$PWD/build/python" > "$packages/logitile.pth"
+
 # The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per core.
 jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n = 1; print (n < cores ? n : cores) }' /proc/meminfo)
 if [ ! -f build/build.ninja ]; then
+  echo "setup: configuring the first build; all of it takes about ten minutes on two cores"
   CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python"
 fi
 exec ninja -C build -j "$jobs" "$@"

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Runs every test suite of the tree and ends with one line: TOTAL: N passed, N failed, N skipped.
 
+The line also names the tools that tests needed and did not find: "; not found: ptxas".
+
 Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>` (gtest),
 `lit` (IR), `python`, `e2e` and `builds` (pytest; the last makes other builds of the tree, with --full only).
 Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
@@ -24,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
 SMALL = ("layering", "style", "tools")  # pytest folders that leave cores free
 LARGE = ("python", "e2e", "builds")  # pytest folders whose kernels or compilers use all cores
+LACKING = "Missing required feature(s): "  # how lit says why it skips a test
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,12 +41,13 @@ class Suite:
 
 @dataclasses.dataclass
 class Result:
-    """What one suite reported: counts, the names of the failures, its output and how long it took."""
+    """What one suite reported: counts, names of failures, tools that its tests lacked, output, seconds."""
 
     suite: Suite
     passed: int = 0
     skipped: int = 0
     failures: list[str] = dataclasses.field(default_factory=list)
+    lacking: set[str] = dataclasses.field(default_factory=set)
     output: str = ""
     seconds: float = 0.0
 
@@ -134,10 +138,16 @@ def read_report(result: Result) -> None:
     for case in ElementTree.parse(result.suite.report).getroot().iter("testcase"):
         if case.find("failure") is not None or case.find("error") is not None:
             result.failures.append(f"{case.get('classname')} :: {case.get('name')}")
-        elif case.find("skipped") is not None or case.get("result") == "suppressed":
+        elif (skip := case.find("skipped")) is not None or case.get("result") == "suppressed":
             result.skipped += 1
+            result.lacking |= lacking_tools("" if skip is None else skip.get("message", ""))
         else:
             result.passed += 1
+
+
+def lacking_tools(reason: str) -> set[str]:
+    """The tools that lit did not find, from its reason to skip a test. `full` is a choice, not a tool."""
+    return set(reason.removeprefix(LACKING).split(", ")) - {"full"} if reason.startswith(LACKING) else set()
 
 
 def run_suite(suite: Suite, env: dict[str, str], processes: Processes) -> Result:
@@ -233,7 +243,9 @@ def main() -> int:
     passed = sum(result.passed for result in results)
     skipped = sum(result.skipped for result in results)
     failed = sum(len(result.failures) for result in results)
-    print(f"TOTAL: {passed} passed, {failed} failed, {skipped} skipped")
+    lacking = sorted(set().union(*(result.lacking for result in results)))
+    print(f"TOTAL: {passed} passed, {failed} failed, {skipped} skipped"
+          + (f"; not found: {', '.join(lacking)}" if lacking else ""))
     return 1 if failed else 0
 
 

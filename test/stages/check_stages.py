@@ -6,12 +6,14 @@ Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands fo
 """
 from __future__ import annotations
 
+import itertools
 import pathlib
 import subprocess
 import sys
 
-TARGETS = ("cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16")
-STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj")
+STAGES = ("plan", "tiles", "device", "llvm")
+CODE = {"cpu": "obj", "cuda": "ptx"}  # the last stage, by backend
+TARGETS = ("cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cuda:sm_80", "cuda:sm_90")
 
 
 def run(tool: list[str], text: bytes) -> bytes:
@@ -27,13 +29,13 @@ def compile_to(text: bytes, start: str, end: str) -> bytes:
 
 
 def without_names(text: bytes, stage: str) -> bytes:
-    return text if stage in ("llvm", "obj") else run(["logitile-opt"], text)
+    return text if stage == "llvm" or stage in CODE.values() else run(["logitile-opt"], text)
 
 
-def check(spec: bytes) -> None:
+def check(spec: bytes, stages: tuple[str, ...]) -> None:
     """Every stage from the text of the one before it, against the same stage from the spec."""
-    text = compile_to(spec, "spec", "plan")
-    for before, stage in zip(STAGES[1:], STAGES[2:], strict=False):
+    text = compile_to(spec, "spec", stages[0])
+    for before, stage in itertools.pairwise(stages):
         text = compile_to(text, before, stage)
         at_once = compile_to(spec, "spec", stage)
         if not text or without_names(text, stage) != without_names(at_once, stage):
@@ -43,7 +45,8 @@ def check(spec: bytes) -> None:
 def main() -> None:
     template = pathlib.Path(sys.argv[1]).read_text()
     for target in TARGETS:
-        check(template.replace("$TARGET", target).encode())
+        backend, _, _ = target.partition(":")
+        check(template.replace("$TARGET", target).encode(), (*STAGES, CODE[backend]))
 
 
 if __name__ == "__main__":

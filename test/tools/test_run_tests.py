@@ -90,6 +90,14 @@ def test_the_last_line_is_the_total(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_the_last_line_names_tools_that_were_not_found(tmp_path):
+    skipped = "<skipped message=\"Missing required feature(s): {}\"/>"
+    body = writes(*(case(skipped.format(features)) for features in ("full", "ptxas", "ptxas, full")))
+    done = subprocess.run(command(tmp_path, body), capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "TOTAL: 0 passed, 0 failed, 3 skipped; not found: ptxas"
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_only_failing_suites_show_their_output(tmp_path):
     bodies = ["print('quiet')\n" + writes(PASS), "print('loud')\n" + writes(case(FAIL), status=1)]
     done = subprocess.run(command(tmp_path, *bodies), capture_output=True, text=True)

@@ -1,0 +1,55 @@
+"""setup.sh: what it leaves in the virtual environment. Its packages and its build are stand-ins here."""
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+import tree
+
+
+@pytest.fixture
+def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
+    """A tree in which everything is installed and built, with an environment of its own."""
+    root = tmp_path / "a tree"
+    root.mkdir()
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
+    shutil.copy(tree.ROOT / "setup.sh", root)
+    tree.write(root, "requirements-dev.txt", "")
+    tree.write(root, ".venv/requirements.stamp", "")
+    tree.write(root, "build/build.ninja", "build package: phony\nbuild all: phony\ndefault all\n")
+    tree.write(root, "build/python/logitile/__init__.py", "place = 'the build'\n")
+    installed = "#!/bin/sh\nshift 2\nfor name; do echo \"$name installed\"; done\n"
+    tree.write(root, "bin/dpkg-query", installed)
+    (root / "bin" / "dpkg-query").chmod(0o755)
+    return root
+
+
+def run(root: pathlib.Path, *command: str, **variables: str) -> str:
+    environment = {name: item for name, item in os.environ.items() if name != "PYTHONPATH"}
+    environment["PATH"] = f"{root / 'bin'}:{environment['PATH']}"
+    environment |= variables
+    done = subprocess.run(command, cwd=root.parent, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def place(root: pathlib.Path, **variables: str) -> str:
+    """Which package Python of the environment imports, from a folder outside of the tree."""
+    program = "import logitile; print(logitile.place)"
+    return run(root, str(root / ".venv" / "bin" / "python"), "-c", program, **variables).strip()
+
+
+def test_python_finds_the_build_from_any_folder(checkout):
+    for _ in range(2):
+        run(checkout, str(checkout / "setup.sh"), "package")
+        assert place(checkout) == "the build"
+
+
+def test_pythonpath_comes_before_the_build(checkout, tmp_path):
+    run(checkout, str(checkout / "setup.sh"))
+    tree.write(tmp_path, "other/logitile/__init__.py", "place = 'elsewhere'\n")
+    assert place(checkout, PYTHONPATH=str(tmp_path / "other")) == "elsewhere"
