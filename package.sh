@@ -11,7 +11,7 @@ if [ ! -f "$build/CMakeCache.txt" ]; then
   echo "package: $build holds no build; make one first (./setup.sh)" >&2
   exit 1
 fi
-ninja -C "$build" logitile_core logitile-stage gpu_conformance
+ninja -C "$build" logitile_core logitile_emulator logitile-stage gpu_conformance
 python=$(cached Python3_EXECUTABLE)
 name=logitile-$(cached CMAKE_PROJECT_VERSION)
 stage=$build/package/$name
@@ -25,9 +25,12 @@ cp bench/gpu.py bench/gpu_check.sh "$stage/bench"
 cp runtime/logitile.h "$stage/runtime"
 cp -r "$("$python" -c 'import pybind11; print(pybind11.get_include())')/pybind11" "$stage/include"
 find "$stage" -name __pycache__ -prune -exec rm -r {} +
-cp "$build/python/logitile/liblogitile_core.so" "$build/python/logitile/logitile-stage" "$stage/python/logitile"
+for file in liblogitile_core.so liblogitile_emulator.so logitile-stage; do
+  cp "$build/python/logitile/$file" "$stage/python/logitile"
+  strip "$stage/python/logitile/$file"
+done
 cp "$build/test/gpu_conformance" "$stage/test"
-strip "$stage/python/logitile/liblogitile_core.so" "$stage/python/logitile/logitile-stage" "$stage/test/gpu_conformance"
+strip "$stage/test/gpu_conformance"
 
 # For every Python from 3.11 on with headers: the binding, and what the tests import beside torch and NumPy.
 pythons() { # on PATH, and of pyenv

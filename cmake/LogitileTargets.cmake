@@ -52,3 +52,26 @@ function(logitile_library name)
   logitile_compile(${name})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
 endfunction()
+
+# logitile_plain_library(<name> <sources>...): a static library whose headers are free of MLIR, so without the precompiled one.
+function(logitile_plain_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_compile_options(${name} PRIVATE ${logitile_compile_options})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# logitile_shared_library(<name> <sources>...): a library that users get. LLVM and the C++ library are inside it, and outside of it
+# are only the names in exports.map of the calling folder.
+function(logitile_shared_library name)
+  set(runtime ${PROJECT_SOURCE_DIR}/runtime)
+  set(exports ${CMAKE_CURRENT_SOURCE_DIR}/exports.map)
+  add_library(${name} SHARED ${ARGN} ${runtime}/StaticData.cpp)
+  target_compile_options(${name} PRIVATE ${logitile_compile_options})
+  target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-Bsymbolic
+    -Wl,--as-needed -static-libstdc++ -static-libgcc)
+  if(NOT LOGITILE_SANITIZE) # whose symbols come from the executable, malloc too
+    target_sources(${name} PRIVATE ${runtime}/NoMemory.cpp)
+    target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--wrap=malloc -Wl,--wrap=__cxa_allocate_exception)
+  endif()
+  set_property(TARGET ${name} PROPERTY LINK_DEPENDS ${exports})
+endfunction()

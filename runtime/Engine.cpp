@@ -9,6 +9,7 @@
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cuda/CudaDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
+#include "runtime/emulator/Library.h"
 #include <chrono>
 using namespace logitile;
 
@@ -111,8 +112,10 @@ Result<std::shared_ptr<Device>> Engine::PlanMaker::deviceOf(const std::string &n
   std::optional<Target> target = Target::parse(name);
   if (!target)
     return noSuchTarget(name);
-  if (target->kind == DeviceKind::Emulator)
-    return emulator;
+  if (target->kind == DeviceKind::Emulator) {
+    Result<const emulator::abi::Functions *> library = emulator::openLibrary();
+    return library.isOk() ? Result<std::shared_ptr<Device>>(emulator) : library.status();
+  }
   if (target->kind == DeviceKind::Cuda)
     return cuda;
   std::string error;

@@ -3,11 +3,11 @@
 #include "runtime/StageProcess.h"
 #include "compiler/Confinement.h"
 #include "runtime/Engine.h"
+#include "runtime/OwnFolder.h"
 #include "runtime/logitile.h"
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -70,16 +70,6 @@ public:
 };
 } // namespace
 
-/// Beside this library.
-static std::string programPath() {
-  Dl_info info{};
-  if (!::dladdr(reinterpret_cast<const void *>(&lt_stage_main), &info) || !info.dli_fname)
-    return "logitile-stage";
-  std::string library = info.dli_fname;
-  size_t slash = library.rfind('/');
-  return (slash == std::string::npos ? "./" : library.substr(0, slash + 1)) + "logitile-stage";
-}
-
 /// 0, or what is wrong as a number of errno. No signal is blocked there, whatever this thread blocks.
 static int spawn(const std::string &path, const MemoryFile (&files)[3], char *const *arguments, pid_t &process) {
   posix_spawn_file_actions_t actions;
@@ -114,7 +104,7 @@ Result<std::string> logitile::stageInProcess(const std::string &text, Stage from
       return failed("no file in memory could be made", errno);
   if (!writeAll(files[0].number, text) || ::lseek(files[0].number, 0, SEEK_SET) != 0)
     return failed("a text could not be passed on", errno);
-  std::string path = programPath(), first(stageName(from)), last(stageName(to)), only = kernel;
+  std::string path = besideLibrary("logitile-stage"), first(stageName(from)), last(stageName(to)), only = kernel;
   char *arguments[] = {path.data(), first.data(), last.data(), only.data(), nullptr};
   pid_t process = 0;
   if (int error = spawn(path, files, arguments, process))

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-LAYERS = ["dialect", "templates", "compiler", "runtime", "python"]  # each may use those before it
+LAYERS = ["dialect", "templates", "compiler", "runtime", "emulator", "python"]  # each may use those before it
 CPP = (".h", ".cpp")
 
 _LEFT_OUT = {".git", ".venv", "__pycache__", "dist", "demo-output",

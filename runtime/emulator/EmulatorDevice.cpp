@@ -1,7 +1,7 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/Errand.h"
-#include "runtime/emulator/Program.h"
+#include "runtime/emulator/Library.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
 #include <charconv>
@@ -19,8 +19,11 @@ Result<uint64_t> scheduleSeed() {
   return Status(ErrorCode::Value, "LOGITILE_EMULATOR_SEED is '" + std::string(digits) + "'; it must be an integer, 0 or more");
 }
 
-/// Registers the ranges, those that overlap as one: the caller may pass an array twice.
-void addMemory(emulator::GlobalMemory &memory, std::vector<MemoryRange> ranges) {
+/// Memory that holds the ranges, those that overlap as one: the caller may pass an array twice.
+Result<emulator::MemoryHandle> memoryOf(std::vector<MemoryRange> ranges) {
+  Result<emulator::MemoryHandle> memory = emulator::createMemory();
+  if (!memory.isOk())
+    return memory;
   std::ranges::sort(ranges, {}, &MemoryRange::data);
   for (size_t i = 0; i < ranges.size();) {
     MemoryRange whole = ranges[i];
@@ -30,28 +33,34 @@ void addMemory(emulator::GlobalMemory &memory, std::vector<MemoryRange> ranges) 
       whole.isDefined |= ranges[i].isDefined;
       name += ", " + std::string(ranges[i].name);
     }
-    memory.add(name, whole.data, whole.bytes, whole.isDefined ? emulator::Contents::defined : emulator::Contents::undefined);
+    const emulator::abi::Functions *library = memory->get_deleter().library;
+    const emulator::abi::Ending ending =
+        library->addMemory(memory->get(), name.c_str(), whole.data, static_cast<size_t>(whole.bytes), whole.isDefined);
+    if (Status status = emulator::statusOf(ending, nullptr, name); !status.isOk())
+      return status;
   }
+  return memory;
 }
 
 /// Kernels of one module. Launches take turns.
 struct EmulatedCode {
-  std::shared_ptr<emulator::Program> program;
+  emulator::ProgramHandle program{nullptr, {}};
   std::recursive_mutex mutex; // handlers of signals that interrupt a launch may call the same code
 
   /// 'name' is what messages call it: kernels may run the code of another one.
-  Status launch(const std::string &name, const emulator::Launch &launch, emulator::GlobalMemory &memory, KernelCounters &counters) {
-    emulator::Outcome outcome;
-    std::string error;
+  Status launch(const std::string &name, const emulator::abi::Launch &launch, emulator::abi::Memory *memory, KernelCounters &counters) {
+    emulator::abi::Outcome outcome = {};
+    emulator::abi::Text why = nullptr;
     std::lock_guard lock(mutex);
-    if (!program->run(launch, memory, outcome, error))
-      return Status(ErrorCode::Internal, "kernel '" + name + "' cannot be launched: " + error);
+    const emulator::abi::Ending ending = program.get_deleter().library->run(program.get(), &launch, memory, &outcome, &why);
+    const std::string reports = emulator::takeText(outcome.reports);
+    if (Status status = emulator::statusOf(ending, why, "kernel '" + name + "' cannot be launched"); !status.isOk())
+      return status;
     counters = outcome.counters;
     if (outcome.isInterrupted)
       return interrupted();
-    if (outcome.reports.empty())
-      return Status();
-    return Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + name + "':\n" + outcome.text());
+    return reports.empty() ? Status()
+                           : Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + name + "':\n" + reports);
   }
 };
 } // namespace
@@ -65,14 +74,15 @@ struct logitile::EmulatedMachine {
     std::lock_guard lock(own.mutex);
     if (own.program)
       return Status();
-    Result<std::shared_ptr<emulator::Program>> loaded = runErrand({}, [](Cancellation &) -> Result<std::shared_ptr<emulator::Program>> {
-      std::string error;
-      if (std::shared_ptr<emulator::Program> program = emulator::Program::load(gpu::ownKernelsIr(), error))
-        return program;
-      return Status(ErrorCode::Internal, "the runtime's own kernels do not load: " + error);
+    using Loaded = Result<std::shared_ptr<emulator::ProgramHandle>>;
+    Loaded loaded = runErrand({}, [](Cancellation &) -> Loaded {
+      Result<emulator::ProgramHandle> program = emulator::loadProgram(gpu::ownKernelsIr(), "the runtime's own kernels do not load");
+      if (!program.isOk())
+        return program.status();
+      return std::make_shared<emulator::ProgramHandle>(std::move(*program));
     });
     if (loaded.isOk())
-      own.program = *loaded;
+      own.program = std::move(**loaded);
     return loaded.status();
   }
 };
@@ -80,12 +90,8 @@ struct logitile::EmulatedMachine {
 namespace {
 class EmulatorCall : public DeviceCall {
 public:
-  EmulatorCall(EmulatedCode &code, const std::vector<KernelPlan> &kernels, EmulatedMachine &machine, const MemoryList &list)
-      : code(code), kernels(kernels), machine(machine) {
-    std::vector<MemoryRange> ranges = list();
-    ranges.push_back({"index flag", reinterpret_cast<char *>(machine.flag), sizeof(gpu::IndexFlag), true});
-    addMemory(memory, std::move(ranges));
-  }
+  EmulatorCall(EmulatedCode &code, const std::vector<KernelPlan> &kernels, EmulatedMachine &machine, emulator::MemoryHandle memory)
+      : code(code), kernels(kernels), machine(machine), memory(std::move(memory)) {}
 
   Status launch(const Launch &launch) override {
     counted = {};
@@ -94,51 +100,61 @@ public:
     if (Status status = checkBlocks(launch.tasks); !status.isOk())
       return status;
     const KernelPlan &kernel = kernels[launch.kernel];
-    emulator::Launch call;
-    call.kernel = kernel.function();
-    call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
+    const std::string function = kernel.function();
+    std::vector<const void *> arguments;
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
-      call.arguments.push_back(launch.arguments + word);
+      arguments.push_back(launch.arguments + word);
+    emulator::abi::Launch call = {};
+    call.kernel = function.c_str();
+    call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
+    call.arguments = arguments.data();
+    call.argumentCount = arguments.size();
     call.interrupt = launch.interrupt;
-    return run(code, kernel.name, std::move(call), launch.tasks, kernel.threads);
+    return run(code, kernel.name, call, launch.tasks, kernel.threads);
   }
 
   Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *parameters) override {
-    emulator::Launch call;
+    emulator::abi::Launch call = {};
     call.kernel = kernel;
-    call.arguments = {parameters};
-    return run(machine.own, kernel, std::move(call), blocks, threads);
+    call.arguments = &parameters;
+    call.argumentCount = 1;
+    return run(machine.own, kernel, call, blocks, threads);
   }
   const KernelCounters *counters() const override { return &counted; }
 
 private:
-  Status run(EmulatedCode &program, const std::string &name, emulator::Launch call, int64_t blocks, int64_t threads) {
+  Status run(EmulatedCode &program, const std::string &name, emulator::abi::Launch call, int64_t blocks, int64_t threads) {
     Result<uint64_t> seed = scheduleSeed();
     if (!seed.isOk())
       return seed.status();
     call.seed = *seed;
-    call.grid = {static_cast<uint32_t>(blocks), 1, 1};
-    call.threads = {static_cast<uint32_t>(threads), 1, 1};
-    return program.launch(name, call, memory, counted);
+    std::ranges::copy(std::array<uint32_t, 3>{static_cast<uint32_t>(blocks), 1, 1}, call.grid);
+    std::ranges::copy(std::array<uint32_t, 3>{static_cast<uint32_t>(threads), 1, 1}, call.threads);
+    return program.launch(name, call, memory.get(), counted);
   }
 
   EmulatedCode &code;
   const std::vector<KernelPlan> &kernels;
   EmulatedMachine &machine;
-  emulator::GlobalMemory memory;
+  emulator::MemoryHandle memory;
   KernelCounters counted; // of the last launch
 };
 
 class EmulatorCode : public DeviceCode {
 public:
-  EmulatorCode(std::unique_ptr<emulator::Program> program, const std::vector<KernelPlan> &kernels, std::shared_ptr<EmulatedMachine> machine)
+  EmulatorCode(emulator::ProgramHandle program, const std::vector<KernelPlan> &kernels, std::shared_ptr<EmulatedMachine> machine)
       : kernels(kernels), machine(std::move(machine)) {
     code.program = std::move(program);
   }
-  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &) override {
+  Result<std::unique_ptr<DeviceCall>> start(const MemoryList &list, const DeviceStream &) override {
     if (Status status = machine->load(); !status.isOk())
       return status;
-    return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, kernels, *machine, memory));
+    std::vector<MemoryRange> ranges = list();
+    ranges.push_back({"index flag", reinterpret_cast<char *>(machine->flag), sizeof(gpu::IndexFlag), true});
+    Result<emulator::MemoryHandle> memory = memoryOf(std::move(ranges));
+    if (!memory.isOk())
+      return memory.status();
+    return std::unique_ptr<DeviceCall>(std::make_unique<EmulatorCall>(code, kernels, *machine, std::move(*memory)));
   }
 
 private:
@@ -153,9 +169,8 @@ EmulatorDevice::EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(ho
 }
 
 Result<std::unique_ptr<DeviceCode>> EmulatorDevice::load(const LaunchPlan &plan, NativeStore) {
-  std::string error;
-  std::unique_ptr<emulator::Program> program = emulator::Program::load(plan.code, error);
-  if (!program)
-    return Status(ErrorCode::Internal, "the code of '" + plan.name + "' does not load: " + error);
-  return std::unique_ptr<DeviceCode>(std::make_unique<EmulatorCode>(std::move(program), plan.kernels, machine));
+  Result<emulator::ProgramHandle> program = emulator::loadProgram(plan.code, "the code of '" + plan.name + "' does not load");
+  if (!program.isOk())
+    return program.status();
+  return std::unique_ptr<DeviceCode>(std::make_unique<EmulatorCode>(std::move(*program), plan.kernels, machine));
 }

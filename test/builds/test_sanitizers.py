@@ -18,7 +18,7 @@ PYTHON_TESTS = [
     "test/e2e/test_corners.py",
 ]  # fmt: skip
 # What a build without optimisation and with other libraries cannot pass: limits of time, names in the core.
-LEFT_OUT = ["test_the_core_exports_and_needs_little", "test_a_warm_call_costs_little"]
+LEFT_OUT = ["test_the_libraries_export_and_need_little", "test_a_warm_call_costs_little"]
 # Containers and allocators of LLVM do not tell the sanitizer what they do with their memory.
 ADDRESS_OPTIONS = "detect_container_overflow=0:allow_user_poisoning=0"
 

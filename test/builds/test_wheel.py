@@ -47,9 +47,10 @@ def test_it_holds_the_sources_and_what_is_built(wheel):
     assert {name.split(".")[0] for name in built} == {
         "logitile/_native",
         "logitile/liblogitile_core",
+        "logitile/liblogitile_emulator",
         "logitile/logitile-stage",
     }
-    assert len(built) == 3
+    assert len(built) == 4
 
 
 def test_it_works_away_from_the_tree(wheel, tmp_path):

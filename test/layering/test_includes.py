@@ -1,4 +1,7 @@
-"""Includes go one way: dialect <- templates <- compiler <- runtime <- python; the runtime is free of MLIR."""
+"""Includes go one way: dialect <- templates <- compiler <- runtime <- python; the runtime is free of MLIR.
+
+The emulator checks what the compiler makes, so it shares nothing with it.
+"""
 from __future__ import annotations
 
 import pathlib
@@ -8,6 +11,8 @@ import tree
 
 INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 LLVM = ("mlir/", "llvm/", "llvm-c/", "mlir-c/")
+# All that the emulator's library shares with the runtime, which opens it.
+EMULATOR_INTERFACE = {"runtime/emulator/Interface.h", "runtime/Interrupt.h", "runtime/KernelCounters.h"}
 
 
 def includes(file: pathlib.Path) -> list[str]:
@@ -74,6 +79,20 @@ def compiler_in_runtime(root: pathlib.Path) -> list[str]:
     return found
 
 
+def emulator_ties(root: pathlib.Path) -> list[str]:
+    """What the emulator shares with the rest of the tree beside its interface, in either direction."""
+    found = []
+    for file in tree.files(root, *tree.CPP, under="emulator"):
+        allowed = EMULATOR_INTERFACE | {name for name in reached(root, file) if name.startswith("emulator/")}
+        found += [f"{file.relative_to(root)} reaches {name}; the emulator shares its interface alone"
+                  for name in sorted(reached(root, file) - allowed) if layer(name) is not None]
+    for name in tree.LAYERS:
+        files = tree.files(root, *tree.CPP, under=name) if name != "emulator" else ()
+        found += [f"{file.relative_to(root)} includes {included}; the runtime opens the emulator's library"
+                  for file in files for included in includes(file) if included.startswith("emulator/")]
+    return found
+
+
 def test_layers_use_only_those_before_them():
     assert wrong_directions(tree.ROOT) == []
 
@@ -84,6 +103,10 @@ def test_includes_name_files_from_the_root():
 
 def test_runtime_is_free_of_the_compiler():
     assert compiler_in_runtime(tree.ROOT) == []
+
+
+def test_the_emulator_shares_its_interface_alone():
+    assert emulator_ties(tree.ROOT) == []
 
 
 # ---- that the rules find what they are for ----------------------------------------------------------------
@@ -112,3 +135,14 @@ def test_mlir_behind_a_runtime_header_is_found(tmp_path):
     assert compiler_in_runtime(tmp_path) == [
         "runtime/A.h reaches mlir/IR/Builders.h; runtime headers are free of MLIR and LLVM",
         "runtime/Other.cpp reaches compiler/Compile.h; only runtime/Engine.cpp may"]
+
+
+def test_a_tie_of_the_emulator_is_found(tmp_path):
+    tree.write(tmp_path, "emulator/A.h", '#include "runtime/emulator/Interface.h"\n')
+    tree.write(tmp_path, "emulator/Ptx.cpp", '#include "emulator/A.h"\n#include "compiler/Ptx.def"\n')
+    tree.write(tmp_path, "runtime/emulator/Interface.h", '#include "runtime/Interrupt.h"\n')
+    tree.write(tmp_path, "runtime/Interrupt.h", "")
+    tree.write(tmp_path, "runtime/emulator/Device.cpp", '#include "emulator/A.h"\n')
+    assert emulator_ties(tmp_path) == [
+        "emulator/Ptx.cpp reaches compiler/Ptx.def; the emulator shares its interface alone",
+        "runtime/emulator/Device.cpp includes emulator/A.h; the runtime opens the emulator's library"]

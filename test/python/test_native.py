@@ -391,9 +391,10 @@ def test_a_process_ends_cleanly_after_calls():
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_core_exports_and_needs_little():
+@pytest.mark.parametrize("name, prefix", [("core", "lt_"), ("emulator", "logitile_emulator")])
+def test_the_libraries_export_and_need_little(name, prefix):
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
-    core = BUILD / "python" / "logitile" / "liblogitile_core.so"
+    core = BUILD / "python" / "logitile" / f"liblogitile_{name}.so"
     needed = subprocess.run([readelf, "-d", core], capture_output=True, text=True, check=True).stdout
     libraries = {line.split("[")[1].split("]")[0] for line in needed.splitlines() if "NEEDED" in line}
     assert libraries <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
@@ -402,13 +403,15 @@ def test_the_core_exports_and_needs_little():
     ).stdout
     rows = [line.split() for line in symbols.splitlines() if " GLOBAL " in line or " WEAK " in line]
     defined = {row[-1] for row in rows if "UND" not in row}
-    assert defined and all(name.startswith("lt_") for name in defined)
+    assert defined and all(symbol.startswith(prefix) for symbol in defined)
 
 
 def test_the_libraries_are_hardened():
     """Addresses of functions are read-only once they are known, and frames with arrays are guarded."""
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
-    for library in (BUILD / "python" / "logitile" / "liblogitile_core.so", pathlib.Path(_native.__file__)):
+    libraries = [*(BUILD / "python" / "logitile").glob("liblogitile_*.so"), pathlib.Path(_native.__file__)]
+    assert len(libraries) == 3
+    for library in libraries:
         headers, dynamic, symbols = (
             subprocess.run(
                 [readelf, "-W", option, library], capture_output=True, text=True, check=True

@@ -11,7 +11,7 @@ GLOSSARY = "docs/glossary.md"
 # Where a word that is "called `x` in ..." must occur.
 PLACES = {
     "IR": (("dialect", "templates"), (".td", ".cpp", ".mlir")),
-    "code": (("dialect", "compiler", "runtime"), (".td", ".h", ".cpp")),
+    "code": (("dialect", "compiler", "runtime", "emulator"), (".td", ".h", ".cpp")),
     "package": (("python",), (".py", ".pyi")),
 }
 MARK = re.compile(r"called ((?:`[^`]+`(?:, | and | or )?)+) in the (\w+)")

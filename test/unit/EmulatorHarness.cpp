@@ -1,5 +1,6 @@
 // EmulatorHarness.cpp - declarations for the kernels of tests, and what tests expect of a launch.
 #include "test/unit/EmulatorHarness.h"
+#include "runtime/emulator/HostCode.h"
 
 namespace logitile::emulator {
 namespace {
@@ -110,7 +111,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
 
 EmulatorHarness::EmulatorHarness(const std::string &body) : ir(emulatorModule(body)) {
   std::string error;
-  program = Program::load(ir, error);
+  program = Program::load(ir, logitile::hostCompiler(), error);
   EXPECT_TRUE(program) << error;
   launch.kernel = "k";
   launch.threads = {32, 1, 1};

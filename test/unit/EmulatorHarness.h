@@ -1,7 +1,7 @@
 // EmulatorHarness.h - short kernels as LLVM IR text, run by the emulator on plain vectors. For tests only.
 // Where a program has another machine, launches without a report run there as well, and both must leave the same memory.
 #pragma once
-#include "runtime/emulator/Program.h"
+#include "emulator/Program.h"
 #include <deque>
 #include <gtest/gtest.h>
 #include <span>

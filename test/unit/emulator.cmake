@@ -1,17 +1,22 @@
 # The gtest programs of the emulator: kernels are LLVM IR text in the tests.
 logitile_library(LogitileEmulatorHarness unit/EmulatorHarness.cpp)
-target_link_libraries(LogitileEmulatorHarness PUBLIC LogitileEmulator GTest::gtest)
+target_link_libraries(LogitileEmulatorHarness PUBLIC LogitileEmulator LogitileHostCode GTest::gtest)
 set(kernel_tests async checks instructions matrices numerics)
-foreach(name ${kernel_tests} loading schedules)
+foreach(name ${kernel_tests} loading ptx schedules)
   logitile_unit_test(emulator_${name}_test unit/emulator_${name}_test.cpp)
   target_link_libraries(emulator_${name}_test PRIVATE LogitileEmulatorHarness)
 endforeach()
+
+# Tests of the runtime are linked to it, so to them the emulator's library belongs beside the test.
+add_custom_target(emulator-beside-tests DEPENDS logitile_emulator
+  COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:logitile_emulator>
+          ${CMAKE_CURRENT_BINARY_DIR}/$<TARGET_FILE_NAME:logitile_emulator> VERBATIM)
 
 # Real kernels with bugs put into them: the compiler and the runtime take part.
 logitile_unit_test(seeded_kernels_test unit/seeded_kernels_test.cpp unit/SeededKernels.cpp unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
 target_compile_definitions(seeded_kernels_test-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
 target_link_libraries(seeded_kernels_test PRIVATE LogitileRuntime)
-add_dependencies(seeded_kernels_test runtime-kernels)
+add_dependencies(seeded_kernels_test runtime-kernels emulator-beside-tests)
 
 # Those whose kernels mean the same on a GPU, as one program that compares the two: bench/gpu_check.sh runs it.
 add_library(gpu_conformance-objects OBJECT unit/GpuMachine.cpp)

@@ -1,12 +1,13 @@
 // emulator_loading_test.cpp - what the emulator refuses, with its reason and place, and the places that reports name.
 #include "test/unit/EmulatorHarness.h"
+#include "runtime/emulator/HostCode.h"
 using namespace logitile::emulator;
 
 namespace {
 /// The error of loading a module.
 std::string refusalOf(const std::string &module) {
   std::string error;
-  EXPECT_FALSE(Program::load(module, error));
+  EXPECT_FALSE(Program::load(module, logitile::hostCompiler(), error));
   return error;
 }
 std::string kernelWith(const std::string &code) { return "define ptx_kernel void @k() {\n" + code + "\nret void\n}\n"; }

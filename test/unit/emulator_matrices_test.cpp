@@ -1,6 +1,6 @@
 // emulator_matrices_test.cpp - fragments of mma, ldmatrix and stmatrix against the layouts of the PTX ISA, written out
 // here a second time. Numbers are small integers, so results are exact.
-#include "runtime/emulator/Numbers.h"
+#include "emulator/Numbers.h"
 #include "test/unit/EmulatorHarness.h"
 using namespace logitile::emulator;
 

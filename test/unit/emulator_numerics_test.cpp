@@ -1,6 +1,6 @@
 // emulator_numerics_test.cpp - numbers of the instructions that round: conversions for many patterns of bits, approximate functions
 // within the errors of the PTX ISA, and sums of mma whose terms differ in size. GPUs may differ by as much from the emulator.
-#include "runtime/emulator/Numbers.h"
+#include "emulator/Numbers.h"
 #include "test/unit/EmulatorHarness.h"
 #include <bit>
 #include <cmath>

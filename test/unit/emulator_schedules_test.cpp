@@ -1,6 +1,6 @@
 // emulator_schedules_test.cpp - a tiled product with asynchronous copies, ldmatrix and mma: the same numbers under all
 // schedules, its counters, and the reports once a piece of its synchronisation is missing.
-#include "runtime/emulator/Numbers.h"
+#include "emulator/Numbers.h"
 #include "test/unit/EmulatorHarness.h"
 #include <set>
 using namespace logitile::emulator;

@@ -13,7 +13,7 @@ enum class MmaType { BF16, F16 };
 
 /// Instructions that the nvvm dialect does not have.
 enum class InlinePtx {
-#define INLINE_PTX(name, text, constraints, intrinsic) name,
+#define INLINE_PTX(name, text, constraints) name,
 #include "compiler/Conversion/TilesToCUDA/InlinePtx.def"
 };
 

@@ -17,7 +17,7 @@ static Emitter::Values fieldsOf(Emitter &e, Value structure, int64_t count) {
 static constexpr struct {
   llvm::StringLiteral text, constraints;
 } kInlinePtx[] = {
-#define INLINE_PTX(name, text, constraints, intrinsic) {text, constraints},
+#define INLINE_PTX(name, text, constraints) {text, constraints},
 #include "compiler/Conversion/TilesToCUDA/InlinePtx.def"
 };
 void Emitter::emitPtx(InlinePtx ptx, ValueRange operands) {

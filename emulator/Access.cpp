@@ -1,0 +1,81 @@
+// Access.cpp - loads, stores and atomic operations of threads. Asynchronous and warp-wide accesses come through the
+// same functions.
+#include "emulator/Access.h"
+
+namespace logitile::emulator {
+namespace {
+const char *verb(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
+
+[[noreturn]] void failOutside(const Access &access, Space space, const void *address, uint32_t bytes) {
+  Block &block = *access.thread.block;
+  Report report = block.describe(Fault::outOfBounds, access.thread, access.op, verb(access.kind), std::to_string(bytes) + " bytes, ");
+  report.space = space;
+  report.address = space == Space::shared ? block.shared.offsetOf(address) : reinterpret_cast<uintptr_t>(address);
+  report.detail += space == Space::shared ? "the block has " + std::to_string(block.launch.sharedBytes) + " bytes"
+                                          : block.launch.global.describe(address);
+  block.fail(std::move(report));
+}
+
+Space spaceOf(const Access &access, const void *address, uint64_t bytes) {
+  const auto declared = static_cast<IrSpace>(access.op.instruction.modifiers[1]);
+  if (declared == IrSpace::shared)
+    return Space::shared;
+  const Block &block = *access.thread.block;
+  if (declared == IrSpace::global)
+    return Space::global;
+  if (block.shared.isNear(address))
+    return Space::shared;
+  return block.stacks.holds(access.thread.linear, address, bytes) ? Space::none : Space::global;
+}
+} // namespace
+
+void requireAligned(Thread &thread, const Op &op, Space space, const void *address, uint32_t alignment) {
+  if (reinterpret_cast<uintptr_t>(address) % alignment == 0)
+    return;
+  Block &block = *thread.block;
+  Report report = block.describe(Fault::misaligned, thread, op, "access", "the address must be a multiple of " + std::to_string(alignment));
+  report.space = space;
+  report.address = space == Space::shared ? block.shared.offsetOf(address) : reinterpret_cast<uintptr_t>(address);
+  block.fail(std::move(report));
+}
+
+void touchShared(const Access &access, const void *address, uint32_t bytes) {
+  Block &block = *access.thread.block;
+  if (!block.shared.contains(address, bytes))
+    failOutside(access, Space::shared, address, bytes);
+  block.shared.check(block, access, block.shared.offsetOf(address), bytes);
+}
+
+void touchGlobal(const Access &access, const void *address, uint32_t bytes) {
+  Block &block = *access.thread.block;
+  GlobalMemory::Buffer *buffer = block.launch.global.find(address, bytes);
+  if (!buffer)
+    failOutside(access, Space::global, address, bytes);
+  block.launch.global.check(block, access, *buffer, GlobalMemory::offsetIn(*buffer, address), bytes);
+}
+
+void countTraffic(const Access &access, Space space, const void *address, uint32_t bytes) {
+  const Thread &thread = access.thread;
+  Block &block = *thread.block;
+  Counters &counters = block.launch.counters;
+  const bool isShared = space == Space::shared, reads = access.kind != AccessKind::write, writes = access.kind != AccessKind::read;
+  (isShared ? counters.sharedReadBytes : counters.globalReadBytes) += reads ? bytes : 0;
+  (isShared ? counters.sharedWriteBytes : counters.globalWriteBytes) += writes ? bytes : 0;
+  const uint64_t where = isShared ? block.shared.offsetOf(address) : reinterpret_cast<uintptr_t>(address);
+  block.traffic.note(space, thread.warpIndex, access.op.index, thread.lane, block.warpOf(thread).live, where, bytes);
+}
+
+void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes) {
+  const Access access{*thread, thread->linear, *op, static_cast<AccessKind>(op->instruction.modifiers[0])};
+  const Space space = spaceOf(access, address, bytes);
+  if (space == Space::none || !bytes)
+    return;
+  requireAligned(*thread, *op, space, address, op->instruction.modifiers[2]);
+  const auto count = static_cast<uint32_t>(bytes);
+  if (space == Space::shared)
+    touchShared(access, address, count);
+  else
+    touchGlobal(access, address, count);
+  countTraffic(access, space, address, count);
+}
+} // namespace logitile::emulator

@@ -1,0 +1,20 @@
+// Access.h - the way of every emulated access to memory: alignment, bounds, order, traffic. The checks themselves are
+// those of the memories.
+#pragma once
+#include "emulator/Block.h"
+
+namespace logitile::emulator {
+/// Fails where 'address' is no multiple of 'alignment'.
+void requireAligned(Thread &thread, const Op &op, Space space, const void *address, uint32_t alignment);
+/// Checks an access of shared memory; fails out of bounds. Traffic is the caller's.
+void touchShared(const Access &access, const void *address, uint32_t bytes);
+void touchGlobal(const Access &access, const void *address, uint32_t bytes);
+/// Counts one thread's request.
+void countTraffic(const Access &access, Space space, const void *address, uint32_t bytes);
+
+/// Called by generated code before each load, store, atomic operation and copy. The instruction's modifiers say its
+/// kind, its address space as in the IR, and its alignment.
+void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes);
+/// Address spaces of the IR that kernels use.
+enum class IrSpace : uint32_t { generic = 0, global = 1, shared = 3 };
+} // namespace logitile::emulator

@@ -1,0 +1,50 @@
+// Arithmetic.cpp - approximate functions and conversions of one thread. They are more exact here than on a GPU, so
+// tests compare with the tolerance of the hardware's tables.
+#include "emulator/Families.h"
+#include "emulator/Numbers.h"
+#include <cmath>
+
+namespace logitile::emulator {
+namespace {
+float flush(float value, bool flushes) { return flushes && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
+
+float evaluate(Function function, float value) {
+  switch (function) {
+  case Function::exp2:
+    return std::exp2(value);
+  case Function::log2:
+    return std::log2(value);
+  case Function::reciprocal:
+    return 1.0f / value;
+  case Function::reciprocalRoot:
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(value)));
+  case Function::root:
+    return std::sqrt(value);
+  }
+  return value;
+}
+
+uint16_t roundTo(Element element, float value) { return element == Element::bf16 ? toBf16(value) : toF16(value); }
+} // namespace
+
+void approximate(Thread &thread, const Op &op, Slot *frame) {
+  const bool flushes = op.instruction.modifiers[1];
+  const float value = flush(get<float>(frame, 0), flushes);
+  set<float>(frame, 1, flush(evaluate(static_cast<Function>(op.instruction.modifiers[0]), value), flushes));
+}
+
+void divide(Thread &thread, const Op &op, Slot *frame) {
+  const bool flushes = op.instruction.modifiers[0];
+  set<float>(frame, 2, flush(flush(get<float>(frame, 0), flushes) / flush(get<float>(frame, 1), flushes), flushes));
+}
+
+void packPair(Thread &thread, const Op &op, Slot *frame) {
+  const auto element = static_cast<Element>(op.instruction.modifiers[0]);
+  const uint32_t upper = roundTo(element, get<float>(frame, 0)), lower = roundTo(element, get<float>(frame, 1));
+  set<uint32_t>(frame, 2, upper << 16 | lower);
+}
+
+void roundToHalf(Thread &thread, const Op &op, Slot *frame) {
+  set<uint16_t>(frame, 1, roundTo(static_cast<Element>(op.instruction.modifiers[0]), get<float>(frame, 0)));
+}
+} // namespace logitile::emulator

@@ -1,0 +1,95 @@
+// Barriers.cpp - bar.sync, bar.arrive and bar.warp.sync. A barrier orders all that came before it in those who arrive
+// ahead of all that follows in those who wait.
+#include "emulator/Barriers.h"
+#include "emulator/Block.h"
+#include "emulator/Families.h"
+
+namespace logitile::emulator {
+namespace {
+struct Arrival {
+  Thread &thread;
+  const Op &op;
+  uint32_t id;
+  uint32_t expected;
+  bool isForAll;
+};
+
+Arrival readArrival(Thread &thread, const Op &op, const Slot *frame) {
+  Block &block = *thread.block;
+  const bool isForAll = static_cast<BarrierCount>(op.instruction.modifiers[0]) == BarrierCount::all;
+  const auto id = get<uint32_t>(frame, 0);
+  if (id >= block.barriers.size())
+    block.fail(
+        block.describe(Fault::barrierMisuse, thread, op, "arrives", "barrier " + std::to_string(id) + " does not exist; there are 16"));
+  const uint32_t count = isForAll ? block.actors.threads : get<uint32_t>(frame, 1);
+  if (!isForAll && (count % 32 || !count))
+    block.fail(block.describe(Fault::barrierMisuse, thread, op, "arrives",
+                              "the count of threads is " + std::to_string(count) + ", not a multiple of 32"));
+  return {thread, op, id, count, isForAll};
+}
+
+/// Fails where this arrival and the earlier ones of the round cannot belong together.
+void checkRound(const NamedBarrier &barrier, const Arrival &arrival) {
+  Thread &thread = arrival.thread;
+  Block &block = *thread.block;
+  if (arrival.isForAll && block.live < block.actors.threads)
+    block.fail(block.describe(Fault::barrierDivergence, thread, arrival.op, "waits",
+                              std::to_string(block.actors.threads - block.live) +
+                                  " threads have ended without coming to this barrier of the whole block"));
+  if (barrier.arrived && barrier.expected != arrival.expected)
+    block.fail(block.describe(Fault::barrierMisuse, thread, arrival.op, "arrives",
+                              "barrier " + std::to_string(arrival.id) + " is for " + std::to_string(arrival.expected) +
+                                  " threads here, for " + std::to_string(barrier.expected) + " where others arrived"));
+  const Op *place = barrier.places.empty() ? nullptr : barrier.places[thread.warpIndex];
+  if (!arrival.op.instruction.modifiers[2] || !place || place == &arrival.op)
+    return;
+  Report report = block.describe(Fault::barrierDivergence, thread, arrival.op, "waits",
+                                 "lanes of warp " + std::to_string(thread.warpIndex) + " come to barrier " + std::to_string(arrival.id) +
+                                     " at two places");
+  report.parties.push_back({"warp " + std::to_string(thread.warpIndex), "waits", place->name, place->source});
+  block.fail(std::move(report));
+}
+
+void complete(Block &block, NamedBarrier &barrier) {
+  const ClockRef clock = barrier.gathering.take();
+  for (uint32_t waiting : barrier.waiting) {
+    block.threads[waiting].knowledge.clock = clock;
+    block.wake(waiting);
+  }
+  ++block.launch.counters.barriers;
+  barrier = {};
+}
+} // namespace
+
+void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
+  Block &block = *thread.block;
+  const Arrival arrival = readArrival(thread, op, frame);
+  NamedBarrier &barrier = block.barriers[arrival.id];
+  checkRound(barrier, arrival);
+  barrier.places.resize(block.warps.size());
+  barrier.places[thread.warpIndex] = &op;
+  barrier.expected = arrival.expected;
+  barrier.isForAll = arrival.isForAll;
+  barrier.gathering.add(block.actors, thread.linear, thread.knowledge, block.now++);
+  const bool waits = static_cast<BarrierAction>(op.instruction.modifiers[1]) == BarrierAction::sync;
+  if (waits)
+    barrier.waiting.push_back(thread.linear);
+  if (++barrier.arrived == barrier.expected)
+    complete(block, barrier);
+  if (waits)
+    block.wait(thread, op, "a barrier");
+}
+
+void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
+  Block &block = *warp.block;
+  Gathering gathering;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const uint32_t thread = warp.index * 32 + std::countr_zero(left);
+    gathering.add(block.actors, thread, block.threads[thread].knowledge, block.now);
+  }
+  ++block.now;
+  const ClockRef clock = gathering.take();
+  for (uint32_t left = mask; left; left &= left - 1)
+    block.threads[warp.index * 32 + std::countr_zero(left)].knowledge.clock = clock;
+}
+} // namespace logitile::emulator

@@ -1,0 +1,29 @@
+// Barriers.h - state of a block's barriers: the sixteen named ones and the mbarriers in shared memory. Their
+// instructions are in Barriers.cpp and Mbarriers.cpp.
+#pragma once
+#include "emulator/Clock.h"
+#include "emulator/Instruction.h"
+#include <optional>
+
+namespace logitile::emulator {
+/// A named barrier in its current round.
+struct NamedBarrier {
+  uint32_t arrived = 0, expected = 0;
+  bool isForAll = false;
+  Gathering gathering;
+  std::vector<uint32_t> waiting;  // threads
+  std::vector<const Op *> places; // per warp, where its first lane arrived
+};
+
+/// An mbarrier: a phase ends when all arrivals and all announced bytes have come.
+struct Mbarrier {
+  struct Waiter {
+    uint32_t thread, phase; // the phase whose end it waits for
+  };
+  uint32_t expected = 0, phase = 0;
+  int64_t pending = 0, bytes = 0;
+  Gathering gathering;
+  ClockRef completed; // what is known once the last phase has ended
+  std::vector<Waiter> waiters;
+};
+} // namespace logitile::emulator

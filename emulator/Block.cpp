@@ -1,0 +1,153 @@
+// Block.cpp - running of a block: threads take turns until all have ended or nobody can go on. The text of faults is
+// put together in Faults.cpp.
+#include "emulator/Block.h"
+
+namespace logitile::emulator {
+namespace {
+thread_local Block *runningBlock = nullptr;
+
+uint32_t countOf(const std::array<uint32_t, 3> &dims) { return dims[0] * dims[1] * dims[2]; }
+
+std::array<uint32_t, 3> unravel(uint32_t linear, const std::array<uint32_t, 3> &dims) {
+  return {linear % dims[0], linear / dims[0] % dims[1], linear / dims[0] / dims[1]};
+}
+} // namespace
+
+Block &Block::running() { return *runningBlock; }
+
+Block::Block(const LaunchContext &launch)
+    : launch(launch), actors{countOf(launch.threads)}, threads(actors.threads), warps((actors.threads + 31) / 32), stacks(actors.threads) {
+  traffic.reset(static_cast<uint32_t>(warps.size()), static_cast<uint32_t>(launch.ops.size()), launch.counters);
+}
+
+void Block::reset(std::array<uint32_t, 3> blockIndex) {
+  index = blockIndex;
+  id = launch.global.startBlock();
+  now = 1;
+  live = actors.threads;
+  current = 0;
+  barriers = {};
+  mbarriers.clear();
+  shared.reset(launch.sharedBytes, static_cast<uint32_t>(warps.size()));
+  scheduler.reset(static_cast<uint32_t>(warps.size()), launch.seed ? launch.seed + id : 0);
+  for (uint32_t i = 0; i < warps.size(); ++i)
+    warps[i] = Warp{this, i, 0, {}};
+  const auto start = std::make_shared<const Clock>(actors.count(), 0);
+  for (uint32_t i = 0; i < actors.threads; ++i) {
+    resetThread(i);
+    threads[i].knowledge = {start, 0};
+  }
+}
+
+void Block::resetThread(uint32_t linear) {
+  Thread &thread = threads[linear];
+  thread.tid = unravel(linear, launch.threads);
+  thread.ntid = launch.threads;
+  thread.ctaid = index;
+  thread.nctaid = launch.grid;
+  thread.lane = linear % 32;
+  thread.warpIndex = linear / 32;
+  thread.shared = shared.base();
+  thread.block = this;
+  thread.linear = linear;
+  thread.hasEnded = false;
+  thread.waiting = {};
+  thread.copies.reset();
+  thread.stackPointer = stacks.start(linear, threadMain);
+  warps[thread.warpIndex].live |= 1u << thread.lane;
+  scheduler.add(linear);
+}
+
+bool Block::run(std::array<uint32_t, 3> blockIndex) {
+  reset(blockIndex);
+  Block *outer = runningBlock;
+  runningBlock = this;
+  current = scheduler.take(0).value_or(0);
+  logitileSwitchFiber(&hostStack, threads[current].stackPointer);
+  runningBlock = outer;
+  traffic.finish();
+  return !hasFailed;
+}
+
+void Block::threadMain() {
+  Block &block = running();
+  block.launch.entry(block.launch.arguments);
+  block.endThread(block.currentThread());
+}
+
+// Before what never returns, the address sanitizer cleans the stack of the host's thread; fibers have others, where it stumbles
+// over what earlier fibers left.
+[[gnu::no_sanitize_address]] void Block::endThread(Thread &thread) {
+  thread.hasEnded = true;
+  --live;
+  Warp &warp = warpOf(thread);
+  warp.live &= ~(1u << thread.lane);
+  checkEnd(thread);
+  if (!live)
+    leave();
+  reschedule();
+}
+
+void Block::leave() {
+  void *dropped = nullptr; // nobody comes back to this fiber
+  logitileSwitchFiber(&dropped, hostStack);
+  __builtin_unreachable();
+}
+
+[[gnu::no_sanitize_address]] void Block::reschedule() {
+  if (scheduler.tossed(4))
+    progressEngines();
+  std::optional<uint32_t> next = scheduler.take(current);
+  while (!next && progressEngines())
+    next = scheduler.take(current);
+  if (!next) {
+    reportDeadlock();
+    leave();
+  }
+  const uint32_t previous = current;
+  current = *next;
+  if (current != previous)
+    logitileSwitchFiber(&threads[previous].stackPointer, threads[current].stackPointer);
+}
+
+bool Block::progressEngines() {
+  const uint32_t first = scheduler.random(actors.threads);
+  for (uint32_t i = 0; i < actors.threads; ++i) {
+    Thread &thread = threads[(first + i) % actors.threads];
+    if (!thread.copies.hasArrival())
+      continue;
+    landPromise(*this, thread);
+    return true;
+  }
+  return false;
+}
+
+void Block::wait(Thread &thread, const Op &op, std::string_view what) {
+  thread.waiting = {&op, what};
+  reschedule();
+  thread.waiting = {};
+}
+
+void Block::yieldTurn(Thread &thread, const Op &op, std::string_view what) {
+  thread.waiting = {&op, what};
+  ++idleTurns;
+  if (idleTurns > kIdleTurns * actors.threads && !progressEngines()) {
+    reportDeadlock();
+    leave();
+  }
+  scheduler.add(thread.linear);
+  reschedule();
+  thread.waiting = {};
+}
+
+void Block::wake(uint32_t thread) {
+  idleTurns = 0;
+  scheduler.add(thread);
+}
+
+bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {
+  if (time <= (*thread.knowledge.clock)[actor] || actor == thread.linear)
+    return true;
+  return actor == actors.copyEngineOf(thread.linear) && time <= thread.knowledge.copies;
+}
+} // namespace logitile::emulator

@@ -1,0 +1,141 @@
+// Block.h - one block of emulated threads: its state, who runs, and how faults are reported. Instructions work on it
+// from the files of their families.
+#pragma once
+#include "emulator/AsyncCopies.h"
+#include "emulator/Barriers.h"
+#include "emulator/Fiber.h"
+#include "emulator/GlobalMemory.h"
+#include "emulator/Scheduler.h"
+#include "emulator/Traffic.h"
+
+namespace logitile::emulator {
+/// What a blocked thread waits for.
+struct Waiting {
+  const Op *op = nullptr;
+  std::string_view what; // a literal
+};
+
+/// One emulated thread. Generated code reads the first fields at these offsets.
+struct Thread {
+  std::array<uint32_t, 3> tid, ntid, ctaid, nctaid;
+  uint32_t lane, warpIndex;
+  uint8_t *shared;
+
+  Block *block = nullptr;
+  uint32_t linear = 0;
+  bool hasEnded = false;
+  void *stackPointer = nullptr;
+  Waiting waiting;
+  Knowledge knowledge;
+  AsyncCopies copies;
+};
+
+/// Lanes on their way to one instruction of their warp.
+struct Gathered {
+  const Meet *place = nullptr;
+  uint32_t mask = 0, arrived = 0;
+  std::array<Slot *, 32> frames;
+};
+
+struct Warp {
+  Block *block = nullptr;
+  uint32_t index = 0, live = 0;
+  std::vector<Gathered> meetings; // their masks do not overlap
+};
+
+/// The memory that an access touches: for a report.
+struct Touched {
+  Space space;
+  uint64_t address;
+  std::string_view object;
+};
+
+/// The earlier access of a race.
+struct Earlier {
+  uint32_t actor, op, time;
+  AccessKind kind;
+  uint32_t block = 0; // 0: this one
+};
+
+/// What a launch gives each of its blocks.
+struct LaunchContext {
+  void (*entry)(const void *const *arguments);
+  const void *const *arguments;
+  const std::deque<Op> &ops;
+  std::array<uint32_t, 3> grid, threads;
+  uint32_t sharedBytes;
+  uint64_t seed;
+  GlobalMemory &global;
+  Findings &findings;
+  Counters &counters;
+};
+
+class Block {
+public:
+  explicit Block(const LaunchContext &launch);
+  /// Whether there was memory for its stacks and its shared memory.
+  bool isValid() const { return stacks.isValid() && shared.isValid(); }
+  /// Runs one block to its end. False where a fault stopped it.
+  bool run(std::array<uint32_t, 3> blockIndex);
+
+  /// The block that runs on this thread of the host.
+  static Block &running();
+  Thread &currentThread() { return threads[current]; }
+  Warp &warpOf(const Thread &thread) { return warps[thread.warpIndex]; }
+
+  // ---- waiting
+  /// Returns when somebody has made the running thread ready again.
+  void wait(Thread &thread, const Op &op, std::string_view what);
+  /// Lets others run; a block in which everybody only does that is stuck.
+  void yieldTurn(Thread &thread, const Op &op, std::string_view what);
+  void wake(uint32_t thread);
+
+  // ---- order
+  /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now.
+  bool knows(const Thread &thread, uint32_t actor, uint32_t time) const;
+
+  // ---- faults
+  void reportRace(const Access &access, const Touched &touched, const Earlier &earlier);
+  void reportUninitialised(const Access &access, const Touched &touched);
+  /// Reports and ends the block: nothing after this fault would mean anything. Does not return.
+  [[noreturn]] void fail(Report report);
+  /// A report about one thread at one instruction.
+  Report describe(Fault fault, const Thread &thread, const Op &op, std::string action, std::string detail) const;
+  Party party(uint32_t actor, uint32_t op, std::string action) const;
+
+  const LaunchContext &launch;
+  Actors actors;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  Scheduler scheduler;
+  SharedMemory shared;
+  FiberStacks stacks;
+  Traffic traffic;
+  std::array<NamedBarrier, 16> barriers;
+  std::map<uint32_t, Mbarrier> mbarriers; // by offset
+  ClockJoin join;
+  uint32_t now = 1, live = 0, id = 0;
+  std::array<uint32_t, 3> index = {0, 0, 0};
+
+private:
+  static void threadMain();
+  void reset(std::array<uint32_t, 3> blockIndex);
+  void resetThread(uint32_t linear);
+  void endThread(Thread &thread);
+  void reschedule();
+  [[noreturn]] void leave();
+  bool progressEngines();
+  /// Fails where somebody still waits for the thread that has just ended.
+  void checkEnd(Thread &thread);
+  void reportDeadlock();
+
+  static constexpr uint64_t kIdleTurns = 256; // per thread, without any progress
+  uint64_t idleTurns = 0;
+  uint32_t current = 0;
+  bool hasFailed = false;
+  void *hostStack = nullptr;
+};
+
+/// Lands the copies that the oldest promise of 'thread' waits for and arrives at its mbarrier.
+void landPromise(Block &block, Thread &thread);
+} // namespace logitile::emulator

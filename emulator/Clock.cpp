@@ -1,0 +1,55 @@
+// Clock.cpp - joining of clocks. Times are stamps of the block, which counts on at each event that others may wait for.
+#include "emulator/Clock.h"
+#include <algorithm>
+
+namespace logitile::emulator {
+namespace {
+void joinInto(Clock &into, const Clock &other) {
+  for (size_t i = 0; i < into.size(); ++i)
+    into[i] = std::max(into[i], other[i]);
+}
+} // namespace
+
+std::string Actors::nameOf(uint32_t actor) const {
+  const uint32_t thread = threadOf(actor);
+  const std::string owner = "thread " + std::to_string(thread);
+  if (engineOf(actor) == Engine::copy)
+    return "copy engine of " + owner;
+  return owner + " (warp " + std::to_string(thread / 32) + ", lane " + std::to_string(thread % 32) + ")";
+}
+
+void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &knowledge, uint32_t now) {
+  if (!clock)
+    clock = std::make_shared<Clock>(*knowledge.clock);
+  else if (last != knowledge.clock)
+    joinInto(*clock, *knowledge.clock);
+  last = knowledge.clock;
+  (*clock)[thread] = std::max((*clock)[thread], now);
+  uint32_t &copies = (*clock)[actors.copyEngineOf(thread)];
+  copies = std::max(copies, knowledge.copies);
+}
+
+void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {
+  if (!clock)
+    clock = std::make_shared<Clock>(actors.count(), 0);
+  (*clock)[engine] = std::max((*clock)[engine], time);
+}
+
+ClockRef Gathering::take() {
+  last = nullptr;
+  return std::exchange(clock, nullptr);
+}
+
+ClockRef ClockJoin::join(const ClockRef &one, const ClockRef &other) {
+  if (!other || one == other)
+    return one;
+  if (one == left && other == right)
+    return result;
+  auto joined = std::make_shared<Clock>(*one);
+  joinInto(*joined, *other);
+  left = one;
+  right = other;
+  result = std::move(joined);
+  return result;
+}
+} // namespace logitile::emulator

@@ -1,0 +1,56 @@
+// Families.h - the handlers of all instructions, by family; each family has a file of its own. Which intrinsic means
+// which handler stands in Instruction.cpp.
+#pragma once
+#include "emulator/Instruction.h"
+
+namespace logitile::emulator {
+// ---- AsyncCopies.cpp: modifiers are the bytes and whether an operand says how many of them the source has
+void copyAsync(Thread &thread, const Op &op, Slot *frame);
+void commitCopies(Thread &thread, const Op &op, Slot *frame);
+void waitCopyGroups(Thread &thread, const Op &op, Slot *frame);
+void waitAllCopies(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Barriers.cpp
+enum class BarrierCount : uint32_t { all, given };
+enum class BarrierAction : uint32_t { sync, arrive };
+/// Modifiers: BarrierCount, BarrierAction, and whether all lanes of a warp must come to the same instruction.
+void blockBarrier(Thread &thread, const Op &op, Slot *frame);
+void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+
+// ---- Mbarriers.cpp
+void mbarrierInit(Thread &thread, const Op &op, Slot *frame);
+void mbarrierInvalidate(Thread &thread, const Op &op, Slot *frame);
+/// Modifiers: whether an operand has the count, and whether it has bytes to expect instead. The result is the phase.
+void mbarrierArrive(Thread &thread, const Op &op, Slot *frame);
+void mbarrierExpect(Thread &thread, const Op &op, Slot *frame);
+/// Modifiers: whether it may block, and whether the operand is a parity rather than a phase.
+void mbarrierWait(Thread &thread, const Op &op, Slot *frame);
+/// Modifier: whether the promised arrival is one beyond those that the barrier expects.
+void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Shuffles.cpp
+enum class ShuffleMode : uint32_t { butterfly, up, down, index };
+void shuffle(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+enum class VoteMode : uint32_t { any, all, uniform, ballot };
+void vote(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+void elect(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+enum class ReduceMode : uint32_t { add, smallest, largest, unsignedSmallest, unsignedLargest, bitAnd, bitOr, bitXor };
+void reduceWarp(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+
+// ---- Matrices.cpp
+enum class Element : uint32_t { bf16, f16 };
+/// D = A B + C with 16 rows, 8 columns and f32 sums; k is 8 or 16.
+template <Element type, uint32_t k> void multiplyMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// Modifiers: the number of 8x8 matrices, and whether they are transposed.
+void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+void storeMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+
+// ---- Arithmetic.cpp
+enum class Function : uint32_t { exp2, log2, reciprocal, reciprocalRoot, root };
+/// Modifiers: Function, and whether subnormal numbers count as zero.
+void approximate(Thread &thread, const Op &op, Slot *frame);
+void divide(Thread &thread, const Op &op, Slot *frame);
+/// Modifier: Element. The first operand goes to the upper half.
+void packPair(Thread &thread, const Op &op, Slot *frame);
+void roundToHalf(Thread &thread, const Op &op, Slot *frame);
+} // namespace logitile::emulator

@@ -1,0 +1,116 @@
+// Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is elsewhere.
+#include "emulator/Block.h"
+
+namespace logitile::emulator {
+namespace {
+constexpr uint32_t kNoOp = ~0u;
+
+std::string lanesText(uint32_t lanes) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%08x", lanes);
+  return text;
+}
+} // namespace
+
+Party Block::party(uint32_t actor, uint32_t op, std::string action) const {
+  const Op &at = launch.ops[op];
+  return {actors.nameOf(actor), std::move(action), at.name, at.source};
+}
+
+Report Block::describe(Fault fault, const Thread &thread, const Op &op, std::string action, std::string detail) const {
+  Report report;
+  report.fault = fault;
+  report.block = index;
+  report.parties.push_back(party(thread.linear, op.index, std::move(action)));
+  report.detail = std::move(detail);
+  return report;
+}
+
+void Block::fail(Report report) {
+  launch.findings.add(std::move(report), kNoOp, kNoOp);
+  hasFailed = true;
+  leave();
+}
+
+static const char *verb(AccessKind kind) {
+  return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic operation";
+}
+
+void Block::reportRace(const Access &access, const Touched &touched, const Earlier &earlier) {
+  const bool isHere = !earlier.block || earlier.block == id;
+  const bool isPending =
+      isHere && actors.engineOf(earlier.actor) == Engine::copy && earlier.time > threads[actors.threadOf(earlier.actor)].knowledge.copies;
+  const Fault fault = isPending ? Fault::inFlight : Fault::race;
+  if (launch.findings.isKnown(fault, access.op.index, earlier.op))
+    return;
+  Report report;
+  report.fault = fault;
+  report.space = touched.space;
+  report.address = touched.address;
+  report.object = touched.object;
+  report.block = index;
+  report.detail = isPending ? "the copy may not have landed; wait for its group first" : "no barrier orders the two accesses";
+  Party before = party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind));
+  if (!isHere)
+    before.who += " of block " + std::to_string(launch.global.linearIndexOf(earlier.block));
+  report.parties = {std::move(before), party(access.actor, access.op.index, std::string("later ") + verb(access.kind))};
+  launch.findings.add(std::move(report), access.op.index, earlier.op);
+}
+
+void Block::reportUninitialised(const Access &access, const Touched &touched) {
+  if (launch.findings.isKnown(Fault::uninitialised, access.op.index, kNoOp))
+    return;
+  Report report = describe(Fault::uninitialised, access.thread, access.op, "read", "nobody has written these bytes");
+  report.space = touched.space;
+  report.address = touched.address;
+  report.object = touched.object;
+  launch.findings.add(std::move(report), access.op.index, kNoOp);
+}
+
+void Block::checkEnd(Thread &thread) {
+  for (const Gathered &meeting : warpOf(thread).meetings) {
+    if (!(meeting.mask >> thread.lane & 1))
+      continue;
+    const Op &op = *meeting.place->members.front().op;
+    const uint32_t waiting = thread.warpIndex * 32 + std::countr_zero(meeting.arrived);
+    fail(describe(Fault::divergence, threads[waiting], op, "waits",
+                  "lane " + std::to_string(thread.lane) + " has ended; lanes " + lanesText(meeting.mask) + " must all take part"));
+  }
+  for (const NamedBarrier &barrier : barriers)
+    if (barrier.isForAll && !barrier.waiting.empty()) {
+      const Thread &waiting = threads[barrier.waiting.front()];
+      fail(describe(Fault::barrierDivergence, waiting, *waiting.waiting.op, "waits",
+                    "thread " + std::to_string(thread.linear) + " has ended without coming to this barrier of the whole block"));
+    }
+}
+
+/// One party for each warp and instruction at which lanes of it wait.
+void Block::reportDeadlock() {
+  Report report;
+  report.fault = Fault::deadlock;
+  report.block = index;
+  report.detail = "nobody can go on";
+  for (const Warp &warp : warps) {
+    std::map<const Op *, uint32_t> places;
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      if (warp.live >> lane & 1)
+        if (const Op *op = threads[warp.index * 32 + lane].waiting.op)
+          places[op] |= 1u << lane;
+    for (auto [op, lanes] : places) {
+      const Waiting &waiting = threads[warp.index * 32 + std::countr_zero(lanes)].waiting;
+      report.parties.push_back({"warp " + std::to_string(warp.index) + " lanes " + lanesText(lanes),
+                                "waits for " + std::string(waiting.what), op->name, op->source});
+    }
+  }
+  for (uint32_t i = 0; i < barriers.size(); ++i)
+    if (barriers[i].arrived)
+      report.detail += "; barrier " + std::to_string(i) + " has " + std::to_string(barriers[i].arrived) + " of " +
+                       std::to_string(barriers[i].expected) + " threads";
+  for (const auto &[offset, mbarrier] : mbarriers)
+    if (!mbarrier.waiters.empty())
+      report.detail += "; mbarrier at shared memory +" + std::to_string(offset) + " in phase " + std::to_string(mbarrier.phase) +
+                       " lacks " + std::to_string(mbarrier.pending) + " arrivals and " + std::to_string(mbarrier.bytes) + " bytes";
+  launch.findings.add(std::move(report), kNoOp, kNoOp);
+  hasFailed = true;
+}
+} // namespace logitile::emulator

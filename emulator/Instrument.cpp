@@ -1,0 +1,63 @@
+// Instrument.cpp - a check before each load, store, atomic operation and copy of memory that threads share. Accesses of
+// a thread's own stack and of constants need none.
+#include "emulator/Access.h"
+#include "emulator/FunctionLowering.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+using namespace llvm;
+
+namespace logitile::emulator {
+namespace {
+bool isChecked(const Value *pointer) {
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  if (space != unsigned(IrSpace::generic) && space != unsigned(IrSpace::global) && space != unsigned(IrSpace::shared))
+    return false;
+  const Value *object = getUnderlyingObject(pointer);
+  if (const auto *argument = dyn_cast<Argument>(object))
+    return !argument->hasByValAttr();
+  if (const auto *global = dyn_cast<GlobalVariable>(object))
+    return global->getAddressSpace() == unsigned(IrSpace::shared);
+  return !isa<AllocaInst>(object);
+}
+
+std::string nameOf(const llvm::Instruction &instruction, unsigned space) {
+  const char *where = space == unsigned(IrSpace::shared) ? " shared" : space == unsigned(IrSpace::global) ? " global" : "";
+  return std::string(instruction.getOpcodeName()) + where;
+}
+} // namespace
+
+void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *pointer, Value *bytes, AccessKind kind, uint64_t alignment) {
+  if (!isChecked(pointer))
+    return;
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  logitile::emulator::Instruction access;
+  access.modifiers = {static_cast<uint32_t>(kind), space, static_cast<uint32_t>(alignment)};
+  const Op &op = addOp(nameOf(instruction, space), instruction, access);
+  IRBuilder<> builder(&instruction);
+  Value *generic = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
+  callHost(builder, reinterpret_cast<const void *>(&checkAccess),
+           {thread, address(&op), generic, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
+}
+
+void FunctionLowering::checkMemory(llvm::Instruction &instruction) {
+  const DataLayout &layout = function.getDataLayout();
+  auto sizeOf = [&](Type *type) { return ConstantInt::get(Type::getInt64Ty(function.getContext()), layout.getTypeStoreSize(type)); };
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return checkPointer(instruction, load->getPointerOperand(), sizeOf(load->getType()), AccessKind::read, load->getAlign().value());
+  if (auto *store = dyn_cast<StoreInst>(&instruction))
+    return checkPointer(instruction, store->getPointerOperand(), sizeOf(store->getValueOperand()->getType()), AccessKind::write,
+                        store->getAlign().value());
+  if (auto *atomic = dyn_cast<AtomicRMWInst>(&instruction))
+    return checkPointer(instruction, atomic->getPointerOperand(), sizeOf(atomic->getType()), AccessKind::atomic,
+                        atomic->getAlign().value());
+  if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return checkPointer(instruction, exchange->getPointerOperand(), sizeOf(exchange->getNewValOperand()->getType()), AccessKind::atomic,
+                        exchange->getAlign().value());
+  if (auto *transfer = dyn_cast<AnyMemTransferInst>(&instruction))
+    checkPointer(instruction, transfer->getRawSource(), transfer->getLength(), AccessKind::read,
+                 transfer->getSourceAlign().valueOrOne().value());
+  if (auto *memory = dyn_cast<AnyMemIntrinsic>(&instruction))
+    checkPointer(instruction, memory->getRawDest(), memory->getLength(), AccessKind::write, memory->getDestAlign().valueOrOne().value());
+}
+} // namespace logitile::emulator

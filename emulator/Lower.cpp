@@ -1,0 +1,159 @@
+// Lower.cpp - what concerns a module as a whole: shared variables, entries of kernels, and attributes that no longer
+// hold. Single instructions are FunctionLowering's.
+#include "emulator/Lower.h"
+#include "emulator/Block.h"
+#include "emulator/FunctionLowering.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+using namespace llvm;
+
+namespace logitile::emulator {
+namespace {
+constexpr unsigned kSharedSpace = 3;
+
+Thread *runningThread() { return &Block::running().currentThread(); }
+
+/// Offsets of shared variables; those without a size of their own, the dynamic ones, all start behind the others.
+class SharedLayout {
+public:
+  explicit SharedLayout(Module &module) {
+    for (GlobalVariable &variable : module.globals())
+      if (variable.getAddressSpace() == kSharedSpace && !variable.isDeclaration())
+        bytes = place(module, variable) + static_cast<uint32_t>(module.getDataLayout().getTypeAllocSize(variable.getValueType()));
+    for (GlobalVariable &variable : module.globals())
+      if (variable.getAddressSpace() == kSharedSpace && variable.isDeclaration())
+        bytes = place(module, variable); // more than one of them shares its start up to alignment, as the driver has it
+  }
+
+  /// Replaces uses in a function by addresses from the running thread's shared memory.
+  void replaceUses(Function &function, IRBuilder<> &builder, Value *thread) const {
+    if (offsets.empty())
+      return;
+    Value *start =
+        builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, offsetof(Thread, shared)));
+    for (auto [variable, offset] : offsets) {
+      Value *place =
+          builder.CreateAddrSpaceCast(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), start, offset), variable->getType());
+      convertUsersOfConstantsToInstructions({variable}, &function, false);
+      variable->replaceUsesWithIf(place, [&](Use &use) {
+        auto *user = dyn_cast<llvm::Instruction>(use.getUser());
+        return user && user->getFunction() == &function;
+      });
+    }
+  }
+
+  uint32_t bytes = 0;
+
+private:
+  uint32_t place(Module &module, GlobalVariable &variable) {
+    const auto offset = static_cast<uint32_t>(
+        alignTo(bytes, module.getDataLayout().getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType())));
+    offsets.push_back({&variable, offset});
+    return offset;
+  }
+  std::vector<std::pair<GlobalVariable *, uint32_t>> offsets;
+};
+
+/// Handlers write memory behind the back of what attributes and metadata promised about the kernel.
+void dropPromises(Function &function) {
+  function.setAttributes(AttributeList());
+  function.setCallingConv(CallingConv::C);
+  function.setLinkage(GlobalValue::InternalLinkage);
+  function.setComdat(nullptr);
+  function.setDSOLocal(true);
+  for (BasicBlock &block : function)
+    for (llvm::Instruction &instruction : block)
+      instruction.dropUnknownNonDebugMetadata();
+}
+
+std::array<uint32_t, 3> requiredThreads(const Function &function) {
+  std::array<uint32_t, 3> threads = {0, 0, 0};
+  StringRef text = function.getFnAttribute("nvvm.reqntid").getValueAsString();
+  if (text.empty())
+    return threads;
+  threads = {1, 1, 1};
+  for (uint32_t &count : threads) {
+    auto [first, rest] = text.split(',');
+    if (!first.empty() && first.trim().getAsInteger(10, count))
+      count = 0;
+    text = rest;
+  }
+  return threads;
+}
+
+/// A function void(const void *const *arguments) that calls a kernel.
+KernelFacts addEntry(Function &kernel, const std::vector<bool> &byValue) {
+  Module &module = *kernel.getParent();
+  LLVMContext &context = module.getContext();
+  KernelFacts facts;
+  facts.entry = ("emulate_" + kernel.getName()).str();
+  facts.parameters = static_cast<uint32_t>(kernel.arg_size());
+  auto *pointer = PointerType::get(context, 0);
+  auto *entry =
+      Function::Create(FunctionType::get(Type::getVoidTy(context), {pointer}, false), GlobalValue::ExternalLinkage, facts.entry, module);
+  IRBuilder<> builder(BasicBlock::Create(context, "", entry));
+  std::vector<Value *> arguments;
+  for (Argument &parameter : kernel.args()) {
+    Value *where = builder.CreateLoad(pointer, builder.CreateConstGEP1_64(pointer, entry->getArg(0), parameter.getArgNo()));
+    arguments.push_back(byValue[parameter.getArgNo()] ? where : builder.CreateLoad(parameter.getType(), where));
+  }
+  builder.CreateCall(&kernel, arguments);
+  builder.CreateRetVoid();
+  return facts;
+}
+
+bool lowerFunction(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {
+  FunctionLowering lowering(function, lowered);
+  IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+  auto *frame = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), FunctionLowering::kFrameSlots));
+  frame->setAlignment(Align(64));
+  Value *running = builder.CreateIntToPtr(builder.getInt64(reinterpret_cast<uintptr_t>(&runningThread)), builder.getPtrTy());
+  Value *thread = builder.CreateCall(FunctionType::get(builder.getPtrTy(), false), running);
+  shared.replaceUses(function, builder, thread);
+  return lowering.run(thread, frame, error);
+}
+
+void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {
+  if (!lowerFunction(function, shared, lowered, error))
+    return;
+  const bool isKernel = function.getCallingConv() == CallingConv::PTX_Kernel;
+  const std::array<uint32_t, 3> threads = requiredThreads(function);
+  std::vector<bool> byValue;
+  for (const Argument &parameter : function.args())
+    byValue.push_back(parameter.hasByValAttr());
+  dropPromises(function);
+  if (!isKernel)
+    return;
+  KernelFacts facts = addEntry(function, byValue);
+  facts.threads = threads;
+  lowered.kernels[function.getName().str()] = facts;
+}
+} // namespace
+
+bool lowerModule(Module &module, Lowered &lowered, std::string &error) {
+  SharedLayout shared(module);
+  lowered.staticSharedBytes = shared.bytes;
+  std::vector<Function *> functions;
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      functions.push_back(&function);
+  for (Function *function : functions) {
+    lowerOne(*function, shared, lowered, error);
+    if (!error.empty())
+      return false;
+  }
+  for (GlobalVariable &variable : make_early_inc_range(module.globals())) {
+    variable.removeDeadConstantUsers();
+    if (variable.getAddressSpace() == kSharedSpace && variable.use_empty())
+      variable.eraseFromParent();
+  }
+  for (Function &function : make_early_inc_range(module))
+    if (function.isDeclaration() && function.use_empty())
+      function.eraseFromParent();
+  raw_string_ostream stream(error);
+  return !verifyModule(module, &stream);
+}
+} // namespace logitile::emulator

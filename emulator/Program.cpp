@@ -1,0 +1,198 @@
+// Program.cpp - has a lowered module compiled for the host and runs the blocks of a launch one after another. What the code
+// calls back is in the files of the instructions.
+#include "emulator/Program.h"
+#include "emulator/Block.h"
+#include "emulator/Lower.h"
+#include "emulator/Numbers.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/TargetParser/Triple.h"
+#include <cmath>
+#include <cstdlib>
+using namespace llvm;
+
+namespace logitile::emulator {
+using Entry = void (*)(const void *const *arguments);
+
+struct Program::Code {
+  explicit Code(const abi::HostCompiler &compiler) : compiler(compiler) {}
+  ~Code() {
+    if (host)
+      compiler.release(host);
+  }
+  bool compile(const Module &module, std::string &error);
+
+  const abi::HostCompiler &compiler;
+  Lowered lowered; // generated code holds addresses of its parts
+  abi::HostCode *host = nullptr;
+  std::map<std::string, Entry> entries; // by kernel
+};
+
+namespace {
+// The calling convention has 16-bit numbers in the lowest bits of a register of f32; written so, the compiler needs no
+// library for them itself.
+float truncateToBf16(float value) { return std::bit_cast<float>(uint32_t{toBf16(value)}); }
+float truncateToF16(float value) { return std::bit_cast<float>(uint32_t{toF16(value)}); }
+float extendF16(float value) { return fromF16(static_cast<uint16_t>(std::bit_cast<uint32_t>(value))); }
+
+template <typename Result, typename... Arguments> void *addressOf(Result (*function)(Arguments...)) {
+  return reinterpret_cast<void *>(function);
+}
+using Unary = float (*)(float);
+using Binary = float (*)(float, float);
+
+/// What the host's code generator may call for operations of LLVM IR that processors lack.
+std::vector<abi::Symbol> hostSymbols() {
+  return {
+      {"memcpy", reinterpret_cast<void *>(&std::memcpy)},
+      {"memmove", reinterpret_cast<void *>(&std::memmove)},
+      {"memset", reinterpret_cast<void *>(&std::memset)},
+      {"__truncsfbf2", addressOf(truncateToBf16)},
+      {"__truncsfhf2", addressOf(truncateToF16)},
+      {"__extendhfsf2", addressOf(extendF16)},
+      {"exp2f", addressOf<float, float>(static_cast<Unary>(std::exp2))},
+      {"expf", addressOf<float, float>(static_cast<Unary>(std::exp))},
+      {"log2f", addressOf<float, float>(static_cast<Unary>(std::log2))},
+      {"logf", addressOf<float, float>(static_cast<Unary>(std::log))},
+      {"tanhf", addressOf<float, float>(static_cast<Unary>(std::tanh))},
+      {"sqrtf", addressOf<float, float>(static_cast<Unary>(std::sqrt))},
+      {"floorf", addressOf<float, float>(static_cast<Unary>(std::floor))},
+      {"ceilf", addressOf<float, float>(static_cast<Unary>(std::ceil))},
+      {"truncf", addressOf<float, float>(static_cast<Unary>(std::trunc))},
+      {"rintf", addressOf<float, float>(static_cast<Unary>(std::rint))},
+      {"nearbyintf", addressOf<float, float>(static_cast<Unary>(std::nearbyint))},
+      {"roundf", addressOf<float, float>(static_cast<Unary>(std::round))},
+      {"fmodf", addressOf<float, float, float>(static_cast<Binary>(std::fmod))},
+      {"fmaxf", addressOf<float, float, float>(static_cast<Binary>(std::fmax))},
+      {"fminf", addressOf<float, float, float>(static_cast<Binary>(std::fmin))},
+      {"powf", addressOf<float, float, float>(static_cast<Binary>(std::pow))},
+      {"fmaf", addressOf<float, float, float, float>(static_cast<float (*)(float, float, float)>(std::fma))},
+  };
+}
+
+/// The bitcode of a module; its code runs on the host.
+std::string bitcodeOf(const Module &module) {
+  std::string bitcode;
+  raw_string_ostream stream(bitcode);
+  WriteBitcodeToFile(module, stream);
+  return bitcode;
+}
+
+/// Null with 'error' where the text is none of a module for GPUs.
+std::unique_ptr<Module> parse(std::string_view ir, LLVMContext &context, std::string &error) {
+  SMDiagnostic diagnostic;
+  const std::unique_ptr<MemoryBuffer> buffer = MemoryBuffer::getMemBufferCopy(StringRef(ir), "kernels.ll");
+  std::unique_ptr<Module> module = parseIR(*buffer, diagnostic, context);
+  if (!module)
+    error = (diagnostic.getFilename() + ":" + Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
+  else if (!module->getTargetTriple().isNVPTX())
+    error = "the emulator runs modules for nvptx64-nvidia-cuda, not '" + module->getTargetTriple().str() + "'";
+  return error.empty() ? std::move(module) : nullptr;
+}
+
+std::string threadsText(const std::array<uint32_t, 3> &dims) {
+  return std::to_string(dims[0]) + " x " + std::to_string(dims[1]) + " x " + std::to_string(dims[2]);
+}
+
+/// Why a launch cannot be run, or "".
+std::string refusal(const Launch &launch, const KernelFacts &kernel, uint32_t sharedBytes) {
+  const auto [x, y, z] = launch.threads;
+  if (kernel.threads[0] && kernel.threads != launch.threads)
+    return "it is compiled for blocks of " + threadsText(kernel.threads) + " threads, not " + threadsText(launch.threads);
+  if (!(uint64_t{x} * y * z) || uint64_t{x} * y * z > 1024)
+    return "blocks of " + threadsText(launch.threads) + " threads are outside of 1 to 1024";
+  if (launch.arguments.size() != kernel.parameters)
+    return "it has " + std::to_string(kernel.parameters) + " parameters, but " + std::to_string(launch.arguments.size()) +
+           " arguments came";
+  if (sharedBytes > SharedMemory::kMaxBytes)
+    return "it needs " + std::to_string(sharedBytes) + " bytes of shared memory, more than " + std::to_string(SharedMemory::kMaxBytes);
+  return "";
+}
+} // namespace
+
+std::string Outcome::text() const {
+  std::string text;
+  for (const Report &report : reports)
+    text += report.text() + "\n";
+  return text;
+}
+
+Program::Program(std::unique_ptr<Code> code) : code(std::move(code)) {}
+Program::~Program() = default;
+
+/// Compiles a lowered module and finds its kernels. False with 'error' where that fails.
+bool Program::Code::compile(const Module &module, std::string &error) {
+  abi::Text why = nullptr;
+  auto isDone = [&](abi::Ending ending) {
+    if (ending == abi::Ending::noMemory)
+      throw std::bad_alloc();
+    if (ending == abi::Ending::failed)
+      error = why;
+    std::free(why);
+    return ending == abi::Ending::done;
+  };
+  const std::string bitcode = bitcodeOf(module);
+  const std::vector<abi::Symbol> symbols = hostSymbols();
+  if (!isDone(compiler.compile(bitcode.data(), bitcode.size(), symbols.data(), symbols.size(), &host, &why)))
+    return false;
+  for (const auto &[name, kernel] : lowered.kernels) {
+    void *entry = nullptr;
+    if (!isDone(compiler.find(host, kernel.entry.c_str(), &entry, &why)))
+      return false;
+    entries[name] = reinterpret_cast<Entry>(entry);
+  }
+  return true;
+}
+
+std::unique_ptr<Program> Program::load(std::string_view ir, const abi::HostCompiler &compiler, std::string &error) {
+  LLVMContext context;
+  std::unique_ptr<Module> module = parse(ir, context, error);
+  if (!module)
+    return nullptr;
+  module->setTargetTriple(Triple(compiler.triple));
+  module->setDataLayout(compiler.layout);
+  auto code = std::make_unique<Code>(compiler);
+  if (!lowerModule(*module, code->lowered, error) || !code->compile(*module, error))
+    return nullptr;
+  return std::unique_ptr<Program>(new Program(std::move(code)));
+}
+
+bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, std::string &error) {
+  auto found = code->lowered.kernels.find(launch.kernel);
+  if (found == code->lowered.kernels.end()) {
+    error = "the module has no kernel '" + launch.kernel + "'";
+    return false;
+  }
+  const uint32_t sharedBytes = code->lowered.staticSharedBytes + launch.dynamicSharedBytes;
+  if (const std::string why = refusal(launch, found->second, sharedBytes); !why.empty()) {
+    error = "kernel '" + launch.kernel + "' cannot be launched: " + why;
+    return false;
+  }
+  Findings findings;
+  const LaunchContext context{code->entries.at(launch.kernel),
+                              launch.arguments.data(),
+                              code->lowered.ops,
+                              launch.grid,
+                              launch.threads,
+                              sharedBytes,
+                              launch.seed,
+                              memory,
+                              findings,
+                              outcome.counters};
+  Block block(context);
+  if (!block.isValid()) {
+    error = "the machine has no memory for the stacks of a block";
+    return false;
+  }
+  memory.startLaunch();
+  bool goesOn = true;
+  for (uint32_t z = 0; z < launch.grid[2] && goesOn; ++z)
+    for (uint32_t y = 0; y < launch.grid[1] && goesOn; ++y)
+      for (uint32_t x = 0; x < launch.grid[0] && goesOn; ++x)
+        goesOn = block.run({x, y, z}) && !(outcome.isInterrupted = launch.interrupt());
+  outcome.reports = findings.take();
+  return true;
+}
+} // namespace logitile::emulator

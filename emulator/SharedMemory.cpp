@@ -1,0 +1,138 @@
+// SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes. Of writes to different
+// bytes of one word only the last is kept, so a race with an earlier one can be missed; nothing correct is reported.
+#include "emulator/SharedMemory.h"
+#include "emulator/Block.h"
+#include <algorithm>
+#include <sys/mman.h>
+
+namespace logitile::emulator {
+namespace {
+Touched touchedWord(uint32_t index) { return {Space::shared, index * 4ull, {}}; }
+} // namespace
+
+SharedMemory::SharedMemory() {
+  void *mapped = mmap(nullptr, 2 * kWindowBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  if (mapped == MAP_FAILED)
+    return;
+  auto *low = static_cast<uint8_t *>(mapped);
+  window = low + (-reinterpret_cast<uintptr_t>(low) & (kWindowBytes - 1));
+  if (window > low)
+    munmap(low, window - low);
+  if (const size_t rest = low + kWindowBytes - window)
+    munmap(window + kWindowBytes, rest);
+}
+
+SharedMemory::~SharedMemory() {
+  if (window)
+    munmap(window, kWindowBytes);
+}
+
+bool SharedMemory::isNear(const void *address) const {
+  const auto *byte = static_cast<const uint8_t *>(address);
+  return byte >= window && byte < window + kWindowBytes;
+}
+
+bool SharedMemory::contains(const void *address, uint64_t bytes) const { return isNear(address) && offsetOf(address) + bytes <= size; }
+
+void SharedMemory::reset(uint32_t bytes, uint32_t warpCount) {
+  size = bytes;
+  warps = warpCount;
+  words.assign((bytes + 3) / 4, Word{});
+  reads.assign(words.size() * warps, Read{});
+  laneTimes.resize(1); // the first stands for none
+  std::memset(window, 0xff, bytes);
+}
+
+void SharedMemory::check(Block &block, const Access &access, uint32_t offset, uint32_t bytes) {
+  const uint32_t end = offset + bytes;
+  while (offset < end) {
+    const uint32_t word = offset / 4, next = std::min(end, (word + 1) * 4);
+    const auto mask = static_cast<uint8_t>(((1u << (next - offset)) - 1) << offset % 4);
+    if (access.kind != AccessKind::write)
+      checkRead(block, access, word, mask);
+    if (access.kind != AccessKind::read)
+      checkWrite(block, access, word, mask);
+    if (access.kind == AccessKind::read)
+      noteRead(block, access, word, mask);
+    else
+      noteWrite(block, access, word, mask);
+    offset = next;
+  }
+}
+
+void SharedMemory::checkRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+  const Word &word = words[index];
+  if (bytes & ~word.initialised)
+    block.reportUninitialised(access, touchedWord(index));
+  if (!(word.written & bytes) || (word.atomic && access.kind == AccessKind::atomic))
+    return;
+  if (!block.knows(access.thread, word.actor, word.time))
+    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
+}
+
+std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const {
+  if (read.lane != kSeveral)
+    return block.knows(access.thread, warp * 32 + read.lane, read.time) ? std::nullopt : std::optional<uint32_t>(read.lane);
+  const LaneTimes &times = laneTimes[read.lanes];
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if (times[lane] && !block.knows(access.thread, warp * 32 + lane, times[lane] - 1))
+      return lane;
+  return std::nullopt;
+}
+
+void SharedMemory::checkWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+  const Word &word = words[index];
+  const bool bothAtomic = word.atomic && access.kind == AccessKind::atomic;
+  if ((word.written & bytes) && !bothAtomic && !block.knows(access.thread, word.actor, word.time))
+    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
+  for (uint32_t left = word.readers; left; left &= left - 1) {
+    const uint32_t warp = std::countr_zero(left);
+    const Read &read = reads[index * warps + warp];
+    if (!(read.bytes & bytes))
+      continue;
+    if (const std::optional<uint32_t> lane = unorderedLane(block, access, read, warp))
+      block.reportRace(access, touchedWord(index), {warp * 32 + *lane, read.op, read.time, AccessKind::read});
+  }
+}
+
+/// A second lane reads: from now on every lane has a time of its own, for each comes to the next barrier at another time.
+void SharedMemory::noteSeveral(Read &read) {
+  if (!read.lanes) {
+    read.lanes = laneTimes.size();
+    laneTimes.emplace_back();
+  }
+  laneTimes[read.lanes].fill(0);
+  laneTimes[read.lanes][read.lane] = read.time + 1;
+  read.lane = kSeveral;
+}
+
+void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+  const uint32_t warp = access.thread.warpIndex, bit = 1u << warp;
+  Word &word = words[index];
+  Read &read = reads[index * warps + warp];
+  const auto lane = static_cast<uint8_t>(access.thread.lane);
+  if (!(word.readers & bit)) {
+    read.lane = lane;
+    read.bytes = 0;
+  } else if (read.lane != lane && read.lane != kSeveral) {
+    noteSeveral(read);
+  }
+  if (read.lane == kSeveral)
+    laneTimes[read.lanes][lane] = block.now + 1;
+  read.bytes |= bytes;
+  read.time = block.now;
+  read.op = access.op.index;
+  word.readers |= bit;
+}
+
+void SharedMemory::noteWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+  Word &word = words[index];
+  word.time = block.now;
+  word.actor = access.actor;
+  word.op = access.op.index;
+  word.atomic = access.kind == AccessKind::atomic;
+  word.written = bytes;
+  word.initialised |= bytes;
+  word.readers = 0;
+}
+} // namespace logitile::emulator

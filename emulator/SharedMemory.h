@@ -1,0 +1,73 @@
+// SharedMemory.h - a block's shared memory and who wrote and read each word of it last. What is an error is decided
+// here; how accesses come about is the business of the instructions.
+#pragma once
+#include "emulator/Instruction.h"
+#include <array>
+#include <optional>
+
+namespace logitile::emulator {
+class Block;
+
+/// One access of memory by a thread, or by an engine on behalf of it.
+struct Access {
+  Thread &thread;
+  uint32_t actor;
+  const Op &op;
+  AccessKind kind;
+};
+
+class SharedMemory {
+public:
+  SharedMemory();
+  ~SharedMemory();
+  SharedMemory(const SharedMemory &) = delete;
+  SharedMemory &operator=(const SharedMemory &) = delete;
+
+  /// Kernels take shared addresses as 32-bit integers, so the window lies where those suffice, at a multiple of its size.
+  static constexpr uint32_t kWindowBytes = 256 * 1024;
+  /// CUDA programming guide, table of limits: 228 KiB per multiprocessor on sm_90, 1 KiB of it the system's.
+  static constexpr uint32_t kMaxBytes = 227 * 1024;
+
+  bool isValid() const { return window != nullptr; }
+  uint8_t *base() const { return window; }
+  uint32_t offsetOf(const void *address) const { return static_cast<uint32_t>(static_cast<const uint8_t *>(address) - window); }
+  /// Whether an address is in the window, even beyond what the block has.
+  bool isNear(const void *address) const;
+  bool contains(const void *address, uint64_t bytes) const;
+
+  /// For the next block: nothing is written, all bytes are poison.
+  void reset(uint32_t bytes, uint32_t warps);
+  void check(Block &block, const Access &access, uint32_t offset, uint32_t bytes);
+
+private:
+  /// The last write, or several atomic ones.
+  struct Word {
+    uint32_t time, actor, op;
+    uint32_t readers;             // warps with a read since the write
+    uint8_t written, initialised; // bytes
+    bool atomic;
+  };
+  struct Read {
+    uint32_t time, op;
+    uint32_t lanes;      // where the times of all lanes are, once several have read the word; 0: nowhere yet
+    uint8_t lane, bytes; // kSeveral where more than one lane has read
+  };
+  /// When each lane of a warp has read a word, plus 1; 0: it has not.
+  using LaneTimes = std::array<uint32_t, 32>;
+  static constexpr uint8_t kSeveral = 0xff;
+
+  void checkRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+  void checkWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+  /// A lane of 'warp' whose read nothing orders before the access; none where all are ordered.
+  std::optional<uint32_t> unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const;
+  void noteSeveral(Read &read);
+  void noteRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+  void noteWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+
+  uint8_t *window = nullptr;
+  uint32_t size = 0, warps = 0;
+  std::vector<Word> words;
+  std::vector<Read> reads; // one per word and warp
+  std::vector<LaneTimes> laneTimes;
+};
+} // namespace logitile::emulator

@@ -1,0 +1,75 @@
+// Interface.h - what the runtime and the emulator's library ask of each other. Each of the two has a C++ library of its own
+// inside, so only plain data crosses, and no function here throws.
+#pragma once
+#include "runtime/Interrupt.h"
+#include "runtime/KernelCounters.h"
+#include <cstddef>
+
+namespace logitile::emulator::abi {
+/// Changes with anything below. The runtime uses no library with another version.
+inline constexpr uint32_t kVersion = 1;
+
+/// How a function ended.
+enum class Ending : int32_t {
+  done,
+  failed,   // a text says why
+  noMemory,
+};
+
+/// A text that belongs to whoever gets it, who releases it with std::free; null where there is none.
+using Text = char *;
+
+/// A function that compiled code may call by its name.
+struct Symbol {
+  const char *name;
+  void *address;
+};
+
+struct HostCode;
+/// LLVM's code generator for this machine: the runtime has one and lends it, so that the library needs none.
+struct HostCompiler {
+  const char *triple, *layout; // of LLVM modules for this machine
+  /// Code of a module in LLVM's bitcode. It calls no function but those of 'symbols'.
+  Ending (*compile)(const char *bitcode, size_t bytes, const Symbol *symbols, size_t count, HostCode **code, Text *error);
+  Ending (*find)(HostCode *code, const char *name, void **address, Text *error);
+  void (*release)(HostCode *code);
+};
+
+/// How a kernel is launched, as for a GPU.
+struct Launch {
+  const char *kernel;
+  uint32_t grid[3], threads[3];
+  uint32_t dynamicSharedBytes;
+  const void *const *arguments; // addresses of the arguments' values; of its bytes for one passed by value
+  size_t argumentCount;
+  /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random, the same for a seed.
+  uint64_t seed;
+  Interrupt interrupt; // asked between blocks
+};
+
+struct Outcome {
+  Text reports;            // null for a correct kernel
+  KernelCounters counters;
+  bool isInterrupted;      // blocks are missing
+};
+
+struct Program;
+struct Memory;
+/// What the library offers.
+struct Functions {
+  uint32_t version;
+  /// A module for NVPTX as LLVM's text or bitcode. 'compiler' outlives the program.
+  Ending (*load)(const char *ir, size_t bytes, const HostCompiler *compiler, Program **program, Text *error);
+  void (*release)(Program *program);
+  /// Memory that kernels may touch. It outlives launches: what one launch wrote is initialised for the next.
+  Ending (*createMemory)(Memory **memory);
+  Ending (*addMemory)(Memory *memory, const char *name, void *data, size_t bytes, bool isDefined);
+  void (*releaseMemory)(Memory *memory);
+  /// One launch of a program at a time. It fails where there is nothing to run: wrong name, number of threads or of arguments.
+  Ending (*run)(Program *program, const Launch *launch, Memory *memory, Outcome *outcome, Text *error);
+};
+
+/// The library's file beside the runtime's own, and its one symbol, a function that returns its Functions.
+inline constexpr const char *kFile = "liblogitile_emulator.so", *kSymbol = "logitile_emulator";
+using Entry = const Functions *(*)();
+} // namespace logitile::emulator::abi
