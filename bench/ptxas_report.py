@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 import logitile as lt
 from logitile.spec.gradient_flow import differentiable_outputs
 
-TABLE = pathlib.Path(__file__).resolve().parent.parent / "templates" / "cuda.json"
+TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends" / "NVPTX" / "tiles.json"
 TOKENS, VOCAB, HIDDEN, ENTRIES = 4096, 50257, 768, 4  # no tile divides the vocabulary
 DTYPES = ("bfloat16", "float16", "float32")
 # Gradients in the place of kept logits, summed over chunks, and of logits that are made again.

@@ -1,8 +1,7 @@
 // BuildPlan.cpp - reads schedule, kernels and gradients of a module into plain data.
 #include "compiler/BuildPlan.h"
-#include "compiler/CostModel/KernelWork.h"
 #include "compiler/LaunchShape.h"
-#include "compiler/Target.h"
+#include "compiler/Target/ModuleTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -103,11 +102,12 @@ public:
 
   FailureOr<LaunchPlan> run() {
     RequestAttr request = getRequest(module);
-    std::optional<Target> target = Target::parse(request.getTarget().str());
-    if (!target)
-      return module.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist";
+    FailureOr<std::shared_ptr<const Target>> chosen = chooseTarget(module);
+    if (failed(chosen))
+      return failure();
+    target = *chosen;
     plan.name = program.getSymName();
-    plan.target = target->canonicalName();
+    plan.target = target->name();
     plan.vocab = program.getVocab();
     plan.columns = program.getWidth();
     countSweeps();
@@ -115,9 +115,8 @@ public:
     plan.tokensBehind = schedule.getBehind();
     plan.slab = schedule.getSlab();
     plan.kept = schedule.getKept();
-    plan.panelWidth = plan.tokenTile = target->kind == DeviceKind::Cpu ? getTierInfo(target->tier).panelWidth() : 1;
+    plan.panelWidth = plan.tokenTile = target->facts().panelWidth;
     plan.isSplit = request.getMode() == Mode::Split;
-    isForGpu = target->kind != DeviceKind::Cpu;
     addBuffers();
     for (KernelOp kernel : module.getOps<KernelOp>())
       if (failed(addKernel(kernel)))
@@ -179,8 +178,7 @@ private:
           return kernel.emitOpError() << "has a grid that depends on more than constants and the scalars of a launch";
         entry.grid.push_back({*from, *to, by->scale});
       }
-    if (isForGpu)
-      entry.work = predictWork(kernel);
+    entry.work = target->predictWork(kernel);
     plan.kernels.push_back(entry);
     return success();
   }
@@ -306,7 +304,7 @@ private:
   ProgramOp program;
   ScheduleOp schedule;
   LaunchPlan plan;
-  bool isForGpu = false;
+  std::shared_ptr<const Target> target;
 };
 } // namespace
 

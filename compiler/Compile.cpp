@@ -2,14 +2,12 @@
 // Pipelines.cpp.
 #include "compiler/Compile.h"
 #include "compiler/BuildPlan.h"
-#include "compiler/Codegen/EmitLLVM.h"
-#include "compiler/Codegen/EmitObject.h"
-#include "compiler/Codegen/EmitPTX.h"
+#include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Confinement.h"
 #include "compiler/Diagnostics.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Registry.h"
-#include "compiler/Target.h"
+#include "compiler/Target/ModuleTarget.h"
 #include "compiler/TileTable.h"
 #include "compiler/UncheckedText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -88,23 +86,6 @@ RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function
                                  request.chunks, request.accumulate, StringRef(request.target), request.threads, slice, tiles);
 }
 
-/// Machine code for a CPU, PTX for a GPU; the emulator takes the module that becomes PTX.
-Stage codeStage(const Target &target) {
-  constexpr Stage kCode[] = {Stage::Obj, Stage::Ptx, Stage::Llvm};
-  return kCode[static_cast<int>(target.kind)];
-}
-FailureOr<std::string> emitCode(ModuleOp device, const Target &target, Cancellation *cancellation) {
-  switch (target.kind) {
-  case DeviceKind::Cpu:
-    return emitObject(device, target, cancellation);
-  case DeviceKind::Cuda:
-    return emitPTX(device, target, cancellation);
-  case DeviceKind::Emulator:
-    break;
-  }
-  return emitEmulated(device, target);
-}
-
 /// One compilation: a context, the module in it, and what went wrong.
 class Compilation {
 public:
@@ -150,39 +131,22 @@ public:
 
   /// Runs the stages up to 'to'; stops before code is emitted.
   bool lower(Stage to) {
-    struct {
-      Stage stage;
-      void (*build)(PassManager &);
-    } const steps[] = {{Stage::Plan, buildPlanStage},
-                       {Stage::Tiles, buildTilesStage},
-                       {Stage::Device, isForGpu() ? buildCUDADeviceStage : buildCPUDeviceStage}};
+    std::pair<Stage, void (*)(PassManager &)> const steps[] = {{Stage::Plan, buildPlanStage}, {Stage::Tiles, buildTilesStage}};
     for (auto [stage, build] : steps) {
       if (stage <= at || stage > to)
         continue;
-      if (stage == Stage::Device)
-        noteSharedCode();
       if (!runStage(stage, build))
         return false;
       if (stage == Stage::Tiles && !readPlan())
         return false;
     }
-    return true;
+    return to < Stage::Device || at >= Stage::Device || lowerToDevice();
   }
 
-  std::optional<Target> target() {
-    RequestAttr request = getRequest(*module);
-    std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
-    if (!target)
-      module->emitError() << "has no '" << kRequestAttrName << "' with a target that exists";
-    else
-      return target;
-    return std::nullopt;
-  }
-
-  bool isForGpu() {
-    RequestAttr request = getRequest(*module);
-    std::optional<Target> target = request ? Target::parse(request.getTarget().str()) : std::nullopt;
-    return target && target->kind != DeviceKind::Cpu;
+  /// Null with a diagnostic where the module has none.
+  std::shared_ptr<const Target> target() {
+    FailureOr<std::shared_ptr<const Target>> target = chooseTarget(*module);
+    return succeeded(target) ? *target : nullptr;
   }
 
   /// Functions have the names of the kernels that they were made of.
@@ -242,28 +206,24 @@ public:
   }
 
   /// What passes make of a text.
-  static const DialectRegistry &dialects() {
-    static const DialectRegistry registry = [] {
-      DialectRegistry registry;
-      registerDialects(registry);
-      return registry;
-    }();
+  static DialectRegistry dialects() {
+    DialectRegistry registry;
+    registerDialects(registry); // anew each time: backends may have been added
     return registry;
   }
   /// What a text of 'stage' may hold.
-  static const DialectRegistry &dialectsIn(Stage stage) {
-    static const DialectRegistry tiles = [] {
-      DialectRegistry registry;
-      registerTileDialects(registry);
-      return registry;
-    }();
-    return stage <= Stage::Tiles ? tiles : dialects();
+  static DialectRegistry dialectsIn(Stage stage) {
+    if (stage > Stage::Tiles)
+      return dialects();
+    DialectRegistry registry;
+    registerTileDialects(registry);
+    return registry;
   }
 
   /// Code of the module. Fails with a diagnostic.
   FailureOr<std::string> emit(const Target &target) {
     try {
-      return emitCode(*module, target, cancellation);
+      return target.emitCode(*module, cancellation);
     } catch (const Cancelled &) {
       static_cast<void>(failIfCancelled());
       return failure();
@@ -286,7 +246,14 @@ private:
       return success();
     return module->emitError() << "is not compiled: nobody waits for it any more";
   }
-  bool runStage(Stage stage, void (*build)(PassManager &)) {
+  bool lowerToDevice() {
+    std::shared_ptr<const Target> device = target();
+    if (!device)
+      return false;
+    noteSharedCode();
+    return runStage(Stage::Device, [&](PassManager &passes) { device->addDevicePasses(passes); });
+  }
+  bool runStage(Stage stage, function_ref<void(PassManager &)> build) {
     auto pm = PassManager::on<ModuleOp>(&context);
     pm.enableVerifier(false); // what a stage makes is verified once, at its end
     build(pm);
@@ -338,15 +305,15 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
     result.text = text;
     return result;
   }
-  std::optional<Target> target = compilation.target();
+  std::shared_ptr<const Target> target = compilation.target();
   if (!target || (!kernel.empty() && !compilation.keepOnly(kernel)))
     return fail();
-  if (to == Stage::Llvm) {
-    result.text = emitLLVMText(*compilation.module, *target);
+  if (to == Stage::Llvm && target->asLLVM()) {
+    result.text = target->asLLVM()->emitText(*compilation.module);
     return result.text->empty() ? fail() : result;
   }
-  if (to != codeStage(*target)) {
-    compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->canonicalName() << "'";
+  if (to != target->codeStage()) {
+    compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->name() << "'";
     return fail();
   }
   FailureOr<std::string> code = compilation.emit(*target);
@@ -390,12 +357,12 @@ CompileResult logitile::predictRequest(const CompileRequest &request) {
 CompileResult logitile::compileRequest(const CompileRequest &request) {
   CompileResult result;
   Compilation compilation(Stage::Spec, request.cancellation);
-  std::optional<Target> target;
+  std::shared_ptr<const Target> target;
   std::string code;
   bool done = compilation.parse(request) && (target = compilation.target()) && compilation.lower(Stage::Device);
   if (done) {
     readKernels(*compilation.module, compilation.plan);
-    done = compilation.time(codeStage(*target), [&] {
+    done = compilation.time(target->codeStage(), [&] {
       FailureOr<std::string> emitted = compilation.emit(*target);
       if (succeeded(emitted))
         code = std::move(*emitted);
@@ -421,7 +388,7 @@ StageText logitile::printStage(const std::string &text, Stage from, Stage to, co
   if (from == Stage::Llvm) { // no MLIR any more
     StageText result;
     noteStage(from);
-    FailureOr<std::string> code = to == Stage::Ptx ? emitPTX(text, result.error) : emitObject(text, result.error);
+    FailureOr<std::string> code = LLVMTarget::emitCode(text, to, result.error);
     result.failed = from;
     if (succeeded(code))
       result.text = *code;

@@ -124,58 +124,12 @@ def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
   }];
 }
 
-def Logitile_TierOption : Option<"tier", "tier", "::logitile::TierOption", "::logitile::TierOption::Request",
-    "the instruction set; the default is that of the module's request: request, portable, avx2, avx512, avx512_bf16",
-    [{::llvm::cl::values(
-        clEnumValN(::logitile::TierOption::Request, "request", "as the module's 'logitile.request' says"),
-        clEnumValN(::logitile::TierOption::Portable, "portable", "x86-64 without extensions"),
-        clEnumValN(::logitile::TierOption::Avx2, "avx2", "AVX2 and FMA"),
-        clEnumValN(::logitile::TierOption::Avx512, "avx512", "AVX-512"),
-        clEnumValN(::logitile::TierOption::Avx512Bf16, "avx512_bf16", "AVX-512 with dot products of bf16"))}]>;
-
 def PrintSparseEntriesPass : Pass<"logitile-print-sparse-entries", "mlir::ModuleOp"> {
   let summary = "marks the row state that a single vocabulary entry per token decides";
   let description = [{
     Before: kernels. After: the same, with the numbers of such entries as `logitile.sparse` on every `update_rows`.
     Refuses: nothing. For reading and for tests of the analysis.
   }];
-}
-
-def ConvertTilesToCPUPass : Pass<"convert-tiles-to-cpu", "mlir::ModuleOp"> {
-  let summary = "kernels on tiles become functions on vectors and pointers";
-  let description = [{
-    Before: `logitile.kernel`s beside programs. After: for each a `func.func @name(%arguments: !llvm.ptr, %task: i64,
-    %scratch: !llvm.ptr)` of scf, arith, math, one-dimensional vector and llvm pointer ops, with the bytes of scratch
-    that it needs as `logitile.scratch_bytes`, and private functions that they share: microkernels, copies, packing.
-    Arguments are 64-bit words in the order of the kernel's arguments: pointer and two strides in elements for a view,
-    one word for a scalar. The task counts through the axes of the `scf.forall`, the last one fastest. Views of one
-    dimension and `[slab][token]` states are contiguous. In memory whose lanes are tokens, lanes up to the next
-    multiple of the panel width exist behind the last token. Programs stay as they are.
-    Refuses: layouts and element types that an op cannot use on this target, tiles of tokens that are no multiple of
-    the panel width, tiles that reach past the end of a slab.
-  }];
-  let options = [Logitile_TierOption];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
-                           "mlir::math::MathDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
-}
-
-def ConvertTilesToCUDAPass : Pass<"convert-tiles-to-cuda", "mlir::ModuleOp"> {
-  let summary = "kernels on tiles become the code of GPU threads";
-  let description = [{
-    Before: `logitile.kernel`s beside programs, in a module whose `logitile.request` names a CUDA target. After: for each
-    an `llvm.func @name` with `nvvm.kernel`, of scf, arith, math, vector, nvvm and llvm pointer ops: the code of one
-    thread. Its arguments are those of the kernel in order, a global pointer and two strides in elements (i64) for a view,
-    an i64 for a scalar. Block number b is task b, which counts through the axes of the `scf.forall`, the last one fastest.
-    `logitile.threads` are the threads of a block, `logitile.shared_bytes` the dynamic shared memory that a launch gives
-    it, `@shared$memory`. Programs stay as they are.
-
-    Products run on tensor cores (m16n8k16, sums in f32), fed by a pipeline of asynchronous copies; f32 operands are three
-    bf16 planes, six products of which count. Row states are folded where the products lie: first by the threads of a row,
-    then by its warps. Copies are 16 bytes where an operand's strides and address allow it, which the code tests once.
-    Refuses: views that are not strided, tiles that tensor cores cannot cut, and more shared memory than a block has.
-  }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
-                           "mlir::NVVM::NVVMDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
 def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
@@ -188,7 +142,7 @@ def ExpandMathPass : Pass<"logitile-expand-math", "mlir::ModuleOp"> {
     of each in its place.
     Refuses: functions that are none of the language's.
   }];
-  let options = [Logitile_TierOption,
+  let options = [Option<"target", "target", "std::string", "", "such as cpu:avx2; the default is that of the module's request">,
                  Option<"inlined", "inlined", "int64_t", "500", "most elementary functions that stand in their places">];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
                            "mlir::math::MathDialect", "mlir::vector::VectorDialect"];

@@ -22,14 +22,3 @@ void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createCSEPass());
   pm.addPass(createShareCodePass()); // what is equal looks equal now
 }
-
-void logitile::buildCPUDeviceStage(PassManager &pm) {
-  pm.addPass(createConvertTilesToCPUPass());
-  pm.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
-  pm.addPass(createCutBlocksPass());  // last: it counts the ops that code is generated for
-}
-
-void logitile::buildCUDADeviceStage(PassManager &pm) {
-  pm.addPass(createConvertTilesToCUDAPass());
-  pm.addPass(createExpandMathPass());
-}

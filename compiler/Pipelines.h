@@ -1,4 +1,5 @@
-// Pipelines.h - the passes of each stage, in order.
+// Pipelines.h - the passes of the stages that are the same for every target, in order. Those of the stage `device` are a target's
+// (compiler/Target/Target.h).
 #pragma once
 #include "mlir/Pass/PassManager.h"
 
@@ -7,8 +8,4 @@ namespace logitile {
 void buildPlanStage(mlir::PassManager &pm);
 /// plan -> tiles: one kernel per launch.
 void buildTilesStage(mlir::PassManager &pm);
-/// tiles -> device, for CPUs: functions on vectors and pointers.
-void buildCPUDeviceStage(mlir::PassManager &pm);
-/// tiles -> device, for NVIDIA GPUs: the code of threads.
-void buildCUDADeviceStage(mlir::PassManager &pm);
 } // namespace logitile

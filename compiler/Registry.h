@@ -7,6 +7,6 @@ namespace logitile {
 void registerTileDialects(mlir::DialectRegistry &registry);
 /// Everything that a module of any stage up to `device` may hold.
 void registerDialects(mlir::DialectRegistry &registry);
-/// Our passes, by their flags.
+/// Our passes and those of all backends, by their flags.
 void registerPasses();
 } // namespace logitile

@@ -1,19 +1,9 @@
-// TileTable.cpp - reads the embedded tile tables, and what a request says instead.
+// TileTable.cpp - reads tile tables, and what a request says instead.
 #include "compiler/TileTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 using namespace logitile;
-
-namespace {
-struct Table {
-  llvm::StringLiteral file, text;
-};
-constexpr Table kTables[] = {
-#include "templates/TileTables.inc"
-};
-} // namespace
-
 
 static constexpr struct {
   llvm::StringLiteral name;
@@ -26,10 +16,6 @@ static constexpr struct {
                {"TKweight", &TileSizes::TKweight}};
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
-
-static std::string rowOf(const Target &target) {
-  return target.kind == DeviceKind::Cpu ? std::string(getTierInfo(target.tier).name) : "sm_" + std::to_string(target.sm) + target.suffix;
-}
 
 static bool readSizes(const llvm::json::Object &entry, const std::string &place, TileSizes &sizes, std::string &error) {
   for (auto [name, field] : kFields) {
@@ -72,24 +58,20 @@ static std::string namesOf(const llvm::json::Object *rows) {
 }
 
 std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t values, std::string &error) {
-  std::string file = target.kind == DeviceKind::Cpu ? "templates/cpu.json" : "templates/cuda.json", row = rowOf(target);
-  const Table *table = llvm::find_if(kTables, [&](const Table &table) { return table.file == llvm::StringRef(file); });
-  if (table == std::end(kTables)) {
-    error = "no tile table '" + file + "' for target '" + target.canonicalName() + "'";
-    return {};
-  }
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(table->text);
+  const TileTableRow table = target.tileTable();
+  const std::string name = "tile table '" + std::string(table.file) + "'";
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(table.text);
   if (!json) {
-    error = "tile table '" + file + "': " + llvm::toString(json.takeError());
+    error = name + ": " + llvm::toString(json.takeError());
     return {};
   }
   const llvm::json::Object *rows = json->getAsObject();
-  const llvm::json::Array *list = rows ? rows->getArray(row) : nullptr;
+  const llvm::json::Array *list = rows ? rows->getArray(table.row) : nullptr;
   if (!list || list->empty()) {
-    error = "tile table '" + file + "' has no row '" + row + "'; it has " + namesOf(rows);
+    error = name + " has no row '" + table.row + "'; it has " + namesOf(rows);
     return {};
   }
-  return readList(*list, values, "tile table '" + file + "', row '" + row + "'", error);
+  return readList(*list, values, name + ", row '" + table.row + "'", error);
 }
 
 // ---- choices --------------------------------------------------------------------------------------------------------
@@ -124,22 +106,19 @@ std::optional<TileChoice> logitile::parseTileChoice(std::string_view text, std::
   return choice;
 }
 
-/// Tensor cores take 16 x 16 x 16 at a time, and a warp copies 32 entries; CPUs work on whole panels.
+std::string logitile::refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names,
+                                            int64_t unit) {
+  for (auto [name, field] : kFields)
+    if (llvm::is_contained(names, std::string_view(name)) && sizes.*field % unit != 0)
+      return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; '" + target.name() + "' takes multiples of " +
+             std::to_string(unit);
+  return "";
+}
+
 static std::string whyNot(const Target &target, const TileSizes &sizes) {
-  bool isCpu = target.kind == DeviceKind::Cpu;
-  int64_t unit = isCpu ? getTierInfo(target.tier).panelWidth() : 32;
   if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
     return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
-  for (auto [name, field] : kFields) {
-    bool isDepth = name.starts_with("TK");
-    if (isDepth && isCpu)
-      continue;
-    int64_t of = isDepth ? 16 : unit;
-    if (sizes.*field % of != 0 && !(isCpu && name == "TN")) // panels lie along tokens and hidden entries
-      return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; '" + target.canonicalName() + "' takes multiples of " +
-             std::to_string(of);
-  }
-  return "";
+  return target.refuseTiles(sizes);
 }
 
 std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error) {

@@ -1,6 +1,6 @@
-// TileTable.h - default tile sizes of each target, from the tables in templates/.
+// TileTable.h - tile sizes: those of a table of a target, and what a request says instead.
 #pragma once
-#include "compiler/Target.h"
+#include "compiler/Target/Target.h"
 #include <map>
 #include <optional>
 #include <string>
@@ -31,4 +31,7 @@ std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::
 
 /// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels cannot have such tiles.
 std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error);
+
+/// For Target::refuseTiles: which of the sizes 'names' is no multiple of 'unit'; "" where all of them are.
+std::string refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names, int64_t unit);
 } // namespace logitile

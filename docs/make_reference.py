@@ -99,8 +99,8 @@ def dialect_reference() -> str:
 
 
 def passes_reference() -> str:
-    text = tidy(ods.run([*ods.command("mlir-tblgen", "compiler/Passes.td"), "-gen-pass-doc"]))
-    return HEADER.format("compiler/Passes.td") + PASSES_TITLE + re.sub(r"(?m)^### `-", "## `", text)
+    texts = [tidy(ods.run([*ods.command("mlir-tblgen", file), "-gen-pass-doc"])) for file in ods.PASSES]
+    return HEADER.format("every Passes.td") + PASSES_TITLE + re.sub(r"(?m)^### `-", "## `", "\n".join(texts))
 
 
 def main() -> None:

@@ -8,6 +8,9 @@ import subprocess
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# The passes for every target, then those of each backend.
+BACKENDS = ROOT / "compiler" / "Backends"
+PASSES = ["compiler/Passes.td", *sorted(str(file.relative_to(ROOT)) for file in BACKENDS.glob("*/Passes.td"))]
 
 
 def llvm_tool(name: str) -> pathlib.Path:
@@ -35,6 +38,6 @@ def run(line: list[str]) -> str:
 def records(td: str, base: str) -> list[dict[str, Any]]:
     """The records of a .td file that derive from `base` and belong to this tree, in the order of the text."""
     found = json.loads(run([*command("llvm-tblgen", td), "--dump-json"]))
-    ours = {file.name for folder in ("dialect", "compiler") for file in (ROOT / folder).glob("*.td")}
+    ours = {file.name for folder in ("dialect", "compiler") for file in (ROOT / folder).rglob("*.td")}
     wanted = [found[name] for name in found["!instanceof"][base]]
     return [record for record in wanted if pathlib.Path(record["!locs"][0].rsplit(":", 1)[0]).name in ours]

@@ -1,6 +1,6 @@
 // CApi.cpp - the C interface of engines, programs and plans. Calls are in CApiCall.cpp.
 #include "runtime/CApi.h"
-#include "compiler/Target.h"
+#include "compiler/Backends/CPU/Tier.h"
 #include "runtime/Describe.h"
 #include "runtime/PlanFile.h"
 #include "runtime/StageProcess.h"
@@ -155,10 +155,10 @@ lt_code lt_thread_count(int wanted, int *threads) {
 lt_code lt_host_target(lt_text *name) {
   return guarded([&]() -> Status {
     std::string error;
-    std::optional<Target> host = Target::host(error);
+    std::optional<CpuTier> host = hostTier(error);
     if (!host)
       return Status(ErrorCode::Target, error);
-    *name = textOf(host->canonicalName());
+    *name = textOf(targetName(*host));
     return Status();
   });
 }

@@ -2,7 +2,8 @@
 // compiler.
 #include "runtime/Engine.h"
 #include "compiler/Compile.h"
-#include "compiler/Target.h"
+#include "compiler/Backends/CPU/Tier.h"
+#include "compiler/Target/Backend.h"
 #include "compiler/TileTable.h"
 #include "runtime/Errand.h"
 #include "runtime/PlanFile.h"
@@ -76,9 +77,11 @@ Result<std::string> textOr(const StageText &result) {
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
 
-static Status noSuchTarget(const std::string &name) {
-  return Status(ErrorCode::Target,
-                "there is no target '" + name + "'; write \"cpu:avx2\", \"cuda:sm_80\" or the like; GPUs are " + Target::knownGpus());
+/// The target of that name, or an error that lists names.
+static Result<std::shared_ptr<const Target>> targetOf(const std::string &name) {
+  std::string error;
+  std::shared_ptr<const Target> target = findTarget(name, error);
+  return target ? Result<std::shared_ptr<const Target>>(target) : Status(ErrorCode::Target, error);
 }
 
 /// Makes plans: the devices, the compiler and the disk cache of an engine. Errands use it too, and may outlive the engine.
@@ -109,21 +112,21 @@ private:
 };
 
 Result<std::shared_ptr<Device>> Engine::PlanMaker::deviceOf(const std::string &name) const {
-  std::optional<Target> target = Target::parse(name);
-  if (!target)
-    return noSuchTarget(name);
-  if (target->kind == DeviceKind::Emulator) {
+  Result<std::shared_ptr<const Target>> target = targetOf(name);
+  if (!target.isOk())
+    return target.status();
+  if ((*target)->backend.prefix() == "emu") {
     Result<const emulator::abi::Functions *> library = emulator::openLibrary();
     return library.isOk() ? Result<std::shared_ptr<Device>>(emulator) : library.status();
   }
-  if (target->kind == DeviceKind::Cuda)
+  if ((*target)->backend.prefix() == "cuda")
     return cuda;
   std::string error;
-  std::optional<Target> host = Target::host(error);
+  std::optional<CpuTier> host = hostTier(error);
   if (!host)
     return Status(ErrorCode::Target, error);
-  if (target->tier > host->tier)
-    return Status(ErrorCode::Target, "target '" + name + "' needs instructions that this machine's '" + host->canonicalName() + "' lacks");
+  if (*parseTier((*target)->features()) > *host)
+    return Status(ErrorCode::Target, "target '" + name + "' needs instructions that this machine's '" + targetName(*host) + "' lacks");
   return std::shared_ptr<Device>(cpu);
 }
 
@@ -208,8 +211,8 @@ std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return st
 Workspace &Engine::workspace() { return maker->cpu->workspace(); }
 
 Result<Program> Engine::makeProgram(Request request) {
-  if (!Target::parse(request.target))
-    return noSuchTarget(request.target);
+  if (Result<std::shared_ptr<const Target>> target = targetOf(request.target); !target.isOk())
+    return target.status();
   if (request.threads < 1)
     return Status(ErrorCode::Value, "a program needs at least 1 thread, not " + std::to_string(request.threads));
   KernelKey key = KernelKey::of(request, compilerBuildId());
@@ -294,12 +297,12 @@ void Engine::record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &
 // ---- tuning -----------------------------------------------------------------------------------------------------------------
 
 Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
-  std::optional<Target> target = Target::parse(request.target);
-  if (!target)
-    return noSuchTarget(request.target);
+  Result<std::shared_ptr<const Target>> target = targetOf(request.target);
+  if (!target.isOk())
+    return target.status();
   std::string error;
   std::vector<std::string> choices;
-  for (const TileSizes &sizes : listTileSizes(*target, std::max<int64_t>(request.pairs.size() + request.dense.size(), 1), error))
+  for (const TileSizes &sizes : listTileSizes(**target, std::max<int64_t>(request.pairs.size() + request.dense.size(), 1), error))
     choices.push_back(spellTileSizes(sizes));
   if (choices.empty())
     return Status(ErrorCode::Internal, error);

@@ -1,7 +1,7 @@
-// MachineCode.h - LLVM's code generators: what both kinds of target share. What they are asked for is in the files Emit*.
+// MachineCode.h - LLVM's code generators. Which one a target takes, and how it is set up, is in compiler/Backends.
 #pragma once
 #include "compiler/Cancellation.h"
-#include "compiler/Target.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/LogicalResult.h"
@@ -14,13 +14,21 @@ class TargetMachine;
 } // namespace llvm
 
 namespace logitile {
-/// The code generator for the functions of 'module' on 'target'; null, with the reason in 'error', where this build has none.
-std::unique_ptr<llvm::TargetMachine> createMachine(const Target &target, const llvm::Module &module, std::string &error);
+/// How LLVM makes code for a target.
+struct MachineSpec {
+  std::string triple, cpu, features;
+  bool fusesProducts = true;                   // products with the sums that they are added to, where the module allows it
+  llvm::StringRef passes;                      // a pipeline over the module, before code is generated
+  llvm::ArrayRef<llvm::StringLiteral> leftOut; // passes of the code generator that are skipped, by the names that they ask with
+};
+
+/// The code generator; null, with the reason in 'error', where this build has none.
+std::unique_ptr<llvm::TargetMachine> createMachine(const MachineSpec &spec, std::string &error);
 
 /// LLVM's passes over a module for 'machine', as 'writeCode' runs them.
-void optimiseFor(llvm::Module &module, llvm::TargetMachine &machine);
+void optimiseFor(llvm::Module &module, llvm::TargetMachine &machine, const MachineSpec &spec);
 
-/// Optimises 'module' for 'machine' and writes its code. Fails with 'error'; throws Cancelled.
-llvm::FailureOr<std::string> writeCode(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType file, std::string &error,
+/// Optimises 'module' and writes its code. Fails with 'error'; throws Cancelled.
+llvm::FailureOr<std::string> writeCode(llvm::Module &module, const MachineSpec &spec, llvm::CodeGenFileType file, std::string &error,
                                        Cancellation *cancellation = nullptr);
 } // namespace logitile

@@ -1,6 +1,5 @@
 // SplitCode.cpp - deals the functions of a module out to threads, each with a context of its own.
 #include "compiler/Codegen/SplitCode.h"
-#include "compiler/Codegen/MachineCode.h"
 #include "compiler/WorkThread.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -10,7 +9,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBufferRef.h"
 #include "llvm/Support/raw_ostream.h"
-#include "llvm/Target/TargetMachine.h"
 #include <array>
 #include <memory>
 #include <vector>
@@ -64,15 +62,12 @@ struct Part {
 /// Makes the parts of one module.
 class Writer {
 public:
-  Writer(const Target &target, llvm::CodeGenFileType file, Cancellation *cancellation)
-      : target(target), file(file), cancellation(cancellation) {}
+  Writer(const MachineSpec &spec, llvm::CodeGenFileType file, Cancellation *cancellation)
+      : spec(spec), file(file), cancellation(cancellation) {}
 
   Part write(llvm::Module &module) const {
     Part part;
-    std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, module, part.error);
-    if (!machine)
-      return part;
-    llvm::FailureOr<std::string> code = writeCode(module, *machine, file, part.error, cancellation);
+    llvm::FailureOr<std::string> code = writeCode(module, spec, file, part.error, cancellation);
     if (llvm::succeeded(code))
       part.code = std::move(*code);
     return part;
@@ -112,15 +107,15 @@ private:
     return write(**module);
   }
 
-  const Target &target;
+  const MachineSpec &spec;
   const llvm::CodeGenFileType file;
   Cancellation *const cancellation;
 };
 } // namespace
 
-llvm::FailureOr<std::vector<std::string>> logitile::writeParts(llvm::Module &module, const Target &target, llvm::CodeGenFileType file,
+llvm::FailureOr<std::vector<std::string>> logitile::writeParts(llvm::Module &module, const MachineSpec &spec, llvm::CodeGenFileType file,
                                                                std::string &error, Cancellation *cancellation) {
-  Writer writer(target, file, cancellation);
+  Writer writer(spec, file, cancellation);
   std::vector<Part> parts;
   if (module.getInstructionCount() < kFewInstructions)
     parts.push_back(writer.write(module));

@@ -1,7 +1,9 @@
 // ExpandMath.cpp - replaces elementary functions by arithmetic. The formulas are MathFunctions.cpp.
 #include "compiler/Conversion/ExpandMath.h"
 #include "compiler/Conversion/Lanes.h"
+#include "compiler/Conversion/MathFunctions.h"
 #include "compiler/Passes.h"
+#include "compiler/Target/ModuleTarget.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -110,9 +112,10 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   }
 
   void runOnOperation() override {
-    FailureOr<MathInstructions> chosen = chooseMath(getOperation(), tier);
+    FailureOr<std::shared_ptr<const logitile::Target>> chosen = chooseTarget(getOperation(), target);
     if (failed(chosen))
       return signalPassFailure();
+    const MathInstructions instructions = (*chosen)->facts().math;
     SmallVector<Operation *> ops;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ProgramOp, LossOp, KernelOp>(op)) // earlier stages stay as they are
@@ -128,7 +131,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
       Operation *op = ops[i];
       ImplicitLocOpBuilder b(op->getLoc(), op);
       Operation *before = op->getPrevNode();
-      FailureOr<Value> value = expand(op, b, *chosen);
+      FailureOr<Value> value = expand(op, b, instructions);
       if (failed(value))
         return signalPassFailure();
       if (!*value)

@@ -1,15 +1,10 @@
 // MathFunctions.h - elementary functions of f32, spelled in arithmetic. Which ops become which function is ExpandMath.cpp.
 #pragma once
+#include "compiler/Target/Target.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace logitile {
-/// What a target has instructions for.
-struct MathInstructions {
-  bool hasFma = true, hasRounding = true;
-  bool hasScale = false; // x * 2^n, on 16 lanes
-};
-
 /// Builds functions on one type: a float, or a vector of floats. Errors are against the exact result, in units in the last
 /// place, also where the result is below the normal range; the unit tests measure them.
 /// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.

@@ -1,50 +1,20 @@
-// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. Constants are of one class of machine for
-// each kind of target; they rank sizes, seconds are for measuring.
+// TileCost.cpp - traffic between caches, registers that lie idle, units that wait. They rank sizes; seconds are
+// for measuring.
 #include "compiler/CostModel/TileCost.h"
-#include "compiler/CostModel/Roofline.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
 using namespace logitile;
 
-TileMachine logitile::getTileMachine(const Target &target, int64_t threads) {
-  Roofline roofline = getRoofline(target, threads);
-  TileMachine machine;
-  machine.flops = roofline.flops;
-  machine.speedOf16Bit = roofline.speedOf16Bit;
-  machine.memoryRate = roofline.bandwidth;
-  if (target.kind != DeviceKind::Cpu) { // H200: 132 multiprocessors, 50 MB of cache at about 5.5 TB/s
-    machine.units = 132;
-    machine.nearBytes = getGpuInfo(target).sharedBytes;
-    machine.farBytes = int64_t(50) << 20;
-    machine.nearRate = 30e12;
-    machine.farRate = 5.5e12;
-    machine.blockSeconds = 200e-9;
-    machine.launchSeconds = 4e-6;
-    return machine;
-  }
-  const CpuTierInfo &tier = getTierInfo(target.tier);
-  machine.units = threads;
-  machine.registerRows = tier.tileRows;
-  machine.panelWidth = tier.panelWidth();
-  machine.nearBytes = int64_t(1) << 20;
-  machine.farBytes = int64_t(32) << 20;
-  machine.nearRate = 100e9 * threads;
-  machine.farRate = 35e9 * threads;
-  machine.blockSeconds = 8e-9;
-  machine.launchSeconds = 2e-6 + 0.5e-6 * threads;
-  return machine;
-}
-
-static double rateAt(double bytes, const TileMachine &machine) {
+static double rateAt(double bytes, const Machine &machine) {
   return bytes <= machine.nearBytes ? machine.nearRate : bytes <= machine.farBytes ? machine.farRate : machine.memoryRate;
 }
 
-double logitile::idealSeconds(const TiledContraction &c, const TileMachine &machine) {
+double logitile::idealSeconds(const TiledContraction &c, const Machine &machine) {
   return 2.0 * c.rows * c.lanes * c.depth / (machine.flops * (c.operandBytes < 4 ? machine.speedOf16Bit : 1));
 }
 
-double logitile::tiledSeconds(const TiledContraction &c, const TileMachine &machine) {
+double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine) {
   int64_t rows = llvm::divideCeil(c.rows, c.tileRows), lanes = llvm::divideCeil(c.lanes, c.tileLanes);
   int64_t blocks = llvm::divideCeil(c.depth, c.tileDepth);
   double tileRows = static_cast<double>(c.rows) / rows, tileLanes = static_cast<double>(c.lanes) / lanes;

@@ -1,6 +1,6 @@
 // Assemble.cpp - checks that code fits a device, and has the driver assemble it.
 #include "runtime/cuda/Assemble.h"
-#include "compiler/Target.h"
+#include "compiler/Backends/NVPTX/GPU.h"
 using namespace logitile;
 using namespace logitile::cuda;
 
@@ -22,7 +22,7 @@ static Result<Capability> capabilityOf(const Driver &driver, DeviceHandle device
 }
 
 /// Code without a suffix runs on every later device, "f" on later ones of the family, "a" on this one alone.
-static bool runsOn(const Target &target, const Capability &device) {
+static bool runsOn(const Gpu &target, const Capability &device) {
   int capability = 10 * device.major + device.minor;
   if (target.suffix == "a")
     return capability == target.sm;
@@ -30,16 +30,17 @@ static bool runsOn(const Target &target, const Capability &device) {
 }
 
 static Status checkTarget(const Driver &driver, DeviceHandle device, const LaunchPlan &plan) {
-  std::optional<Target> target = Target::parse(plan.target);
-  if (!target || target->kind != DeviceKind::Cuda)
+  constexpr std::string_view kPrefix = "cuda:";
+  bool isCuda = plan.target.starts_with(kPrefix);
+  std::optional<Gpu> target = isCuda ? Gpu::parse(std::string_view(plan.target).substr(kPrefix.size())) : std::nullopt;
+  if (!target)
     return Status(ErrorCode::Internal, "the plan '" + plan.name + "' is for target '" + plan.target + "', which no CUDA device is");
   Result<Capability> capability = capabilityOf(driver, device);
   if (!capability.isOk())
     return capability.status();
   if (runsOn(*target, *capability))
     return Status();
-  std::string name = plan.target.substr(plan.target.find(':') + 1);
-  return Status(ErrorCode::Target, "the code of '" + plan.name + "' is for " + name + ", but " + driver.nameOf(device) + " has " +
+  return Status(ErrorCode::Target, "the code of '" + plan.name + "' is for " + target->architecture() + ", but " + driver.nameOf(device) + " has " +
                                        capability->text() + "; use backend='auto', or 'cuda:sm_80', whose code runs on all from 8.0");
 }
 

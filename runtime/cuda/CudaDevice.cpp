@@ -1,6 +1,6 @@
 // CudaDevice.cpp - the way of a plan's code to the contexts of its calls, and launches.
 #include "runtime/cuda/CudaDevice.h"
-#include "compiler/Target.h"
+#include "compiler/Backends/NVPTX/GPU.h"
 #include "runtime/cuda/StreamMemory.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
@@ -209,10 +209,10 @@ Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream 
 }
 
 /// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
-static std::optional<Target> targetOf(int major, int minor) {
+static std::optional<Gpu> gpuOf(int major, int minor) {
   for (int sm = 10 * major + minor; sm >= 80; --sm)
-    if (std::optional<Target> target = Target::parse("cuda:sm_" + std::to_string(sm)))
-      return target;
+    if (std::optional<Gpu> gpu = Gpu::parse("sm_" + std::to_string(sm)))
+      return gpu;
   return std::nullopt;
 }
 
@@ -244,8 +244,8 @@ Result<std::string> logitile::cudaTarget(int ordinal) {
   Result<int> minor = (*driver)->attribute(DeviceAttribute::CapabilityMinor, *device);
   if (!major.isOk() || !minor.isOk())
     return major.isOk() ? minor.status() : major.status();
-  if (std::optional<Target> target = targetOf(*major, *minor))
-    return target->canonicalName();
+  if (std::optional<Gpu> gpu = gpuOf(*major, *minor))
+    return "cuda:" + gpu->features();
   return Status(ErrorCode::Target, (*driver)->nameOf(*device) + " has compute capability " + std::to_string(*major) + "." +
                                        std::to_string(*minor) + ", but kernels need 8.0 or later; use backend='cpu'");
 }

@@ -242,8 +242,8 @@ def test_programs_say_what_is_wrong(engine):
         "threads": 1,
     }
     assert len(_native.Program(engine, **good).key) == 64
-    for name in ("cpu:z80", "cuda:sm_77"):
-        with pytest.raises(errors.TargetError, match=f"there is no target '{name}'.*GPUs are sm_80, sm_86, "):
+    for name, known in {"cpu:z80": "portable, avx2", "cuda:sm_77": "sm_80, sm_86, "}.items():
+        with pytest.raises(errors.TargetError, match=f"there is no target '{name}'.* has {known}"):
             _native.Program(engine, **good | {"target": name})
     assert _native.Program(engine, **good | {"tiles": "TM=64"}).key != _native.Program(engine, **good).key
     with pytest.raises(errors.CallValueError, match="either 'workspace' or 'chunks'"):

@@ -51,7 +51,9 @@ def test_numbers_of_numpy():
 
 
 @pytest.mark.contract("2 backend")
-@pytest.mark.parametrize("backend", ["auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90a", "emu:sm_80"])
+@pytest.mark.parametrize("backend", [
+    "auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90a", "cuda:sm_90:h100", "emu:sm_80",
+])  # fmt: skip
 def test_backends(backend):
     assert lt.jit(plain, backend=backend).options.backend == backend
 

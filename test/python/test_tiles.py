@@ -11,9 +11,9 @@ import pytest
 from inputs import arguments, relative
 from logitile import _native
 
-TABLES = pathlib.Path(__file__).parents[2] / "templates"
-ROWS = json.loads((TABLES / "cuda.json").read_text())
-CPU_ROWS = json.loads((TABLES / "cpu.json").read_text())
+BACKENDS = pathlib.Path(__file__).parents[2] / "compiler" / "Backends"
+ROWS = json.loads((BACKENDS / "NVPTX" / "tiles.json").read_text())
+CPU_ROWS = json.loads((BACKENDS / "CPU" / "tiles.json").read_text())
 LOSS = lt.losses.cross_entropy
 
 

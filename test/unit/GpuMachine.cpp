@@ -1,7 +1,7 @@
 // GpuMachine.cpp - the other machine of EmulatorHarness: kernels that the emulator has run without a report run on the first GPU too.
 // Linked beside the emulator's tests, it makes them tests of the emulator: LOGITILE_TEST_GPU=1 asks for the GPU, without it none is
 // touched.
-#include "compiler/Codegen/MachineCode.h"
+#include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "runtime/cuda/Assemble.h"
 #include "runtime/cuda/ContextModule.h"
 #include "runtime/cuda/CudaDevice.h"
@@ -10,7 +10,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Target/TargetMachine.h"
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -28,21 +27,19 @@ constexpr std::pair<const char *, int> kFirstOf[] = {{"elect.sync(", 1000},
                                                      {"llvm.tanh.f32(", 1000}};
 
 /// Whether there is code on a GPU for all that a kernel calls; its declarations do not count.
-bool hasCode(const std::string &ir, const Target &target) {
+bool hasCode(const std::string &ir, const cuda::GPUTarget &target) {
   const std::string_view body = std::string_view(ir).substr(ir.find("define "));
-  return std::ranges::none_of(kFirstOf, [&](const auto &first) { return target.sm < first.second && body.find(first.first) != body.npos; });
+  return std::ranges::none_of(kFirstOf, [&](const auto &first) { return target.gpu.sm < first.second && body.find(first.first) != body.npos; });
 }
 
-Result<std::string> ptxOf(const std::string &ir, const Target &target) {
+Result<std::string> ptxOf(const std::string &ir, const cuda::GPUTarget &target) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   std::unique_ptr<llvm::Module> module = llvm::parseAssembly({ir, "kernel"}, problem, context);
   if (!module)
     return Status(ErrorCode::Compile, problem.getMessage().str());
   std::string error;
-  std::unique_ptr<llvm::TargetMachine> machine = createMachine(target, *module, error);
-  auto text =
-      machine ? writeCode(*module, *machine, llvm::CodeGenFileType::AssemblyFile, error) : llvm::FailureOr<std::string>(llvm::failure());
+  auto text = writeCode(*module, target.machineSpec(*module), llvm::CodeGenFileType::AssemblyFile, error);
   return llvm::succeeded(text) ? Result<std::string>(*text) : Result<std::string>(Status(ErrorCode::Compile, error));
 }
 
@@ -81,10 +78,11 @@ public:
 
 class GpuMachine : public OtherMachine {
 public:
-  GpuMachine(std::shared_ptr<cuda::Contexts> contexts, Target target) : target(std::move(target)), contexts(std::move(contexts)) {}
+  GpuMachine(std::shared_ptr<cuda::Contexts> contexts, std::shared_ptr<const Target> target)
+      : target(std::move(target)), gpu(*cuda::GPUTarget::from(*this->target)), contexts(std::move(contexts)) {}
 
   void compare(const std::string &ir, const emulator::Launch &launch, const std::vector<Dump> &dumps, int64_t unitsApart) override {
-    if (!hasCode(ir, target)) {
+    if (!hasCode(ir, gpu)) {
       ++leftOut;
       return;
     }
@@ -96,7 +94,8 @@ public:
     ++compared;
   }
 
-  const Target target;
+  const std::shared_ptr<const Target> target;
+  const cuda::GPUTarget &gpu;
   int compared = 0, leftOut = 0;
 
 private:
@@ -104,11 +103,11 @@ private:
     const cuda::Driver &driver = contexts->driver();
     LaunchPlan plan;
     plan.name = "a kernel of the tests";
-    plan.target = target.canonicalName();
+    plan.target = target->name();
     plan.kernels.emplace_back().name = launch.kernel;
     plan.kernels.back().threads = static_cast<int64_t>(launch.threads[0]) * launch.threads[1] * launch.threads[2];
     plan.kernels.back().sharedBytes = launch.dynamicSharedBytes;
-    Result<std::string> ptx = ptxOf(ir, target);
+    Result<std::string> ptx = ptxOf(ir, gpu);
     if (!ptx.isOk())
       return ptx.status();
     plan.code = *ptx;
@@ -173,9 +172,10 @@ class UseGpu : public testing::Environment {
       return;
     Result<std::string> target = cudaTarget(0);
     ASSERT_TRUE(target.isOk()) << target.status().error().text;
+    std::string error;
     auto driver = cuda::Driver::open();
     ASSERT_TRUE(driver.isOk()) << driver.status().error().text;
-    machine = std::make_unique<GpuMachine>(std::make_shared<cuda::Contexts>(*driver), *Target::parse(*target));
+    machine = std::make_unique<GpuMachine>(std::make_shared<cuda::Contexts>(*driver), findTarget(*target, error));
     otherMachine = machine.get();
   }
   void TearDown() override {
@@ -183,7 +183,7 @@ class UseGpu : public testing::Environment {
     if (!machine)
       return std::puts("the emulator alone: no kernel was compared with a GPU"), void();
     EXPECT_GT(machine->compared, 0);
-    std::printf("%d kernels were compared with %s; it has no code for %d\n", machine->compared, machine->target.canonicalName().c_str(),
+    std::printf("%d kernels were compared with %s; it has no code for %d\n", machine->compared, machine->target->name().c_str(),
                 machine->leftOut);
   }
   std::unique_ptr<GpuMachine> machine;

@@ -1,8 +1,9 @@
 // KernelHarness.cpp - the road from text to machine code and a loop over tasks.
 #include "test/unit/KernelHarness.h"
-#include "compiler/Codegen/EmitObject.h"
+#include "compiler/Backends/CPU/Passes.h"
 #include "compiler/Passes.h"
 #include "compiler/Registry.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -84,15 +85,13 @@ std::unique_ptr<KernelHarness> KernelHarness::compile(const std::string &text, C
     harness->kernels[kernel.getSymName().str()] = Describer::describe(kernel);
   harness->times.specialise = lap(clock);
   ConvertTilesToCPUPassOptions options;
-  options.tier = tierOption(tier);
+  options.target = targetName(tier);
   if (failed(runPasses(*module, [&](PassManager &passes) { passes.addPass(createConvertTilesToCPUPass(options)); })))
     return nullptr;
   for (auto &[name, kernel] : harness->kernels)
     kernel.scratchBytes = (*module).lookupSymbol(name)->getAttrOfType<IntegerAttr>("logitile.scratch_bytes").getInt();
   harness->times.tiles = lap(clock);
-  Target target;
-  target.tier = tier;
-  FailureOr<std::string> object = emitObject(*module, target);
+  FailureOr<std::string> object = findTarget(targetName(tier), error)->emitCode(*module, nullptr);
   harness->times.object = lap(clock);
   if (failed(object))
     return nullptr;

@@ -1,6 +1,6 @@
 // Numbers.h - arrays of every element type with float values, for tests that compare kernels with plain loops.
 #pragma once
-#include "compiler/Target.h"
+#include "compiler/Backends/CPU/Tier.h"
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -120,9 +120,9 @@ inline std::string text(int64_t number) { return std::to_string(number); }
 inline std::vector<CpuTier> hostTiers() {
   std::string error;
   std::vector<CpuTier> tiers;
-  Target host = Target::host(error).value_or(Target());
+  CpuTier host = hostTier(error).value_or(CpuTier::Portable);
   for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16})
-    if (tier <= host.tier)
+    if (tier <= host)
       tiers.push_back(tier);
   return tiers;
 }

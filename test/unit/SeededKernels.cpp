@@ -1,8 +1,7 @@
 // SeededKernels.cpp - compiling, editing and running.
 #include "test/unit/SeededKernels.h"
-#include "compiler/Codegen/EmitPTX.h"
 #include "compiler/Registry.h"
-#include "compiler/Target.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
@@ -90,8 +89,9 @@ static std::string emulatedCode(const std::string &device) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(device, &context);
   llvm::FailureOr<std::string> code = llvm::failure();
+  std::string error;
   if (module)
-    code = emitEmulated(*module, *Target::parse(kTarget));
+    code = findTarget(kTarget, error)->emitCode(*module, nullptr);
   EXPECT_TRUE(llvm::succeeded(code)) << "the edited text is not valid";
   return llvm::succeeded(code) ? *code : std::string();
 }

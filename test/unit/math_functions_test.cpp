@@ -1,7 +1,7 @@
 // math_functions_test.cpp - the error of elementary functions over the whole range of f32, in units in the last place, and
 // their limits, on every tier that this machine has, as vectors and as scalars.
-#include "compiler/Codegen/EmitObject.h"
 #include "compiler/Registry.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/cpu/ObjectLoader.h"
 #include "test/unit/Numbers.h"
@@ -41,12 +41,10 @@ func.func @apply(%a: !llvm.ptr, %n: i64, %scratch: !llvm.ptr) {
     registerDialects(registry);
     mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
     auto module = mlir::parseSourceString<mlir::ModuleOp>(code, &context);
-    Target target;
-    target.tier = tier;
     std::string error;
     mlir::FailureOr<std::string> object = mlir::failure();
     if (module)
-      object = emitObject(*module, target);
+      object = findTarget(targetName(tier), error)->emitCode(*module, nullptr);
     if (succeeded(object) && (loader = ObjectLoader::load(*object, error)))
       function = loader->find("apply", error);
     EXPECT_TRUE(function) << error << code;

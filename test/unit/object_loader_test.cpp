@@ -1,7 +1,7 @@
 // object_loader_test.cpp - objects made and loaded: what runs, what is refused and what the refusal says.
-#include "compiler/Codegen/EmitLLVM.h"
-#include "compiler/Codegen/EmitObject.h"
+#include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Registry.h"
+#include "compiler/Target/Backend.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/cpu/ObjectLoader.h"
 #include <gtest/gtest.h>
@@ -30,7 +30,8 @@ struct Parsed {
     return registry;
   }
   std::string object() {
-    mlir::FailureOr<std::string> object = emitObject(*module, Target());
+    std::string error;
+    mlir::FailureOr<std::string> object = findTarget("cpu:portable", error)->emitCode(*module, nullptr);
     return succeeded(object) ? *object : std::string();
   }
   mlir::MLIRContext context;
@@ -78,10 +79,9 @@ TEST(ObjectLoader, NamesASymbolThatCodeMayNotUse) {
 }
 
 TEST(EmitLLVM, EveryFunctionStatesItsCpu) {
-  Target target;
-  target.tier = CpuTier::Avx512Bf16;
+  std::string error;
   Parsed parsed(kStore);
-  std::string text = emitLLVMText(*parsed.module, target);
+  std::string text = findTarget("cpu:avx512_bf16", error)->asLLVM()->emitText(*parsed.module);
   EXPECT_NE(std::string::npos, text.find("define void @store(ptr")) << text;
   EXPECT_NE(std::string::npos, text.find("\"target-cpu\"=\"x86-64-v4\"")) << text;
   EXPECT_NE(std::string::npos, text.find("\"target-features\"=\"+avx512bf16\"")) << text;

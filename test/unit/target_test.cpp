@@ -1,36 +1,96 @@
-// target_test.cpp - names of targets, and how the environment lowers the host's tier. What code they get is lit's business.
-#include "compiler/Target.h"
+// target_test.cpp - names of targets, the registry of backends, and how the environment lowers the host's tier. What code targets
+// get is lit's business.
+#include "compiler/Backends/CPU/CPUTarget.h"
+#include "compiler/Backends/NVPTX/GPUTarget.h"
+#include "compiler/Target/Backend.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 using namespace logitile;
 
+static std::shared_ptr<const Target> parse(std::string_view name) {
+  std::string error;
+  return findTarget(name, error);
+}
+static std::string refusal(std::string_view name) {
+  std::string error;
+  EXPECT_FALSE(findTarget(name, error)) << name;
+  return error;
+}
+
 TEST(Target, NameOfEveryTierParsesToItself) {
   for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16}) {
-    std::string name = "cpu:" + std::string(getTierInfo(tier).name);
-    std::optional<Target> target = Target::parse(name);
-    ASSERT_TRUE(target) << name;
-    EXPECT_EQ(target->kind, DeviceKind::Cpu);
-    EXPECT_EQ(target->tier, tier);
-    EXPECT_EQ(target->canonicalName(), name);
+    std::shared_ptr<const Target> target = parse(targetName(tier));
+    ASSERT_TRUE(target) << targetName(tier);
+    ASSERT_TRUE(cpu::CPUTarget::from(*target));
+    EXPECT_EQ(cpu::CPUTarget::from(*target)->tier, tier);
+    EXPECT_FALSE(cuda::GPUTarget::from(*target));
+    EXPECT_EQ(target->name(), targetName(tier));
   }
 }
 
 TEST(Target, NameOfEveryGpuParsesToItself) {
-  for (std::string_view name : {"cuda:sm_80", "cuda:sm_90a", "cuda:sm_100f", "emu:sm_80", "emu:sm_90a"}) {
-    std::optional<Target> target = Target::parse(name);
+  for (std::string_view name : {"cuda:sm_80", "cuda:sm_90a", "cuda:sm_100f", "cuda:sm_90:h100", "cuda:sm_89a:rtx4090", "emu:sm_80", "emu:sm_90a"}) {
+    std::shared_ptr<const Target> target = parse(name);
     ASSERT_TRUE(target) << name;
-    EXPECT_EQ(target->canonicalName(), name);
+    EXPECT_EQ(target->name(), name);
+    EXPECT_TRUE(cuda::GPUTarget::from(*target)) << name;
+    EXPECT_FALSE(cpu::CPUTarget::from(*target)) << name;
   }
-  EXPECT_EQ(Target::parse("cuda:sm_90a")->kind, DeviceKind::Cuda);
-  EXPECT_EQ(Target::parse("emu:sm_90a")->kind, DeviceKind::Emulator);
-  EXPECT_EQ(Target::parse("emu:sm_90a")->sm, 90);
-  EXPECT_EQ(Target::parse("emu:sm_90a")->suffix, "a");
+  EXPECT_EQ(parse("cuda:sm_90a")->codeStage(), Stage::Ptx);
+  EXPECT_EQ(parse("emu:sm_90a")->codeStage(), Stage::Llvm);
+  const Gpu &gpu = cuda::GPUTarget::from(*parse("emu:sm_90a"))->gpu;
+  EXPECT_EQ(gpu.sm, 90);
+  EXPECT_EQ(gpu.suffix, "a");
+  EXPECT_EQ(gpu.architecture(), "sm_90a");
+}
+
+TEST(Target, ACapabilityStandsForOneChip) {
+  for (auto [name, chip] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"sm_80", "a100"}, {"sm_86", "rtx3090"}, {"sm_89", "l40s"}, {"sm_90", "h200"}, {"sm_100", "b200"}, {"sm_120", "rtx5090"}})
+    EXPECT_EQ(Gpu::parse(name)->chip->name, chip) << name;
+  EXPECT_EQ(parse("cuda:sm_90:h200")->name(), "cuda:sm_90") << "the same code has one name";
 }
 
 TEST(Target, OtherNamesAreRefused) {
-  for (std::string_view name : {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "cpu:avx2 ", "avx2", "cuda", "cuda:", "cuda:80", "cuda:sm_",
-                                "cuda:sm_75", "cuda:sm_77", "cuda:sm_87", "cuda:sm_90b", "cuda:sm_90aa", "cuda:sm_-90", "emu:avx2", "gpu:sm_80"})
-    EXPECT_FALSE(Target::parse(name)) << "'" << name << "'";
+  for (std::string_view name :
+       {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "cpu:avx2 ", "avx2", "cuda", "cuda:", "cuda:80", "cuda:sm_", "cuda:sm_75", "cuda:sm_77",
+        "cuda:sm_87", "cuda:sm_90b", "cuda:sm_90aa", "cuda:sm_-90", "cuda:sm_90:", "cuda:sm_90:a100", "cuda:h100", "cuda:sm_90:h100:", "emu:avx2",
+        "gpu:sm_80"})
+    EXPECT_FALSE(parse(name)) << "'" << name << "'";
+}
+
+TEST(Target, ARefusalListsNames) {
+  EXPECT_EQ(refusal("cpu:avx9"), "there is no target 'cpu:avx9'; 'cpu:' has portable, avx2, avx512, avx512_bf16");
+  EXPECT_EQ(refusal("cuda:sm_87"), "there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_100, sm_120; with a chip "
+                                   "sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_100:b200, sm_120:rtx5090");
+  EXPECT_EQ(refusal("gpu:sm_80").substr(0, 72), "there is no target 'gpu:sm_80'; names begin with 'cpu:', 'cuda:', 'emu:'");
+}
+
+namespace {
+/// A kind of target without any.
+class EmptyBackend : public Backend {
+public:
+  explicit EmptyBackend(std::string_view prefix) : name(prefix) {}
+  std::string_view prefix() const override { return name; }
+  std::shared_ptr<const Target> parse(std::string_view) const override { return nullptr; }
+  std::string listFeatures() const override { return "nothing"; }
+
+private:
+  const std::string name;
+};
+} // namespace
+
+TEST(Registry, ABackendFromOutsideIsFoundByItsPrefix) {
+  ASSERT_TRUE(registerBackend(std::make_unique<EmptyBackend>("empty")));
+  EXPECT_EQ(refusal("empty:x"), "there is no target 'empty:x'; 'empty:' has nothing");
+  EXPECT_EQ(listBackends().back()->prefix(), "empty");
+}
+
+TEST(Registry, APrefixNamesOneBackend) {
+  size_t count = listBackends().size();
+  EXPECT_FALSE(registerBackend(std::make_unique<EmptyBackend>("cpu")));
+  EXPECT_EQ(listBackends().size(), count);
+  EXPECT_TRUE(parse("cpu:avx2"));
 }
 
 TEST(Target, EachTierHasWhatTheOneBeforeHas) {
@@ -52,9 +112,9 @@ protected:
       before = value;
   }
   void TearDown() override { before ? setenv(kVariable, before->c_str(), 1) : unsetenv(kVariable); }
-  std::optional<Target> hostWith(const char *tier) {
+  std::optional<CpuTier> hostWith(const char *tier) {
     setenv(kVariable, tier, 1);
-    return Target::host(error);
+    return hostTier(error);
   }
 
   static constexpr const char *kVariable = "LOGITILE_CPU_TIER";
@@ -63,20 +123,17 @@ protected:
 };
 } // namespace
 
-TEST_F(HostTest, IsACpuWithoutTheVariable) {
+TEST_F(HostTest, HasATierWithoutTheVariable) {
   unsetenv(kVariable);
-  std::optional<Target> target = Target::host(error);
-  ASSERT_TRUE(target) << error;
-  EXPECT_EQ(target->kind, DeviceKind::Cpu);
-  std::optional<Target> unforced = hostWith("");
+  std::optional<CpuTier> tier = hostTier(error);
+  ASSERT_TRUE(tier) << error;
+  std::optional<CpuTier> unforced = hostWith("");
   ASSERT_TRUE(unforced) << error;
-  EXPECT_EQ(unforced->canonicalName(), target->canonicalName());
+  EXPECT_EQ(*unforced, *tier);
 }
 
 TEST_F(HostTest, TierCanBeLowered) {
-  std::optional<Target> target = hostWith("portable");
-  ASSERT_TRUE(target) << error;
-  EXPECT_EQ(target->canonicalName(), "cpu:portable");
+  EXPECT_EQ(hostWith("portable"), CpuTier::Portable) << error;
 }
 
 TEST_F(HostTest, UnknownTierIsRefused) {
@@ -86,7 +143,7 @@ TEST_F(HostTest, UnknownTierIsRefused) {
 
 TEST_F(HostTest, TierThatTheMachineLacksIsRefused) {
   unsetenv(kVariable);
-  CpuTier own = Target::host(error)->tier;
+  CpuTier own = *hostTier(error);
   if (own == CpuTier::Avx512Bf16)
     GTEST_SKIP() << "this CPU has every tier";
   EXPECT_FALSE(hostWith("avx512_bf16"));

@@ -1,13 +1,20 @@
 // tile_cost_test.cpp - the cost model ranks tile sizes: bad ones behind good ones. Seconds are for bench/tune.py.
 #include "compiler/CostModel/TileCost.h"
+#include "compiler/Target/Backend.h"
 #include "compiler/TileTable.h"
 #include <gtest/gtest.h>
 using namespace logitile;
 
-static const TileMachine kMachine = getTileMachine(*Target::parse("cpu:avx512"), 2);
+static std::shared_ptr<const Target> targetOf(std::string_view name) {
+  std::string error;
+  std::shared_ptr<const Target> target = findTarget(name, error);
+  EXPECT_TRUE(target) << error;
+  return target;
+}
+static const Machine kMachine = targetOf("cpu:avx512")->machine(2);
 
 /// The gradient of a head: V x D sums over tokens.
-static double weightSeconds(int64_t tileRows, int64_t tileLanes, int64_t tileDepth, const TileMachine &machine = kMachine) {
+static double weightSeconds(int64_t tileRows, int64_t tileLanes, int64_t tileDepth, const Machine &machine = kMachine) {
   return tiledSeconds({32000, 1024, 1024, tileRows, tileLanes, tileDepth, 4}, machine);
 }
 
@@ -37,7 +44,7 @@ TEST(TileCost, UnitsWithoutTasksWait) {
 }
 
 TEST(TileCost, FewerThreadsPayOffOnlyWhereThereIsLittleToDo) {
-  TileMachine many = getTileMachine(*Target::parse("cpu:avx512"), 64);
+  Machine many = targetOf("cpu:avx512")->machine(64);
   EXPECT_LT(weightSeconds(112, 1024, 512, many), weightSeconds(112, 1024, 512));
   TiledContraction little{32, 32, 8, 14, 32, 8, 4};
   EXPECT_GT(tiledSeconds(little, many), tiledSeconds(little, kMachine));
@@ -45,10 +52,10 @@ TEST(TileCost, FewerThreadsPayOffOnlyWhereThereIsLittleToDo) {
 
 TEST(TileCost, EveryTargetHasATable) {
   for (std::string_view name : {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cuda:sm_80", "emu:sm_90"}) {
-    Target target = *Target::parse(name);
-    TileMachine machine = getTileMachine(target, 2);
+    std::shared_ptr<const Target> target = targetOf(name);
+    Machine machine = target->machine(2);
     std::string error;
-    std::vector<TileSizes> list = listTileSizes(target, 1, error);
+    std::vector<TileSizes> list = listTileSizes(*target, 1, error);
     ASSERT_GE(list.size(), 3u) << name << ": " << error;
     for (const TileSizes &sizes : list) {
       TiledContraction project{32000, 1024, 1024, sizes.TN, sizes.TM, sizes.TKproject, 4};
@@ -58,13 +65,28 @@ TEST(TileCost, EveryTargetHasATable) {
 }
 
 TEST(TileTable, SpelledSizesReadAsThemselves) {
-  Target target = *Target::parse("cpu:avx2");
+  std::shared_ptr<const Target> target = targetOf("cpu:avx2");
   std::string error;
-  for (const TileSizes &sizes : listTileSizes(target, 1, error)) {
+  for (const TileSizes &sizes : listTileSizes(*target, 1, error)) {
     std::optional<TileChoice> choice = parseTileChoice(spellTileSizes(sizes), error);
     ASSERT_TRUE(choice) << error;
-    std::optional<TileSizes> found = findTileSizes(target, 1, *choice, error);
+    std::optional<TileSizes> found = findTileSizes(*target, 1, *choice, error);
     ASSERT_TRUE(found) << error;
     EXPECT_EQ(spellTileSizes(*found), spellTileSizes(sizes));
   }
+}
+
+TEST(Machine, ChipsOfOneCapabilityDifferInWhatTheirDataSheetsSay) {
+  Machine h100 = targetOf("cuda:sm_90:h100")->machine(1), h200 = targetOf("cuda:sm_90")->machine(1);
+  EXPECT_EQ(h100.flops, h200.flops);
+  EXPECT_DOUBLE_EQ(h200.memoryRate / h100.memoryRate, 4.8 / 3.35);
+  Machine rtx4090 = targetOf("cuda:sm_89:rtx4090")->machine(1), l40s = targetOf("cuda:sm_89:l40s")->machine(1);
+  EXPECT_EQ(rtx4090.units, 128);
+  EXPECT_EQ(l40s.units, 142);
+  EXPECT_GT(rtx4090.memoryRate, l40s.memoryRate);
+  EXPECT_LT(rtx4090.flops, l40s.flops);
+}
+
+TEST(Machine, AnEmulatedGpuHasTheRatesOfTheGpu) {
+  EXPECT_EQ(targetOf("emu:sm_80")->machine(1).memoryRate, targetOf("cuda:sm_80")->machine(1).memoryRate);
 }

@@ -27,12 +27,12 @@ bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && ch
 
 /// Whether the adjoint phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
 bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
-  return projectsInAdjoint() || (problem.isSplit() && pair.wantsWeight && !problem.packsPanels());
+  return projectsInAdjoint() || (problem.isSplit() && pair.wantsWeight && !problem.facts.packsOperands);
 }
 
 /// Whether kernels read a rounded copy of the head: they round on the way to packed panels, or cannot.
 bool ScheduleBuilder::copiesWeight(const PairProblem &pair) const {
-  return !problem.packsPanels() && isa<RoundedType>(pair.weightElement);
+  return !problem.facts.packsOperands && isa<RoundedType>(pair.weightElement);
 }
 std::string ScheduleBuilder::weightOf(const PairProblem &pair) const {
   return copiesWeight(pair) ? buffers::rounded(buffers::weight(pair.name)) : buffers::weight(pair.name);
@@ -41,13 +41,13 @@ Type ScheduleBuilder::weightElement(const PairProblem &pair) const { return copi
 
 /// The hidden states that weight gradients read.
 std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
-  return problem.packsPanels() ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
+  return problem.facts.packsOperands ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
 }
 
 /// Whether gradients take the place of the kept logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
 /// So the gradients of a later tile of tokens would overwrite logits that another task, with an earlier tile, may still read.
 bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
-  bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.packsPanels();
+  bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.facts.tokensAreLanes;
   bool sameBits = pair.operand.getIntOrFloatBitWidth() == pair.keptElement.getIntOrFloatBitWidth();
   return choice.inPlace() && pair.isReadAgain && (sameBits || isOneTile);
 }
@@ -69,7 +69,7 @@ void ScheduleBuilder::declareBuffers() {
       declare(weightOf(pair), problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both,
               view({problem.columns, pair.hidden}, pair.operand));
     declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
-            view({kTokens, pair.hidden}, pair.operand, problem.packsPanels() && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
+            view({kTokens, pair.hidden}, pair.operand, problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
       BufferScope scope = problem.isSplit() ? BufferScope::Saved : BufferScope::Chunk;
       declare(buffers::kept(pair.name), scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
@@ -98,7 +98,7 @@ void ScheduleBuilder::declareInputs() {
     declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
-  if (problem.target.kind != DeviceKind::Cpu)
+  if (!problem.facts.sharesHostMemory)
     declareFacts();
   for (const InputOp &read : problem.inputs) {
     InputOp input = read;
@@ -121,7 +121,7 @@ void ScheduleBuilder::declareInputs() {
   }
 }
 
-/// What GPUs find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.
+/// What devices with their own memory find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.
 void ScheduleBuilder::declareFacts() {
   Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
   constexpr int64_t kFactWords = 16;
@@ -166,7 +166,7 @@ void ScheduleBuilder::declareGradients() {
     if (sumsHidden(pair))
       declare(buffers::sum(buffers::hidden(pair.name)), BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
     if (pair.wantsWeight) {
-      if (problem.packsPanels())
+      if (problem.facts.packsOperands)
         declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
       declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
     }
@@ -190,7 +190,7 @@ void ScheduleBuilder::declareGradients() {
 /// An upper bound of what a kernel needs beside its buffers, for each thread: tiles of logits and gradients, blocks of
 /// operands. The conversion must stay below it.
 int64_t ScheduleBuilder::scratchBytes() const {
-  if (problem.target.kind != DeviceKind::Cpu) // it is the GPU's own memory
+  if (!problem.facts.sharesHostMemory) // it is the device's own memory
     return 0;
   const TileSizes &t = problem.tiles;
   int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;

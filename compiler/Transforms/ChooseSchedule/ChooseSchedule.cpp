@@ -37,7 +37,7 @@ public:
 private:
   /// Few tokens have kernels of their own: no program serves both them and more.
   Candidate narrowed(Candidate candidate) const {
-    int64_t more = problem.mostFewTokens() + 1;
+    int64_t more = problem.facts.mostFewTokens + 1;
     if (problem.hasFewTokens())
       candidate.behind = std::min(candidate.behind, more);
     else
@@ -71,11 +71,11 @@ private:
     bool keeps = !problem.forwardSweeps.empty();
     if (keeps && !problem.isSplit())
       shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
-    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: those of a slab stay in the
-    // caches of a CPU until they are contracted, but they do not fill a GPU.
+    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: one slab at a time, so
+    // that they stay in the caches until they are contracted, or where that does not fill the units, a quarter of all slabs.
     int64_t quarter = (all + 3) / 4;
     for (int64_t kept : {all, all * 3 / 4, all / 2, all / 4})
-      for (int64_t group : {int64_t(1), problem.packsPanels() ? 1 : quarter})
+      for (int64_t group : {int64_t(1), problem.facts.isFilledByOneSlab ? 1 : quarter})
         if (keeps && kept > 0 && (kept < all || problem.isSplit()))
           shapes.push_back({0, 0, kept, group});
     for (int64_t group : {all, quarter, int64_t(1)})

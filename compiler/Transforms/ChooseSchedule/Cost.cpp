@@ -1,6 +1,5 @@
 // Cost.cpp - predicted time of a schedule: contractions at the target's rate, memory traffic at its bandwidth.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
-#include "compiler/CostModel/Roofline.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -21,7 +20,7 @@ double ScheduleBuilder::projections(const PairProblem &pair) const {
 }
 
 double ScheduleBuilder::seconds(int64_t tokens) const {
-  Roofline machine = getRoofline(problem.target, problem.request.getThreads());
+  Machine machine = problem.target->machine(problem.request.getThreads());
   double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
@@ -42,5 +41,5 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
     if (!choice.inPlace() && pair.wantsHidden) // sums of hidden gradients, for each group of slabs
       bytes += 8.0 * tokens * pair.hidden * problem.slabs / choice.group;
   }
-  return flops / machine.flops + bytes / machine.bandwidth;
+  return flops / machine.flops + bytes / machine.memoryRate;
 }

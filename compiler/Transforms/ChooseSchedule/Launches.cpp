@@ -138,7 +138,7 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
     emitFinishes(b, sweep, Phase::Adjoint);
   }
   for (const PairProblem &pair : problem.pairs)
-    if (pair.wantsWeight && problem.packsPanels())
+    if (pair.wantsWeight && problem.facts.packsOperands)
       emitPack(b, pair, /*rows=*/false, "");
   emitGradient(b);
   if (problem.lateSweep)

@@ -1,6 +1,7 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/KeptBase.h"
+#include "compiler/Target/Backend.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
@@ -112,7 +113,7 @@ static Type keptElement(const Problem &problem, const PairProblem &pair) {
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
   bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
   bool hasGradient = pair.wantsHidden || pair.wantsWeight;
-  bool halves = problem.packsPanels() && !pair.operand.isF32() && hasGradient && isExponential && !mayBeMadeAgain;
+  bool halves = problem.facts.readsHalfLogits && !pair.operand.isF32() && hasGradient && isExponential && !mayBeMadeAgain;
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 
@@ -120,18 +121,16 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   Problem problem;
   problem.program = program;
   problem.request = request;
-  std::optional<Target> target = Target::parse(request.getTarget().str());
-  if (!target)
-    return program.emitOpError() << "is asked for target '" << request.getTarget() << "', which does not exist; GPUs are " << Target::knownGpus();
-  problem.target = *target;
   std::string error;
-  std::optional<TileSizes> tiles = findTileSizes(*target, tilesAtATime(program, request), tileChoice(request), error);
+  problem.target = findTarget(request.getTarget(), error);
+  if (!problem.target)
+    return program.emitOpError() << "cannot be scheduled: " << error;
+  problem.facts = problem.target->facts();
+  std::optional<TileSizes> tiles = findTileSizes(*problem.target, tilesAtATime(program, request), tileChoice(request), error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  bool isCpu = problem.packsPanels();
-  const CpuTierInfo &tier = getTierInfo(target->tier);
-  problem.panelWidth = isCpu ? tier.panelWidth() : 1;
+  problem.panelWidth = problem.facts.panelWidth;
 
   // Slabs are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
   // the number of tokens, so neither do the bits of a row among the calls of one program.
@@ -168,7 +167,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
     entry.name = pair.getName();
     entry.hidden = pair.getHidden();
     Type element = pair.getElement(), hidden = pair.getHiddenMemory(), weight = pair.getWeightMemory();
-    bool dots = isCpu ? tier.hasBf16Dot && element.isBF16() : !element.isF32();
+    bool dots = element.isBF16() ? problem.facts.multipliesBF16 : element.isF16() && problem.facts.multipliesF16;
     entry.hiddenElement = readAs(hidden, element);
     entry.weightElement = readAs(weight, element);
     entry.operand = dots ? element : Type(Float32Type::get(program.getContext()));

@@ -3,7 +3,7 @@
 #include "compiler/FewTokens.h"
 #include "compiler/LaunchPlan.h"
 #include "compiler/LaunchShape.h"
-#include "compiler/Target.h"
+#include "compiler/Target/Target.h"
 #include "compiler/TileTable.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -26,7 +26,8 @@ struct Problem {
 
   ProgramOp program;
   RequestAttr request;
-  Target target;
+  std::shared_ptr<const Target> target;
+  TargetFacts facts; // of the target
   TileSizes tiles;
   int64_t panelWidth = 1;
   int64_t columns = 0, slab = 1, slabs = 1; // vocabulary entries, those of a slab, number of slabs
@@ -37,14 +38,11 @@ struct Problem {
   llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
   llvm::StringSet<> knownOfCall;          // results of finishes that the runtime reads
   llvm::StringSet<> knownInAdjoint;       // and those that are read after the forward phase
-  /// Whether kernels want operands in panels and tokens as neighbours. GPUs take rows as they are.
-  bool packsPanels() const { return target.kind == DeviceKind::Cpu; }
-  /// The most tokens for which logits are dot products, of hidden states in rows; -1 where there is no such kind of kernel.
-  /// The number of chunks does not change it, so that the bits of a token's results do not depend on that number.
-  int64_t mostFewTokens() const { return packsPanels() ? fewTokens(getTierInfo(target.tier)) : -1; }
-  bool hasFewTokens() const { return request.getTokens() <= mostFewTokens(); }
-  /// Chunks of tokens are multiples of it: on GPUs a tile that is not full costs as much as a full one.
-  int64_t chunkUnit() const { return packsPanels() ? panelWidth : tiles.TM; }
+  /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
+  /// token's results do not depend on that number.
+  bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
+  /// Chunks of tokens are multiples of it.
+  int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether what is kept of logits is a distance from a centre: all but softcaps in 16 bits.
@@ -141,7 +139,7 @@ private:
   bool packsRowsAgain(const PairProblem &pair) const;
   std::string hiddenOfWeight(const PairProblem &pair) const;
   /// The layout of memory with an entry for each token and vocabulary entry.
-  Layout logitLayout() const { return problem.packsPanels() ? Layout::ColumnMajor : Layout::Strided; }
+  Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const PairProblem &pair) const;
   bool copiesWeight(const PairProblem &pair) const;
   std::string weightOf(const PairProblem &pair) const;

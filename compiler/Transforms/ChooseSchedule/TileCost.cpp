@@ -6,10 +6,10 @@ using namespace mlir;
 using namespace logitile;
 
 double ScheduleBuilder::tiledSeconds(int64_t tokens) const {
-  TileMachine machine = getTileMachine(problem.target, problem.request.getThreads());
+  Machine machine = problem.target->machine(problem.request.getThreads());
   const TileSizes &tiles = problem.tiles;
   tokens = std::max<int64_t>(tokens, 1);
-  int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.packsPanels() ? problem.panelWidth : 1);
+  int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.slabs, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
   double seconds = this->seconds(tokens);

@@ -17,7 +17,7 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair)
   WeightTile tile{problem.tiles.TN, problem.tiles.TD};
   if (!problem.hasFewTokens())
     return tile;
-  int64_t least = getTierInfo(problem.target.tier).tileRows, whole = llvm::alignTo(pair.hidden, problem.panelWidth);
+  int64_t least = problem.facts.registerRows, whole = llvm::alignTo(pair.hidden, problem.panelWidth);
   while (widest(tile.columns) < whole && tile.columns % 2 == 0 && tile.columns / 2 >= least) // slabs are multiples of it
     tile.columns /= 2;
   return {tile.columns, std::min(widest(tile.columns), whole)};
@@ -26,7 +26,7 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair)
 /// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other axis, so they are as
 /// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
 ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair) const {
-  if (problem.target.kind != DeviceKind::Cpu) // tensor cores cut tiles of these sizes only
+  if (problem.facts.hasFixedTiles)
     return {problem.tiles.TM, problem.tiles.TD};
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)

@@ -13,7 +13,7 @@ from ..messages.names import did_you_mean, listed
 
 REDUCTIONS = ("mean", "sum", "none")
 _POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_BACKEND = re.compile(r"auto|cpu|cuda|cuda:sm_[0-9]+a?|emu:sm_[0-9]+a?")
+_BACKEND = re.compile(r"auto|cpu|cuda|(cuda|emu):sm_[0-9]+a?(:[a-z0-9]+)?")
 
 
 @dataclass(frozen=True)

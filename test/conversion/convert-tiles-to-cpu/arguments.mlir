@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // Arguments are 64-bit words in order: one for a scalar, pointer and two strides for a view.
 
 // CHECK: func.func @copy(%[[WORDS:.*]]: !llvm.ptr, %[[TASK:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr) attributes {logitile.scratch_bytes = 0 : i64}

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx2 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx2 | FileCheck %s
 // A kernel that runs the code of another one becomes nothing.
 
 // CHECK: func.func @a(

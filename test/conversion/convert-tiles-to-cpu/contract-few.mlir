@@ -1,5 +1,5 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 --split-input-file | FileCheck %s --implicit-check-not=@pack_f32_f32 --implicit-check-not=@pack_bf16_f32
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512_bf16 --split-input-file | FileCheck %s --check-prefix=DOT --implicit-check-not=@pack_pair
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s --implicit-check-not=@pack_f32_f32 --implicit-check-not=@pack_bf16_f32
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 --split-input-file | FileCheck %s --check-prefix=DOT --implicit-check-not=@pack_pair
 // In blocks of a few vocabulary entries, rows of the head are multiplied where they lie: no panels. What is left at the
 // end is an update of its own, whose missing rows are zeros. Sums of 32 updates are added to the tile. Rows whose elements
 // are no neighbours are copied first.

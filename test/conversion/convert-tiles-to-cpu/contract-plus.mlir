@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // What is there is loaded only where the launch says `again`; then the first block adds as well.
 
 // CHECK-LABEL: func.func @contract(

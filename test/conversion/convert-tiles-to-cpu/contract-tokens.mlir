@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // The number of tokens is known at run time only. Where blocks of 14 and 13 give it exactly, these are used; else blocks of
 // 14, then of 4 and of 1 for what is left: every size takes time to compile. The gradient is
 // packed for these blocks: 14 tokens of one vocabulary entry beside those of the next one.

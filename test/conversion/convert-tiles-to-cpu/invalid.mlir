@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 --split-input-file --verify-diagnostics
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file --verify-diagnostics
 // What kernels may not ask of this target.
 
 logitile.kernel @narrow_tokens(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %out: !logitile.view<?xf32> from "out") {

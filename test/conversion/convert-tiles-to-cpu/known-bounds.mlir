@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 --split-input-file | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s
 // What a maximum is the largest of is kept for the update where making it again takes an elementary function.
 
 // CHECK-LABEL: func.func @capped(

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A row state is updated where it lies: one buffer of 64 elements, however often the loop runs.
 
 // CHECK: func.func @finish({{.*}}) attributes {logitile.scratch_bytes = 256 : i64}

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // The old state is read after the new one is made, so the new one has a buffer of its own and is copied at the end.
 
 // CHECK: func.func @finish({{.*}}) attributes {logitile.scratch_bytes = 768 : i64}

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A gradient is written where it is stored to, element by element, without scratch. What does not differ along the
 // vocabulary is computed once for a group of tokens.
 

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512_bf16 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
 // Contractions read tokens of a 16-bit gradient in pairs: lanes behind the last token are zero.
 
 // CHECK-LABEL: func.func @gradient(

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // Kept logits and gradients share memory. As long as a later op reads the logits, the gradient waits in scratch: 8 lines of 128
 // + 16 elements, beside 8 sums in 32.
 

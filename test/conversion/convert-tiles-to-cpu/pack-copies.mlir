@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // Rows go from view to panels without a tile between, through the map of tokens.
 
 // CHECK: func.func @pack({{.*}}) attributes {logitile.scratch_bytes = 0 : i64}

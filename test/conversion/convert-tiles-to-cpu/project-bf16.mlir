@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512_bf16 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
 // Pairs of bf16 multiply as they lie in memory: one 32-bit broadcast, half as many steps, rows of the head copied as they are.
 
 // CHECK-LABEL: func.func @project(

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // While a block of rows is multiplied, a share of what the next one reads is fetched: the next 32 hidden entries of the same
 // rows, or the first ones of the next tile.
 

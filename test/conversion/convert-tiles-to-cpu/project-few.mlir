@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512_bf16 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512_bf16 | FileCheck %s
 // Hidden states in rows, not in panels: dot products with the hidden axis in the lanes. Four rows of the head meet four tokens
 // at a time, as they lie in memory; what is left of the tokens comes in powers of two, what is left of the rows one by one.
 

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A tile that is stored as it is lies in the memory that it is stored to: scratch holds only the copied rows of the head,
 // 16 lines of 32 + 16 elements.
 

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // Where logits are kept in 16 bits, the tile lies in scratch (16 lines of 64 + 16 elements more) and is rounded afterwards.
 
 // CHECK: func.func @project({{.*}}) attributes {logitile.scratch_bytes = 8192 : i64}

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 --split-input-file | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 --split-input-file | FileCheck %s
 // Two projections that are kept and read: each lies in its own window, so scratch holds only the copied rows of the
 // head, 16 lines of 32 + 16 elements for each of the two, and the row state.
 

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A task's number counts through the axes of the forall, that of the shorter step fastest.
 
 // CHECK-LABEL: func.func @sum(

@@ -1,5 +1,5 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu | FileCheck %s --check-prefix=REQUEST
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=portable | FileCheck %s --check-prefix=OPTION
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:portable | FileCheck %s --check-prefix=OPTION
 // The instruction set is that of the module's request, unless the option names another.
 
 // REQUEST: vector<8xf32>

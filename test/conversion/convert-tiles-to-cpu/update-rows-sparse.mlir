@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // The logit of a target is not looked for line by line: lanes are visited only where some target lies in the tile.
 
 // CHECK-LABEL: func.func @sweep(

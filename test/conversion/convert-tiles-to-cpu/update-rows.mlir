@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --convert-tiles-to-cpu=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // For a group of tokens: the tile's maximum over its lines, the sum under it, then one merge with the running state.
 
 // CHECK-LABEL: func.func @sweep(

@@ -57,8 +57,15 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-// expected-error @+1 {{has no 'logitile.request' with a target such as cuda:sm_80}}
+// expected-error @+1 {{has no attribute 'logitile.request', which names the target}}
 module {
+}
+
+// -----
+
+// expected-error @+1 {{is for target 'cpu:avx2'; expected a target such as cuda:sm_80}}
+module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
 }
 
 // -----

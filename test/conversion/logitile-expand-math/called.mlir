@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s "--logitile-expand-math=tier=avx2 inlined=2" | FileCheck %s
+// RUN: logitile-opt %s "--logitile-expand-math=target=cpu:avx2 inlined=2" | FileCheck %s
 // Of many elementary functions, each kind and type is one function, whose arithmetic stands there once.
 
 // CHECK-LABEL: func.func @many(

@@ -1,5 +1,5 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=portable | FileCheck %s --check-prefix=WITHOUT
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx2 | FileCheck %s --check-prefix=WITH
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:portable | FileCheck %s --check-prefix=WITHOUT
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s --check-prefix=WITH
 // A fused product stays one; without an instruction it is made in f64, where the product is exact.
 
 // WITH: math.fma

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx512 | FileCheck %s
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx512 | FileCheck %s
 // Elementary functions leave arithmetic and fused products only.
 
 // CHECK-LABEL: func.func @all(

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx2 --verify-diagnostics
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 --verify-diagnostics
 // A function without code is refused, not left to a library.
 
 func.func @sine(%x: f32) -> f32 {

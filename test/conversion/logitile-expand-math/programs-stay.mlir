@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx2 | FileCheck %s
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s
 // Earlier stages in the same module keep their functions.
 
 // CHECK: logitile.finish

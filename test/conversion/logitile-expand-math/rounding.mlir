@@ -1,5 +1,5 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=portable | FileCheck %s --check-prefix=WITHOUT
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx2 | FileCheck %s --check-prefix=WITH
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:portable | FileCheck %s --check-prefix=WITHOUT
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s --check-prefix=WITH
 // Rounding is an instruction from AVX on.
 
 // WITH: math.floor

@@ -1,4 +1,4 @@
-// RUN: logitile-opt %s --logitile-expand-math=tier=avx2 | FileCheck %s
+// RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 | FileCheck %s
 // A weight of 0 wins over whatever it weighs.
 
 // CHECK-LABEL: func.func @weigh(

@@ -1,0 +1,101 @@
+// CPUTarget.cpp - facts of CPUs, their passes, and what every function states about its CPU.
+#include "compiler/Backends/CPU/CPUTarget.h"
+#include "compiler/Backends/CPU/Cost.h"
+#include "compiler/Backends/CPU/Object.h"
+#include "compiler/Backends/CPU/Passes.h"
+#include "compiler/Passes.h"
+#include "compiler/TileTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TargetSelect.h"
+#include <mutex>
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+static constexpr std::string_view kPrefix = "cpu";
+static constexpr char kTileTable[] =
+#include "compiler/Backends/CPU/tiles.json.inc"
+    ;
+
+const CPUTarget *CPUTarget::from(const Target &target) {
+  return target.backend.prefix() == kPrefix ? static_cast<const CPUTarget *>(&target) : nullptr;
+}
+
+std::string CPUTarget::features() const { return std::string(getTierInfo(tier).name); }
+
+TargetFacts CPUTarget::facts() const {
+  const CpuTierInfo &info = getTierInfo(tier);
+  TargetFacts facts;
+  facts.packsOperands = facts.tokensAreLanes = facts.readsHalfLogits = facts.isFilledByOneSlab = true;
+  facts.panelWidth = info.panelWidth();
+  facts.multipliesBF16 = info.hasBf16Dot;
+  facts.registerRows = info.tileRows;
+  // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
+  facts.mostFewTokens = info.panelWidth() * 3 / 2;
+  facts.math = {info.hasFma, tier != CpuTier::Portable, tier >= CpuTier::Avx512};
+  return facts;
+}
+
+TileTableRow CPUTarget::tileTable() const { return {"compiler/Backends/CPU/tiles.json", kTileTable, features()}; }
+
+/// Panels lie along tokens and hidden entries.
+std::string CPUTarget::refuseTiles(const TileSizes &sizes) const {
+  return refuseUnlessMultiples(*this, sizes, {"TM", "TD"}, getTierInfo(tier).panelWidth());
+}
+
+Machine CPUTarget::machine(int64_t threads) const { return getMachine(tier, threads); }
+
+void CPUTarget::addDevicePasses(OpPassManager &passes) const {
+  passes.addPass(createConvertTilesToCPUPass());
+  passes.addPass(createExpandMathPass()); // after the conversion: approximations are vector code
+  passes.addPass(createCutBlocksPass());  // last: it counts the ops that code is generated for
+}
+
+MachineSpec CPUTarget::machineSpec(const llvm::Module &) const {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+  const CpuTierInfo &info = getTierInfo(tier);
+  MachineSpec spec;
+  spec.triple = "x86_64-unknown-linux-gnu";
+  spec.cpu = info.llvmCpu;
+  spec.features = info.features;
+  // The full pipeline of -O2 would unroll the inner loops of microkernels, whose sums then no longer fit the registers.
+  spec.passes = "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)";
+  return spec;
+}
+
+void CPUTarget::prepare(llvm::Module &module) const {
+  const CpuTierInfo &info = getTierInfo(tier);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", llvm::StringRef(info.llvmCpu));
+    function.addFnAttr("target-features", llvm::StringRef(info.features));
+    function.addFnAttr("prefer-vector-width", std::to_string(info.lanes * 32));
+  }
+}
+
+FailureOr<std::string> CPUTarget::writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const {
+  return writeObjects(module, machineSpec(module), error, cancellation);
+}
+
+namespace {
+class CPUBackend : public Backend {
+public:
+  std::string_view prefix() const override { return kPrefix; }
+  std::string listFeatures() const override { return listTiers(); }
+  std::shared_ptr<const Target> parse(std::string_view features) const override {
+    std::optional<CpuTier> tier = parseTier(features);
+    return tier ? std::make_shared<CPUTarget>(*this, *tier) : nullptr;
+  }
+  void registerPasses() const override { registerLogitileCPUPasses(); }
+};
+} // namespace
+
+std::unique_ptr<Backend> cpu::makeBackend() { return std::make_unique<CPUBackend>(); }

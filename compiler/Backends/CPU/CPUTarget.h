@@ -1,0 +1,31 @@
+// CPUTarget.h - x86-64 CPUs as the compiler asks about them.
+#pragma once
+#include "compiler/Backends/CPU/Tier.h"
+#include "compiler/Codegen/LLVMTarget.h"
+#include "compiler/Target/Backend.h"
+
+namespace logitile::cpu {
+class CPUTarget : public LLVMTarget {
+public:
+  CPUTarget(const Backend &backend, CpuTier tier) : LLVMTarget(backend), tier(tier) {}
+  /// 'target', where it is a CPU; else null.
+  static const CPUTarget *from(const Target &target);
+
+  std::string features() const override;
+  TargetFacts facts() const override;
+  TileTableRow tileTable() const override;
+  std::string refuseTiles(const TileSizes &sizes) const override;
+  Machine machine(int64_t threads) const override;
+  void addDevicePasses(mlir::OpPassManager &passes) const override;
+  Stage codeStage() const override { return Stage::Obj; }
+  MachineSpec machineSpec(const llvm::Module &module) const override;
+
+  const CpuTier tier;
+
+private:
+  void prepare(llvm::Module &module) const override;
+  llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;
+};
+
+std::unique_ptr<Backend> makeBackend();
+} // namespace logitile::cpu

@@ -1,0 +1,25 @@
+// Cost.cpp - the rates, from measurements of the microkernels (bench/peak) on one class of machine per tier. They rank schedules
+// and tile sizes; seconds are for measuring.
+#include "compiler/Backends/CPU/Cost.h"
+using namespace logitile;
+
+Machine cpu::getMachine(CpuTier tier, int64_t threads) {
+  // One core of a server CPU at about 3.7 GHz: two 128-bit multiply-adds a cycle on the portable tier, one or two wide
+  // ones above; a core reads memory at some 20 GB/s when all of them do.
+  constexpr double kFlops[] = {25e9, 59e9, 117e9, 117e9};
+  const CpuTierInfo &info = getTierInfo(tier);
+  Machine machine;
+  machine.flops = kFlops[static_cast<int>(tier)] * threads;
+  machine.speedOf16Bit = info.hasBf16Dot ? 2 : 1;
+  machine.memoryRate = 20e9 * threads;
+  machine.units = threads;
+  machine.registerRows = info.tileRows;
+  machine.panelWidth = info.panelWidth();
+  machine.nearBytes = int64_t(1) << 20;
+  machine.farBytes = int64_t(32) << 20;
+  machine.nearRate = 100e9 * threads;
+  machine.farRate = 35e9 * threads;
+  machine.blockSeconds = 8e-9;
+  machine.launchSeconds = 2e-6 + 0.5e-6 * threads;
+  return machine;
+}

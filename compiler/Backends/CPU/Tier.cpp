@@ -1,0 +1,59 @@
+// Tier.cpp - names of tiers and detection of the host's.
+#include "compiler/Backends/CPU/Tier.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/TargetParser/Host.h"
+#include <cstdlib>
+using namespace logitile;
+
+static constexpr CpuTierInfo kTiers[] = {
+    {"portable", "x86-64", "", 4, 2, 4, false, false},
+    {"avx2", "x86-64-v3", "", 8, 2, 6, true, false},
+    {"avx512", "x86-64-v4", "", 16, 2, 14, true, false},
+    {"avx512_bf16", "x86-64-v4", "+avx512bf16", 16, 2, 14, true, true},
+};
+
+const CpuTierInfo &logitile::getTierInfo(CpuTier tier) { return kTiers[static_cast<int>(tier)]; }
+
+std::optional<CpuTier> logitile::parseTier(std::string_view name) {
+  for (const CpuTierInfo &info : kTiers)
+    if (name == info.name)
+      return static_cast<CpuTier>(&info - kTiers);
+  return std::nullopt;
+}
+
+std::string logitile::listTiers() {
+  return llvm::join(llvm::map_range(kTiers, [](const CpuTierInfo &info) { return info.name; }), ", ");
+}
+
+std::string logitile::targetName(CpuTier tier) { return "cpu:" + std::string(getTierInfo(tier).name); }
+
+static CpuTier detectTier() {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
+    return llvm::all_of(names, [&](llvm::StringRef name) { return features.lookup(name); });
+  };
+  if (!hasAll({"avx2", "fma", "f16c", "bmi2"}))
+    return CpuTier::Portable;
+  if (!hasAll({"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"}))
+    return CpuTier::Avx2;
+  return features.lookup("avx512bf16") ? CpuTier::Avx512Bf16 : CpuTier::Avx512;
+}
+
+std::optional<CpuTier> logitile::hostTier(std::string &error) {
+  static const CpuTier detected = detectTier(); // asking a processor takes as long as a small call
+  const char *forced = std::getenv("LOGITILE_CPU_TIER");
+  if (!forced || !*forced)
+    return detected;
+  std::optional<CpuTier> tier = parseTier(forced);
+  if (!tier) {
+    error = "LOGITILE_CPU_TIER is '" + std::string(forced) + "'; expected portable, avx2, avx512 or avx512_bf16";
+    return std::nullopt;
+  }
+  if (*tier > detected) {
+    error = "LOGITILE_CPU_TIER asks for '" + std::string(forced) + "', but this CPU has '" +
+            std::string(getTierInfo(detected).name) + "' at most";
+    return std::nullopt;
+  }
+  return tier;
+}

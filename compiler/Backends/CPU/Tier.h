@@ -1,0 +1,38 @@
+// Tier.h - instruction sets of CPUs: their names, what layouts and microkernels depend on, and the one of this machine.
+// No MLIR or LLVM here: the runtime includes it.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace logitile {
+/// Instruction sets that code is generated for, each including those before it.
+enum class CpuTier { Portable, Avx2, Avx512, Avx512Bf16 };
+
+/// Facts of a CPU tier that layouts and microkernels depend on.
+struct CpuTierInfo {
+  std::string_view name;     // as in "cpu:avx2" and LOGITILE_CPU_TIER
+  std::string_view llvmCpu;  // what LLVM generates code for
+  std::string_view features; // LLVM feature string beyond the CPU's own
+  int64_t lanes;             // f32 values of a vector register
+  int64_t panelVectors;      // vectors of one packed panel, and columns of a microkernel's register tile
+  int64_t tileRows;          // rows of a microkernel's register tile
+  bool hasFma;
+  bool hasBf16Dot;           // multiplies pairs of bf16 into f32
+
+  /// f32 values of one packed panel.
+  int64_t panelWidth() const { return lanes * panelVectors; }
+};
+const CpuTierInfo &getTierInfo(CpuTier tier);
+
+/// The tier of that name; null where there is none.
+std::optional<CpuTier> parseTier(std::string_view name);
+/// "portable, avx2, avx512, avx512_bf16".
+std::string listTiers();
+/// The name of the target of a tier: "cpu:avx2".
+std::string targetName(CpuTier tier);
+/// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is
+/// refused: then 'error' says why and the result is null.
+std::optional<CpuTier> hostTier(std::string &error);
+} // namespace logitile

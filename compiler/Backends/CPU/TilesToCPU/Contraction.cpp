@@ -1,0 +1,81 @@
+// Contraction.cpp - cuts a tile into blocks that fit registers. Which operands there are is Project.cpp and Contract.cpp.
+#include "compiler/Backends/CPU/TilesToCPU/Contraction.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+LeftBlock Contraction::allocateLeft(int64_t lines, int64_t length, bool kMajor) {
+  // Lines 4 KB apart would fall into the same cache sets.
+  int64_t stride = kMajor ? length : llvm::alignTo(length, e.width) + 16;
+  return {k.allocate(unit(), lines * stride), e.integer(stride), kMajor};
+}
+
+void Contraction::packLeft(const LeftBlock &left, Place from, Int stride, Int count) {
+  cut([&](Int line, int64_t lines) {
+    func::FuncOp pack = k.helpers.packLines(lines, from.element, pairs ? Type(e.getBF16Type()) : Type(e.f32), pairs);
+    k.call(pack, {e.at(from, line).pointer, stride, e.at(left.base, line * left.stride).pointer, count});
+  });
+}
+
+void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again, ArrayRef<NextRows> next) {
+  Int panels = divideUp(tile.lanes(), e.width), all = panels * tile.lines();
+  e.loop(panels, [&](Int panel) {
+    Place b = right(panel);
+    Int done = panel * tile.lines();
+    cut([&](Int line, int64_t lines) {
+      for (const NextRows &rows : next)
+        fetch(rows, done + line, e.integer(lines), all);
+      Place a = e.at(left.base, line * left.stride);
+      Place c = k.placeOf(tile, line, panel * e.width);
+      k.call(k.helpers.multiply(lines, left.kMajor, pairs),
+             {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), again});
+    });
+  });
+}
+
+/// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small portions, memory keeps up.
+void Contraction::fetch(const NextRows &next, Int done, Int more, Int all) {
+  Int from = done * next.rows / all, behind = (done + more) * next.rows / all;
+  Int stride = next.stride * Emitter::bytesOf(next.first.element);
+  k.call(k.helpers.fetch(), {next.first.pointer, stride, from, behind, next.bytes});
+}
+
+void Contraction::cut(Block block) {
+  if (sizes.empty())
+    return cutAny(tile.lines(), block);
+  if (sizes.size() == 1)
+    return cutKnown(sizes[0], block);
+  e.when(isEqual(tile.lines(), sizes[0]), [&] { cutKnown(sizes[0], block); }, [&] { cutKnown(sizes[1], block); });
+}
+
+void Contraction::repeat(Int first, Int count, int64_t lines, Block block) {
+  e.loop(count, [&](Int i) { block(first + i * lines, lines); });
+}
+
+/// As few blocks as registers allow, of two sizes that differ by one.
+void Contraction::cutKnown(int64_t lines, Block block) {
+  int64_t count = llvm::divideCeil(lines, e.tier.tileRows), small = lines / count, large = lines % count;
+  repeat(e.integer(0), e.integer(large), small + 1, block);
+  repeat(e.integer(large * (small + 1)), e.integer(count - large), small, block);
+}
+
+/// A number that only the run knows: blocks of the two largest sizes where they give it exactly, else of the largest size
+/// and, for what is left, of few smaller ones: each size is compiled.
+void Contraction::cutAny(Int lines, Block block) {
+  int64_t most = e.tier.tileRows;
+  Int count = divideUp(lines, most), least = count * (most - 1);
+  auto even = [&] {
+    Int large = lines - least;
+    repeat(e.integer(0), large, most, block);
+    repeat(large * most, count - large, most - 1, block);
+  };
+  auto uneven = [&] {
+    Int done = e.integer(0);
+    for (int64_t size : {most, std::min<int64_t>(4, most - 1), int64_t(1)}) {
+      Int count = (lines - done) / size;
+      repeat(done, count, size, block);
+      done = done + count * size;
+    }
+  };
+  e.when(isLess(lines, least), uneven, even);
+}

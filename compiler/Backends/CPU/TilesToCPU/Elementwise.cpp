@@ -1,0 +1,113 @@
+// Elementwise.cpp - the tiles that a region reads, and the map op. Row states are RowState.cpp.
+#include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+// ---- inputs ---------------------------------------------------------------------------------------------------------
+
+RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k) {
+  for (Value value : values) {
+    tiles.push_back(k.tile(value));
+    types.push_back(cast<TileType>(value.getType()));
+  }
+}
+
+LogicalResult RegionInputs::check(Operation *op) const {
+  for (auto [i, tile] : llvm::enumerate(tiles)) {
+    bool isLine = types[i].getExtent(0) == 1;
+    if (tile.source || (!tile.lanesAlongRows && !isLine))
+      return op->emitOpError() << "reads tile " << i << ", " << types[i] << ", whose lanes are not tokens";
+  }
+  return success();
+}
+
+/// A tile of one row has the same value in all lanes.
+Value RegionInputs::load(size_t i, Int line, Int lane, int64_t lanes) const {
+  const Tile &tile = tiles[i];
+  if (types[i].getExtent(0) == 1)
+    return k.e.spread(k.e.load(k.e.at(tile.base, tile.lanesAlongRows ? line * tile.stride : line)), lanes);
+  return k.e.load(k.placeOf(tile, line, lane), lanes);
+}
+void RegionInputs::mapUniform(Widener &widener, ValueRange arguments, Int lane, int64_t lanes, Wanted wanted) const {
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (isUniform(i) && (!wanted || wanted(arguments[i])))
+      widener.map(arguments[i], load(i, k.e.integer(0), lane, lanes));
+}
+void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line, Int lane, int64_t lanes, Wanted wanted) const {
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (!isUniform(i) && (!wanted || wanted(arguments[i])))
+      widener.map(arguments[i], load(i, line, lane, lanes));
+}
+
+/// The tile that says how far a result goes: one that ends with the tokens, else any that is not repeated.
+static const Tile *findLeading(ArrayRef<Tile> tiles, ArrayRef<TileType> types, unsigned dim) {
+  const Tile *leading = nullptr;
+  for (auto [tile, type] : llvm::zip_equal(tiles, types))
+    if (type.getExtent(dim) > 1 && (!leading || leading->isWhole))
+      leading = &tile;
+  return leading;
+}
+bool RegionInputs::tellExtent(unsigned dim) const { return findLeading(tiles, types, dim); }
+Int RegionInputs::rows() const {
+  const Tile *leading = findLeading(tiles, types, 0);
+  return leading ? leading->rows : k.e.integer(1);
+}
+Int RegionInputs::columns() const {
+  const Tile *leading = findLeading(tiles, types, 1);
+  return leading ? leading->columns : k.e.integer(1);
+}
+bool RegionInputs::isWhole() const {
+  const Tile *leading = findLeading(tiles, types, 0);
+  return leading && leading->isWhole;
+}
+
+// ---- map ------------------------------------------------------------------------------------------------------------
+
+/// Tokens of a 16-bit window come in pairs: behind the last one there must be a zero.
+static Value insideOf(KernelContext &k, const Tile &tile, Int lane) {
+  bool isPaired = tile.window && Emitter::bytesOf(tile.base.element) == 2;
+  return isPaired ? k.e.lanesBelow(lane, tile.rows, k.e.lanes) : Value();
+}
+
+LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
+  Emitter &e = k.e;
+  RegionInputs inputs(k, op.getInputs());
+  if (failed(inputs.check(op)))
+    return failure();
+  SmallVector<Tile> homes;
+  for (OpResult result : op->getResults()) {
+    auto type = cast<TileType>(result.getType());
+    if (type.getExtent(0) == 1)
+      return op.emitOpError() << "makes " << type << "; results of a map have one row for each token";
+    FailureOr<Int> rows = inputs.tellExtent(0) ? inputs.rows() : k.storedExtent(result, 0), columns = e.integer(1);
+    if (type.getExtent(1) > 1)
+      columns = inputs.tellExtent(1) ? inputs.columns() : k.storedExtent(result, 1);
+    if (failed(rows) || failed(columns))
+      return failure();
+    homes.push_back(k.chooseHome(result, *rows, *columns, inputs.isWhole(), /*mayRound=*/true));
+  }
+  Region &body = op.getBody();
+  ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
+  auto longest = llvm::find_if(op.getResultTypes(), [](Type type) { return cast<TileType>(type).getExtent(1) > 1; });
+  Int lines = longest == op.getResultTypes().end() ? e.integer(1) : homes[longest - op.getResultTypes().begin()].columns;
+  Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
+
+  k.forGroups(homes[0], [&](Int lane) {
+    Widener group(e, e.lanes);
+    inputs.mapUniform(group, arguments, lane, e.lanes);
+    group.emitReady(body);
+    SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
+    e.loop(lines, [&](Int line) {
+      Widener element = group;
+      inputs.mapLine(element, arguments, line, lane, e.lanes);
+      element.setColumn(body, column + line);
+      Emitter::Values values = llvm::map_to_vector(yielded, [&](Value value) { return element.get(value); });
+      for (auto [value, home, mask] : llvm::zip_equal(values, homes, inside))
+        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value, k.placeOf(home, line, lane));
+    });
+  });
+  for (auto [result, home] : llvm::zip_equal(op->getResults(), homes))
+    k.setTile(result, home);
+  return success();
+}

@@ -1,0 +1,47 @@
+// Emitter.h - short spellings for CPU code: vectors of neighbouring elements, and functions. What is computed is the
+// business of the op families.
+#pragma once
+#include "compiler/Conversion/CodeBuilder.h"
+#include "compiler/Backends/CPU/Tier.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace logitile::cpu {
+class Emitter : public CodeBuilder {
+public:
+  Emitter(mlir::ModuleOp module, CpuTier tier);
+
+  const CpuTierInfo &tier;
+  const mlir::Type pointerType;
+  /// Lanes of a vector register, and elements of one packed panel: a few vectors.
+  const int64_t lanes, width;
+
+  /// An empty function at the end of the module; code goes into it from here on.
+  mlir::func::FuncOp beginFunction(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
+  void endFunction();
+
+  /// Lane l holds whether first + l < count.
+  mlir::Value lanesBelow(Int first, Int count, int64_t lanes);
+  mlir::Value isAnyLane(mlir::Value lanes);
+  /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16 side by side.
+  mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
+
+  /// One element or 'lanes' neighbours, in their value type.
+  mlir::Value load(Place place, int64_t lanes = 0);
+  void store(mlir::Value value, Place place);
+  /// Brings 'bytes' from 'place' on to the L2 cache.
+  void fetch(Place place, int64_t bytes);
+  /// Bits as they are in memory, and between bits and values: Convert.cpp.
+  mlir::Value loadBits(Place place, int64_t lanes);
+  void storeBits(mlir::Value bits, Place place);
+  /// Zeros in the lanes that are not inside; nothing is read there.
+  mlir::Value loadBitsWhere(mlir::Value inside, Place place, int64_t lanes);
+  mlir::Value toValue(mlir::Value bits, mlir::Type element);
+  mlir::Value toBits(mlir::Value value, mlir::Type element);
+
+private:
+  mlir::Value bf16ToValue(mlir::Value bits);
+  mlir::Value valueToBf16(mlir::Value value);
+  mlir::Value f16ToValue(mlir::Value bits);
+  mlir::Value valueToF16(mlir::Value value);
+};
+} // namespace logitile::cpu

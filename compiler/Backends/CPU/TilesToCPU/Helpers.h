@@ -1,0 +1,67 @@
+// Helpers.h - functions that kernels of one module share: microkernels, copies and packing. Each exists once per shape,
+// made when first asked for.
+#pragma once
+#include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
+
+namespace logitile::cpu {
+/// A block of dot products.
+struct DotShape {
+  int64_t rows, tokens;      // of the head, of hidden states
+  int64_t size;              // of the hidden axis
+  mlir::Type weight, hidden; // elements in memory; those of hidden states are operands
+
+  bool isOfPairs() const { return hidden.isBF16(); }
+  std::string name() const;
+};
+
+/// A few rows of the head that are multiplied at a time.
+struct UpdateShape {
+  int64_t rows;
+  mlir::Type weight; // elements in memory
+  bool pairs;        // two rows side by side are multiplied as pairs of bf16
+  bool isWhole;      // all of the rows are there
+
+  int64_t units() const { return pairs ? (rows + 1) / 2 : rows; }
+  std::string name() const;
+};
+
+class Helpers {
+public:
+  Helpers(mlir::ModuleOp module, CpuTier tier) : module(module), e(module, tier) {}
+
+  /// C (+)= A B on one panel of B: `rows` rows of C, one panel wide, K steps.
+  ///   (A, stride of A, B, C, stride of C, K, whether to add to C)
+  /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
+  /// row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
+  mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
+  /// All products of rows of the head with rows of hidden states.
+  ///   (head, stride, hidden states, stride, C, stride of C)
+  /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are neighbours.
+  mlir::func::FuncOp dots(const DotShape &shape);
+  /// C += A B of a few rows of B, which lie where they are.
+  ///   (B, stride of B, A, C, stride of C, rows that are there, rows of C, columns)
+  /// C is f32; A holds the elements of one row of C after the other, in units of one f32 or of a pair of bf16.
+  mlir::func::FuncOp update(const UpdateShape &shape);
+  /// (from, step, to, step, count): elements one by one, converted.
+  mlir::func::FuncOp copy(mlir::Type from, mlir::Type to);
+  /// (from, step, to, panel stride, count): one row into panels, the last one padded by zeros.
+  mlir::func::FuncOp packRow(mlir::Type from, mlir::Type to);
+  /// (from, second row, whether it exists, step, to, panel stride, count): two rows, their elements side by side.
+  mlir::func::FuncOp packRowPair(mlir::Type from, mlir::Type to);
+  /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the other: A of a microkernel that
+  /// is kMajor. With `pairs`, elements of two rows side by side; the partner of an odd last row is zero.
+  mlir::func::FuncOp packLines(int64_t lines, mlir::Type from, mlir::Type to, bool pairs);
+  /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
+  mlir::func::FuncOp addScaled(mlir::Type from);
+  /// (to, step, count): zeros.
+  mlir::func::FuncOp clear(mlir::Type to);
+  /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to the L2 cache.
+  mlir::func::FuncOp fetch();
+
+private:
+  mlir::func::FuncOp make(const llvm::Twine &name, llvm::ArrayRef<mlir::Type> arguments, llvm::function_ref<void(mlir::ValueRange)> body);
+
+  mlir::ModuleOp module;
+  Emitter e;
+};
+} // namespace logitile::cpu

@@ -1,0 +1,96 @@
+// KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each family of ops has a file
+// of its own that works on this context.
+#pragma once
+#include "compiler/Conversion/KernelControl.h"
+#include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
+
+namespace logitile::cpu {
+/// 16-bit packed buffers hold pairs of the inner axis side by side.
+inline bool isOfPairs(const View &view) { return Emitter::bytesOf(view.type.getElement()) == 2; }
+/// The precision in which contractions get the elements.
+inline mlir::Type operandOf(const View &view) { return Emitter::precisionOf(view.type.getElement()); }
+
+/// Where a tile lies while a task runs. Lanes are neighbours in memory and run along the rows (tokens) or the columns.
+struct Tile {
+  Place base;
+  Int stride; // from one line of lanes to the next
+  bool lanesAlongRows;
+  Int rows, columns;       // how much of the tile is in use
+  bool isWhole = false;    // all rows are: the tile does not end with the tokens
+  bool isBorrowed = false; // lies in memory that a load named: read only
+  mlir::StringAttr window = {}; // lies in a column_major view of this memory, which another view may share
+  LoadOp source = {};      // set: nothing was loaded; the one store copies from view to view
+
+  Int lines() const { return lanesAlongRows ? columns : rows; }
+  Int lanes() const { return lanesAlongRows ? rows : columns; }
+};
+
+class KernelContext : public KernelControl {
+public:
+  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : KernelControl(kernel, emitter), e(emitter), helpers(helpers) {}
+
+  Emitter &e;
+  Helpers &helpers;
+
+  /// Reads the arguments; what the kernel's body uses must be among them.
+  mlir::LogicalResult bindArguments(mlir::func::FuncOp function);
+
+  // ---- values -----------------------------------------------------------------------------------------------------
+  const Tile &tile(mlir::Value value) { return tiles.at(value); }
+  void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
+  /// How many of 'count' entries from 'first' on lie inside dimension 'dim' of 'view'. A dimension of '?' ends with the
+  /// tokens of the launch; one entry of it always exists.
+  mlir::FailureOr<Int> countInside(mlir::Operation *op, const View &view, unsigned dim, mlir::Value first, int64_t count);
+  void call(mlir::func::FuncOp function, mlir::ValueRange arguments) { mlir::func::CallOp::create(e, function, arguments); }
+
+  // ---- scratch ----------------------------------------------------------------------------------------------------
+  /// Memory of this thread that keeps its contents during a task.
+  Place allocate(mlir::Type element, int64_t count);
+  int64_t scratchBytes() const { return scratch; }
+  /// A tile of `rows` x `columns` in scratch.
+  Tile allocateTile(TileType type, bool lanesAlongRows, Int rows, Int columns, bool isWhole);
+  void copyTile(const Tile &from, const Tile &to);
+  /// Calls 'body' with the first lane of every group of lanes of a tile.
+  void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.lanes), body); }
+  Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
+
+  // ---- where results go: Homes.cpp ----------------------------------------------------------------------------------
+  /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is stored to, the state of
+  /// the loop that it is yielded to, or scratch. A window whose elements are rounded serves where the op `mayRound`.
+  Tile chooseHome(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
+  /// How far a result goes where no operand tells: as far as the memory that it is stored to, else all of its type.
+  mlir::FailureOr<Int> storedExtent(mlir::OpResult result, unsigned dim);
+  /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it later.
+  Tile takeOver(mlir::OpOperand &operand);
+  /// Whether 'store' has nothing left to do, because its tile lies where it stores to.
+  bool isStoredInPlace(StoreOp store) { return storedInPlace.contains(store); }
+  /// Whether an op after 'op' reads a tile in a window of 'memory', other than 'except'.
+  bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
+
+private:
+  mlir::LogicalResult convertOp(mlir::Operation &op) override;
+  mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
+  Tile adoptStart(mlir::OpOperand &start);
+  std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
+
+  llvm::DenseMap<mlir::Value, Tile> tiles;
+  llvm::DenseSet<mlir::Operation *> storedInPlace;
+  mlir::Value scratchPointer;
+  int64_t scratch = 0;
+};
+
+// ---- families of ops ------------------------------------------------------------------------------------------------
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                   // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                 // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);               // Copies.cpp
+mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);     // Packing.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Project.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contract.cpp
+mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
+mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                 // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         // Sums.cpp
+mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);           // RowState.cpp
+mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
+} // namespace logitile::cpu

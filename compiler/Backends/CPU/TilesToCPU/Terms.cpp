@@ -1,0 +1,133 @@
+// Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
+#include "compiler/Conversion/IndexFacts.h"
+#include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
+using namespace mlir;
+using namespace logitile;
+using namespace logitile::cpu;
+
+namespace {
+/// Columns and coefficients of one term per token, from token `first` on.
+struct Term {
+  Place columns, coefficients;
+};
+SmallVector<Term> termsOf(KernelContext &k, ValueRange views, Int first) {
+  SmallVector<Term> terms;
+  for (size_t i = 0; i + 1 < views.size(); i += 2)
+    terms.push_back({k.e.at(k.view(views[i]).base, first), k.e.at(k.view(views[i + 1]).base, first)});
+  return terms;
+}
+
+/// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
+/// Tokens are looked at in groups, since hardly any has its column in one tile.
+void forHits(KernelContext &k, const Term &term, Int count, Int first, Int extent, function_ref<void(Int token, Int distance)> body) {
+  Emitter &e = k.e;
+  Value start = arith::TruncIOp::create(e, e.i32, first), size = arith::TruncIOp::create(e, e.i32, extent);
+  auto distanceOf = [&](Int token, int64_t lanes) -> Value {
+    return arith::SubIOp::create(e, e.load(e.at(term.columns, token), lanes), e.spread(start, lanes));
+  };
+  auto isInside = [&](Value distance, int64_t lanes) -> Value {
+    return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, e.spread(size, lanes));
+  };
+  auto visit = [&](Int token) {
+    Value distance = distanceOf(token, 0);
+    e.when(isInside(distance, 0), [&] { body(token, e.extend(distance)); });
+  };
+  Int whole = count / e.lanes * e.lanes;
+  e.loop(e.integer(0), whole, e.integer(e.lanes), [&](Int group) {
+    Value isHit = e.isAnyLane(isInside(distanceOf(group, e.lanes), e.lanes));
+    e.when(isHit, [&] { e.loop(group, group + e.lanes, e.integer(1), visit); });
+  });
+  e.loop(whole, count, e.integer(1), visit);
+}
+} // namespace
+
+// ---- terms ----------------------------------------------------------------------------------------------------------
+
+/// What one action does at a hit: 'entry' is the tile's entry, 'coefficient' the term's.
+static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
+  Value sum = arith::AddFOp::create(e, e.load(entry), e.load(coefficient));
+  if (action != TermAction::Take) {
+    e.store(sum, entry);
+    return;
+  }
+  e.store(sum, coefficient);
+  e.store(e.number(e.f32, 0), entry);
+}
+
+LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
+  auto type = cast<TileType>(op.getResult().getType());
+  bool isSum = op.getAction() == TermAction::Sum;
+  if (isSum && type.getExtent(0) != 1)
+    return op.emitOpError() << "sums terms into " << type << "; expected 1 row";
+  Tile tile = k.takeOver(op.getTileMutable());
+  if (tile.lanesAlongRows == isSum || tile.source)
+    return op.emitOpError() << "works on a tile that is " << (tile.source ? "only copied" : "laid out for another op")
+                            << "; CPU kernels have no such use";
+  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
+  Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
+  for (const Term &term : termsOf(k, op.getTerms(), first))
+    forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
+      Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);
+      act(k.e, op.getAction(), entry, k.e.at(term.coefficients, token));
+    });
+  k.setTile(op.getResult(), tile);
+  return success();
+}
+
+// ---- contract_terms -------------------------------------------------------------------------------------------------
+
+/// line += coefficient * the row of packed hidden states that belongs to 'token'.
+static void addPacked(KernelContext &k, const View &packed, Int column, Int token, Place line, Int lanes, Value coefficient) {
+  Emitter &e = k.e;
+  func::FuncOp add = k.helpers.addScaled(packed.base.element);
+  int64_t together = isOfPairs(packed) ? 2 : 1;
+  e.loop(divideUp(lanes, e.width), [&](Int panel) {
+    Int inPanel = token / together * (e.width * together) + token % together;
+    Place from = e.at(packed.base, (column / e.width + panel) * packed.stride1 + inPanel);
+    Place to = e.at(line, panel * e.width);
+    k.call(add, {to.pointer, coefficient, from.pointer, e.integer(together), smaller(lanes - panel * e.width, e.width)});
+  });
+}
+
+/// G^T X: the vocabulary entries of a tile get the hidden states of the tokens that name them.
+static void contractTransposed(KernelContext &k, ContractTermsOp op, const Tile &tile) {
+  Emitter &e = k.e;
+  const View &rhs = k.view(op.getRhs());
+  for (const Term &term : termsOf(k, op.getTerms(), e.integer(0)))
+    forHits(k, term, k.scalar(op.getCount()), k.scalar(op.getRow()), tile.rows, [&](Int token, Int distance) {
+      Value coefficient = e.load(e.at(term.coefficients, token));
+      addPacked(k, rhs, k.scalar(op.getColumn()), token, k.placeOf(tile, distance, e.integer(0)), tile.columns, coefficient);
+    });
+}
+
+/// G W: each token gets the row of the head that it names.
+static void contractPlain(KernelContext &k, ContractTermsOp op, const Tile &tile) {
+  Emitter &e = k.e;
+  const View &rhs = k.view(op.getRhs());
+  func::FuncOp add = k.helpers.addScaled(rhs.base.element);
+  for (const Term &term : termsOf(k, op.getTerms(), k.scalar(op.getRow())))
+    e.loop(tile.rows, [&](Int token) {
+      Int entry = e.extend(e.load(e.at(term.columns, token)));
+      e.when(isLess(entry, rhs.extent(0)), [&] {
+        Place from = k.windowOf(rhs, entry, k.scalar(op.getColumn()));
+        Place line = k.placeOf(tile, token, e.integer(0));
+        k.call(add, {line.pointer, e.load(e.at(term.coefficients, token)), from.pointer, rhs.stride1, tile.columns});
+      });
+    });
+}
+
+LogicalResult cpu::convertContractTerms(KernelContext &k, ContractTermsOp op) {
+  const View &rhs = k.view(op.getRhs());
+  Layout wanted = op.getTransposed() ? Layout::ColumnPanels : Layout::Strided;
+  if (rhs.layout() != wanted)
+    return op.emitOpError() << "'rhs' is " << rhs.type << "; expected layout " << stringifyLayout(wanted);
+  Tile tile = k.takeOver(op.getTileMutable());
+  if (tile.lanesAlongRows || tile.source)
+    return op.emitOpError() << "works on a tile that no contraction made";
+  if (op.getTransposed())
+    contractTransposed(k, op, tile);
+  else
+    contractPlain(k, op, tile);
+  k.setTile(op.getResult(), tile);
+  return success();
+}

@@ -1,0 +1,66 @@
+// TilesToCPU.cpp - the pass that turns kernels on tiles into functions on vectors and pointers. What an op becomes is in the
+// file of its family.
+#include "compiler/Backends/CPU/CPUTarget.h"
+#include "compiler/Backends/CPU/Passes.h"
+#include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
+#include "compiler/Target/ModuleTarget.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_CONVERTTILESTOCPUPASS
+#include "compiler/Backends/CPU/Passes.h.inc"
+
+namespace {
+using namespace cpu;
+
+/// Strides and counts that turned out to be of no use.
+void eraseDeadOps(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+LogicalResult convertKernel(KernelOp kernel, Emitter &e, Helpers &helpers) {
+  e.setLoc(kernel.getLoc());
+  func::FuncOp function = e.beginFunction(kernel.getSymName(), {e.pointerType, e.i64, e.pointerType});
+  constexpr StringLiteral names[] = {"arguments", "task", "scratch"}; // outlives the loop, unlike a list in its header
+  for (auto [argument, name] : llvm::zip_equal(function.getArguments(), names))
+    argument.setLoc(NameLoc::get(e.getStringAttr(name), kernel.getLoc()));
+  KernelContext context(kernel, e, helpers);
+  if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
+    return failure();
+  e.endFunction();
+  eraseDeadOps(function);
+  function->setAttr("logitile.scratch_bytes", e.getI64IntegerAttr(context.scratchBytes()));
+  return success();
+}
+
+struct ConvertTilesToCPUPass : impl::ConvertTilesToCPUPassBase<ConvertTilesToCPUPass> {
+  using ConvertTilesToCPUPassBase::ConvertTilesToCPUPassBase;
+
+  void runOnOperation() override {
+    FailureOr<std::shared_ptr<const logitile::Target>> chosen = chooseTarget(getOperation(), target);
+    if (failed(chosen))
+      return signalPassFailure();
+    const CPUTarget *cpu = CPUTarget::from(**chosen);
+    if (!cpu) {
+      getOperation().emitOpError() << "is for target '" << (*chosen)->name() << "'; expected a target such as cpu:avx2";
+      return signalPassFailure();
+    }
+    Emitter e(getOperation(), cpu->tier);
+    Helpers helpers(getOperation(), cpu->tier);
+    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
+      // The function takes the kernel's name, so the kernel has to give it up first.
+      kernel->remove();
+      LogicalResult converted = kernel.getCode() ? success() : convertKernel(kernel, e, helpers);
+      kernel->destroy();
+      if (failed(converted))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace logitile

@@ -1,0 +1,9 @@
+// Cost.h - rates of GPUs.
+#pragma once
+#include "compiler/Backends/NVPTX/GPU.h"
+#include "compiler/Target/Machine.h"
+
+namespace logitile::cuda {
+/// Those of the chip of 'gpu'.
+Machine getMachine(const Gpu &gpu);
+} // namespace logitile::cuda

@@ -1,0 +1,56 @@
+// GPU.cpp - the tables of compute capabilities and chips.
+#include "compiler/Backends/NVPTX/GPU.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+using namespace logitile;
+
+// Shared memory of a block: CUDA programming guide, technical specifications by compute capability.
+static constexpr GpuInfo kGpus[] = {{80, 163 * 1024, "a100"},    {86, 99 * 1024, "rtx3090"}, {89, 99 * 1024, "l40s"},
+                                    {90, 227 * 1024, "h200"},    {100, 227 * 1024, "b200"},  {120, 99 * 1024, "rtx5090"}};
+
+constexpr int64_t MiB = int64_t(1) << 20;
+// NVIDIA's documents, each for the SXM form where there are several:
+// a100: "A100 Tensor Core GPU Architecture" (80 GB); rtx3090: "Ampere GA102 GPU Architecture"; l40s: L40S data sheet;
+// rtx4090: "Ada GPU Architecture"; h100: "H100 Tensor Core GPU Architecture"; h200: H200 data sheet; b200: HGX B200 data sheet, of
+// which a GPU is an eighth, and for multiprocessors, clock and L2 what CUDA's deviceQuery shows; rtx5090: "RTX Blackwell GPU
+// Architecture". Rates with sparsity in those documents are halved here.
+static constexpr GpuChip kChips[] = {
+    {"a100", 80, 108, 1.410e9, 40 * MiB, 2.039e12, 312e12},  {"rtx3090", 86, 82, 1.695e9, 6 * MiB, 0.936e12, 71e12},
+    {"l40s", 89, 142, 2.520e9, 96 * MiB, 0.864e12, 362e12},  {"rtx4090", 89, 128, 2.520e9, 72 * MiB, 1.008e12, 165.2e12},
+    {"h100", 90, 132, 1.830e9, 50 * MiB, 3.350e12, 989.4e12}, {"h200", 90, 132, 1.830e9, 50 * MiB, 4.800e12, 989.4e12},
+    {"b200", 100, 148, 1.965e9, 126 * MiB, 8.000e12, 2250e12}, {"rtx5090", 120, 170, 2.407e9, 96 * MiB, 1.792e12, 209.5e12},
+};
+
+static const GpuInfo *findGpu(int sm) {
+  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return info.sm == sm; });
+  return found == std::end(kGpus) ? nullptr : found;
+}
+static const GpuChip *findChip(int sm, llvm::StringRef name) {
+  const GpuChip *found = llvm::find_if(kChips, [&](const GpuChip &chip) { return chip.sm == sm && name == llvm::StringRef(chip.name); });
+  return found == std::end(kChips) ? nullptr : found;
+}
+
+const GpuInfo &Gpu::info() const { return *findGpu(sm); }
+
+std::optional<Gpu> Gpu::parse(std::string_view features) {
+  auto [architecture, chip] = llvm::StringRef(features).split(':');
+  Gpu gpu;
+  if (!architecture.consume_front("sm_") || architecture.consumeInteger(10, gpu.sm) || !findGpu(gpu.sm))
+    return std::nullopt;
+  if (!architecture.empty() && architecture != "a" && architecture != "f")
+    return std::nullopt;
+  gpu.suffix = architecture.str();
+  bool namesChip = llvm::StringRef(features).contains(':');
+  gpu.chip = findChip(gpu.sm, namesChip ? chip : llvm::StringRef(gpu.info().chip));
+  return gpu.chip ? std::optional(gpu) : std::nullopt;
+}
+
+std::string Gpu::features() const {
+  return chip->name == info().chip ? architecture() : architecture() + ":" + std::string(chip->name);
+}
+
+std::string logitile::listGpus() {
+  auto capabilities = llvm::map_range(kGpus, [](const GpuInfo &info) { return "sm_" + std::to_string(info.sm); });
+  auto chips = llvm::map_range(kChips, [](const GpuChip &chip) { return "sm_" + std::to_string(chip.sm) + ":" + std::string(chip.name); });
+  return llvm::join(capabilities, ", ") + "; with a chip " + llvm::join(chips, ", ");
+}

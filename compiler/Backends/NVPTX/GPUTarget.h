@@ -1,0 +1,45 @@
+// GPUTarget.h - NVIDIA GPUs, and their emulator, as the compiler asks about them.
+#pragma once
+#include "compiler/Backends/NVPTX/GPU.h"
+#include "compiler/Codegen/LLVMTarget.h"
+#include "compiler/Target/Backend.h"
+
+namespace logitile::cuda {
+class GPUTarget : public LLVMTarget {
+public:
+  GPUTarget(const Backend &backend, Gpu gpu) : LLVMTarget(backend), gpu(std::move(gpu)) {}
+  /// 'target', where it is a GPU or an emulated one; else null.
+  static const GPUTarget *from(const Target &target);
+
+  std::string features() const override { return gpu.features(); }
+  TargetFacts facts() const override;
+  TileTableRow tileTable() const override;
+  std::string refuseTiles(const TileSizes &sizes) const override;
+  Machine machine(int64_t threads) const override;
+  void addDevicePasses(mlir::OpPassManager &passes) const override;
+  Stage codeStage() const override { return Stage::Ptx; }
+  MachineSpec machineSpec(const llvm::Module &module) const override;
+  KernelWork predictWork(KernelOp kernel) const override;
+
+  const Gpu gpu;
+
+protected:
+  void prepare(llvm::Module &module) const override;
+  llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;
+};
+
+/// A GPU that the host emulates: it runs the LLVM IR that becomes PTX, as bitcode.
+class EmulatedTarget : public GPUTarget {
+public:
+  using GPUTarget::GPUTarget;
+  Stage codeStage() const override { return Stage::Llvm; }
+
+private:
+  void addLLVMPasses(mlir::OpPassManager &passes) const override;
+  llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;
+};
+
+/// "cuda:..." and "emu:...".
+std::unique_ptr<Backend> makeBackend();
+std::unique_ptr<Backend> makeEmulatorBackend();
+} // namespace logitile::cuda

@@ -1,0 +1,10 @@
+// PTX.h - LLVM IR as PTX text.
+#pragma once
+#include "compiler/Cancellation.h"
+#include "compiler/Codegen/MachineCode.h"
+
+namespace logitile::cuda {
+/// The text with one entry for each kernel. Fails with 'error', also where the text asks for functions of a library: no driver has
+/// them. Throws Cancelled.
+llvm::FailureOr<std::string> writePTX(llvm::Module &module, const MachineSpec &spec, std::string &error, Cancellation *cancellation);
+} // namespace logitile::cuda

@@ -1,0 +1,210 @@
+// Copies.cpp - load, store and gather: between views and the elements that threads hold.
+#include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+static LogicalResult checkLayout(Operation *op, const View &view) {
+  if (view.layout() == Layout::Strided)
+    return success();
+  return op->emitOpError() << "uses " << view.type << "; on this target views are strided";
+}
+
+// ---- load -----------------------------------------------------------------------------------------------------------
+
+namespace {
+/// Which dimension of a view the rows and columns of a tile run along; none where the tile has one of them.
+struct Axes {
+  std::optional<unsigned> rows, columns;
+};
+Axes axesOf(const View &view, TileType type) {
+  if (view.isVector())
+    return type.getExtent(1) == 1 ? Axes{0, std::nullopt} : Axes{std::nullopt, 0};
+  if (view.isRowState())
+    return {1, std::nullopt};
+  return {0, 1};
+}
+} // namespace
+
+/// Entries that do not exist read the last one that does: nothing uses them.
+static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t count) {
+  FailureOr<Int> end = k.end(op, view, dim);
+  if (failed(end))
+    return failure();
+  Int start = k.scalar(first);
+  if (count == 1) // whatever row or column the thread has in other tiles
+    return std::function<Int(Int)>([=](Int) { return start; });
+  if (!k.mayClip(view, dim, first, count))
+    return std::function<Int(Int)>([=](Int entry) { return start + entry; });
+  return std::function<Int(Int)>([=, last = *end - 1](Int entry) { return smaller(start + entry, last); });
+}
+
+/// Whether memory is as it was at every use: then uses may read it themselves.
+static bool isReadBeforeStores(LoadOp op) {
+  Operation *last = op;
+  for (Operation *user : op->getUsers()) {
+    if (user->getBlock() != op->getBlock())
+      return false;
+    if (last->isBeforeInBlock(user))
+      last = user;
+  }
+  for (Operation *next = op; next != last; next = next->getNextNode())
+    if (isa<StoreOp>(next))
+      return false;
+  return true;
+}
+
+LogicalResult convertLoad(KernelContext &k, LoadOp op) {
+  const View &view = k.view(op.getView());
+  auto type = cast<TileType>(op.getType());
+  if (failed(checkLayout(op, view)))
+    return failure();
+  if (isCopied(op)) {
+    Tile tile{type, {}, {}};
+    tile.source = op;
+    k.setTile(op, tile);
+    return success();
+  }
+  if (k.e.valueType(view.type.getElement()) != type.getElement())
+    return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
+  Axes axes = axesOf(view, type);
+  auto fixed = [&](unsigned dim) { return std::function<Int(Int)>([at = k.scalar(op.getAt()[dim])](Int) { return at; }); };
+  auto along = [&](std::optional<unsigned> dim, unsigned side) -> FailureOr<std::function<Int(Int)>> {
+    return clipTo(k, op, view, *dim, op.getAt()[*dim], type.getExtent(side));
+  };
+  FailureOr<std::function<Int(Int)>> rows = axes.rows ? along(axes.rows, 0) : fixed(0);
+  FailureOr<std::function<Int(Int)>> columns = axes.columns ? along(axes.columns, 1) : fixed(0);
+  if (failed(rows) || failed(columns))
+    return failure();
+  Value map = op.getMap();
+  auto read = [&k, &view, axes, row = *rows, column = *columns, map](Int r, Int c) -> Value {
+    if (view.isVector())
+      return k.e.load(k.e.at(view.base, axes.rows ? row(r) : column(c)));
+    if (view.isRowState())
+      return k.e.load(k.windowOf(view, column(c), row(r)));
+    return k.e.load(k.windowOf(view, k.throughMap(map, row(r)), column(c)));
+  };
+  if (type.getExtent(0) > 1 && type.getExtent(1) > 1 && !isReadBeforeStores(op))
+    return op.emitOpError() << "is used after a store; CUDA kernels read a tile of memory where they use it";
+  for (auto [side, dim] : {std::pair(0, axes.rows), std::pair(1, axes.columns)})
+    if (dim && k.mayClip(view, *dim, op.getAt()[*dim], type.getExtent(side)))
+      k.readPastEnds.insert(view.memory);
+  k.setTile(op, Tile{type, {}, read});
+  return success();
+}
+
+// ---- store ----------------------------------------------------------------------------------------------------------
+
+/// From view to view: the elements of a tile go round among the threads.
+static LogicalResult storeCopy(KernelContext &k, StoreOp op, LoadOp load) {
+  Emitter &e = k.e;
+  const View &from = k.view(load.getView()), &to = k.view(op.getView());
+  auto type = cast<TileType>(load.getType());
+  Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
+  FailureOr<Int> endRow = k.end(op, to, 0), endColumn = k.end(op, to, 1);
+  if (failed(endRow) || failed(endColumn))
+    return failure();
+  Int rows = smaller(*endRow - firstRow, type.getExtent(0)), columns = smaller(*endColumn - firstColumn, type.getExtent(1));
+  e.loop(e.thread(), rows * columns, e.integer(k.threads.sharing.threads), [&](Int i) {
+    Int row = i / columns, column = i % columns;
+    Int fromRow = k.throughMap(load.getMap(), k.scalar(load.getAt()[0]) + row), toRow = k.throughMap(op.getMap(), firstRow + row);
+    Value value = e.load(k.windowOf(from, fromRow, k.scalar(load.getAt()[1]) + column));
+    e.store(value, k.windowOf(to, toRow, firstColumn + column));
+  });
+  return success();
+}
+
+/// One value for each thread: a row state, results of tokens, or sums of columns.
+static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
+  Emitter &e = k.e;
+  bool alongRows = tile.type.getExtent(1) == 1;
+  int64_t count = tile.type.getExtent(alongRows ? 0 : 1);
+  unsigned dim = view.isVector() ? 0 : 1;
+  FailureOr<Int> end = k.end(op, view, dim);
+  if (failed(end))
+    return failure();
+  Int line = e.thread(), at = k.scalar(op.getAt()[dim]) + line;
+  Value isInside = isLess(line, count);
+  if (k.mayClip(view, dim, op.getAt()[dim], count))
+    isInside = e.both(isInside, isLess(at, *end));
+  Value value = tile.isOwned ? tile.values[0] : k.element(tile, 0, 0);
+  e.when(isInside, [&] { e.store(value, view.isVector() ? e.at(view.base, at) : k.windowOf(view, k.scalar(op.getAt()[0]), at)); });
+  return success();
+}
+
+static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
+  Emitter &e = k.e;
+  FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
+  if (failed(endRow) || failed(endColumn))
+    return failure();
+  if (k.readPastEnds.contains(view.memory))
+    e.barrier(); // all threads have read what is stored over
+  Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
+  bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
+  bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
+  auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
+    Int row = firstRow + k.threads.row(rowSlot);
+    e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
+      Int to = k.throughMap(op.getMap(), row);
+      for (int64_t slot = 0; slot < k.columnSlots(tile.type); ++slot) {
+        Int column = firstColumn + k.threads.column(slot);
+        e.when(isTail ? isLess(column, *endColumn) : e.truth(true),
+               [&] { e.store(k.element(tile, rowSlot, slot), k.windowOf(view, to, column)); });
+      }
+    });
+  };
+  k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, [&](bool isTail) {
+    RowLoop loop(k);
+    loop.take(tile);
+    loop.run([&] {
+      for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
+        storeRow(loop.tiles[0], slot, isTail);
+    });
+  });
+  return success();
+}
+
+LogicalResult convertStore(KernelContext &k, StoreOp op) {
+  const View &view = k.view(op.getView());
+  const Tile &tile = k.tile(op.getValue());
+  if (failed(checkLayout(op, view)))
+    return failure();
+  if (LoadOp load = tile.source) {
+    if (load.getAt().size() != 2 || op.getAt().size() != 2)
+      return op.emitOpError() << "copies memory of one dimension; CUDA kernels copy rows";
+    return storeCopy(k, op, load);
+  }
+  if (tile.type.getExtent(0) == 1 || tile.type.getExtent(1) == 1)
+    return storeLine(k, op, tile, view);
+  return storeFragments(k, op, tile, view);
+}
+
+// ---- gather ---------------------------------------------------------------------------------------------------------
+
+LogicalResult convertGather(KernelContext &k, GatherOp op) {
+  Emitter &e = k.e;
+  const View &view = k.view(op.getView());
+  auto type = cast<TileType>(op.getType());
+  if (failed(checkLayout(op, view)))
+    return failure();
+  if (type.getExtent(1) != 1)
+    return op.emitOpError() << "gathers " << type << "; there is one entry per token";
+  const Tile &index = k.tile(op.getIndex());
+  if (!index.read)
+    return op.emitOpError() << "gathers at an index that is computed; CUDA kernels gather at indices in memory";
+  int64_t last = view.extent(op.getRow() ? 1 : 0) - 1;
+  FailureOr<std::function<Int(Int)>> rows = std::function<Int(Int)>([](Int row) { return row; });
+  if (op.getRow())
+    rows = clipTo(k, op, view, 0, op.getRow(), type.getExtent(0));
+  if (failed(rows))
+    return failure();
+  Value map = op.getMap();
+  bool hasRows = bool(op.getRow());
+  auto read = [&k, &e, &view, readIndex = index.read, row = *rows, map, last, hasRows](Int r, Int c) -> Value {
+    Value entry = arith::MaxSIOp::create(e, readIndex(r, c), e.number(e.i32, 0));
+    Int column = e.extend(arith::MinSIOp::create(e, entry, e.number(e.i32, last)));
+    return e.load(hasRows ? k.windowOf(view, k.throughMap(map, row(r)), column) : e.at(view.base, column));
+  };
+  k.setTile(op, Tile{type, {}, read});
+  return success();
+}
+} // namespace logitile::cuda

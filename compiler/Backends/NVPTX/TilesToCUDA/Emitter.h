@@ -1,0 +1,70 @@
+// Emitter.h - short spellings for code of one GPU thread: its number, shared memory, elements in memory, and the
+// instructions of a warp. All ops of the nvvm dialect are made in Instructions.cpp.
+#pragma once
+#include "compiler/Conversion/CodeBuilder.h"
+
+namespace logitile::cuda {
+inline constexpr int64_t kWarp = 32;
+/// Shared memory of a block; no function of a user can have this name.
+inline constexpr llvm::StringLiteral kSharedName = "shared$memory";
+
+/// Element types whose products the tensor cores take.
+enum class MmaType { BF16, F16 };
+
+/// Instructions that the nvvm dialect does not have.
+enum class InlinePtx {
+#define INLINE_PTX(name, text, constraints) name,
+#include "compiler/Backends/NVPTX/TilesToCUDA/InlinePtx.def"
+};
+
+class Emitter : public CodeBuilder {
+public:
+  explicit Emitter(mlir::ModuleOp module);
+
+  const mlir::Type globalPointer, sharedPointer;
+
+  /// An empty kernel of 'threads' threads at the end of the module; code goes into it from here on.
+  mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads);
+  void endKernel();
+
+  // ---- where this thread is -----------------------------------------------------------------------------------------
+  Int thread() const { return *threadNumber; }
+  Int lane() const { return *laneNumber; }
+  Int warp() const { return *warpNumber; }
+  /// The number of the block in the grid.
+  Int block();
+  void barrier();
+
+  // ---- memory -------------------------------------------------------------------------------------------------------
+  /// Shared memory of the block from 'offset' bytes on.
+  Place shared(Int offset, mlir::Type element);
+  /// One element in its value type.
+  mlir::Value load(Place place);
+  void store(mlir::Value value, Place place);
+  /// Bits without conversion: 'type' as it lies in memory.
+  mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
+
+  // ---- instructions of a warp: Instructions.cpp ---------------------------------------------------------------------
+  /// The value of the lane whose number differs by 'mask' in its bits; f32 or i32.
+  mlir::Value exchange(mlir::Value value, int64_t mask);
+  /// A bit for each lane, set where its 'condition' holds; i32.
+  mlir::Value vote(mlir::Value condition);
+  /// 16 bytes from global to shared memory on their way; with 'bytes' (i32) the others are zeros.
+  void copyAsync(Place to, Place from, mlir::Value bytes);
+  void commitCopies();
+  /// Waits until at most 'pending' groups of this thread's copies are on their way.
+  void waitForCopies(int64_t pending);
+  /// Four 8 x 8 matrices of 16-bit elements, each a pair of neighbours in one i32.
+  Values loadMatrices(Place row, bool transposed);
+  /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
+  Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
+
+private:
+  void emitPtx(InlinePtx ptx, mlir::ValueRange operands);
+  mlir::Value readThread();
+  mlir::Value readBlock();
+
+  std::optional<Int> threadNumber, laneNumber, warpNumber;
+  mlir::Value sharedBase;
+};
+} // namespace logitile::cuda

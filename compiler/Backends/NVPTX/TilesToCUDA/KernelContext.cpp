@@ -1,0 +1,128 @@
+// KernelContext.cpp - arguments, tiles, limits and loops of one kernel. What happens to tiles is in the files of the op
+// families.
+#include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
+#include "compiler/Conversion/IndexFacts.h"
+#include "llvm/ADT/TypeSwitch.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+/// The host does not know how many tokens count: a launch gives the place of their number, the first one and the most.
+LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function) {
+  unsigned next = 0;
+  auto pointer = [&] { return function.getArgument(next++); };
+  auto word = [&] { return e.integer(function.getArgument(next++)); };
+  return KernelControl::bindArguments(pointer, word, [&](StringRef role) {
+    if (role != "tokens")
+      return word();
+    Value counted = LLVM::LoadOp::create(e, e.i64, pointer(), /*alignment=*/8);
+    Int first = word(), most = word();
+    Value left = arith::MaxSIOp::create(e, e.integer(counted) - first, e.integer(0));
+    return e.integer(arith::MinSIOp::create(e, left, most));
+  });
+}
+
+// ---- tiles ----------------------------------------------------------------------------------------------------------
+
+Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSlot) {
+  if (tile.read)
+    return tile.read(threads.row(rowSlot), threads.column(columnSlot));
+  int64_t row = tile.type.getExtent(0) == 1 ? 0 : rowSlot, column = tile.type.getExtent(1) == 1 ? 0 : columnSlot;
+  return tile.values[row * columnSlots(tile.type) + column];
+}
+
+bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
+
+// ---- limits ---------------------------------------------------------------------------------------------------------
+
+FailureOr<Int> KernelContext::end(Operation *op, const View &view, unsigned dim) {
+  int64_t extent = view.extent(dim);
+  return ShapedType::isDynamic(extent) ? tokens(op) : FailureOr<Int>(e.integer(extent));
+}
+
+bool KernelContext::mayClip(const View &view, unsigned dim, Value first, int64_t count) const {
+  if (count == 1)
+    return false;
+  int64_t extent = view.extent(dim);
+  return ShapedType::isDynamic(extent) || extent % count != 0 || knownDivisor(first) % count != 0;
+}
+
+void KernelContext::splitTail(bool mayClip, Int first, int64_t count, Int end, function_ref<void(bool)> body) {
+  if (!mayClip)
+    return body(false);
+  e.when(isLess(end, first + count), [&] { body(true); }, [&] { body(false); });
+}
+
+Int KernelContext::throughMap(Value map, Int row) { return map ? e.extend(e.load(e.at(view(map).base, row))) : row; }
+
+Int KernelContext::allocate(int64_t bytes) {
+  int64_t offset = allocated;
+  allocated = llvm::alignTo(allocated + bytes, 16);
+  return e.integer(offset);
+}
+
+// ---- control --------------------------------------------------------------------------------------------------------
+
+/// Tiles that a loop carries are values: of the thread's elements, or of its line.
+LogicalResult KernelContext::convertFor(scf::ForOp loop) {
+  CodeBuilder::Values start;
+  for (auto [value, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
+    if (!isa<TileType>(argument.getType()) || tile(value).read)
+      return loop.emitOpError() << "carries a value of type " << argument.getType() << "; loops of a kernel carry tiles that are computed";
+    llvm::append_range(start, tile(value).values);
+  }
+  auto adopt = [&](ValueRange tiles, ValueRange values) {
+    for (auto [value, first] : llvm::zip_equal(tiles, loop.getInitArgs())) {
+      Tile carried = tile(first);
+      carried.values = llvm::to_vector(values.take_front(carried.values.size()));
+      values = values.drop_front(carried.values.size());
+      setTile(value, carried);
+    }
+  };
+  LogicalResult converted = success();
+  auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), start,
+                        [&](Int index, ValueRange current) {
+                          setScalar(loop.getInductionVar(), index);
+                          adopt(loop.getRegionIterArgs(), current);
+                          converted = convertBlock(*loop.getBody());
+                          CodeBuilder::Values next;
+                          if (succeeded(converted))
+                            for (Value yielded : loop.getYieldedValues())
+                              llvm::append_range(next, tile(yielded).values);
+                          return succeeded(converted) ? next : CodeBuilder::Values(current);
+                        });
+  adopt(loop.getResults(), results);
+  return converted;
+}
+
+/// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
+LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, forall.getRank())));
+  Value isThere = bindTask(forall, axes, e.block());
+  if (!isThere)
+    return convertBlock(*forall.getBody());
+  LogicalResult converted = success();
+  e.when(isThere, [&] { converted = convertBlock(*forall.getBody()); });
+  return converted;
+}
+
+LogicalResult KernelContext::convertOp(Operation &op) {
+  e.setLoc(op.getLoc());
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall); })
+      .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
+      .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
+      .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })
+      .Case<StoreOp>([&](auto store) { return convertStore(*this, store); })
+      .Case<GatherOp>([&](auto gather) { return convertGather(*this, gather); })
+      .Case<ProjectOp>([&](auto project) { return convertProject(*this, project); })
+      .Case<ContractOp>([&](auto contract) { return convertContract(*this, contract); })
+      .Case<ContractTermsOp>([&](auto terms) { return convertContractTerms(*this, terms); })
+      .Case<TermsOp>([&](auto terms) { return convertTerms(*this, terms); })
+      .Case<SumRowsOp>([&](auto sum) { return convertSumRows(*this, sum); })
+      .Case<SumTokensOp>([&](auto sum) { return convertSumTokens(*this, sum); })
+      .Case<InitRowsOp>([&](auto init) { return convertInitRows(*this, init); })
+      .Case<UpdateRowsOp>([&](auto update) { return convertUpdateRows(*this, update); })
+      .Case<MapOp>([&](auto map) { return convertMap(*this, map); })
+      .Default([&](Operation *) { return convertIndexOp(op); });
+}
+} // namespace logitile::cuda

@@ -1,0 +1,87 @@
+// KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to this thread. Each family of
+// ops has a file of its own that works on this context.
+#pragma once
+#include "compiler/Conversion/KernelControl.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
+#include <functional>
+
+namespace logitile::cuda {
+/// A tile as this thread sees it: values of its own, or how to get an element.
+struct Tile {
+  TileType type;
+  CodeBuilder::Values values;                  // of the thread's elements, row slot by row slot
+  std::function<mlir::Value(Int, Int)> read;   // (row, column): set where there are no values
+  /// The values are those of line `thread`, one for each thread, in a kernel whose other tiles are fragments.
+  bool isOwned = false;
+  LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
+};
+
+class KernelContext : public KernelControl {
+public:
+  /// With 'ringBytes' of shared memory for pipelines.
+  KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages)
+      : KernelControl(kernel, emitter), e(emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
+
+  Emitter &e;
+  Threads threads;
+  const int64_t stages; // of a pipeline
+
+  mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function);
+
+  // ---- tiles ------------------------------------------------------------------------------------------------------
+  const Tile &tile(mlir::Value value) { return tiles.at(value); }
+  void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
+  int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
+  int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
+  /// The element of a thread's slots; tiles with one row or column repeat it.
+  mlir::Value element(const Tile &tile, int64_t rowSlot, int64_t columnSlot);
+  /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
+  void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
+  void leaveTurn() { enterTurn(e.integer(0), 0); }
+  /// Whether tiles of one column are one value for each thread, the row of its number.
+  bool isOwned(TileType type) const;
+
+  // ---- how far views go ---------------------------------------------------------------------------------------------
+  /// The number of entries in dimension 'dim' of 'view'; a dimension of '?' ends with the tokens of the launch.
+  mlir::FailureOr<Int> end(mlir::Operation *op, const View &view, unsigned dim);
+  /// Whether a tile of 'count' entries from 'first' on may reach past the end.
+  bool mayClip(const View &view, unsigned dim, mlir::Value first, int64_t count) const;
+  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the one at the end.
+  void splitTail(bool mayClip, Int first, int64_t count, Int end, llvm::function_ref<void(bool isTail)> body);
+  /// The row of a view that row 'row' stands for.
+  Int throughMap(mlir::Value map, Int row);
+
+  /// Memory whose tiles threads read where they use them, and where those past the end read an entry of another thread.
+  llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
+
+  // ---- shared memory ------------------------------------------------------------------------------------------------
+  /// Bytes of the block that an op has for itself.
+  Int allocate(int64_t bytes);
+  /// The start of the memory that pipelines use one after the other.
+  Int ring() { return e.integer(0); }
+  int64_t sharedBytes() const { return allocated; }
+
+private:
+  mlir::LogicalResult convertOp(mlir::Operation &op) override;
+  mlir::LogicalResult convertForall(mlir::scf::ForallOp forall);
+  mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
+
+  llvm::DenseMap<mlir::Value, Tile> tiles;
+  int64_t allocated;
+  int64_t turnRows = 0; // 0: not in a turn
+};
+
+// ---- families of ops ------------------------------------------------------------------------------------------------
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);             // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);           // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);         // Copies.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);               // Elementwise.cpp
+mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);     // RowState.cpp
+mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op); // RowState.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);       // Contractions.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);     // Contractions.cpp
+mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
+mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
+} // namespace logitile::cuda

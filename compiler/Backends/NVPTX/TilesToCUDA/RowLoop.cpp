@@ -1,0 +1,91 @@
+// RowLoop.cpp - the values that go round, and the loop that passes them.
+#include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+bool isLastUse(Value value, Operation *op) {
+  return llvm::all_of(value.getUsers(),
+                      [&](Operation *user) { return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op)); });
+}
+
+void RowLoop::make(TileType type) {
+  types.push_back(type);
+  results.emplace_back();
+}
+
+/// The values of a few ops wait for each other: two rows keep the units busy. Many ops fill them with the columns of one row,
+/// and twice the code would only take longer to make, and to fetch.
+void RowLoop::compute(Region &region) {
+  constexpr int64_t kManyOps = 32;
+  int64_t ops = 0;
+  region.walk([&](Operation *op) { ops += op->hasTrait<OpTrait::ConstantLike>() ? 0 : 1; });
+  if (ops > kManyOps)
+    rowsOfTurn = 1;
+}
+
+/// A ring for every tile with values of its rows, and for every result that finds no dead one.
+void RowLoop::formRings() {
+  for (auto [i, tile] : llvm::enumerate(tiles))
+    if (!tile.values.empty() && tile.type.getExtent(0) > 1)
+      rings.push_back({static_cast<int64_t>(i), -1, tile.values});
+  for (auto [i, type] : llvm::enumerate(types)) {
+    size_t count = k.rowSlots(type) * k.columnSlots(type);
+    Ring *ring = llvm::find_if(rings, [&](const Ring &ring) {
+      return ring.result < 0 && ring.tile >= 0 && dead[ring.tile] && ring.values.size() == count;
+    });
+    if (ring == rings.end())
+      ring = &rings.emplace_back(Ring{-1, -1, CodeBuilder::Values(count, k.e.number(type.getElement(), 0))});
+    ring->result = i;
+  }
+}
+
+/// One turn: what is at the front of a ring goes to the body, what the body made to the end.
+void RowLoop::turn(MutableArrayRef<Ring> rings, int64_t turns, function_ref<void()> body) {
+  for (Ring &ring : rings)
+    if (ring.tile >= 0)
+      tiles[ring.tile].values.assign(ring.values.begin(), ring.values.begin() + ring.values.size() / turns);
+  for (CodeBuilder::Values &result : results)
+    result.clear();
+  body();
+  for (Ring &ring : rings) {
+    CodeBuilder::Values pushed = ring.result >= 0 ? results[ring.result] : tiles[ring.tile].values;
+    ring.values.erase(ring.values.begin(), ring.values.begin() + pushed.size());
+    llvm::append_range(ring.values, pushed);
+  }
+}
+
+void RowLoop::run(function_ref<void()> body) {
+  int64_t turns = std::max<int64_t>(k.threads.sharing.rowSlots() / rowsOfTurn, 1);
+  formRings();
+  CodeBuilder::Values start;
+  for (const Ring &ring : rings)
+    llvm::append_range(start, ring.values);
+  llvm::append_range(start, carried);
+  auto adopt = [&](ValueRange values) {
+    for (Ring &ring : rings) {
+      ring.values = llvm::to_vector(values.take_front(ring.values.size()));
+      values = values.drop_front(ring.values.size());
+    }
+    carried = llvm::to_vector(values);
+  };
+  if (turns == 1) {
+    turn(rings, turns, body);
+    return;
+  }
+  CodeBuilder::Values last = k.e.loop(k.e.integer(turns), start, [&](Int number, ValueRange current) {
+    adopt(current);
+    k.enterTurn(number * rowsOfTurn, rowsOfTurn);
+    turn(rings, turns, body);
+    k.leaveTurn();
+    CodeBuilder::Values next;
+    for (const Ring &ring : rings)
+      llvm::append_range(next, ring.values);
+    llvm::append_range(next, carried);
+    return next;
+  });
+  adopt(last);
+  for (const Ring &ring : rings)
+    if (ring.result >= 0)
+      results[ring.result] = ring.values;
+}
+} // namespace logitile::cuda

@@ -1,0 +1,48 @@
+// RowLoop.h - a thread's rows of a tile, a few of them at a time. What is done with them is the business of the ops.
+#pragma once
+#include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
+
+namespace logitile::cuda {
+/// Goes through the rows of a thread in turns of two, or of one where a row has much code. The code of a turn is there once,
+/// in a loop, and only the values of its own rows are computed with at a time. Registers cannot be indexed,
+/// so the values of a tile go round as the arguments of the loop: each turn takes those at the front, and appends the values that
+/// it computed, or that it took unchanged, at the end.
+class RowLoop {
+public:
+  explicit RowLoop(KernelContext &k) : k(k) {}
+
+  /// Turns read 'tile'. If it 'isDead' afterwards, the values that turns make may take the place of its own.
+  void take(const Tile &tile, bool isDead = false) { tiles.push_back(tile), dead.push_back(isDead); }
+  /// Turns append the values of their rows to 'results', which in the end has those of all rows.
+  void make(TileType type);
+  /// Turns do for each element what is in 'region'.
+  void compute(mlir::Region &region);
+  /// Turns may change 'carried'.
+  void carry(mlir::ValueRange values) { carried.assign(values.begin(), values.end()); }
+
+  /// Emits all turns. In 'body' the context's row slots are those of one turn.
+  void run(llvm::function_ref<void()> body);
+
+  llvm::SmallVector<Tile> tiles;                // in a turn: with the values of its rows
+  llvm::SmallVector<CodeBuilder::Values> results;
+  CodeBuilder::Values carried;
+
+private:
+  /// Values that go round.
+  struct Ring {
+    int64_t tile = -1, result = -1; // whose they are; -1: nobody's
+    CodeBuilder::Values values;
+  };
+  void formRings();
+  void turn(llvm::MutableArrayRef<Ring> rings, int64_t turns, llvm::function_ref<void()> body);
+
+  KernelContext &k;
+  llvm::SmallVector<bool> dead;
+  llvm::SmallVector<TileType> types; // of the results
+  int64_t rowsOfTurn = 2;            // g and g + 8: what a fragment has
+  llvm::SmallVector<Ring> rings;
+};
+
+/// Whether no op behind 'op' uses 'value'.
+bool isLastUse(mlir::Value value, mlir::Operation *op);
+} // namespace logitile::cuda

@@ -1,0 +1,173 @@
+// Staging.cpp - copies of 16 bytes where an operand allows them, else element by element; fragments for the tensor cores.
+#include "compiler/Backends/NVPTX/TilesToCUDA/Staging.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+/// 128 bytes fill all banks: lines that are read at once and whose chunks would lie in the same ones trade them.
+Int StageShape::swapped(Int line, Int chunk) const {
+  int64_t inBanks = std::max<int64_t>(8 / chunks, 1), places = std::min<int64_t>(chunks & -chunks, 8) / together;
+  return chunk ^ (line / inBanks % places * together);
+}
+
+StageShape Operand::shape(int64_t depth) const {
+  int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
+  // Four lanes read a pair of f32 each: two chunks of a line.
+  return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
+}
+
+// ---- to shared memory -----------------------------------------------------------------------------------------------
+
+Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
+    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)), perChunk(16 / CodeBuilder::bytesOf(operand.element())),
+      sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
+  // Rounds of the block's threads; both are powers of two, or the last round is not full.
+  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  for (int64_t first = 0; first < count; first += threads)
+    chunks.push_back(chunkOf(e.thread() + first));
+  const View &view = *operand.view;
+  Value address = LLVM::PtrToIntOp::create(e, e.i64, view.base.pointer);
+  Int pitch = view.stride0 * CodeBuilder::bytesOf(operand.element());
+  Int bits = e.integer(arith::OrIOp::create(e, address, pitch)) % 16;
+  isAligned = e.both(isEqual(bits, 0), isEqual(view.stride1, 1));
+}
+
+void Stager::copy(Int shared, Int offset) {
+  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  auto copyWhole = [&] {
+    for (auto [round, chunk] : llvm::enumerate(chunks)) {
+      bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
+      e.when(isFull ? e.truth(true) : isLess(chunk.line, shape.lines), [&] { copyChunk(chunk, shared, offset); });
+    }
+  };
+  auto copyElements = [&] {
+    e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
+  };
+  e.when(isAligned, copyWhole, copyElements);
+}
+
+Stager::Chunk Stager::chunkOf(Int number) const {
+  Int line = number / shape.chunks, chunk = number % shape.chunks;
+  return {line, chunk, line * shape.lineBytes() + shape.swapped(line, chunk) * 16};
+}
+
+/// Bytes of a chunk that exist.
+static Int bytesInside(Emitter &e, Int column, Int end, int64_t elementBytes) {
+  Int left = choose(isLess(column, end), end - column, e.integer(0));
+  return smaller(left * elementBytes, 16);
+}
+
+void Stager::copyChunk(const Chunk &chunk, Int shared, Int offset) {
+  const View &view = *operand.view;
+  bool inner = operand.isInnerShared;
+  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
+  Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
+  bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
+  Value bytes;
+  Int from = row;
+  if (clipsRows || clipsColumns) {
+    Int count = clipsColumns ? bytesInside(e, column, columnEnd, CodeBuilder::bytesOf(operand.element())) : e.integer(16);
+    if (clipsRows)
+      count = choose(isLess(row, rowEnd), count, e.integer(0));
+    bytes = e.narrow(count);
+  }
+  if (clipsRows)
+    from = smaller(row, rowEnd - 1);
+  e.copyAsync(e.shared(offset + chunk.target, operand.element()), k.windowOf(view, from, column), bytes);
+}
+
+void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {
+  bool inner = operand.isInnerShared;
+  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
+  Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
+  bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
+  e.loop(e.integer(perChunk), [&](Int i) {
+    Value isInside = clipsRows ? isLess(row, rowEnd) : Value();
+    if (clipsColumns)
+      isInside = isInside ? e.both(isInside, isLess(column + i, columnEnd)) : isLess(column + i, columnEnd);
+    auto read = [&]() -> CodeBuilder::Values { return {e.load(k.windowOf(*operand.view, row, column + i))}; };
+    auto zero = [&]() -> CodeBuilder::Values { return {e.number(e.f32, 0)}; };
+    Value value = isInside ? e.choose(isInside, e.f32, read, zero)[0] : read()[0];
+    e.store(value, e.at(e.shared(offset + chunk.target, operand.element()), i));
+  });
+}
+
+// ---- to registers ---------------------------------------------------------------------------------------------------
+
+FragmentReader::FragmentReader(KernelContext &k, const Operand &operand, int64_t depth)
+    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)) {}
+
+SmallVector<Planes> FragmentReader::read(int64_t step, Int offset, int64_t count, bool isRight) {
+  SmallVector<Planes> fragments;
+  for (int64_t fragment = 0; fragment < count; ++fragment) {
+    if (operand.isFloat())
+      fragments.push_back(readFloats(step, offset, fragment, isRight));
+    else
+      fragments.push_back({readMatrices(step, offset, fragment, isRight)});
+  }
+  return fragments;
+}
+
+/// Lane 8 i + r gives the place of row r of matrix i. The matrices of a left operand are its upper and lower half, then the
+/// same 8 steps later; those of a right operand 8 entries, the same 8 steps later, then the next 8 entries.
+CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight) {
+  Int inMatrix = e.lane() % 8, odd = e.lane() / 8 % 2, high = e.lane() / 16;
+  Int entryHalf = isRight ? high : odd, stepHalf = isRight ? odd : high;
+  if (operand.isInnerShared) { // a line for each entry
+    Int line = operand.warpFirst + inMatrix + entryHalf * 8;
+    Int chunk = shape.swapped(line, stepHalf + step * 2); // 16 entries further the chunks trade the same places
+    Int place = line * shape.lineBytes() + chunk * 16 + offset;
+    return e.loadMatrices(e.at(e.shared(place, e.getI8Type()), e.integer(fragment * 16 * shape.lineBytes())), /*transposed=*/false);
+  }
+  Int line = inMatrix + stepHalf * 8 + step * 16; // a line for each step
+  Int chunk = shape.swapped(line, operand.warpFirst / 8 + entryHalf + fragment * 2);
+  return e.loadMatrices(e.shared(line * shape.lineBytes() + chunk * 16 + offset, e.getI8Type()), /*transposed=*/true);
+}
+
+/// Two neighbours on the shared axis.
+Value FragmentReader::loadPair(Int outer, Int shared, Int offset) {
+  Type pair = VectorType::get(2, e.f32);
+  auto placeOf = [&](Int line, Int inLine) {
+    Int chunk = shape.swapped(line, inLine / 4);
+    return e.shared(offset + line * shape.lineBytes() + chunk * 16 + inLine % 4 * 4, e.f32);
+  };
+  if (operand.isInnerShared)
+    return e.loadAs(pair, placeOf(outer, shared), 8);
+  SmallVector<Value> both{e.load(placeOf(shared, outer)), e.load(placeOf(shared + 1, outer))};
+  return vector::FromElementsOp::create(e, pair, both);
+}
+
+/// Two f32 that are bf16, from their bits: extending each would make the code round each of them alone, which is slow.
+static Value widened(Emitter &e, Value bits) {
+  Value sixteen = e.constant(e.getI32IntegerAttr(16)), upper = e.constant(e.getI32IntegerAttr(-65536));
+  Value both[] = {arith::ShLIOp::create(e, bits, sixteen), arith::AndIOp::create(e, bits, upper)};
+  for (Value &value : both)
+    value = arith::BitcastOp::create(e, e.f32, value);
+  return vector::FromElementsOp::create(e, VectorType::get(2, e.f32), both);
+}
+
+/// The high, middle and low part of two f32, each a bf16: their sum is exact.
+static SmallVector<Value, 3> splitIntoPlanes(Emitter &e, Value pair) {
+  Type narrow = VectorType::get(2, e.getBF16Type());
+  SmallVector<Value, 3> planes;
+  for (int plane = 0; plane < 3; ++plane) {
+    Value rounded = arith::TruncFOp::create(e, narrow, pair);
+    Value bits = LLVM::BitcastOp::create(e, e.i32, rounded);
+    planes.push_back(bits);
+    if (plane < 2)
+      pair = arith::SubFOp::create(e, pair, widened(e, bits));
+  }
+  return planes;
+}
+
+Planes FragmentReader::readFloats(int64_t step, Int offset, int64_t fragment, bool isRight) {
+  Planes planes(3);
+  for (int64_t part = 0; part < 4; ++part) {
+    int64_t entryHalf = isRight ? part / 2 : part % 2, stepHalf = isRight ? part % 2 : part / 2;
+    Int outer = operand.warpFirst + k.threads.group + (fragment * 16 + entryHalf * 8);
+    Int shared = k.threads.quad * 2 + (step * 16 + stepHalf * 8);
+    for (auto [plane, bits] : llvm::zip_equal(planes, splitIntoPlanes(e, loadPair(outer, shared, offset))))
+      plane.push_back(bits);
+  }
+  return planes;
+}
+} // namespace logitile::cuda

@@ -1,0 +1,83 @@
+// Staging.h - one operand of a contraction on its way from global to shared memory, and from there to the registers of a
+// warp. Products are MainLoop.cpp.
+#pragma once
+#include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
+
+namespace logitile::cuda {
+/// A block of an operand in shared memory: lines of chunks of 16 bytes. Chunks of a line trade places with each other, by the
+/// line's number, so that a warp reads a column of chunks without two lanes meeting in a memory bank.
+struct StageShape {
+  int64_t lines, chunks; // chunks of a line
+  int64_t together = 1;  // chunks of a line that are read at once
+  int64_t lineBytes() const { return chunks * 16; }
+  int64_t bytes() const { return lines * lineBytes(); }
+  Int swapped(Int line, Int chunk) const;
+};
+
+/// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared axis.
+struct Operand {
+  const View *view;
+  Int first, end;       // of the tile on the outer axis; where that axis ends
+  int64_t outer;        // entries of the tile
+  bool mayClip;         // whether they may reach past the end
+  bool isInnerShared;   // whether the shared axis is the view's second one: neighbours in memory
+  Int warpFirst;        // of this warp's block, in the tile
+
+  mlir::Type element() const { return view->type.getElement(); }
+  bool isFloat() const { return element().isF32(); }
+  StageShape shape(int64_t depth) const;
+};
+
+/// Copies blocks of an operand to shared memory.
+class Stager {
+public:
+  /// 'depth' entries of the shared axis make a block; that axis ends at 'sharedEnd', which blocks may reach past.
+  Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared);
+  /// The block from entry `shared` of the shared axis on, to `offset` bytes of shared memory.
+  void copy(Int shared, Int offset);
+
+private:
+  /// A chunk that this thread copies.
+  struct Chunk {
+    Int line, chunk;   // in the block
+    Int target;        // bytes from the start of the block
+  };
+  Chunk chunkOf(Int number) const;
+  void copyChunk(const Chunk &chunk, Int shared, Int offset);
+  void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
+
+  KernelContext &k;
+  Emitter &e;
+  const Operand operand;
+  StageShape shape;
+  int64_t perChunk;        // elements of a chunk
+  Int sharedEnd;
+  bool mayClipShared;
+  llvm::SmallVector<Chunk> chunks;
+  mlir::Value isAligned;   // whether chunks are 16 bytes at multiples of 16
+};
+
+/// Registers of one fragment: pairs of 16-bit elements, for each plane of the operand.
+using Planes = llvm::SmallVector<CodeBuilder::Values, 3>;
+
+/// Reads fragments of an operand from shared memory.
+class FragmentReader {
+public:
+  FragmentReader(KernelContext &k, const Operand &operand, int64_t depth);
+  /// The fragments of 16 steps of the shared axis from `step` * 16 on: 16 entries of the outer axis each, 4 registers. For
+  /// right operands registers 0, 1 and 2, 3 are two fragments of 8 entries.
+  llvm::SmallVector<Planes> read(int64_t step, Int offset, int64_t count, bool isRight);
+  /// Planes of an element: 3 of bf16 add up to an f32.
+  static int64_t planes(mlir::Type element) { return element.isF32() ? 3 : 1; }
+
+private:
+  CodeBuilder::Values readMatrices(int64_t step, Int offset, int64_t fragment, bool isRight);
+  Planes readFloats(int64_t step, Int offset, int64_t fragment, bool isRight);
+  mlir::Value loadPair(Int outer, Int shared, Int offset);
+
+  KernelContext &k;
+  Emitter &e;
+  const Operand operand;
+  StageShape shape;
+};
+} // namespace logitile::cuda

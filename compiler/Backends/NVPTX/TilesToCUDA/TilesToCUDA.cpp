@@ -1,0 +1,83 @@
+// TilesToCUDA.cpp - the pass that turns kernels on tiles into code of GPU threads. What an op becomes is in the file of its
+// family.
+#include "compiler/Backends/NVPTX/GPUTarget.h"
+#include "compiler/Backends/NVPTX/Passes.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/MainLoop.h"
+#include "compiler/Target/ModuleTarget.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+using namespace mlir;
+
+namespace logitile {
+#define GEN_PASS_DEF_CONVERTTILESTOCUDAPASS
+#include "compiler/Backends/NVPTX/Passes.h.inc"
+
+namespace {
+using namespace cuda;
+
+/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens.
+SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
+  SmallVector<Type> types;
+  for (auto [type, role] : llvm::zip_equal(kernel.getBody().getArgumentTypes(), kernel.getRoles().getAsValueRange<StringAttr>())) {
+    bool isWord = !isa<ViewType>(type) && role != "tokens";
+    types.push_back(isWord ? e.i64 : e.globalPointer);
+    if (!isWord)
+      types.append(2, e.i64);
+  }
+  return types;
+}
+
+void eraseDeadOps(LLVM::LLVMFuncOp function) {
+  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
+  FailureOr<Sharing> sharing = Sharing::get(kernel);
+  FailureOr<Pipeline> pipeline = Pipeline::get(kernel, gpu.sharedBytes);
+  if (failed(sharing) || failed(pipeline))
+    return failure();
+  e.setLoc(kernel.getLoc());
+  SmallVector<Type> arguments = argumentsOf(kernel, e);
+  if (static_cast<int64_t>(arguments.size()) * 8 > kMostParameterBytes)
+    return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
+  LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
+  KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages);
+  if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
+    return failure();
+  e.endKernel();
+  eraseDeadOps(function);
+  if (context.sharedBytes() > gpu.sharedBytes)
+    return function.emitOpError() << "needs " << context.sharedBytes() << " bytes of shared memory, more than the " << gpu.sharedBytes
+                                  << " of a block";
+  function->setAttr("logitile.threads", e.getI64IntegerAttr(sharing->threads));
+  function->setAttr("logitile.shared_bytes", e.getI64IntegerAttr(context.sharedBytes()));
+  return success();
+}
+
+struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToCUDAPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    FailureOr<std::shared_ptr<const logitile::Target>> chosen = chooseTarget(module);
+    if (failed(chosen))
+      return signalPassFailure();
+    const GPUTarget *target = GPUTarget::from(**chosen);
+    if (!target) {
+      module.emitOpError() << "is for target '" << (*chosen)->name() << "'; expected a target such as cuda:sm_80";
+      return signalPassFailure();
+    }
+    Emitter e(module);
+    for (KernelOp kernel : llvm::to_vector(module.getOps<KernelOp>())) {
+      // The function takes the kernel's name, so the kernel has to give it up first.
+      kernel->remove();
+      LogicalResult converted = kernel.getCode() ? success() : convertKernel(kernel, e, target->gpu.info());
+      kernel->destroy();
+      if (failed(converted))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace logitile

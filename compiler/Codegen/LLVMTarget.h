@@ -1,0 +1,38 @@
+// LLVMTarget.h - targets whose code comes from LLVM IR: the device stage as LLVM IR, and LLVM IR as code.
+#pragma once
+#include "compiler/Codegen/MachineCode.h"
+#include "compiler/Target/Target.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace llvm {
+class LLVMContext;
+}
+
+namespace logitile {
+/// A target of this kind says how LLVM IR of its functions differs from that of others, and which code is written.
+class LLVMTarget : public Target {
+public:
+  using Target::Target;
+  const LLVMTarget *asLLVM() const final { return this; }
+  /// How LLVM makes code for functions of 'module'.
+  virtual MachineSpec machineSpec(const llvm::Module &module) const = 0;
+
+  /// Fails also where LLVM has no code for something in 'device'.
+  llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const final;
+  /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a diagnostic where that fails.
+  std::string emitText(mlir::ModuleOp device) const;
+  /// Code from that text. Fails with 'error'.
+  static llvm::FailureOr<std::string> emitCode(const std::string &llvmText, Stage stage, std::string &error);
+
+protected:
+  /// Passes that follow the conversion to the llvm dialect.
+  virtual void addLLVMPasses(mlir::OpPassManager &) const {}
+  /// What a module or its functions state about the target.
+  virtual void prepare(llvm::Module &module) const = 0;
+  /// Fails with 'error'; throws Cancelled.
+  virtual llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const = 0;
+
+private:
+  std::unique_ptr<llvm::Module> translate(mlir::ModuleOp device, llvm::LLVMContext &context) const;
+};
+} // namespace logitile

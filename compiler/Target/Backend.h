@@ -1,0 +1,40 @@
+// Backend.h - a kind of target, and the registry that finds it by the prefix of a target's name.
+#pragma once
+#include "compiler/Target/Target.h"
+#include <vector>
+
+namespace mlir {
+class DialectRegistry;
+}
+
+namespace logitile {
+/// Reads and lists the names of its targets. Everything else is asked of a target.
+class Backend {
+public:
+  virtual ~Backend() = default;
+  /// What comes before the colon in the names of its targets: "cpu".
+  virtual std::string_view prefix() const = 0;
+  /// The target "PREFIX:features"; null where there is none of this name.
+  virtual std::shared_ptr<const Target> parse(std::string_view features) const = 0;
+  /// The features that it knows, for errors: "portable, avx2, avx512".
+  virtual std::string listFeatures() const = 0;
+  /// Dialects of its device stage that other backends do not have, with their translations to LLVM IR.
+  virtual void registerDialects(mlir::DialectRegistry &) const {}
+  /// Its own passes, by their flags, for logitile-opt.
+  virtual void registerPasses() const {}
+};
+
+// The registry is the one mutable state of the compiler that outlives a compilation. Backends are only ever added to it: the
+// built-in ones (compiler/Backends/BuiltIn.cpp) before the first look-up, others by registerBackend, at any time and from any
+// thread. A backend is never removed or replaced, so references to it stay valid until the process ends.
+
+/// Adds a backend. False, and nothing is changed, where its prefix is taken.
+[[nodiscard]] bool registerBackend(std::unique_ptr<Backend> backend);
+/// All of them, in the order of their registration.
+std::vector<const Backend *> listBackends();
+/// Null, with the reason and the names that there are in 'error', where no target has this name.
+std::shared_ptr<const Target> findTarget(std::string_view name, std::string &error);
+
+/// Those of this library, for the registry.
+std::vector<std::unique_ptr<Backend>> makeBuiltInBackends();
+} // namespace logitile

@@ -1,0 +1,98 @@
+// Target.h - one thing that code is compiled for, and all that the compiler asks of it. Who answers is in compiler/Backends.
+// No MLIR here: the runtime includes it.
+#pragma once
+#include "compiler/Cancellation.h"
+#include "compiler/Stages.h"
+#include "compiler/Target/Machine.h"
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace llvm {
+template <typename T>
+class FailureOr;
+}
+namespace mlir {
+class ModuleOp;
+class OpPassManager;
+} // namespace mlir
+
+namespace logitile {
+class Backend;
+class KernelOp;
+class LLVMTarget;
+struct KernelWork;
+struct TileSizes;
+
+/// What a target has instructions for.
+struct MathInstructions {
+  bool hasFma = true, hasRounding = true;
+  bool hasScale = false; // x * 2^n, on 16 lanes
+};
+
+/// Facts that schedules, plans and conversions depend on. They are not decisions: those are made in
+/// compiler/Transforms/ChooseSchedule.
+struct TargetFacts {
+  // ---- memory
+  bool sharesHostMemory = true;      // kernels read the memory of the host; else the device counts tokens itself, in memory of its own
+
+  // ---- operands of contractions
+  bool packsOperands = false;        // kernels read operands from panels, and round them on the way there
+  int64_t panelWidth = 1;            // f32 values of a panel; memory per token is padded to a multiple
+  bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
+  bool multipliesF16 = false;
+
+  // ---- tiles
+  bool tokensAreLanes = false;       // logits of neighbouring tokens are neighbours in memory, else those of neighbouring vocabulary entries
+  bool hasFixedTiles = false;        // tiles have the sizes of the table, and one that is not full costs as much as a full one
+  int64_t registerRows = 1;          // rows of a register tile: a tile of fewer leaves registers idle
+  int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
+
+  // ---- schedules
+  bool readsHalfLogits = false;      // kernels read kept logits of 16 bits
+  bool isFilledByOneSlab = false;    // one vocabulary slab is work for all units, and what it makes stays in their caches
+
+  MathInstructions math;
+};
+
+/// A list of tile sizes: the entry 'row' of a table in JSON.
+struct TileTableRow {
+  std::string_view file; // its name in errors
+  std::string_view text;
+  std::string row;
+};
+
+/// One target, such as "cpu:avx2". Immutable, and shared by threads.
+class Target {
+public:
+  explicit Target(const Backend &backend) : backend(backend) {}
+  virtual ~Target() = default;
+  Target(const Target &) = delete;
+  Target &operator=(const Target &) = delete;
+
+  /// What comes after the prefix of the backend in the name: "avx2". The same text for the same code.
+  virtual std::string features() const = 0;
+  virtual TargetFacts facts() const = 0;
+  virtual TileTableRow tileTable() const = 0;
+  /// Why kernels cannot have such tiles; "" where they can.
+  virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
+  /// 'threads' are those of the host that a call may use.
+  virtual Machine machine(int64_t threads) const = 0;
+
+  /// The passes from the stage `tiles` to the stage `device`.
+  virtual void addDevicePasses(mlir::OpPassManager &passes) const = 0;
+  /// The stage that the runtime loads.
+  virtual Stage codeStage() const = 0;
+  /// Code of a module of the device stage, which is changed in place. Fails with a diagnostic; throws Cancelled.
+  virtual llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const = 0;
+  /// This target, where its code comes from LLVM IR: then there is a stage `llvm`.
+  virtual const LLVMTarget *asLLVM() const { return nullptr; }
+  /// What the threads of a kernel of the stage `tiles` will do, where the device checks that; else nothing.
+  virtual KernelWork predictWork(KernelOp kernel) const;
+
+  /// "cpu:avx2".
+  std::string name() const;
+
+  const Backend &backend;
+};
+} // namespace logitile
