@@ -2,7 +2,7 @@
 
 Run it with the built package: `PYTHONPATH=build/python python bench/overhead.py`. Every row is the fastest
 of many short rounds, in microseconds for one call, since whatever else the machine does only adds time. Rows
-of torch's own operators and of the native call alone say what the Python above costs.
+of torch's and JAX's own operators and of the native call alone say what the Python above costs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import jax
 import logitile as lt
 import numpy as np
 import torch
@@ -50,6 +51,20 @@ def native_call(head: lt.Head, *arrays: np.ndarray, target: np.ndarray) -> Calla
     return lambda: job.plan.forward(job.options, job.inputs, outputs)
 
 
+@jax.jit
+def jax_sum(hidden: jax.Array, weight: jax.Array, label: jax.Array) -> jax.Array:
+    """Nearly nothing, of the same arguments."""
+    return hidden.sum()
+
+
+@jax.jit
+def jax_dense(hidden: jax.Array, weight: jax.Array, *, target: jax.Array) -> jax.Array:
+    """Cross entropy of one token by jax.numpy."""
+    logits = hidden @ weight.T
+    picked = jax.numpy.take_along_axis(logits, target[:, None], 1)[:, 0]
+    return (jax.nn.logsumexp(logits, 1) - picked).mean()
+
+
 def cases() -> dict[str, Callable[[], object]]:
     """What is measured, by name."""
     head = lt.jit(lt.losses.cross_entropy)
@@ -59,6 +74,9 @@ def cases() -> dict[str, Callable[[], object]]:
     hidden, weight = (torch.tensor(array) for array in arrays)
     leaves = [tensor.clone().requires_grad_() for tensor in (hidden, weight)]
     label = torch.tensor(target)
+
+    jax_arrays, jax_label = [jax.numpy.asarray(array) for array in arrays], jax.numpy.asarray(target)
+    in_jit = jax.jit(lambda h, w, t: head(h, w, target=t))
 
     def backward(loss: torch.Tensor) -> None:
         loss.backward()
@@ -71,6 +89,10 @@ def cases() -> dict[str, Callable[[], object]]:
         "torch forward": lambda: head(hidden, weight, target=label),
         "torch forward, gradients recorded": lambda: head(*leaves, target=label),
         "torch forward and backward": lambda: backward(head(*leaves, target=label)),
+        "JAX forward": lambda: jax.block_until_ready(head(*jax_arrays, target=jax_label)),
+        "JAX forward inside of jit": lambda: jax.block_until_ready(in_jit(*jax_arrays, jax_label)),
+        "a sum in JAX inside of jit": lambda: jax.block_until_ready(jax_sum(*jax_arrays, jax_label)),
+        "JAX's own forward": lambda: jax.block_until_ready(jax_dense(*jax_arrays, target=jax_label)),
         "torch's own forward": lambda: F.cross_entropy(F.linear(hidden, weight), label),
         "torch's own forward and backward": lambda: backward(F.cross_entropy(F.linear(*leaves), label)),
     }

@@ -51,7 +51,7 @@ struct Program {
   Owner<lt_program, lt_program_destroy> handle;
 };
 struct Plan {
-  Owner<lt_plan, lt_plan_destroy> handle;
+  std::shared_ptr<lt_plan> handle; // calls that XLA makes later share it
 };
 struct Saved {
   Owner<lt_saved, lt_saved_destroy> handle;
@@ -60,4 +60,5 @@ struct Saved {
 void bindEngine(pybind11::module_ &module);
 void bindProgram(pybind11::module_ &module);
 void bindPlan(pybind11::module_ &module);
+void bindXla(pybind11::module_ &module);
 } // namespace logitile::python

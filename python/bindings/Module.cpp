@@ -17,6 +17,7 @@ PYBIND11_MODULE(native_of_main, module) {
   logitile::python::bindEngine(module);
   logitile::python::bindPlan(module);
   logitile::python::bindProgram(module);
+  logitile::python::bindXla(module);
 }
 
 /// pybind11 would wait for ever for the lock of the main interpreter.

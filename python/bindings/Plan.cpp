@@ -1,29 +1,12 @@
 // Plan.cpp - plans and their calls. The GIL is free while kernels run.
 #include "python/bindings/Arrays.h"
+#include "python/bindings/CallOptions.h"
 #include "python/bindings/Gil.h"
-#include <optional>
 #include <pybind11/stl.h>
 namespace py = pybind11;
 using namespace logitile::python;
 
 namespace {
-/// What a head's calls have in common.
-struct CallOptions {
-  lt_reduction reduction;
-  std::optional<std::string> ignore;
-  std::optional<int64_t> ignoreIndex;
-  bool zeroIfAllIgnored;
-  int threads;
-
-  void copyTo(lt_call &call) const {
-    call.reduction = reduction;
-    call.ignore = ignore ? ignore->c_str() : nullptr;
-    call.ignore_index = ignoreIndex ? &*ignoreIndex : nullptr;
-    call.zero_if_all_ignored = zeroIfAllIgnored;
-    call.threads = threads;
-  }
-};
-
 /// A stream (device, handle, allocate) of Python, where allocate(bytes) gives an address and the object that owns the memory.
 class StreamOf {
 public:

@@ -14,7 +14,7 @@ from .calls.demands import by_names
 from .calls.plans import Plan
 from .calls.programs import Programs
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import tracer
+from .frameworks.choice import gradient_tracer, tracer
 from .inspection import stages
 from .inspection.explanation import Explanation
 from .language.definition import Loss
@@ -149,8 +149,11 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
-        call = self._binder.bind_rounded(args, inputs)
         dtype = execute.checked_dtype(grad_dtype)
+        traced = gradient_tracer(args, inputs)
+        if traced is not None:
+            return traced(self._capture, args, inputs, wrt, grad_output, dtype)
+        call = self._binder.bind_rounded(args, inputs)
         outputs, gradients = execute.values_and_gradients(self._programs, call, wrt, grad_output, dtype)
         return call.form.spec.result(outputs), gradients
 

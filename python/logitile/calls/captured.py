@@ -6,7 +6,7 @@ Only shapes, types and names are looked at while a graph is captured: its arrays
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments.binder import Binder
@@ -16,11 +16,12 @@ from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.capture import Mask, Slot
-from ..frameworks.stand_ins import Rounded, ShapeDtype
+from ..frameworks.stand_ins import OpenExtent, Rounded, ShapeDtype
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
 from . import execute
 from .demands import is_early
 from .programs import Programs
+from .traced import TracedCall, operands
 
 
 class CapturedHead:
@@ -84,7 +85,7 @@ class CapturedHead:
 
 
 class HeadCapture:
-    """A head, as the capture of a graph asks it; see frameworks.capture.Capturable.
+    """A head, as the capture of a graph asks it; see frameworks.capture.Capturable and frameworks.traced.
 
     Args:
         binder, programs: of the head.
@@ -93,6 +94,25 @@ class HeadCapture:
     def __init__(self, binder: Binder, programs: Programs):
         self._binder, self._programs = binder, programs
         self.token = capture.new_token(self)
+        self.name = binder.loss.name
+        self.compiled = None
+
+    def traced(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> tuple[TracedCall, list[Any]]:
+        """A call of which only shapes and types are known; see frameworks.traced.Traceable.
+
+        Raises:
+            CallError: as for a call.
+        """
+        call = self._binder.bind(args, inputs)
+        return TracedCall(self._programs, call), operands(call)
+
+    def check(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> None:
+        """Checks arguments that a framework did not take; see frameworks.traced.Traceable.
+
+        Raises:
+            CallError: they do not fit, or have no numbers.
+        """
+        self._binder.bind(args, inputs)
 
     def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
@@ -151,20 +171,8 @@ class HeadCapture:
 
 
 def _stand_in(slot: Slot) -> ShapeDtype:
-    leading = (_Leading(axis) for axis in range(slot.rank))
+    leading = (OpenExtent(3 + axis, f"hidden.shape[{axis}]") for axis in range(slot.rank))
     return ShapeDtype((*leading, *slot.extents), slot.dtype)
-
-
-class _Leading(int):
-    """Stands for a leading extent of hidden, which the graph leaves open; errors write what it stands for."""
-
-    def __new__(cls, axis: int) -> _Leading:
-        made = super().__new__(cls, 3 + axis)  # one for each axis, so that they are told apart
-        made.axis = axis
-        return made
-
-    def __str__(self) -> str:
-        return f"hidden.shape[{self.axis}]"
 
 
 def _check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:

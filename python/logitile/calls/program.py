@@ -118,8 +118,8 @@ class Program:
         self.gradients = described_gradients(call, key.wanted)
         self._native = native().Program(engine or process_engine(), **_request(spec, options, call, key))
         ignore = ignoring_input(spec, options)
-        self._options = call_options(options, spec.output_names, ignore, key.threads)
-        self._picks = spec.computed_picks
+        self.call_options = call_options(options, spec.output_names, ignore, key.threads)
+        self.picks = spec.computed_picks
 
     @property
     def key(self) -> str:
@@ -170,10 +170,18 @@ class Program:
             )
         like = call.pairs[0].hidden
         inputs = native_inputs(call, self.options)
-        return NativeCall(self.plan(call.tokens), self._options, inputs, like, call.divisor, self._picks)
+        return NativeCall(self.plan(call.tokens), self.call_options, inputs, like, call.divisor, self.picks)
 
 
 def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, Any]:
+    return {
+        **unplaced_request(spec, options, call, key),
+        **place_of_call(options, call, key.target, key.threads),
+    }
+
+
+def unplaced_request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, Any]:
+    """The part of a request to the compiler that is the same on every machine."""
     parameters = {call.operands[name][0] for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
@@ -184,7 +192,6 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
         "mode": key.wanted.mode,
         "accumulate": key.wanted.accumulate,
         **types_of_arrays(call, key.dense, key.gradients),
-        **place_of_call(options, call, key.target, key.threads),
     }
 
 
@@ -222,8 +229,23 @@ def workspace_budget(options: Options, call: Call, target: str, threads: int) ->
     """
     if options.workspace is not None:
         return options.workspace
+    return automatic_budget(*weight_bytes(call), target, threads)
+
+
+def weight_bytes(call: Call) -> tuple[int, int]:
+    """The bytes of all weights in 16 bits, and of those in float32."""
     halves = sum(prod(p.weight.shape) * 2 for p in call.pairs if p.weight.dtype != "float32")
     singles = sum(prod(p.weight.shape) * 4 for p in call.pairs if p.weight.dtype == "float32")
+    return halves, singles
+
+
+def automatic_budget(halves: int, singles: int, target: str, threads: int) -> int:
+    """What workspace="auto" stands for, in bytes.
+
+    Args:
+        halves, singles: see weight_bytes.
+        target, threads: where the call runs.
+    """
     if target.startswith("cuda:"):
         return max(4 * _GIB, 2 * (halves + singles) + _GIB)
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)

@@ -15,8 +15,9 @@ from typing import Any
 from ..errors import CallTypeError
 from ..messages.names import with_article
 from .arrays import Array
-from .dlpack import DLPACK, JAX
+from .dlpack import DLPACK
 from .dtypes import DTYPES
+from .jax.arrays import JAX, has_tracers, is_of_jax, is_tracer
 from .numpy import NUMPY
 from .plain import NUMBER, SHAPE
 from .stand_ins import Rounded, ShapeDtype
@@ -43,11 +44,8 @@ def described(item: object, name: str) -> Array:
         return SHAPE.describe(item)
     if isinstance(item, Rounded):
         return replace(described(item.source, name), rounded_to=item.dtype)
-    if any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in type(item).__mro__):
-        raise CallTypeError(
-            f"'{name}' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it "
-            "outside of the transformation, and take gradients from head.value_and_grad"
-        )
+    if is_tracer(type(item)):
+        return _checked(JAX.described_tracer(item), name)
     if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
         framework = JAX if type(item).__module__.startswith("jax") else DLPACK
         return _checked(framework.describe(item, name), name)
@@ -87,6 +85,8 @@ def _torch_framework() -> Any:
 
 def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What traces a call that its framework compiles or transforms; None for a call that runs."""
+    if "jax" in sys.modules and is_of_jax(args, inputs):
+        return _jax_call()
     if "torch" not in sys.modules:
         return None
     from .torch.watching import is_traced
@@ -96,6 +96,22 @@ def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any]
     from .torch.operators import traced_call
 
     return traced_call
+
+
+@functools.cache
+def _jax_call() -> Callable[..., Any]:
+    from .jax.calls import traced_call
+
+    return traced_call
+
+
+def gradient_tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """What traces outputs and gradients that are asked for together; None for a call that runs."""
+    if "jax" not in sys.modules or not has_tracers(args, inputs):
+        return None
+    from .jax.calls import traced_gradients
+
+    return traced_gradients
 
 
 def autocast(

@@ -1,4 +1,4 @@
-"""Arrays of JAX, and of anything else that gives its memory away by DLPack. They are only read."""
+"""Arrays of whatever gives its memory away by DLPack. They are only read."""
 
 from __future__ import annotations
 
@@ -43,28 +43,6 @@ class Dlpack(Framework):
         return namespace().from_dlpack(array) if namespace is not None else array
 
 
-class Jax(Dlpack):
-    """Concrete arrays of JAX."""
-
-    name = "jax"
-
-    def describe(self, item: Any, name: str) -> Array:
-        if getattr(item, "is_deleted", bool)():
-            raise CallTypeError(f"'{name}' is a JAX array that was deleted or donated; pass one that lives")
-        return super().describe(item, name)
-
-    def numbers(self, array: Array) -> numpy.ndarray:
-        import numpy
-
-        numbers = numpy.asarray(array.source)
-        return numbers.astype(numpy.float32) if array.dtype == "bfloat16" else numbers
-
-    def given_back(self, like: Array, array: Any) -> Any:
-        import jax
-
-        return jax.numpy.asarray(array)
-
-
 def _capsule(source: Any, name: str) -> object:
     """Some objects know no versions of DLPack, and JAX may still compute what it hands out."""
     if hasattr(source, "block_until_ready"):
@@ -81,4 +59,3 @@ def _capsule(source: Any, name: str) -> object:
 
 
 DLPACK = Dlpack()
-JAX = Jax()

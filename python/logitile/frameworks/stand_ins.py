@@ -37,6 +37,19 @@ class ShapeDtype:
             raise CallTypeError(f"lt.ShapeDtype has dtype {self.dtype!r}; known are {', '.join(DTYPES)}")
 
 
+class OpenExtent(int):
+    """Stands for an extent that a traced program leaves open; errors write what it stands for."""
+
+    def __new__(cls, number: int, text: str) -> OpenExtent:
+        """Makes one that equals `number`, by which extents are told apart."""
+        made = super().__new__(cls, number)
+        made.text = text
+        return made
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True)
 class Rounded:
     """Stands for an operand that is rounded to another type while it is packed; nobody makes a copy of it.
