@@ -304,3 +304,36 @@ class Saved:
 
         Raises: as `Plan.forward`.
         """
+
+class XlaCall:
+    """A call that XLA makes with its own buffers.
+
+    Args:
+        plan, options, is_early: see Plan.forward; early gradients are made along with the outputs.
+        arguments, results: for each buffer: "input", "upstream" or "divisor", "output", "gradient" or
+            "workspace"; its name for the plan; the code of the type of an output; whether it is a weight
+            [D, V]. An int64 may be two int32 on one more axis.
+        picks: lines of the loss that pick by a computed index.
+    """
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        options: CallOptions,
+        is_early: bool,
+        arguments: Sequence[tuple[str, str, int, bool]],
+        results: Sequence[tuple[str, str, int, bool]],
+        picks: str,
+    ) -> None: ...
+
+def xla_handler(platform: str) -> object:
+    """The handler for "cpu" or "CUDA", as a capsule that jax.ffi.register_ffi_target takes."""
+
+def xla_resolver(resolver: Callable[[str, str, int], XlaCall]) -> None:
+    """Sets what handlers ask for calls that they have not met: with a key, "cpu" or "cuda:0", and the number
+    of tokens.
+    """
+
+def xla_forget() -> None:
+    """Handlers ask again for every call: plans that nothing else uses are freed."""

@@ -37,7 +37,9 @@ class JaxSample(Sample):
         return outputs, pull(type(outputs)(*reaching))[0]
 
     def _outputs(self, leaves):
-        return self.head(**{name: self._with_leaves(name, item, leaves) for name, item in self.passed.items()})
+        return self.head(
+            **{name: self._with_leaves(name, item, leaves) for name, item in self.passed.items()}
+        )
 
     def _with_leaves(self, name, item, leaves):
         if not isinstance(item, tuple):

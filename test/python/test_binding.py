@@ -261,20 +261,6 @@ def test_not_an_array():
     )
 
 
-def test_jax_tracer():
-    tracer = type("Tracer", (), {"__module__": "jax._src.core"})
-    derived = type("DynamicJaxprTracer", (tracer,), {"__module__": "jax._src.interpreters.partial_eval"})
-    refused(
-        lt.CallTypeError,
-        "'hidden' is a JAX tracer (of jit, grad or vmap); a head reads concrete arrays, so call it outside "
-        "of the transformation, and take gradients from head.value_and_grad",
-        simple,
-        derived(),
-        PAIR[1],
-        target=TARGET,
-    )
-
-
 # ---- shapes ------------------------------------------------------------------------------------------------
 
 

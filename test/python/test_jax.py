@@ -1,7 +1,7 @@
 """Heads in JAX: eager calls, transformations, what is refused, and what of a call XLA sees.
 
-Whether numbers are right for every loss is tested in test/e2e/test_jax.py; here they are compared with calls on
-arrays of NumPy, or with jax.numpy.
+Whether numbers are right for every loss is tested in test/e2e/test_jax.py; here they are compared with calls
+on arrays of NumPy, or with jax.numpy.
 """
 
 import os
@@ -201,7 +201,9 @@ def test_numbers_never_compile_anew():
     head = lt.jit(lt.losses.cross_entropy)
     for temperature in (0.5, 1.5, 2.5):
         value = head(hidden, weight, target=target, temperature=temperature, divisor=7.0)
-        wanted = head(*as_numpy((hidden, weight)), target=np.asarray(target), temperature=temperature, divisor=7.0)
+        wanted = head(
+            *as_numpy((hidden, weight)), target=np.asarray(target), temperature=temperature, divisor=7.0
+        )
         assert float(value) == pytest.approx(float(wanted), rel=1e-6)
     assert head._capture.compiled._cache_size() == 1
 
@@ -294,7 +296,12 @@ def test_vmap(batched, loss):
     hidden, weight, target = operands()
     hiddens, weights = jnp.stack([hidden, hidden + 0.5]), jnp.stack([weight, weight - 0.5])
     targets = jnp.stack([target, (target + 1) % V])
-    axes = {"hidden": (0, None, None), "weight": (None, 0, None), "both": (0, 0, None), "target": (None, None, 0)}
+    axes = {
+        "hidden": (0, None, None),
+        "weight": (None, 0, None),
+        "both": (0, 0, None),
+        "target": (None, None, 0),
+    }
     given = [s if a == 0 else o for s, o, a in zip((hiddens, weights, targets), (hidden, weight, target),
                                                    axes[batched], strict=True)]  # fmt: skip
 
@@ -314,7 +321,9 @@ def test_vmap(batched, loss):
 
 def test_vmap_over_tokens_is_one_call():
     hidden, weight, target = operands()
-    text = str(jax.make_jaxpr(jax.vmap(lambda h: PER_TOKEN(h, weight, target=target)))(jnp.stack([hidden] * 3)))
+    text = str(
+        jax.make_jaxpr(jax.vmap(lambda h: PER_TOKEN(h, weight, target=target)))(jnp.stack([hidden] * 3))
+    )
     assert text.count("logitile_call[") == 1 and "scan" not in text and "while" not in text
 
 
@@ -346,9 +355,15 @@ def test_only_wanted_gradients_are_made():
     hidden, weight, target = operands()
 
     def text(arguments):
-        return str(jax.make_jaxpr(jax.grad(lambda h, w: PER_TOKEN(h, w, target=target).sum(), arguments))(hidden, weight))
+        return str(
+            jax.make_jaxpr(jax.grad(lambda h, w: PER_TOKEN(h, w, target=target).sum(), arguments))(
+                hidden, weight
+            )
+        )
 
-    matrices = {arguments: re.findall(r"(f32\[\d+,\d+\]).*= logitile_call", text(arguments)) for arguments in (0, 1)}
+    matrices = {
+        arguments: re.findall(r"(f32\[\d+,\d+\]).*= logitile_call", text(arguments)) for arguments in (0, 1)
+    }
     both = re.findall(r"(?:\w+:f32\[\d*(?:,\d+)?\] ?)+= logitile_call", text((0, 1)))
     assert f"f32[{N},{D}]" in matrices[0] and f"f32[{V},{D}]" not in matrices[0]
     assert f"f32[{V},{D}]" in matrices[1] and f"f32[{N},{D}]" not in matrices[1]
@@ -358,14 +373,19 @@ def test_only_wanted_gradients_are_made():
 def test_gradients_of_a_reduced_loss_come_with_it():
     """One call makes both, and what reaches the loss scales the gradients."""
     hidden, weight, target = operands()
-    text = str(jax.make_jaxpr(jax.value_and_grad(lambda h, w: 3 * HEAD(h, w, target=target), (0, 1)))(hidden, weight))
+    text = str(
+        jax.make_jaxpr(jax.value_and_grad(lambda h, w: 3 * HEAD(h, w, target=target), (0, 1)))(hidden, weight)
+    )
     assert text.count("logitile_call[") == 1
 
 
 @pytest.mark.contract("6 no logits")
 def test_no_program_holds_the_logits():
     tokens, vocab = 512, 4096
-    shapes = [jax.ShapeDtypeStruct(s, d) for s, d in (((tokens, 32), "bfloat16"), ((vocab, 32), "bfloat16"), ((tokens,), "int32"))]
+    shapes = [
+        jax.ShapeDtypeStruct(s, d)
+        for s, d in (((tokens, 32), "bfloat16"), ((vocab, 32), "bfloat16"), ((tokens,), "int32"))
+    ]
 
     def temporary(function):
         step = jax.jit(jax.value_and_grad(lambda h, w, t: function(h, w, t).sum(), (0, 1)))
@@ -410,7 +430,9 @@ def test_errors_of_a_call_are_those_of_other_frameworks():
         jax.jit(lambda h: HEAD(h, weight, target=target[:3]))(hidden)
     with pytest.raises(lt.CallTypeError, match="'temperature' is a str, not an array"):
         HEAD(hidden, weight, target=target, temperature="warm")
-    with pytest.raises(lt.CallValueError, match="'target' has the entry 4294967296, which does not fit in 32 bits"):
+    with pytest.raises(
+        lt.CallValueError, match="'target' has the entry 4294967296, which does not fit in 32 bits"
+    ):
         HEAD(hidden, weight, target=np.full(N, 2**32))
     with pytest.raises(lt.CallTypeError, match="'z.hidden' is a JAX tracer .* but numbers are read here"):
         where = {"column_offset": 0, "vocab_size": V}
@@ -436,7 +458,9 @@ def test_deleted_arrays_and_buffers_are_refused():
         HEAD(gone, weight, target=target)
     with pytest.raises(lt.CallTypeError, match="'weight_grad_out' must be an array of NumPy or torch"):
         HEAD.value_and_grad(hidden, weight, target=target, weight_grad_out=jnp.zeros((V, D)))
-    with pytest.raises(lt.CallTypeError, match="arrays of JAX never change; leave it out, .*grad_dtype='float32'"):
+    with pytest.raises(
+        lt.CallTypeError, match="arrays of JAX never change; leave it out, .*grad_dtype='float32'"
+    ):
         HEAD(hidden, weight, target=target, weight_grad_out=jnp.zeros((V, D)))
 
 
@@ -461,7 +485,9 @@ def test_shapes_of_tracers_are_enough_to_look_at_a_program():
     seen = []
 
     def look(h):
-        seen.extend([HEAD.ir("plan", h, weight, target=target), HEAD.explain(h, weight, target=target).workspace])
+        seen.extend(
+            [HEAD.ir("plan", h, weight, target=target), HEAD.explain(h, weight, target=target).workspace]
+        )
         return h
 
     jax.jit(look)(hidden)

@@ -84,7 +84,9 @@ def test_an_open_vocabulary_is_refused():
     head = lt.jit(lt.losses.entropy)
     (entries,) = jax.export.symbolic_shape("v")
     shapes = [jax.ShapeDtypeStruct((3, 8), "float32"), jax.ShapeDtypeStruct((entries, 8), "float32")]
-    with pytest.raises(lt.CallValueError, match="the vocabulary size is the symbol v, but code is made for a number"):
+    with pytest.raises(
+        lt.CallValueError, match="the vocabulary size is the symbol v, but code is made for a number"
+    ):
         jax.export.export(jax.jit(lambda x, w: head(x, w)))(*shapes)
 
 
@@ -96,6 +98,16 @@ def test_a_head_that_is_missing_is_named(tmp_path):
         assert loaded.returncode == 1
         assert "head lt1:" in loaded.stderr and "is not known in this process" in loaded.stderr
         assert place in loaded.stderr
+
+
+def test_the_command_removes_records(tmp_path):
+    assert run(EXPORT, tmp_path / "program", "static", cache=tmp_path / "cache").returncode == 0
+    clear = (
+        "import runpy; sys.argv[1:] = ['cache', 'clear']; runpy.run_module('logitile', run_name='__main__')"
+    )
+    cleared = run(clear, cache=tmp_path / "cache")
+    assert "removed 2 records of heads" in cleared.stdout, cleared.stderr
+    assert list((tmp_path / "cache" / "heads").iterdir()) == []
 
 
 def test_a_record_that_was_changed_is_not_used(tmp_path):

@@ -1,4 +1,4 @@
-"""The interface to XLA: our declarations of it are those of jaxlib's header, and handlers say what they are."""
+"""The interface to XLA: its declarations here are those of jaxlib's header; handlers say what they are."""
 
 import ctypes
 import os
@@ -32,8 +32,8 @@ ALIKE = {
         "getOrdinal": "XLA_FFI_DeviceOrdinal_Get",
     },
     ("Frame", "XLA_FFI_CallFrame"): {
-        "extensions": "extension_start", "api": "api", "context": "ctx", "stage": "stage", "arguments": "args",
-        "results": "rets", "attributes": "attrs",
+        "extensions": "extension_start", "api": "api", "context": "ctx", "stage": "stage",
+        "arguments": "args", "results": "rets", "attributes": "attrs",
     },
 }  # fmt: skip
 EQUAL = {
@@ -63,7 +63,11 @@ def test_declarations_are_those_of_the_header(tmp_path):
     compiler = next(filter(None, map(shutil.which, ("clang++-22", "clang++", "g++"))), None)
     if compiler is None:
         pytest.skip("there is no compiler of C++")
-    lines = ['#include "xla/ffi/api/c_api.h"', '#include "python/bindings/XlaFfi.h"', "namespace xla = logitile::python::xla;"]
+    lines = [
+        '#include "xla/ffi/api/c_api.h"',
+        '#include "python/bindings/XlaFfi.h"',
+        "namespace xla = logitile::python::xla;",
+    ]
     for (ours, theirs), members in ALIKE.items():
         for mine, other in members.items():
             lines.append(f"static_assert(offsetof(xla::{ours}, {mine}) == offsetof({theirs}, {other}));")
@@ -87,7 +91,12 @@ class Version(ctypes.Structure):
 
 
 class Metadata(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("version", Version), ("traits", ctypes.c_uint32), ("state", ctypes.c_int64)]
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("version", Version),
+        ("traits", ctypes.c_uint32),
+        ("state", ctypes.c_int64),
+    ]
 
 
 class Query(ctypes.Structure):
@@ -95,7 +104,11 @@ class Query(ctypes.Structure):
 
 
 class Frame(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("extensions", ctypes.POINTER(Query)), ("rest", ctypes.c_char * 512)]
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("extensions", ctypes.POINTER(Query)),
+        ("rest", ctypes.c_char * 512),
+    ]
 
 
 @pytest.mark.contract("6 interface")

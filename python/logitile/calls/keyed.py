@@ -6,6 +6,7 @@ memory, and beside the compiled programs on disk, where another process finds th
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -90,7 +91,12 @@ def find(key: str, device: str, tokens: int) -> Any:
 
 
 def native_call(
-    plan: Any, options: Any, is_early: bool, slots: tuple[Sequence[Slot], Sequence[Slot]], device: str, picks: str
+    plan: Any,
+    options: Any,
+    is_early: bool,
+    slots: tuple[Sequence[Slot], Sequence[Slot]],
+    device: str,
+    picks: str,
 ) -> Any:
     """A call as handlers run it. On GPUs its last result is the workspace."""
     arguments, results = ([tuple(slot) for slot in part] for part in slots)
@@ -123,6 +129,18 @@ def _finder_of(record: Mapping[str, Any]) -> Finder:
 
 
 # ---- on disk -----------------------------------------------------------------------------------------------
+
+
+def clear() -> tuple[int, int]:
+    """Removes all records on disk; their number and bytes."""
+    folder = os.path.dirname(_path("") or "")
+    count = size = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(folder):
+            size += entry.stat().st_size
+            os.unlink(entry.path)
+            count += 1
+    return count, size
 
 
 def _path(digest: str) -> str | None:
@@ -164,7 +182,7 @@ def _read(key: str) -> dict[str, Any]:
     if hashlib.sha256(text.encode()).hexdigest() != digest:
         place = f"nor in {os.path.dirname(path)}" if path else "and the disk cache is off"
         raise LogitileError(
-            f"head {key} is not known in this process, {place}; build it with lt.jit and trace one call of the "
-            "same kind before the program runs"
+            f"head {key} is not known in this process, {place}; build it with lt.jit and trace one call "
+            "of the same kind before the program runs"
         )
     return json.loads(text)

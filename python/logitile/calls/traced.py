@@ -199,7 +199,9 @@ def _check_extents(call: Call) -> None:
     extents += [(f"number of entries of '{name}'", count) for name, count in call.specialisation.entries]
     for what, extent in extents:
         if isinstance(extent, OpenExtent):
-            raise CallValueError(f"the {what} is the symbol {extent}, but code is made for a number; give one")
+            raise CallValueError(
+                f"the {what} is the symbol {extent}, but code is made for a number; give one"
+            )
 
 
 def _without_arrays(call: Call) -> Call:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..calls import keyed
 from ..errors import CallValueError
 from ..inspection.explanation import size_text
 from ..runtime.engine import native
@@ -76,6 +77,9 @@ def _clear(_: argparse.Namespace) -> int:
     folder, _ = _folder()
     count, size = native().disk_cache_clear(folder)
     print(f"removed {_counted(count)}, {size_text(size)}, from {folder}")
+    heads, size = keyed.clear()
+    if heads:
+        print(f"removed {heads} record{'' if heads == 1 else 's'} of heads, {size_text(size)}")
     return 0
 
 

@@ -44,7 +44,7 @@ def described(item: object, name: str) -> Array:
         return SHAPE.describe(item)
     if isinstance(item, Rounded):
         return replace(described(item.source, name), rounded_to=item.dtype)
-    if is_tracer(type(item)):
+    if is_tracer(item):
         return _checked(JAX.described_tracer(item), name)
     if hasattr(item, "__dlpack__") and hasattr(item, "shape") and hasattr(item, "dtype"):
         framework = JAX if type(item).__module__.startswith("jax") else DLPACK

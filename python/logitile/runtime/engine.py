@@ -61,4 +61,5 @@ def check() -> None:
 
 def trim() -> None:
     """Gives free workspace back to the system and forgets compiled programs."""
+    native().xla_forget()
     engine().trim()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,23 +58,39 @@ def _open(text: str) -> OpenExtent:
     return _open_extents.setdefault(text, OpenExtent(1_000_003 + len(_open_extents), text))
 
 
-@functools.lru_cache(maxsize=256)  # every call asks
-def is_tracer(kind: type) -> bool:
-    """Whether objects of a type are tracers of JAX."""
-    return any(base.__name__ == "Tracer" and base.__module__.startswith("jax") for base in kind.__mro__)
+class _Kinds(dict[type, str]):
+    """What objects of a type are: "array" or "tracer" of JAX, "group" of arrays, or "other". A look into a
+    dictionary is what every call can afford.
+    """
+
+    def __missing__(self, kind: type) -> str:
+        of_jax = [base for base in kind.__mro__ if base.__module__.startswith("jax")]
+        if any(base.__name__ == "Tracer" for base in of_jax):
+            found = "tracer"
+        elif of_jax and hasattr(kind, "__dlpack__"):
+            found = "array"
+        else:
+            found = "group" if issubclass(kind, (tuple, list)) else "other"
+        self[kind] = found
+        return found
 
 
-@functools.lru_cache(maxsize=256)
-def _is_array(kind: type) -> bool:
-    return kind.__module__.startswith("jax") and hasattr(kind, "__dlpack__")
+_kinds = _Kinds()
+
+
+def is_tracer(item: Any) -> bool:
+    """Whether an object is a tracer of JAX."""
+    return _kinds[item.__class__] == "tracer"
 
 
 def is_of_jax(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
     """Whether JAX makes a call: the first hidden array is its own, or any array is a tracer."""
-    if args and _is_array(type(args[0])):
+    if args and _kinds[args[0].__class__] == "array":
         return True
-    first = next(iter(inputs.values()), None)
-    if not args and isinstance(first, (tuple, list)) and first and _is_array(type(first[0])):
+    if args or not inputs:
+        return has_tracers(args, inputs)
+    first = next(iter(inputs.values()))
+    if _kinds[first.__class__] == "group" and first and _kinds[first[0].__class__] == "array":
         return True
     return has_tracers(args, inputs)
 
@@ -83,9 +98,9 @@ def is_of_jax(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
 def has_tracers(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
     """Whether an array of a call has no numbers yet."""
     for item in (*args, *inputs.values()):
-        for part in item if isinstance(item, (tuple, list)) else (item,):
-            if is_tracer(type(part)):
-                return True
+        kind = _kinds[item.__class__]
+        if kind == "tracer" or (kind == "group" and has_tracers(item, {})):
+            return True
     return False
 
 

@@ -49,7 +49,9 @@ def _varying_alike(operands: Sequence[Any]) -> list[Any]:
     """Inside of jax.shard_map every operand of a primitive must vary over the same axes of the mesh."""
     axes = [_varying_axes(operand) for operand in operands]
     wanted = frozenset().union(*axes)
-    return [_varied(o, tuple(wanted - has)) if wanted - has else o for o, has in zip(operands, axes, strict=True)]
+    return [
+        _varied(o, tuple(wanted - has)) if wanted - has else o for o, has in zip(operands, axes, strict=True)
+    ]
 
 
 def _varying_axes(operand: Any) -> frozenset[str]:
@@ -139,7 +141,9 @@ def _jitted(call: KeyedCall) -> Any:
 # ---- jax.vmap ----------------------------------------------------------------------------------------------
 
 
-def _batched(operands: Sequence[Any], axes: Sequence[int | None], *, call: KeyedCall) -> tuple[list[Any], list[int]]:
+def _batched(
+    operands: Sequence[Any], axes: Sequence[int | None], *, call: KeyedCall
+) -> tuple[list[Any], list[int]]:
     """One call with more tokens where its results are per token, else one call after the other."""
     operands = [o if a is None else jax.numpy.moveaxis(o, a, 0) for o, a in zip(operands, axes, strict=True)]
     is_batched = [axis is not None for axis in axes]
@@ -174,7 +178,9 @@ batching.primitive_batchers[call_p] = _batched
 # ---- derivatives -------------------------------------------------------------------------------------------
 
 
-def _derived(primals: Sequence[Any], tangents: Sequence[Any], *, call: KeyedCall) -> tuple[list[Any], list[Any]]:
+def _derived(
+    primals: Sequence[Any], tangents: Sequence[Any], *, call: KeyedCall
+) -> tuple[list[Any], list[Any]]:
     """Outputs, and a stand-in for their tangents. Gradients are made for those operands alone that have a
     tangent.
     """
