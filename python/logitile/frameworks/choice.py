@@ -85,9 +85,10 @@ def _torch_framework() -> Any:
 
 def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What traces a call that its framework compiles or transforms; None for a call that runs."""
-    if "jax" in sys.modules and is_of_jax(args, inputs):
-        return _jax_call()
-    if "torch" not in sys.modules:
+    torch = sys.modules.get("torch")
+    if "jax" in sys.modules and not (torch and torch.compiler.is_compiling()) and is_of_jax(args, inputs):
+        return _jax_call()  # torch.compile reads this function, and finds its way through little Python
+    if torch is None:
         return None
     from .torch.watching import is_traced
 

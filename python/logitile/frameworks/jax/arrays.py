@@ -84,15 +84,22 @@ def is_tracer(item: Any) -> bool:
 
 
 def is_of_jax(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
-    """Whether JAX makes a call: the first hidden array is its own, or any array is a tracer."""
+    """Whether JAX makes a call: a hidden array is its own (by position, the first), or any array is a
+    tracer.
+    """
     if args and _kinds[args[0].__class__] == "array":
         return True
-    if args or not inputs:
-        return has_tracers(args, inputs)
-    first = next(iter(inputs.values()))
-    if _kinds[first.__class__] == "group" and first and _kinds[first[0].__class__] == "array":
-        return True
-    return has_tracers(args, inputs)
+    for item in (*args, *inputs.values()):
+        kind = _kinds[item.__class__]
+        if kind == "tracer" or (kind == "group" and _is_group_of_jax(item, counts=not args)):
+            return True
+    return False
+
+
+def _is_group_of_jax(group: Sequence[Any], counts: bool) -> bool:
+    """Whether a pair makes a call one of JAX; `counts` says whether its hidden array has a say."""
+    kinds = [_kinds[part.__class__] for part in group]
+    return "tracer" in kinds or (counts and kinds[:1] == ["array"])
 
 
 def has_tracers(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
