@@ -178,7 +178,7 @@ def machine(device: str) -> dict[str, object]:
     if device == "cuda":
         about |= {
             "gpu": torch.cuda.get_device_name(),
-            "target": _native.cuda_target(0),
+            "target": _native.device_target("cuda"),
             "cuda": torch.version.cuda,
         }
     return about

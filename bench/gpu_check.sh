@@ -50,7 +50,7 @@ gpu=$("$PYTHON" -c '
 import torch
 from logitile import _native
 assert torch.cuda.is_available(), "torch sees no GPU"
-print(_native.cuda_target(0))' 2>&1 | tail -n 1)
+print(_native.device_target("cuda"))' 2>&1 | tail -n 1)
 case $gpu in
 cuda:sm_*) echo "GPU: $gpu"; export LOGITILE_TEST_GPU=1; half="emulator and $gpu" ;;
 *) no_gpu="no GPU: $gpu"; echo "$no_gpu"; gpu= half="emulator alone" ;;

@@ -64,7 +64,7 @@ def compared(first: lt.Head, second: lt.Head, arrays: dict, rounds: int) -> dict
 def tune(shape: tuple[int, int, int, str], budget: float, rounds: int, is_bad: bool) -> dict[str, object]:
     """Tunes one shape and compares."""
     tokens, hidden, vocab, dtype = shape
-    arrays = sample_arguments(LOSS, tokens, hidden, vocab, dtype, on_gpu=False)
+    arrays = sample_arguments(LOSS, tokens, hidden, vocab, dtype)
     head = lt.jit(LOSS)
     call = head.bind(**arrays)
     wanted = tuning.wanted_of_call(call, None)
@@ -110,7 +110,7 @@ def measure(given: argparse.Namespace) -> None:
     budget = 10.0 if given.quick else given.budget
     results = [tune(shape, budget, given.rounds, is_bad=False) for shape in shapes]
     results.append(tune((*shapes[0][:2], shapes[0][2] // 2, shapes[0][3]), budget, given.rounds, is_bad=True))
-    device, tier = tuned.device_of(_native.host_target(), "cpu")
+    device, tier = tuned.model_of(_native.host_target(), "cpu")
     print(f"\n{device}, {tier}, {_native.thread_count()} threads")
     for result in results:
         print(told(result, "against_default"))

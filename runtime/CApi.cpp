@@ -1,11 +1,10 @@
 // CApi.cpp - the C interface of engines, programs and plans. Calls are in CApiCall.cpp.
 #include "runtime/CApi.h"
-#include "compiler/Backends/CPU/Tier.h"
 #include "runtime/Describe.h"
 #include "runtime/PlanFile.h"
+#include "runtime/Platform.h"
 #include "runtime/StageProcess.h"
 #include "runtime/cpu/ThreadCount.h"
-#include "runtime/cuda/CudaDevice.h"
 #include <cstdlib>
 #include <new>
 using namespace logitile;
@@ -152,34 +151,42 @@ lt_code lt_thread_count(int wanted, int *threads) {
   });
 }
 
+static Status nameTarget(const Platform &platform, int device, lt_text *name) {
+  Result<std::string> target = platform.findTarget(device);
+  if (target.isOk())
+    *name = textOf(*target);
+  return target.status();
+}
 lt_code lt_host_target(lt_text *name) {
+  return guarded([&] { return nameTarget(hostPlatform(), 0, name); });
+}
+lt_code lt_device_target(const char *platform, int device, lt_text *name) {
   return guarded([&]() -> Status {
-    std::string error;
-    std::optional<CpuTier> host = hostTier(error);
-    if (!host)
-      return Status(ErrorCode::Target, error);
-    *name = textOf(targetName(*host));
-    return Status();
+    Result<const Platform *> found = findPlatform(platform);
+    return found.isOk() ? nameTarget(**found, device, name) : found.status();
   });
 }
 
-lt_code lt_cuda_target(int device, lt_text *name) {
+lt_code lt_device_model(const char *target, int device, lt_text *name, lt_text *driver) {
   return guarded([&]() -> Status {
-    Result<std::string> target = cudaTarget(device);
-    if (target.isOk())
-      *name = textOf(*target);
-    return target.status();
-  });
-}
-
-lt_code lt_cuda_device(int device, lt_text *name, int *driver) {
-  return guarded([&]() -> Status {
-    Result<CudaFacts> facts = cudaFacts(device);
-    if (facts.isOk()) {
-      *name = textOf(facts->name);
-      *driver = facts->driver;
+    Result<const Platform *> platform = findPlatform(target);
+    if (!platform.isOk())
+      return platform.status();
+    Result<DeviceModel> model = (*platform)->describe(featuresOf(target), device);
+    if (model.isOk()) {
+      *name = textOf(model->name);
+      *driver = textOf(model->driver);
     }
-    return facts.status();
+    return model.status();
+  });
+}
+
+lt_code lt_target_describe(const char *target, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::string> described = describeTarget(target);
+    if (described.isOk())
+      *json = textOf(*described);
+    return described.status();
   });
 }
 

@@ -1,5 +1,7 @@
 // Describe.cpp - the words that JSON uses for the enumerations of a plan, and its structure.
 #include "runtime/Describe.h"
+#include "compiler/Target/Backend.h"
+#include "runtime/Platform.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace logitile;
@@ -253,4 +255,35 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
     });
     return object;
   }));
+}
+
+/// The stages of a target, in their order. The last one is what the runtime loads.
+static json::Array stagesOf(const Target &target) {
+  json::Array stages;
+  for (Stage stage : {Stage::Spec, Stage::Plan, Stage::Tiles, Stage::Device})
+    stages.push_back(llvm::StringRef(stageName(stage)));
+  if (target.asLLVM())
+    stages.push_back(llvm::StringRef(stageName(Stage::Llvm)));
+  if (target.codeStage() > Stage::Llvm)
+    stages.push_back(llvm::StringRef(stageName(target.codeStage())));
+  return stages;
+}
+
+Result<std::string> logitile::describeTarget(const std::string &name) {
+  Result<const Platform *> platform = findPlatform(name);
+  if (!platform.isOk())
+    return platform.status();
+  const PlatformFacts facts = (*platform)->facts();
+  json::Object object{{"platform", llvm::StringRef((*platform)->prefix())},
+                      {"memory", llvm::StringRef(facts.memory)},
+                      {"host_memory", facts.readsHostMemory},
+                      {"host_threads", facts.runsOnHostThreads}};
+  if (!featuresOf(name).empty()) {
+    std::string error;
+    std::shared_ptr<const Target> target = findTarget(name, error);
+    if (!target)
+      return Status(ErrorCode::Target, error);
+    object["stages"] = stagesOf(*target);
+  }
+  return textOf(std::move(object));
 }

@@ -9,5 +9,7 @@ std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
 /// Entries of the disk cache; with 'details' also what describePlan tells of those that are not damaged.
 std::string describeEntries(const std::vector<DiskCache::Listed> &entries, bool details);
 std::string describeNames(const std::vector<std::string> &names);
+/// Of a target or of a platform alone, as lt_target_describe says. An error where there is none of that name.
+Result<std::string> describeTarget(const std::string &name);
 std::string describeHistory(const std::vector<LaunchRecord> &records);
 } // namespace logitile

@@ -2,15 +2,13 @@
 // compiler.
 #include "runtime/Engine.h"
 #include "compiler/Compile.h"
-#include "compiler/Backends/CPU/Tier.h"
 #include "compiler/Target/Backend.h"
 #include "compiler/TileTable.h"
 #include "runtime/Errand.h"
 #include "runtime/PlanFile.h"
-#include "runtime/cpu/CpuDevice.h"
-#include "runtime/cuda/CudaDevice.h"
-#include "runtime/emulator/EmulatorDevice.h"
-#include "runtime/emulator/Library.h"
+#include "runtime/Platform.h"
+#include "runtime/gpu/IndexReport.h"
+#include <algorithm>
 #include <chrono>
 using namespace logitile;
 
@@ -88,10 +86,11 @@ static Result<std::shared_ptr<const Target>> targetOf(const std::string &name) {
 class Engine::PlanMaker {
 public:
   PlanMaker(CompileFunction compile, const Options &options)
-      : cpu(std::make_shared<CpuDevice>(options.workspaceKeepBytes)), emulator(std::make_shared<EmulatorDevice>(cpu)),
-        cuda(std::make_shared<CudaDevice>()), disk(options.disk ? std::make_shared<DiskCache>(*options.disk) : nullptr),
-        compile(std::move(compile)) {
+      : hostMemory(std::make_shared<Workspace>(options.workspaceKeepBytes)),
+        disk(options.disk ? std::make_shared<DiskCache>(*options.disk) : nullptr), compile(std::move(compile)) {
     letLLVMThrow();
+    for (const Platform *platform : listPlatforms())
+      devices.emplace_back(platform, platform->makeDevice(hostMemory));
   }
 
   Result<std::shared_ptr<Device>> deviceOf(const std::string &target) const;
@@ -99,8 +98,8 @@ public:
   Result<KernelCache::Plan> make(const Program &program, int64_t tokens, Cancellation &cancellation) const;
   Result<PlanUse> load(std::string_view bytes) const;
 
-  const std::shared_ptr<CpuDevice> cpu;
-  const std::shared_ptr<Device> emulator, cuda;
+  const std::shared_ptr<Workspace> hostMemory;
+  std::vector<std::pair<const Platform *, std::shared_ptr<Device>>> devices; // never changed
   const std::shared_ptr<DiskCache> disk; // null: there is none
 
 private:
@@ -111,23 +110,16 @@ private:
   const CompileFunction compile;
 };
 
-Result<std::shared_ptr<Device>> Engine::PlanMaker::deviceOf(const std::string &name) const {
-  Result<std::shared_ptr<const Target>> target = targetOf(name);
-  if (!target.isOk())
-    return target.status();
-  if ((*target)->backend.prefix() == "emu") {
-    Result<const emulator::abi::Functions *> library = emulator::openLibrary();
-    return library.isOk() ? Result<std::shared_ptr<Device>>(emulator) : library.status();
-  }
-  if ((*target)->backend.prefix() == "cuda")
-    return cuda;
-  std::string error;
-  std::optional<CpuTier> host = hostTier(error);
-  if (!host)
-    return Status(ErrorCode::Target, error);
-  if (*parseTier((*target)->features()) > *host)
-    return Status(ErrorCode::Target, "target '" + name + "' needs instructions that this machine's '" + targetName(*host) + "' lacks");
-  return std::shared_ptr<Device>(cpu);
+Result<std::shared_ptr<Device>> Engine::PlanMaker::deviceOf(const std::string &target) const {
+  Result<const Platform *> platform = findPlatform(target);
+  if (!platform.isOk())
+    return platform.status();
+  if (Status status = (*platform)->check(featuresOf(target)); !status.isOk())
+    return status;
+  auto device = std::ranges::find(devices, *platform, [](const auto &one) { return one.first; });
+  if (device == devices.end())
+    return Status(ErrorCode::Target, "this engine is older than the platform of '" + target + "'; make another one");
+  return device->second;
 }
 
 Result<KernelCache::Plan> Engine::PlanMaker::compilePlan(const Program &program, int64_t tokens, NativeStore store,
@@ -208,7 +200,7 @@ Engine::Engine(CompileFunction compile, const Options &options)
 
 std::shared_ptr<Engine> Engine::withCompiler(const Options &options) { return std::make_shared<Engine>(compileRequest, options); }
 
-Workspace &Engine::workspace() { return maker->cpu->workspace(); }
+Workspace &Engine::workspace() { return *maker->hostMemory; }
 
 Result<Program> Engine::makeProgram(Request request) {
   if (Result<std::shared_ptr<const Target>> target = targetOf(request.target); !target.isOk())
@@ -266,7 +258,7 @@ Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
 }
 
 Status Engine::check() {
-  for (const std::shared_ptr<Device> &device : {std::static_pointer_cast<Device>(maker->cpu), maker->emulator, maker->cuda}) {
+  for (const auto &[platform, device] : maker->devices) {
     Status status = device->synchronise();
     if (status.isOk() && device->indexReport())
       status = device->indexReport()->take();

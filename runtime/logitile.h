@@ -21,7 +21,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 3
+#define LT_ABI_VERSION 4
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -87,10 +87,15 @@ LT_API void lt_engine_destroy(lt_engine *engine);
 LT_API lt_code lt_thread_count(int wanted, int *threads);
 /* The name of the target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it. */
 LT_API lt_code lt_host_target(lt_text *name);
-/* The name of the target of a GPU, "cuda:sm_80", by its number among those that the driver shows. */
-LT_API lt_code lt_cuda_target(int device, lt_text *name);
-/* The name of a GPU, "NVIDIA H200", and the version of the driver as it gives it: 12040 for 12.4. */
-LT_API lt_code lt_cuda_device(int device, lt_text *name, int *driver);
+/* The name of the target of a device of this machine, "cuda:sm_80", by its platform ("cuda") and its number among those that the
+ * driver shows. */
+LT_API lt_code lt_device_target(const char *platform, int device, lt_text *name);
+/* What results of a device depend on: its name, "NVIDIA H200", and the version of its driver, "12040" for 12.4; of a CPU its
+ * instruction set. 'target' says how it is used. */
+LT_API lt_code lt_device_model(const char *target, int device, lt_text *name, lt_text *driver);
+/* JSON of a target, or of a platform alone ("cuda"): "platform", "memory" ("cpu" or "cuda": where arrays of calls lie),
+ * "host_memory", "host_threads" (kernels run on threads of the host), and of a target its "stages". */
+LT_API lt_code lt_target_describe(const char *target, lt_text *json);
 /* JSON: a list of what ran lately, oldest first. */
 LT_API lt_code lt_history(lt_engine *engine, lt_text *json);
 LT_API void lt_history_clear(lt_engine *engine);

@@ -86,6 +86,39 @@ static void bindDiskCache(py::module_ &module) {
       py::arg("folder"));
 }
 
+/// What is known of the devices of this machine.
+static void bindDevices(py::module_ &module) {
+  module.def("host_target", [] {
+    Text name;
+    check(lt_host_target(name.out()));
+    return name.str();
+  });
+  module.def(
+      "device_target",
+      [](const std::string &platform, int device) {
+        Text name;
+        check(lt_device_target(platform.c_str(), device, name.out()));
+        return name.str();
+      },
+      py::arg("platform"), py::arg("device") = 0);
+  module.def(
+      "device_model",
+      [](const std::string &target, int device) {
+        Text name, driver;
+        check(lt_device_model(target.c_str(), device, name.out(), driver.out()));
+        return py::make_tuple(name.str(), driver.str());
+      },
+      py::arg("target"), py::arg("device") = 0);
+  module.def(
+      "describe_target",
+      [](const std::string &target) {
+        Text json;
+        check(lt_target_describe(target.c_str(), json.out()));
+        return json.parsed();
+      },
+      py::arg("target"));
+}
+
 void logitile::python::bindEngine(py::module_ &module) {
   py::class_<Engine>(module, "Engine")
       .def(py::init(&makeEngine), py::kw_only(), py::arg("cache_plans") = -1, py::arg("cache_code_bytes") = -1,
@@ -112,28 +145,7 @@ void logitile::python::bindEngine(py::module_ &module) {
       .def("usage", &usageOf);
   module.def("build_id", &lt_build_id);
   bindDiskCache(module);
-  module.def("host_target", [] {
-    Text name;
-    check(lt_host_target(name.out()));
-    return name.str();
-  });
-  module.def(
-      "cuda_target",
-      [](int device) {
-        Text name;
-        check(lt_cuda_target(device, name.out()));
-        return name.str();
-      },
-      py::arg("device"));
-  module.def(
-      "cuda_device",
-      [](int device) {
-        Text name;
-        int driver = 0;
-        check(lt_cuda_device(device, name.out(), &driver));
-        return py::make_tuple(name.str(), driver);
-      },
-      py::arg("device"));
+  bindDevices(module);
   module.def(
       "thread_count",
       [](int wanted) {

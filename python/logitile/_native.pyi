@@ -31,18 +31,28 @@ def host_target() -> str:
         TargetError: the environment asks for a tier that the machine lacks.
     """
 
-def cuda_target(device: int) -> str:
-    """The target of a GPU, "cuda:sm_80", by its number among those that the driver shows.
+def device_target(platform: str, device: int = 0) -> str:
+    """The target of a device of this machine, "cuda:sm_80", by its number among those that the driver shows.
 
     Raises:
-        TargetError: there is no driver, no such device, or none that code is made for.
+        TargetError: there is no such platform, no driver, no such device, or none that code is made for.
     """
 
-def cuda_device(device: int) -> tuple[str, int]:
-    """The name of a GPU, "NVIDIA H200", and the version of the driver, 12040 for 12.4.
+def device_model(target: str, device: int = 0) -> tuple[str, str]:
+    """What results of a device depend on: its name, "NVIDIA H200", and the version of its driver, "12040" for
+    12.4, or the instruction set of a CPU.
 
     Raises:
-        TargetError: there is no driver, or no such device.
+        TargetError: there is no such platform, no driver, or no such device.
+    """
+
+def describe_target(target: str) -> dict[str, Any]:
+    """Of a target, or of a platform alone ("cuda"): platform, memory ("cpu" or "cuda": where arrays of calls
+    lie), host_memory, host_threads (whether kernels run on threads of the host); of a target also stages,
+    the names of those that it has.
+
+    Raises:
+        TargetError: there is no such platform or target.
     """
 
 def thread_count(wanted: int = 0) -> int:

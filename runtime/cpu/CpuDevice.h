@@ -6,16 +6,15 @@
 namespace logitile {
 class CpuDevice : public Device {
 public:
-  /// 'keepBytes' as in Workspace.
-  explicit CpuDevice(int64_t keepBytes) : memory(keepBytes) {}
+  /// Memory of calls comes from 'memory'.
+  explicit CpuDevice(std::shared_ptr<Workspace> memory) : memory(std::move(memory)) {}
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
-  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory.take(bytes); }
+  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory->take(bytes); }
   void prepareResult(char *data, int64_t bytes, int threads) override;
-  Workspace &workspace() { return memory; }
   bool isHost() const override { return true; }
 
 private:
   ThreadPool pool;
-  Workspace memory;
+  const std::shared_ptr<Workspace> memory;
 };
 } // namespace logitile

@@ -1,6 +1,5 @@
 // CudaDevice.cpp - the way of a plan's code to the contexts of its calls, and launches.
 #include "runtime/cuda/CudaDevice.h"
-#include "compiler/Backends/NVPTX/GPU.h"
 #include "runtime/cuda/StreamMemory.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
@@ -206,46 +205,4 @@ Result<std::unique_ptr<DeviceCode>> CudaDevice::load(const LaunchPlan &plan, Nat
 Result<WorkspaceBlock> CudaDevice::takeMemory(int64_t bytes, const DeviceStream &stream) {
   Result<std::shared_ptr<Contexts>> opened = open();
   return opened.isOk() ? takeStreamMemory(*opened, bytes, stream) : opened.status();
-}
-
-/// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
-static std::optional<Gpu> gpuOf(int major, int minor) {
-  for (int sm = 10 * major + minor; sm >= 80; --sm)
-    if (std::optional<Gpu> gpu = Gpu::parse("sm_" + std::to_string(sm)))
-      return gpu;
-  return std::nullopt;
-}
-
-Result<CudaFacts> logitile::cudaFacts(int ordinal) {
-  Result<std::shared_ptr<const Driver>> driver = Driver::open();
-  if (!driver.isOk())
-    return driver.status();
-  Result<DeviceHandle> device = (*driver)->device(ordinal);
-  if (!device.isOk())
-    return device.status();
-  CudaFacts facts;
-  char name[128] = {};
-  if (Status status = (*driver)->call((*driver)->deviceGetName, name, sizeof(name), *device); !status.isOk())
-    return status;
-  facts.name = name;
-  if (Status status = (*driver)->call((*driver)->driverGetVersion, &facts.driver); !status.isOk())
-    return status;
-  return facts;
-}
-
-Result<std::string> logitile::cudaTarget(int ordinal) {
-  Result<std::shared_ptr<const Driver>> driver = Driver::open();
-  if (!driver.isOk())
-    return driver.status();
-  Result<DeviceHandle> device = (*driver)->device(ordinal);
-  if (!device.isOk())
-    return device.status();
-  Result<int> major = (*driver)->attribute(DeviceAttribute::CapabilityMajor, *device);
-  Result<int> minor = (*driver)->attribute(DeviceAttribute::CapabilityMinor, *device);
-  if (!major.isOk() || !minor.isOk())
-    return major.isOk() ? minor.status() : major.status();
-  if (std::optional<Gpu> gpu = gpuOf(*major, *minor))
-    return "cuda:" + gpu->features();
-  return Status(ErrorCode::Target, (*driver)->nameOf(*device) + " has compute capability " + std::to_string(*major) + "." +
-                                       std::to_string(*minor) + ", but kernels need 8.0 or later; use backend='cpu'");
 }

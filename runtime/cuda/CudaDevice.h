@@ -29,14 +29,4 @@ private:
   std::set<int> used; // devices with calls
   gpu::IndexReport report;
 };
-
-struct CudaFacts {
-  std::string name; // "NVIDIA H200"
-  int driver = 0;   // 12040 for 12.4
-};
-/// An error where there is no driver or no such device.
-Result<CudaFacts> cudaFacts(int ordinal);
-
-/// The name of the target of a GPU: "cuda:sm_80". An error where there is no driver or no such device.
-Result<std::string> cudaTarget(int ordinal);
 } // namespace logitile

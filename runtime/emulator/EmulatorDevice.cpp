@@ -164,7 +164,7 @@ private:
 };
 } // namespace
 
-EmulatorDevice::EmulatorDevice(std::shared_ptr<Device> host) : host(std::move(host)), machine(std::make_shared<EmulatedMachine>()) {
+EmulatorDevice::EmulatorDevice(std::shared_ptr<Workspace> memory) : memory(std::move(memory)), machine(std::make_shared<EmulatedMachine>()) {
   machine->flag = &flag;
 }
 

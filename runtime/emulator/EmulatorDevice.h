@@ -11,17 +11,17 @@ struct EmulatedMachine;
 /// is the seed of the order in which threads run: 0 or nothing for threads in order and copies as late as is legal.
 class EmulatorDevice : public Device {
 public:
-  /// Memory comes from 'host'.
-  explicit EmulatorDevice(std::shared_ptr<Device> host);
+  /// Memory of calls comes from 'memory'.
+  explicit EmulatorDevice(std::shared_ptr<Workspace> memory);
   Result<std::unique_ptr<DeviceCode>> load(const LaunchPlan &plan, NativeStore store) override;
-  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &stream) override { return host->takeMemory(bytes, stream); }
+  Result<WorkspaceBlock> takeMemory(int64_t bytes, const DeviceStream &) override { return memory->take(bytes); }
   /// The memory is, but what happens to it happens as on a GPU.
   bool isHost() const override { return false; }
   gpu::IndexReport *indexReport() override { return &report; }
   int64_t guardBytes() const override { return 64 * 1024; } // more than a tile is wide
 
 private:
-  std::shared_ptr<Device> host;
+  const std::shared_ptr<Workspace> memory;
   std::shared_ptr<EmulatedMachine> machine;
   gpu::IndexFlag flag = {};
   gpu::IndexReport report{&flag};

@@ -215,8 +215,8 @@ KIND = EMULATOR.partition(":")[0]
 
 def skip_what_the_gpu_cannot_run(target):
     """Code runs on the GPU that it is made for, and on later ones."""
-    if is_on_gpu(EMULATOR) and target_number(target) > target_number(_native.cuda_target(0)):
-        pytest.skip(f"{target} is later than {_native.cuda_target(0)}")
+    if is_on_gpu(EMULATOR) and target_number(target) > target_number(gpu := _native.device_target("cuda")):
+        pytest.skip(f"{target} is later than {gpu}")
 
 
 def target_number(target):

@@ -68,7 +68,7 @@ def on(made, backend):
     (dotted, "bfloat16"), (extremes, "float16"), (two_pairs, "float32"),
 ])  # fmt: skip
 def test_the_bits_are_the_same(loss, dtype, kind):
-    target = _native.cuda_target(0).partition(":")[2] if HAS_GPU else "sm_80"
+    target = _native.device_target("cuda").partition(":")[2] if HAS_GPU else "sm_80"
     with scheduled(sample(loss, dtype, f"emu:{target}"), kind) as made:
         emulated = made.run()
         for name, exact in made.reference().items():

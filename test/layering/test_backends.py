@@ -10,11 +10,11 @@ from test_includes import includes
 BACKENDS = "compiler/Backends/"
 # Who may use the folder of a backend: the list of backends, and the devices that run its code.
 USERS = {
-    "CPU": ("compiler/Backends/BuiltIn.cpp", "runtime/cpu/", "runtime/Engine.cpp", "runtime/CApi.cpp"),
+    "CPU": ("compiler/Backends/BuiltIn.cpp", "runtime/cpu/"),
     "NVPTX": ("compiler/Backends/BuiltIn.cpp", "runtime/cuda/"),
 }
-# Files of the runtime that belong to one device, and those that still tell devices apart by name.
-DEVICES = ("runtime/cpu/", "runtime/cuda/", "runtime/gpu/", "runtime/emulator/", "runtime/Engine.cpp")
+# Folders of the runtime that belong to one kind of device.
+DEVICES = ("runtime/cpu/", "runtime/cuda/", "runtime/gpu/", "runtime/emulator/")
 COMMENT = re.compile(r"//.*")
 NAMES = r'"(?:cpu|cuda|emu)(?::|")'
 QUESTION = re.compile(rf"\b(?:DeviceKind|isForGpu|isCuda|packsPanels)\b|[=!]=\s*{NAMES}|starts_with\({NAMES}")

@@ -17,7 +17,7 @@ from logitile.frameworks.arrays import Array
 from logitile.frameworks.choice import described
 from logitile.frameworks.numpy import NUMPY
 from logitile.frameworks.torch.tensors import TORCH
-from logitile.runtime import engine
+from logitile.runtime import platforms
 
 N, V, D = 5, 40, 16
 OPERANDS = (lt.ShapeDtype((N, D), "float32"), lt.ShapeDtype((V, D), "float32"))
@@ -35,11 +35,11 @@ def driver(monkeypatch):
 
     def use(library):
         monkeypatch.setenv("LOGITILE_CUDA_DRIVER", str(library))
-        engine.gpu_target.cache_clear()
+        platforms.device_target.cache_clear()
 
     use(BUILD / "test" / "libcuda_stand_in.so")
     yield use
-    engine.gpu_target.cache_clear()
+    platforms.device_target.cache_clear()
 
 
 def error_of(error, call):

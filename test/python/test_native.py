@@ -391,6 +391,32 @@ def test_a_process_ends_cleanly_after_calls():
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("target", "memory", "host_memory", "host_threads", "code"),
+    [("cpu:avx2", "cpu", True, True, ["llvm", "obj"]), ("cuda:sm_80", "cuda", False, False, ["llvm", "ptx"]),
+     ("emu:sm_80", "cpu", True, False, ["llvm"])],
+)  # fmt: skip
+def test_what_is_known_of_a_target(target, memory, host_memory, host_threads, code):
+    facts = {"platform": target.partition(":")[0], "memory": memory, "host_memory": host_memory,
+             "host_threads": host_threads}  # fmt: skip
+    stages = ["spec", "plan", "tiles", "device", *code]
+    assert _native.describe_target(target) == {**facts, "stages": stages}
+    assert _native.describe_target(target.partition(":")[0]) == facts
+
+
+def test_targets_that_are_not_there():
+    message = "no device runs 'tpu'; there are 'cpu', 'cuda', 'emu'"
+    for ask in (_native.describe_target, _native.device_target, _native.device_model):
+        with pytest.raises(errors.TargetError, match=message):
+            ask("tpu")
+    with pytest.raises(errors.TargetError, match="there is no target 'cuda:sm_1'"):
+        _native.describe_target("cuda:sm_1")
+    with pytest.raises(errors.TargetError, match="no emulated GPU is the default; name one"):
+        _native.device_target("emu")
+    assert _native.device_target("cpu") == _native.host_target()
+    assert _native.device_model("emu:sm_80")[1] == "emulator"
+
+
 @pytest.mark.parametrize("name, prefix", [("core", "lt_"), ("emulator", "logitile_emulator")])
 def test_the_libraries_export_and_need_little(name, prefix):
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")

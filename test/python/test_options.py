@@ -85,8 +85,9 @@ def test_backends(backend):
      "int or text such as '512MiB'"),
     (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "
      "positive int or text such as '512MiB'"),
-    (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown; it is 'auto', 'cpu', 'cuda', "
-     "'cuda:sm_90', 'emu:sm_90', ..."),
+    (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown: no device runs 'gpu'; there are "
+     "'cpu', 'cuda', 'emu', and 'auto'"),
+    (lt.CallValueError, {"backend": 1}, "backend=1 must be a str, such as 'auto' or 'cpu'"),
     (lt.CallTypeError, {"gama": 1.0}, "lt.jit has no option and 'loss' no constant 'gama'; did you mean "
      "'gamma'?"),
     (lt.CallTypeError, {"reducton": "sum"}, "lt.jit has no option and 'loss' no constant 'reducton'; did "

@@ -64,7 +64,7 @@ def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     call = head.bind(**given(tokens))
     key = default_key(call, tuning.wanted_of_call(call, grad))
     task = Program(call, key).task
-    device, driver = lookup.device_of(key.target, "cpu")
+    device, driver = lookup.model_of(key.target, "cpu")
     record = store.TuneRecord(
         task=task, device=device, driver=driver, tokens=tokens, tiles=tiles, threads=threads or key.threads,
         loss="cross_entropy", target=key.target, shape="", predicted=1e-3, measured=1e-3, ratio=0.5, rounds=9,
@@ -502,7 +502,7 @@ def test_wrong_calls(use, error, match):
 )
 def test_every_loss_of_the_library_has_samples(name):
     loss = getattr(lt.losses, name)
-    arrays = sample_arguments(loss, 8, 4, 60, "float32", on_gpu=False)
+    arrays = sample_arguments(loss, 8, 4, 60, "float32")
     required = {constant.name: 2 for constant in loss.signature.constants if constant.required}
     head = lt.jit(loss, **required)
     outputs = head(**arrays)

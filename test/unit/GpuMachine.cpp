@@ -4,7 +4,7 @@
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "runtime/cuda/Assemble.h"
 #include "runtime/cuda/ContextModule.h"
-#include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPlatform.h"
 #include "test/unit/EmulatorHarness.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"
@@ -170,7 +170,7 @@ class UseGpu : public testing::Environment {
     const char *wanted = std::getenv("LOGITILE_TEST_GPU");
     if (!wanted || std::string_view(wanted) != "1")
       return;
-    Result<std::string> target = cudaTarget(0);
+    Result<std::string> target = makeCudaPlatform()->findTarget(0);
     ASSERT_TRUE(target.isOk()) << target.status().error().text;
     std::string error;
     auto driver = cuda::Driver::open();

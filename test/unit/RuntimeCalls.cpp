@@ -233,7 +233,7 @@ void TestCall::expectRight(const PlanOptions &plan, bool withGradients) const {
 
 std::shared_ptr<const LoadedPlan> test::load(const LaunchPlan &plan, std::shared_ptr<Device> device) {
   if (!device)
-    device = std::make_shared<CpuDevice>(int64_t(64) << 20);
+    device = std::make_shared<CpuDevice>(std::make_shared<Workspace>(int64_t(64) << 20));
   Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), device);
   EXPECT_TRUE(loaded.isOk()) << loaded.status().error().text;
   return *loaded;

@@ -3,7 +3,6 @@
 #include "compiler/Registry.h"
 #include "compiler/Target/Backend.h"
 #include "mlir/Parser/Parser.h"
-#include "runtime/cpu/CpuDevice.h"
 #include "runtime/emulator/EmulatorDevice.h"
 #include "gtest/gtest.h"
 #include <cstdlib>
@@ -103,7 +102,7 @@ static ArrayType typeOf(ElementType element) { return *arrayTypeOf(element); }
 SeededCall::SeededCall(const SeededProgram &program, const std::string &device) {
   LaunchPlan plan = program.plan;
   plan.code = emulatedCode(device);
-  loaded = load(plan, std::make_shared<EmulatorDevice>(std::make_shared<CpuDevice>(0)));
+  loaded = load(plan, std::make_shared<EmulatorDevice>(std::make_shared<Workspace>(0)));
   const PairPlan &pair = program.request.pairs.front();
   ArrayType type = typeOf(pair.element);
   inputs = {{"z.hidden", type, {kRows, pair.hidden}},

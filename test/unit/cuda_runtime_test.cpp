@@ -1,6 +1,7 @@
 // cuda_runtime_test.cpp - plans on GPUs over a library that stands in for the driver: opening it, contexts, code, launches,
 // memory and errors. Every test also checks that nothing is used wrongly and that everything is given back.
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/cuda/CudaPlatform.h"
 #include "test/unit/CudaStandIn.h"
 #include "test/unit/RuntimeCalls.h"
 #include "gtest/gtest.h"
@@ -135,6 +136,8 @@ TEST_F(CudaTest, CodesThatTheDriverCannotSpellAreNumbers) {
   EXPECT_EQ(textOf(run()), "cuCtxGetCurrent fails with CUDA error 12345 (the driver has no text for it)");
 }
 
+static Result<std::string> cudaTarget(int ordinal) { return makeCudaPlatform()->findTarget(ordinal); }
+
 TEST_F(CudaTest, TargetsFollowTheDevice) {
   const std::pair<const char *, const char *> expected[] = {{"8.0", "cuda:sm_80"},   {"8.6", "cuda:sm_86"},  {"8.7", "cuda:sm_86"},
                                                             {"8.9", "cuda:sm_89"},   {"9.0", "cuda:sm_90"},  {"10.3", "cuda:sm_100"},
@@ -152,11 +155,11 @@ TEST_F(CudaTest, TargetsFollowTheDevice) {
 }
 
 TEST_F(CudaTest, ADeviceHasANameAndADriver) {
-  Result<CudaFacts> facts = cudaFacts(1);
+  Result<DeviceModel> facts = makeCudaPlatform()->describe("", 1);
   ASSERT_TRUE(facts.isOk()) << textOf(facts.status());
   EXPECT_EQ(facts->name, "Stand-in");
-  EXPECT_EQ(facts->driver, 12040);
-  EXPECT_TEXT(cudaFacts(2).status(), "device 2 is asked for, but the driver shows 2");
+  EXPECT_EQ(facts->driver, "12040");
+  EXPECT_TEXT(makeCudaPlatform()->describe("", 2).status(), "device 2 is asked for, but the driver shows 2");
 }
 
 // ---- code -----------------------------------------------------------------------------------------------------------------

@@ -10,18 +10,18 @@ using namespace logitile;
 using namespace logitile::test;
 using Gradients = PlanOptions::Gradients;
 
-/// Fills the free memory of a device with bytes that are NaN as floats and far outside as indices.
-static void poison(CpuDevice &device, int64_t bytes) {
-  WorkspaceBlock block = *device.workspace().take(bytes);
+/// Fills free memory with bytes that are NaN as floats and far outside as indices.
+static void poison(Workspace &memory, int64_t bytes) {
+  WorkspaceBlock block = *memory.take(bytes);
   std::memset(block.data(), 0xff, bytes);
 }
 
 /// Runs all phases twice, the second time on memory that the first one left dirty, and compares.
 static void expectRight(TestCall &call, const PlanOptions &options) {
-  auto device = std::make_shared<CpuDevice>(int64_t(64) << 20);
-  std::shared_ptr<const LoadedPlan> plan = load(makePlan(options), device);
+  auto memory = std::make_shared<Workspace>(int64_t(64) << 20);
+  std::shared_ptr<const LoadedPlan> plan = load(makePlan(options), std::make_shared<CpuDevice>(memory));
   for (int round = 0; round < 2; ++round) {
-    poison(*device, workspaceBytes(plan->plan, call.tokens, call.options.threads));
+    poison(*memory, workspaceBytes(plan->plan, call.tokens, call.options.threads));
     std::unique_ptr<Saved> saved;
     Status status = call.forward(plan, &saved);
     ASSERT_TRUE(status.isOk()) << status.error().text;

@@ -238,7 +238,7 @@ TEST_F(CallRefusal, InterruptBetweenLaunches) {
 
 /// Loading must fail with a text that names 'part'.
 static void expectInconsistent(const LaunchPlan &plan, const std::string &part) {
-  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0));
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(std::make_shared<Workspace>(0)));
   ASSERT_FALSE(loaded.isOk()) << part;
   EXPECT_NE(loaded.status().error().text.find(part), std::string::npos) << loaded.status().error().text;
   EXPECT_EQ(loaded.status().error().code, ErrorCode::Internal);
@@ -273,13 +273,13 @@ TEST(PlanRefusal, LoopsInThePrologueAreLookedInto) {
   loop.step = 8;
   loop.body = plan.prologue;
   plan.prologue = {loop};
-  EXPECT_TRUE(loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0)).isOk());
+  EXPECT_TRUE(loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(std::make_shared<Workspace>(0))).isOk());
 }
 TEST(PlanRefusal, AnIntervalOfAPlanWithoutProjections) {
   LaunchPlan plan = makePlan({Gradients::None});
   plan.pairs.clear();
   plan.tokensFirst = 1000;
-  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(0));
+  Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(std::make_shared<Workspace>(0)));
   ASSERT_TRUE(loaded.isOk()) << loaded.status().error().text;
   TestCall call({5});
   Status status = call.forward(*loaded);

@@ -125,7 +125,8 @@ TEST(Workspace, ForksWhileAnotherThreadTakes) {
 // ---- calls ------------------------------------------------------------------------------------------------------------------
 
 TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
-  auto device = std::make_shared<CpuDevice>(64 * kMegabyte);
+  auto memory = std::make_shared<Workspace>(64 * kMegabyte);
+  auto device = std::make_shared<CpuDevice>(memory);
   for (PlanOptions::Gradients gradients : {PlanOptions::Gradients::Early, PlanOptions::Gradients::Split}) {
     std::shared_ptr<const LoadedPlan> plan =
         load(makePlan({gradients, 0, gradients == PlanOptions::Gradients::Split ? kSlabs : 0, 1}), device);
@@ -135,17 +136,17 @@ TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
     int64_t most = call.report.measuredBytes;
     EXPECT_EQ(call.report.predictedBytes, workspaceBytes(plan->plan, 300, 2));
     if (saved) {
-      EXPECT_EQ(device->workspace().usage().takenBytes, saved->memory.size());
+      EXPECT_EQ(memory->usage().takenBytes, saved->memory.size());
       ASSERT_TRUE(call.adjoint(*saved).isOk());
       most = std::max(most, call.report.measuredBytes);
     }
     EXPECT_EQ(most, call.report.predictedBytes);
     saved.reset();
-    EXPECT_EQ(device->workspace().usage().takenBytes, 0);
+    EXPECT_EQ(memory->usage().takenBytes, 0);
   }
 }
 TEST(WorkspaceOfCalls, NothingThatGrowsIsOnTheHeap) {
-  auto device = std::make_shared<CpuDevice>(64 * kMegabyte);
+  auto device = std::make_shared<CpuDevice>(std::make_shared<Workspace>(64 * kMegabyte));
   std::shared_ptr<const LoadedPlan> plan = load(makePlan({PlanOptions::Gradients::Early, 8, 0, 1}), device);
   auto bytesOf = [&](int64_t tokens) {
     TestCall call({tokens / 2, 2});

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..errors import CallTypeError, CallValueError
+from ..errors import CallTypeError, CallValueError, TargetError
 from ..frameworks.choice import python_number
 from ..language.signature import JIT_OPTIONS, Signature
 from ..messages.names import did_you_mean, listed
+from ..runtime.platforms import platform_of
 
 REDUCTIONS = ("mean", "sum", "none")
 _POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_BACKEND = re.compile(r"auto|cpu|cuda|(cuda|emu):sm_[0-9]+a?(:[a-z0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
                 "'chunks' and 'workspace' exclude each other: one fixes the number of chunks, the other "
                 "their size"
             )
-    if not isinstance(options.backend, str) or not _BACKEND.fullmatch(options.backend):
-        raise CallValueError(
-            f"backend={options.backend!r} is unknown; it is 'auto', 'cpu', 'cuda', 'cuda:sm_90', "
-            "'emu:sm_90', ..."
-        )
+    _check_backend(options.backend)
     return options
 
 
@@ -127,6 +123,18 @@ def _check_ignored(signature: Signature, options: Options) -> None:
         raise CallValueError(
             f"ignore='{options.ignore}' names no lt.Token[int] input of '{signature.name}'; {have}"
         )
+
+
+def _check_backend(backend: object) -> None:
+    """That there is such a platform. Which targets it has, the compiler knows."""
+    if not isinstance(backend, str):
+        raise CallValueError(f"backend={backend!r} must be a str, such as 'auto' or 'cpu'")
+    if backend == "auto":
+        return
+    try:
+        platform_of(backend)
+    except TargetError as error:
+        raise CallValueError(f"backend={backend!r} is unknown: {error}, and 'auto'") from None
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -15,6 +15,7 @@ from ..arguments.gradients import wanted_gradients
 from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallValueError
 from ..frameworks import capture
+from ..frameworks.arrays import HOST
 from ..frameworks.capture import Mask, Slot
 from ..frameworks.stand_ins import OpenExtent, Rounded, ShapeDtype
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
@@ -178,7 +179,7 @@ def _stand_in(slot: Slot) -> ShapeDtype:
 def _check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
     devices: dict[str, str] = {}
     for slot, axis in zip(slots, axes, strict=True):
-        if slot.device != "cpu" or slot.rank or slot.extents:
+        if slot.device != HOST or slot.rank or slot.extents:
             devices.setdefault(slot.device, capture.spelled(slot.name, axis))
     if len(devices) > 1:
         (first, name), (second, other) = list(devices.items())[:2]

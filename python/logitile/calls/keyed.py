@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import CacheWarning, LogitileError
+from ..frameworks.arrays import HOST
 from ..runtime.engine import engine, native
 from .place import place
 from .program import automatic_budget
@@ -100,7 +101,7 @@ def native_call(
 ) -> Any:
     """A call as handlers run it. On GPUs its last result is the workspace."""
     arguments, results = ([tuple(slot) for slot in part] for part in slots)
-    if device != "cpu":
+    if device != HOST:
         results.append(("workspace", "workspace", 0, False))
     return native().XlaCall(
         plan=plan, options=options, is_early=is_early, arguments=arguments, results=results, picks=picks

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ..errors import CallValueError, TargetError
+from ..frameworks.arrays import HOST
 from ..frameworks.choice import host_threads
-from ..runtime.engine import gpu_target, native
+from ..runtime.engine import native
+from ..runtime.platforms import Platform, platform_of, target_of
 
 
 def thread_count() -> int:
@@ -23,22 +25,36 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
         CallValueError: the arrays are on a device that the backend cannot read.
         TargetError: there is no code generation for the device, no driver, or no such GPU.
     """
-    if device == "cpu" and backend in ("auto", "cpu"):
-        return native().host_target(), thread_count()
-    kind, _, ordinal = (device or "").partition(":")
-    wanted = (kind or "cpu") if backend == "auto" else backend
-    read = "cuda" if wanted.partition(":")[0] == "cuda" else "cpu"  # emulated GPUs read host memory
-    if backend != "auto" and kind and kind != read:
-        advice = "move them or use backend='auto'"
-        if read == "cuda":
-            advice = "move them, use backend='auto', or give lt.ShapeDtype where no numbers are needed"
-        raise CallValueError(f"backend='{backend}', but the arrays are on {device}; {advice}")
-    if wanted == "cpu":
-        return native().host_target(), thread_count()
-    if wanted == "cuda":
-        return gpu_target(int(ordinal or 0)), 1
-    if ":" not in wanted:
+    memory, _, ordinal = (device or "").partition(":")
+    if backend == "auto":
+        platform = _platform_of_arrays(memory or HOST, device)
+    else:
+        platform = platform_of(backend)
+        check_memory(platform, backend, device)
+    threads = thread_count() if platform.host_threads else 1
+    if ":" in backend:
+        return backend, threads
+    return target_of(platform, int(ordinal or 0)), threads
+
+
+def check_memory(platform: Platform, backend: str, device: str | None) -> None:
+    """That a platform can read arrays; `backend` is what messages call it.
+
+    Raises:
+        CallValueError: it cannot.
+    """
+    if device is None or device.partition(":")[0] == platform.memory:
+        return
+    advice = "move them or use backend='auto'"
+    if not platform.host_memory:
+        advice = "move them, use backend='auto', or give lt.ShapeDtype where no numbers are needed"
+    raise CallValueError(f"backend='{backend}', but the arrays are on {device}; {advice}")
+
+
+def _platform_of_arrays(memory: str, device: str | None) -> Platform:
+    try:
+        return platform_of(memory)
+    except TargetError:
         raise TargetError(
             f"the arrays are on {device}, but code runs on CPUs and NVIDIA GPUs alone; move them to one"
-        )
-    return wanted, 1
+        ) from None

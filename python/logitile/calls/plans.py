@@ -19,8 +19,9 @@ from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
 from ..messages.names import did_you_mean, listed
 from ..runtime.engine import engine
+from ..runtime.platforms import platform_of
 from .native_call import NativeCall, call_options
-from .place import place, thread_count
+from .place import check_memory, thread_count
 from .program import float_dtype
 
 if TYPE_CHECKING:
@@ -109,7 +110,6 @@ class Plan:
         if missing:
             raise CallTypeError(f"the plan reads {listed(missing)}, which the call does not give")
         target = self._described["target"]
-        backend = "cpu" if target.startswith("cpu:") else target
         arrays = {}
         for name, item in given.items():
             if name not in pairs:
@@ -124,8 +124,8 @@ class Plan:
                 raise CallTypeError(
                     f"'{self._public_name(name)}' ({array}) has a shape but no data; a call needs the numbers"
                 )
-            if array.shape or array.device != "cpu":  # single numbers may lie in host memory
-                place(backend, array.device)
+            if not array.is_host_number:
+                check_memory(platform_of(target), target, array.device)
         return arrays
 
     def _check_devices(self, hidden: Array, arrays: Mapping[str, Array], others: Mapping[str, Array]) -> None:

@@ -17,6 +17,7 @@ from ..frameworks.dtypes import FLOATS
 from ..language.definition import Specialisation
 from ..runtime.engine import engine as process_engine
 from ..runtime.engine import native
+from ..runtime.platforms import platform_of
 from ..spec.loss_spec import LossSpec
 from .native_call import NativeCall, call_options, native_inputs
 from .place import place
@@ -246,7 +247,7 @@ def automatic_budget(halves: int, singles: int, target: str, threads: int) -> in
         halves, singles: see weight_bytes.
         target, threads: where the call runs.
     """
-    if target.startswith("cuda:"):
+    if not platform_of(target).host_memory:
         return max(4 * _GIB, 2 * (halves + singles) + _GIB)
     return max(256 * _MIB, 4 * _MIB * threads, halves * 5 // 2, singles)
 

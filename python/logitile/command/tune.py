@@ -13,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
+from ..frameworks.arrays import HOST
 from ..head import jit
 from ..language.definition import Loss
 from ..messages.names import did_you_mean, listed
-from ..runtime.engine import gpu_target
+from ..runtime.platforms import platform_of, target_of
 from ..tuned import store as tuning_store
 from ..tuned.store import TuneRecord
 from ..tuning.autotune import autotune, milliseconds
@@ -94,11 +95,14 @@ def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
     """
     from ..tuning.samples import sample_arguments
 
-    is_gpu = given.backend.startswith("cuda")
-    if is_gpu:
-        gpu_target(0)
+    memory = HOST
+    if given.backend != "auto":
+        platform = platform_of(given.backend)
+        memory = platform.memory
+        if not platform.host_memory:
+            target_of(platform)  # there is a device
     try:
-        return sample_arguments(loss, *_shape(given.shape), _DTYPES.get(given.dtype, given.dtype), is_gpu)
+        return sample_arguments(loss, *_shape(given.shape), _DTYPES.get(given.dtype, given.dtype), memory)
     except (MemoryError, ValueError, OverflowError) as error:
         raise CallValueError(f"arrays for --shape {given.shape} cannot be made: {error}") from None
 

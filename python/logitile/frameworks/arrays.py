@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .._native import Stream
 
 
+HOST = "cpu"  # how frameworks call the memory of the host
+
+
 @dataclass(eq=False, slots=True)  # every call makes several: frozen ones take three times as long
 class Array:
     """What a call needs to know about one array. It is never changed.
@@ -47,6 +50,11 @@ class Array:
     def operand_dtype(self) -> str:
         """The type that an operand is multiplied in."""
         return self.rounded_to or self.dtype
+
+    @property
+    def is_host_number(self) -> bool:
+        """Whether it is one number in memory of the host, which goes with arrays on any device."""
+        return self.shape == () and self.device == HOST
 
     @property
     def has_data(self) -> bool:
@@ -210,7 +218,7 @@ def check_same_device(arrays: Iterable[tuple[str, Array]]) -> None:
     """
     first: tuple[str, Array] | None = None
     for name, array in arrays:
-        if array.device is None or (array.shape == () and array.device == "cpu"):
+        if array.device is None or array.is_host_number:
             continue
         if first is None:
             first = (name, array)

@@ -15,12 +15,11 @@ from ..calls.programs import Programs
 from ..errors import CallValueError
 from ..messages.names import did_you_mean, listed
 from ..runtime.engine import native
+from ..runtime.platforms import stages_of
 from .explanation import STAGES, Explanation, explanation
 
 if TYPE_CHECKING:
     from .._native import Engine
-
-_CODE = {"cpu": "obj", "cuda": "ptx"}  # what a kind of device runs; what the emulator runs has no text
 
 
 def stage_text(
@@ -37,8 +36,7 @@ def stage_text(
             f"there is no stage '{stage}'{did_you_mean(stage, STAGES)}; stages are {listed(STAGES)}"
         )
     target, _ = place(call.form.options.backend, call.pairs[0].hidden.device)
-    code = _CODE.get(target.partition(":")[0])
-    made = [name for name in STAGES if name not in _CODE.values() or name == code]
+    made = stages_of(target)
     if stage not in made:
         raise CallValueError(f"there is no stage '{stage}' for '{target}'; stages are {listed(made)}")
     program = programs.program(call, wanted)

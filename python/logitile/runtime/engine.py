@@ -30,16 +30,6 @@ def engine() -> _native.Engine:
     return _engine
 
 
-@functools.cache
-def gpu_target(ordinal: int) -> str:
-    """What code is made for on a GPU, "cuda:sm_90". Calls ask for it, the driver once.
-
-    Raises:
-        TargetError: there is no driver, or no such GPU.
-    """
-    return native().cuda_target(ordinal)
-
-
 def history() -> list[dict[str, Any]]:
     """What ran lately, oldest first: program, key, cache event, phase, tokens, bytes and times in
     milliseconds.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Iterable
 from dataclasses import replace
 
 from ..arguments.call import Call
 from ..calls.program import Program, ProgramKey, default_key
-from ..errors import CallValueError, LogitileError, TargetError
+from ..errors import CallValueError, LogitileError
 from ..runtime.engine import native
+from ..runtime.platforms import device_model
 from . import store
 from .store import TuneRecord
 
@@ -38,7 +38,7 @@ class TunedKeys:
             return key
         known = self._known.get(key)  # another thread may clear them meanwhile
         if known is None:
-            place = device_of(key.target, call.pairs[0].hidden.device)
+            place = model_of(key.target, call.pairs[0].hidden.device)
             known = self._known[key] = chosen(Program(call, key).task, *place)
         found = nearest(known, call.tokens)
         if found is None:
@@ -108,41 +108,11 @@ def _is_any() -> bool:
     return bool(folder) and os.path.lexists(os.path.join(folder, store.DATABASE))
 
 
-def device_of(target: str, device: str | None) -> tuple[str, str]:
+def model_of(target: str, device: str | None) -> tuple[str, str]:
     """What code runs on, and the driver or the instruction set.
 
     Args:
         target: "cpu:avx512", "cuda:sm_80", ...
         device: of the arrays; None where they have no data.
     """
-    kind, _, features = target.partition(":")
-    if kind == "cpu":
-        return _processor(), features
-    if kind == "emu":
-        return _processor(), "emulator"
-    return _gpu(int((device or "").partition(":")[2] or 0))
-
-
-@functools.cache
-def _gpu(ordinal: int) -> tuple[str, str]:
-    """Code for a GPU may be looked at where there is none, but nothing is tuned there."""
-    try:
-        name, driver = native().cuda_device(ordinal)
-    except TargetError:
-        return "none", "none"
-    return name, str(driver)
-
-
-@functools.cache
-def _processor() -> str:
-    """The model of the CPU, as the kernel names it."""
-    import platform
-
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as facts:
-            for line in facts:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.machine()
+    return device_model(target, int((device or "").partition(":")[2] or 0))

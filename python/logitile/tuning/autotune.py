@@ -19,6 +19,7 @@ from ..errors import CallTypeError, CallValueError, LogitileError
 from ..frameworks.choice import memory_errors
 from ..head import Head
 from ..runtime.engine import native
+from ..runtime.platforms import platform_of
 from ..spec.gradient_flow import differentiable_outputs
 from ..tuned import lookup as tuned
 from ..tuned import store as tuning_store
@@ -185,7 +186,7 @@ def tune(call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None 
     start = time.perf_counter()
     key, name = default_key(call, wanted), call.form.spec.name
     engine = native().Engine(disk_cache="")  # losers are not worth a place in the caches of this process
-    device, driver = tuned.device_of(key.target, call.pairs[0].hidden.device)
+    device, driver = tuned.model_of(key.target, call.pairs[0].hidden.device)
     search = _Search(call, key, engine, start + budget, start)
     task = search.program(Candidate("", key.threads)).task
     with Progress(f"tuning {name}") as progress:
@@ -247,7 +248,7 @@ class _Search:
         for other in others:
             self._predict(other)
         best = min([default, *others], key=lambda one: one.predicted)
-        if self.key.target.startswith("cpu:"):  # elsewhere the host's threads do not run kernels
+        if platform_of(self.key.target).host_threads:
             while (threads := threads // 2) >= 1:
                 others.append(Candidate(best.tiles, threads))
                 self._predict(others[-1])

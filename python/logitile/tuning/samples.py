@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
+from ..frameworks.arrays import HOST
 from ..frameworks.dtypes import numpy_dtype
 from ..language.annotations import Kind
 from ..language.definition import Loss
@@ -16,14 +17,14 @@ _ENTRIES = 4  # of inputs that have as many entries per token as the array
 
 
 def sample_arguments(
-    loss: Loss, tokens: int, hidden: int, vocab: int, dtype: str, on_gpu: bool
+    loss: Loss, tokens: int, hidden: int, vocab: int, dtype: str, memory: str = HOST
 ) -> dict[str, Any]:
     """Arguments of a call by name: pairs as tuples, optional inputs left out.
 
     Args:
         tokens, hidden, vocab: N, D and V.
         dtype: of hidden and weight: "float32", "bfloat16" or "float16".
-        on_gpu: tensors of torch on the current GPU rather than arrays of NumPy.
+        memory: where they lie: arrays of NumPy in that of the host, else tensors of torch.
 
     Raises:
         CallTypeError: a package that such arrays need is not there.
@@ -39,10 +40,10 @@ def sample_arguments(
         if kind.axis == "logits":
             weight = rng.standard_normal((vocab, hidden), numpy.float32) / hidden**0.5
             pair = (rng.standard_normal((tokens, hidden), numpy.float32), weight)
-            made[parameter.name] = tuple(_given(array, dtype, on_gpu) for array in pair)
+            made[parameter.name] = tuple(_given(array, dtype, memory) for array in pair)
         else:
             array = _values(rng, kind, tokens, vocab)
-            made[parameter.name] = _given(array, str(array.dtype), on_gpu)
+            made[parameter.name] = _given(array, str(array.dtype), memory)
     return made
 
 
@@ -63,13 +64,13 @@ def _values(rng: numpy.random.Generator, kind: Kind, tokens: int, vocab: int) ->
     return numpy.asarray(values, numpy.float32)
 
 
-def _given(array: numpy.ndarray, dtype: str, on_gpu: bool) -> Any:
-    if on_gpu:
+def _given(array: numpy.ndarray, dtype: str, memory: str) -> Any:
+    if memory != HOST:
         try:
             import torch
         except ImportError:
             raise CallTypeError("arrays on a GPU are made with torch, which is not installed") from None
-        return torch.from_numpy(array).to(device="cuda", dtype=getattr(torch, dtype))
+        return torch.from_numpy(array).to(device=memory, dtype=getattr(torch, dtype))
     if dtype != "bfloat16":
         return array.astype(dtype, copy=False)
     return array.astype(numpy_dtype(dtype))

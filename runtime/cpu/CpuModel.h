@@ -1,0 +1,8 @@
+// CpuModel.h - which processor this machine has.
+#pragma once
+#include <string>
+
+namespace logitile {
+/// The model, as the system names it: "AMD EPYC 9555 64-Core Processor". Where it does not, the architecture: "x86_64".
+const std::string &cpuModel();
+} // namespace logitile

@@ -1,0 +1,37 @@
+// CpuPlatform.cpp - facts of the host CPU, and which code it can run.
+#include "runtime/cpu/CpuPlatform.h"
+#include "compiler/Backends/CPU/Tier.h"
+#include "runtime/cpu/CpuDevice.h"
+#include "runtime/cpu/CpuModel.h"
+using namespace logitile;
+
+namespace {
+class CpuPlatform : public Platform {
+public:
+  std::string_view prefix() const override { return "cpu"; }
+  PlatformFacts facts() const override { return {"cpu", true, true}; }
+  std::shared_ptr<Device> makeDevice(const std::shared_ptr<Workspace> &hostMemory) const override {
+    return std::make_shared<CpuDevice>(hostMemory);
+  }
+
+  /// The processor runs the code of its own tier and of those before it.
+  Status check(std::string_view features) const override {
+    std::string error;
+    std::optional<CpuTier> host = hostTier(error), wanted = parseTier(features);
+    if (!host || !wanted)
+      return Status(ErrorCode::Target, host ? "there is no CPU '" + std::string(features) + "'" : error);
+    if (*wanted <= *host)
+      return Status();
+    return Status(ErrorCode::Target, "target '" + targetName(*wanted) + "' needs instructions that this machine's '" + targetName(*host) +
+                                         "' lacks");
+  }
+  Result<std::string> findTarget(int) const override {
+    std::string error;
+    std::optional<CpuTier> host = hostTier(error);
+    return host ? Result<std::string>(targetName(*host)) : Status(ErrorCode::Target, error);
+  }
+  Result<DeviceModel> describe(std::string_view features, int) const override { return DeviceModel{cpuModel(), std::string(features)}; }
+};
+} // namespace
+
+std::unique_ptr<Platform> logitile::makeCpuPlatform() { return std::make_unique<CpuPlatform>(); }

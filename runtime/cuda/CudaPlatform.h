@@ -1,0 +1,7 @@
+// CudaPlatform.h - NVIDIA GPUs in the registry of platforms.
+#pragma once
+#include "runtime/Platform.h"
+
+namespace logitile {
+std::unique_ptr<Platform> makeCudaPlatform();
+} // namespace logitile

@@ -1,0 +1,7 @@
+// EmulatorPlatform.h - emulated GPUs in the registry of platforms.
+#pragma once
+#include "runtime/Platform.h"
+
+namespace logitile {
+std::unique_ptr<Platform> makeEmulatorPlatform();
+} // namespace logitile
