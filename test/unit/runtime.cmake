@@ -49,3 +49,11 @@ target_compile_definitions(runtime_c_test-objects PRIVATE RUN_PLAN="$<TARGET_FIL
 add_dependencies(runtime_c_test run_plan test-plans)
 
 include(unit/cuda.cmake)
+
+# A kind of device that the tree does not know.
+logitile_unit_test(interpreter_test backends/interpreter/interpreter_test.cpp backends/interpreter/InterpreterDevice.cpp
+  backends/interpreter/InterpreterTarget.cpp backends/interpreter/Kernel.cpp backends/interpreter/Memory.cpp
+  backends/interpreter/Scalars.cpp unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
+target_compile_definitions(interpreter_test-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
+target_link_libraries(interpreter_test PRIVATE LogitileRuntime)
+add_dependencies(interpreter_test runtime-kernels)

@@ -1,0 +1,7 @@
+// InterpreterDevice.h - the interpreter as the runtime asks about it.
+#pragma once
+#include "runtime/Platform.h"
+
+namespace logitile::interpreter {
+std::unique_ptr<Platform> makePlatform();
+} // namespace logitile::interpreter

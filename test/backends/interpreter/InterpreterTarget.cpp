@@ -1,0 +1,52 @@
+// InterpreterTarget.cpp - facts and code. Most facts are those of a plain processor that reads the memory of the host.
+#include "test/backends/interpreter/InterpreterTarget.h"
+#include "compiler/LaunchPlan.h"
+#include "compiler/TileTable.h"
+#include "mlir/Pass/PassManager.h"
+#include "test/backends/interpreter/Kernel.h"
+using namespace mlir;
+
+namespace logitile::interpreter {
+namespace {
+/// Small tiles, so that small calls have several of them on each axis.
+constexpr char kTiles[] = R"({"scalar": [{"values": 4, "TM": 8, "TN": 16, "TD": 8, "TKproject": 8, "TKhidden": 16, "TKweight": 8}]})";
+
+class InterpreterTarget : public Target {
+public:
+  using Target::Target;
+  std::string features() const override { return std::string(kFeatures); }
+  TargetFacts facts() const override { return {}; }
+  TileTableRow tileTable() const override { return {"the interpreter's table", kTiles, features()}; }
+  std::string refuseTiles(const TileSizes &) const override { return ""; }
+  /// One core that does a hundred million operations a second.
+  Machine machine(int64_t) const override {
+    Machine machine;
+    machine.flops = machine.memoryRate = machine.nearRate = machine.farRate = 1e8;
+    machine.nearBytes = machine.farBytes = int64_t(1) << 20;
+    return machine;
+  }
+
+  void addDevicePasses(OpPassManager &) const override {} // kernels stay as they are
+  Stage codeStage() const override { return Stage::Device; }
+  FailureOr<std::string> emitCode(ModuleOp device, Cancellation *) const override {
+    for (KernelOp kernel : device.getOps<KernelOp>())
+      if (failed(checkKernel(kernel)))
+        return failure();
+    std::string text;
+    llvm::raw_string_ostream(text) << device;
+    return text;
+  }
+};
+
+class InterpreterBackend : public Backend {
+public:
+  std::string_view prefix() const override { return kPrefix; }
+  std::string listFeatures() const override { return std::string(kFeatures); }
+  std::shared_ptr<const Target> parse(std::string_view features) const override {
+    return features == kFeatures ? std::make_shared<InterpreterTarget>(*this) : nullptr;
+  }
+};
+} // namespace
+
+std::unique_ptr<Backend> makeBackend() { return std::make_unique<InterpreterBackend>(); }
+} // namespace logitile::interpreter
