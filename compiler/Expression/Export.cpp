@@ -101,12 +101,19 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   llvm_unreachable("row state and pairs belong to form-sweeps");
 }
 
+/// A number that is no float32, as a sum that gives it back when it is read: rounded, it would be another value.
+static Value emitExactConstant(OpBuilder &b, NodeRef node) {
+  Value high = emitConstant(b, node);
+  Value low = arith::ConstantOp::create(b, node->loc, b.getF32FloatAttr(static_cast<float>(node->rounding())));
+  return arith::AddFOp::create(b, node->loc, high, low);
+}
+
 Value Exporter::get(NodeRef root) {
   for (NodeRef node : Graph::topological(root)) {
     if (values.contains(node))
       continue;
     SmallVector<Value> operands = llvm::map_to_vector(node->operands, [&](NodeRef operand) { return values.at(operand); });
-    values[node] = emitNode(builder, node, operands);
+    values[node] = node->rounding() != 0 ? emitExactConstant(builder, node) : emitNode(builder, node, operands);
   }
   return values.at(root);
 }

@@ -175,6 +175,9 @@ NodeRef Graph::make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, 
 }
 
 NodeRef Graph::constant(double value, NodeType type) {
+  float high = static_cast<float>(value), low = static_cast<float>(value - high);
+  if (type == NodeType::Float && std::isfinite(low))
+    value = static_cast<double>(high) + low;
   return make(NodeOp::Constant, {}, type, [&](Node &node) { node.number = value; });
 }
 NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type) {

@@ -7,6 +7,7 @@
 #include "llvm/ADT/FoldingSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Allocator.h"
+#include <cmath>
 
 namespace logitile {
 enum class NodeOp : uint8_t {
@@ -53,6 +54,11 @@ struct Node : llvm::FoldingSetNode {
   bool is(NodeOp other) const { return op == other; }
   bool isConstant() const { return op == NodeOp::Constant; }
   bool isConstant(double value) const { return isConstant() && number == value; }
+  /// What a constant loses as a float32, such as a product or quotient of numbers; 0 of what is not finite there.
+  double rounding() const {
+    double lost = number - static_cast<float>(number);
+    return isConstant() && type == NodeType::Float && std::isfinite(lost) ? lost : 0;
+  }
   bool isInput(InputKind wanted) const { return op == NodeOp::Input && kind == wanted; }
   /// Logits, Vocab or Dense: a leaf that differs along the vocabulary.
   bool isVaryingInput() const { return op == NodeOp::Input && varying; }
@@ -78,6 +84,7 @@ public:
   NodeRef constant(double value) { return constant(value, NodeType::Float); }
   NodeRef integer(int64_t value) { return constant(static_cast<double>(value), NodeType::Int); }
   NodeRef boolean(bool value) { return constant(value, NodeType::Bool); }
+  /// A float is kept as the sum of two float32 numbers.
   NodeRef constant(double value, NodeType type);
   NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type);
   NodeRef column();

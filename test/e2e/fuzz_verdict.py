@@ -3,9 +3,12 @@
 The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
 the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
 for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
-hidden states and weights by a rounding. So a comparison that a rounding could turn decides nothing, while a
-value that is compared with itself does. A decided result is wrong if it is further than WRONG from the
+hidden states and weights by a rounding. Elementary functions are off by a unit in the last place meanwhile, as
+those of any library may be. So a comparison that a rounding could turn decides nothing, while a value that is
+compared with itself does. A decided result is wrong if it is further than WRONG from the
 answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs.
+What docs/language.md allows beyond that follows from the largest exponent and the parts of a gradient. Losses
+with an exponent of plus infinity decide nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from wild_specs import WildLoss, wild_loss
 DECIDED, WRONG = 1e-5, 1e-3
 EVALUATIONS = 3  # of torch in float32; where a result is wrong MORE of them must decide it as well
 MORE = 8
-OF_PARTS = 2.0**-20
+OF_PARTS, OF_EXPONENT = 2.0**-20, 2.0**-46
+IN_RANGE = 2.0**29  # exponentials of larger exponents may be NaN in products
 LARGEST = 1e10  # of more, a logsumexp in float64 is off by more than a tenth of what is wrong
 TOKENS = (1, 2, 5, 16, 17, 33, 48, 64, 70, 130)
 VOCABS = (1, 2, 3, 7, 16, 17, 33, 64, 65, 100, 129, 257, 1000)
@@ -102,27 +106,39 @@ def case(seed):
 class Text(Arguments):
     """Arguments of a loss, and what dense torch makes of its text."""
 
-    def __init__(self, source, *arguments, is_direct=False):
+    def __init__(self, source, *arguments, is_direct=False, roundings=None):
         super().__init__(*arguments)
-        self.source, self.is_direct = source, is_direct
+        self.source, self.is_direct, self.roundings = source, is_direct, roundings
 
     def evaluated(self, pairs, inputs, dtype):
-        return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.is_direct)
+        return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.is_direct, self.roundings)
+
+    def _like(self, given, **options):
+        return Text(self.source, self.spec, given, self.upstream, self.wrt, **options)
 
     def direct(self):
         """The same, with gradients of what does not flow through a logsumexp: what cancels in a softmax."""
-        return Text(self.source, self.spec, self.pairs | self.inputs, self.upstream, self.wrt, is_direct=True)
+        return self._like(self.pairs | self.inputs, is_direct=True)
 
-    def largest_exponent(self):
+    def rounded(self, roundings):
+        """The same, with elementary functions that round as 'roundings' says."""
+        return self._like(self.pairs | self.inputs, roundings=roundings)
+
+    def by_token(self, name):
+        """The same with an input of its own for each token, so that the gradient is not summed over tokens."""
+        own = np.repeat(self.inputs[name][None], len(next(iter(self.pairs.values()))[0]), 0)
+        return self._like(self.pairs | self.inputs | {name: own})
+
+    def what_was_seen(self):
         pairs = {name: tuple(torch.tensor(x).double() for x in pair) for name, pair in self.pairs.items()}
         inputs = {name: torch.tensor(item) for name, item in self.inputs.items()}
         inputs = {name: item.double() if item.is_floating_point() else item for name, item in inputs.items()}
-        return dense_torch.largest_exponent(self.source, pairs, inputs)
+        return dense_torch.what_was_seen(self.source, pairs, inputs)
 
     def of_logits(self):
         """The same text with logits in place of hidden states: the gradient of those is that of logits."""
         given = {name: (h @ w.T, np.eye(len(w))) for name, (h, w) in self.pairs.items()}
-        return Text(self.source, self.spec, given | self.inputs, self.upstream, self.wrt)
+        return self._like(given | self.inputs)
 
 
 @dataclass
@@ -151,8 +167,10 @@ def verdict(made: Case) -> Verdict:
     if not sample.counted().any():
         return Verdict("undecided", detail="no token counts")
     judge = Judge(made, sample)
-    if judge.text.largest_exponent() > LARGEST:
+    if judge.seen.largest_summed > LARGEST:
         return Verdict("undecided", detail="float64 is not exact enough")
+    if judge.seen.has_infinite_exponent:
+        return Verdict("undecided", detail="an exponent is plus infinity")
     decided = judge.decided(EVALUATIONS)
     if not decided:
         return Verdict("undecided")
@@ -163,10 +181,11 @@ def verdict(made: Case) -> Verdict:
     except lt.LogitileError as error:
         return Verdict("failed", detail=str(error))
     errors = {name: judge.error(name, found[name]) for name in decided}
-    if any(not judge.is_right(name, errors[name]) for name in decided):
+    wrong = {name for name in decided if not judge.is_right(name, errors[name], found[name])}
+    if wrong:
         decided = judge.decided(MORE)
     errors = {name: (errors[name], worst) for name, worst in decided.items()}
-    is_wrong = any(not judge.is_right(name, error) for name, (error, _) in errors.items())
+    is_wrong = not wrong.isdisjoint(decided)
     return Verdict("wrong" if is_wrong else "right", errors)
 
 
@@ -181,6 +200,7 @@ class Judge:
         self.text = self._text(self.given, sample.upstream)
         with np.errstate(all="ignore"):
             self._set_answer()
+            self.seen = self.text.what_was_seen()
 
     def _set_answer(self):
         if self.sample.head.options.reduces == "mean":
@@ -248,7 +268,8 @@ class Judge:
         for index in range(evaluations):
             given = self.given if self.made.loss.grid or index == 0 else self._disturbed(rng)
             with np.errstate(all="ignore"):
-                single = self._completed(self._text(given, self.text.upstream).single(rng))
+                text = self._text(given, self.text.upstream).rounded(index or None)
+                single = self._completed(text.single(rng))
             for name in list(worst):
                 worst[name] = max(worst[name], self.error(name, single[name]))
                 if not worst[name] < DECIDED:
@@ -280,25 +301,34 @@ class Judge:
             size = max(self.magnitude, LEAST * self.live.sum() * self.scale)
         return float(np.linalg.norm(found - wanted) / max(np.linalg.norm(wanted), size, 1e-30))
 
-    def is_right(self, name, error):
+    def is_right(self, name, error, found):
         if error <= WRONG:
             return True
+        if np.isnan(found).any():
+            return self.seen.largest_exponent > IN_RANGE
         return name.startswith("grad ") and error <= WRONG + self._rounding_of_parts(name)
 
     def _rounding_of_parts(self, name):
         """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
 
-        That is OF_PARTS of the parts that flow through a softmax and beside it. Where gradients of logits are
-        kept in 16 bits for products with hidden states or weights, 4 roundings of these come on top.
+        That is OF_PARTS of the parts that flow through a softmax and beside it, and OF_EXPONENT of them for each
+        unit of the largest exponent. Where gradients of logits are kept in 16 bits for products with hidden states or weights, 4 roundings of these come on top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]
         with np.errstate(all="ignore"):
-            direct = self.text.direct().reference()[name]
-            allowed = OF_PARTS * (np.linalg.norm(direct) + np.linalg.norm(direct - exact))
+            allowed = (OF_PARTS + OF_EXPONENT * self.seen.largest_exponent) * self._size_of_parts(name)
             if name.endswith((".hidden", ".weight")) and self.made.dtype != "float32":
                 allowed += 4 * UNIT[self.made.dtype] * self._size_of_products(name)
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
+
+    def _size_of_parts(self, name):
+        """How large the parts are that flow through softmaxes and beside them; in a sum over tokens, those of each."""
+        is_sum = self.axes.get(name) in ("vocab", "scalar")
+        text = self.text.by_token(name) if is_sum else self.text
+        exact, direct = text.reference()[name], text.direct().reference()[name]
+        parts = (direct, direct - exact)
+        return sum(np.linalg.norm(np.abs(part).sum(0) if is_sum else part) for part in parts)
 
     def _size_of_products(self, name):
         """How large the products are that the gradient of a pair is the sum of."""

@@ -192,6 +192,82 @@ def test_entropies_of_sure_tokens(of):
     assert not brought_back(gradients["hidden"])[sure].any()
 
 
+SURE = {
+    "beside another sum": lambda z, w, s: (lt.sum(lt.softmax(z * z) * w) - entropy_of(z * z), 2 * z),
+    "quotient": lambda z, w, s: (entropy_of(z * z / 0.37), 2 * z / 0.37),
+    "number in front": lambda z, w, s: (0.3 * entropy_of(z * 2.7), 0.3 * 2.7),
+    "product with a difference": lambda z, w, s: (entropy_of((z - w) * z * s), (2 * z - w) * s),
+}
+
+
+def entropy_of(x):
+    log_p = lt.log_softmax(x)
+    return -lt.sum(lt.exp(log_p) * log_p)
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("of", range(len(SURE)), ids=list(SURE))
+@pytest.mark.parametrize("scale", [1e2, 1e5, 1e8], ids=str)
+def test_gradients_of_sure_tokens_cancel(of, scale):
+    """With one entry of the vocabulary, what is left of a gradient is a rounding of its parts."""
+
+    @lt.loss
+    def loss(z: lt.Logits, w: lt.Vocab[float], s: lt.Scalar, *, of: int = of):
+        value, slope = list(SURE.values())[of](z, w, s)
+        return lt.Outputs(loss=value, slope=lt.stop_gradient(slope + 0.0 * z)[0],
+                          others=lt.stop_gradient(w[0] + s))
+
+    rng = np.random.default_rng(3)
+    hidden, weight = scale * rng.normal(size=(TOKENS, 1)), rng.normal(size=(1, 1))
+    head = jit(loss, reduction="none")
+    here = {"z.hidden": hidden, "z.weight": weight, "w": rng.normal(size=1), "s": np.float64(1.3)}
+    here = {name: moved(item.astype(np.float32), head.options.backend) for name, item in here.items()}
+    operands, numbers = [here.pop("z.hidden"), here.pop("z.weight")], here
+    up = moved(rng.normal(size=TOKENS).astype(np.float32), head.options.backend)
+    out, gradients = head.value_and_grad(*operands, **numbers, wrt=("hidden",), grad_output={"loss": up})
+    parts = np.abs(brought_back(out.slope) * brought_back(up) * weight[0, 0])
+    assert (np.abs(brought_back(gradients["hidden"])[:, 0]) <= 2.0**-20 * parts).all()
+
+
+@lt.loss
+def largest_of_equals(z: lt.Logits):
+    distance = lt.log2(lt.to_float(lt.column()) + 0.01)
+    return lt.max(lt.where(distance - lt.max(distance) == 0.0, z, -1e9))
+
+
+def test_a_gradient_flows_where_the_value_came_from():
+    """Its condition is the same comparison as that of the value, with all digits of its numbers."""
+    z = inputs(1.0)["z"]
+    head = jit(largest_of_equals, reduction="none")
+    here = head.options.backend
+    value, gradients = head.value_and_grad(
+        *(moved(item, here) for item in z), wrt=("hidden",), grad_output=moved(ONES, here)
+    )
+    last = z[1][-1]
+    assert np.allclose(brought_back(value), z[0] @ last, rtol=1e-4, atol=1e-4)
+    assert np.allclose(brought_back(gradients["hidden"]), np.broadcast_to(last, z[0].shape), rtol=1e-6)
+
+
+@lt.loss
+def two_probabilities(z: lt.Logits, s: lt.Scalar):
+    return lt.sum(lt.softmax(z * s) * lt.softmax(z))
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e6, 1e9, 1e11, 1e13], ids=str)
+def test_products_of_probabilities_are_right_or_nan(scale):
+    """Their exponents are added, and so may be beyond what float32 holds."""
+    given = inputs(1.0)
+    head = jit(two_probabilities, reduction="none")
+    hidden, weight = (moved(item, head.options.backend) for item in given["z"])
+    found = brought_back(head(hidden, weight, s=np.float32(scale)))
+    logits = given["z"][0].astype(np.float64) @ given["z"][1].astype(np.float64).T
+    sure = np.exp(logits.max(1) - np.log(np.exp(logits).sum(1)))  # the other softmax has one entry
+    is_sure = np.diff(np.sort(logits, 1)[:, -2:])[:, 0] * scale > 30
+    right = np.isclose(found, sure, rtol=1e-3 + 2.0**-46 * scale * 100) | ~is_sure
+    assert right[~np.isnan(found)].all()
+    assert not np.isnan(found).any() or scale > 2.0**29 / 100
+
+
 @pytest.mark.parametrize("scale", [1e4, 1e6, 1e9, 1e20], ids=str)
 def test_cross_entropy_of_sure_tokens_is_zero(scale):
     """With a temperature or a bias, at any size of logits: never below 0, never infinite."""

@@ -86,6 +86,12 @@ class Value:
     __hash__ = None
 
 
+def _largest(x):
+    """The largest size of the finite numbers in a tensor."""
+    sizes = x.detach().abs()
+    return float(sizes.where(sizes.isfinite(), 0.0).max())
+
+
 def exponential(exponent):
     """e ** exponent, which is a weight."""
     result = torch.exp(exponent)
@@ -137,6 +143,11 @@ def _unary(function):
     return lambda self, x: Value(function(self.value(x).tensor))
 
 
+def _elementary(function):
+    """One whose results no library rounds correctly."""
+    return lambda self, x: Value(self.rounded(function(x := self.value(x).tensor), x))
+
+
 class Language:
     """What a loss sees as `lt`: annotations are logitile's, functions are torch's.
 
@@ -145,22 +156,26 @@ class Language:
         dtype: of floats.
         ignore_index: the integer that is not valid.
         is_direct: gradients leave out what flows through a logsumexp, also that of a softmax.
+        roundings: a seed; elementary functions are off by a unit in the last place then, to either side.
+            Equal results stay equal.
     """
 
-    def __init__(self, vocab, dtype, ignore_index=-100, is_direct=False):
+    def __init__(self, vocab, dtype, ignore_index=-100, is_direct=False, roundings=None):
         self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
-        self.is_direct = is_direct
-        self.largest = 0.0  # of the finite numbers that a logsumexp has seen
+        self.is_direct, self.roundings = is_direct, roundings
+        self.largest_summed = 0.0  # of the finite numbers that a logsumexp has seen
+        self.largest_exponent = 0.0  # of those that a softmax has seen, too
+        self.has_infinite_exponent = False  # of an exponential: plus infinity
 
     Logits, Token, Vocab, Dense = logitile.Logits, logitile.Token, logitile.Vocab, logitile.Dense
     Scalar, K, Outputs = logitile.Scalar, logitile.K, staticmethod(lambda **fields: fields)
     loss = staticmethod(lambda function: function)
 
     abs, sign, floor = _unary(torch.abs), _unary(torch.sign), _unary(torch.floor)
-    log1p, expm1, tanh = _unary(torch.log1p), _unary(torch.expm1), _unary(torch.tanh)
-    softplus = _unary(lambda x: torch.logaddexp(x, torch.zeros_like(x)))
-    log_sigmoid = _unary(torch.nn.functional.logsigmoid)
-    rsqrt, square = _unary(torch.rsqrt), _unary(torch.square)
+    log1p, expm1, tanh = _elementary(torch.log1p), _elementary(torch.expm1), _elementary(torch.tanh)
+    softplus = _elementary(lambda x: torch.logaddexp(x, torch.zeros_like(x)))
+    log_sigmoid = _elementary(torch.nn.functional.logsigmoid)
+    rsqrt, square = _elementary(torch.rsqrt), _unary(torch.square)
     isfinite, isnan = _unary(torch.isfinite), _unary(torch.isnan)
 
     mean = _unary(lambda x: x.mean(1, keepdim=True))
@@ -170,18 +185,28 @@ class Language:
     any = _unary(lambda x: x.any(1, keepdim=True))
     all = _unary(lambda x: x.all(1, keepdim=True))
 
+    def rounded(self, result, x):
+        """A result for 'x', disturbed. One that is exact, such as e^0 or the softplus of a large number, is not."""
+        if self.roundings is None:
+            return result
+        bits = result.detach().to(torch.float32).view(torch.int32).long()
+        side = ((bits * 2654435761 + self.roundings * 40503) >> 15) % 2 * 2 - 1
+        is_exact = (result == x) | (result.abs() == 1) | (result == 0) | ~result.isfinite()
+        return result * torch.where(is_exact, 1.0, 1 + side * 2.0**-23).to(result.dtype)
+
     def log_softmax(self, x):
         return Value(self._log_softmax(x.tensor))
 
     def _log_softmax(self, x):
+        self.largest_exponent = max(self.largest_exponent, _largest(x))
         return x - x.logsumexp(1, keepdim=True).detach() if self.is_direct else torch.log_softmax(x, 1)
 
     def stop_gradient(self, x):
         return x.like(x.tensor.detach(), None if x.log is None else lambda: x.log().detach())
 
     def logsumexp(self, x):
-        numbers = x.tensor.detach().abs()
-        self.largest = max(self.largest, float(numbers.where(numbers.isfinite(), 0.0).max()))
+        self.largest_summed = max(self.largest_summed, _largest(x.tensor))
+        self.largest_exponent = max(self.largest_exponent, self.largest_summed)
         result = x.tensor.logsumexp(1, keepdim=True)
         return Value(result.detach() if self.is_direct else result)
 
@@ -197,29 +222,36 @@ class Language:
         return Value(x.tensor.sum(1, keepdim=True), log=log)
 
     def softmax(self, x):
-        result = self._log_softmax(x.tensor).exp() if self.is_direct else torch.softmax(x.tensor, 1)
-        return Value(result, result, None, lambda: self._log_softmax(x.tensor))
+        log = self._log_softmax(x.tensor)
+        result = log.exp() if self.is_direct else torch.softmax(x.tensor, 1)
+        result = self.rounded(result, x.tensor)
+        return Value(result, result, None, lambda: log)
 
     def value(self, x):
         """A plain number as a value; values as they are."""
         return x if isinstance(x, Value) else Value(torch.full((1, 1), x, dtype=self.dtype))
 
     def exp(self, x):
-        return exponential(self.value(x).tensor)
+        exponent = self.value(x).tensor
+        self.has_infinite_exponent |= bool((exponent == math.inf).any())
+        result = self.rounded(torch.exp(exponent), exponent)
+        return Value(result, result, None, lambda: exponent)
 
     def exp2(self, x):
-        result = torch.exp2(x.tensor)
+        self.has_infinite_exponent |= bool((x.tensor == math.inf).any())
+        result = self.rounded(torch.exp2(x.tensor), x.tensor)
         return Value(result, result, None, lambda: x.tensor * math.log(2))
 
     def sigmoid(self, x):
-        result = torch.sigmoid(x.tensor)
+        result = self.rounded(torch.sigmoid(x.tensor), x.tensor)
         return Value(result, result)
 
     def log(self, x):
-        return Value(torch.log(x.tensor) if x.log is None else x.log())
+        return Value(self.rounded(torch.log(x.tensor), x.tensor) if x.log is None else x.log())
 
     def log2(self, x):
-        return Value(torch.log2(x.tensor) if x.log is None else x.log() / math.log(2))
+        result = self.rounded(torch.log2(x.tensor), x.tensor) if x.log is None else x.log() / math.log(2)
+        return Value(result)
 
     def sqrt(self, x):
         if x.is_weight and x.log is not None:
@@ -257,7 +289,7 @@ class Language:
         return Value(index.tensor != self.ignore_index)
 
 
-def evaluate(source, pairs, inputs, dtype, is_direct=False):
+def evaluate(source, pairs, inputs, dtype, is_direct=False, roundings=None):
     """The outputs of a loss by name, [N] each; a bare result is "loss". They are differentiable in whatever
     leaf requires a gradient.
 
@@ -265,23 +297,24 @@ def evaluate(source, pairs, inputs, dtype, is_direct=False):
         source: the text, with one function that `lt.loss` decorates.
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
-        is_direct: see Language.
+            A Vocab or Scalar input may have a first axis of tokens.
+        is_direct, roundings: see Language.
     """
-    outputs, _ = _run(source, pairs, inputs, dtype, is_direct)
+    outputs, _ = _run(source, pairs, inputs, dtype, is_direct, roundings)
     tokens = len(next(iter(pairs.values()))[0])
     return {name: value.tensor.expand(tokens, 1)[:, 0] for name, value in outputs.items()}
 
 
-def largest_exponent(source, pairs, inputs):
-    """The largest finite number that a logsumexp of the text sees. float64 rounds results by 2^-53 of it."""
+def what_was_seen(source, pairs, inputs):
+    """The Language after a run of the text in float64: it has noted the largest exponents."""
     with torch.no_grad():
-        return _run(source, pairs, inputs, torch.float64)[1].largest
+        return _run(source, pairs, inputs, torch.float64)[1]
 
 
-def _run(source, pairs, inputs, dtype, is_direct=False):
+def _run(source, pairs, inputs, dtype, is_direct=False, roundings=None):
     """What the text returns, by name, and the language that it has seen."""
     weight = next(iter(pairs.values()))[1]
-    scope = {"lt": Language(len(weight), dtype, is_direct=is_direct)}
+    scope = {"lt": Language(len(weight), dtype, is_direct=is_direct, roundings=roundings)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
     arguments = {name: Value(h @ w.T) for name, (h, w) in pairs.items()}
@@ -293,8 +326,10 @@ def _run(source, pairs, inputs, dtype, is_direct=False):
 
 
 def _input(value, kinds):
-    axis = "scalar" if value.ndim == 0 else next(kind.axis for kind in kinds if kind.axis != "scalar")
+    axes = [kind.axis for kind in kinds if kind.axis != "scalar"]
+    axis = "scalar" if value.ndim == 0 else axes[0] if axes else "token"
     if axis == "token" and value.ndim > 1:
         return tuple(Value(column[:, None]) for column in value.unbind(1))
-    shape = {"token": (-1, 1), "vocab": (1, -1), "scalar": (1, 1), "dense": value.shape}[axis]
-    return Value(value.reshape(shape))
+    if axis == "scalar":
+        return Value(value.reshape(1, 1))
+    return Value(value.reshape((-1, 1) if axis == "token" else (-1, value.shape[-1])))

@@ -179,6 +179,11 @@ std::optional<Planner::Canonical> Planner::ofOneLogSumExp(NodeRef x) {
   return Canonical{base, g.mul(factor, scale), g.add(g.mul(factor, inner), addend)};
 }
 
+static bool isNothing(NodeRef coefficient) {
+  bool isDifference = coefficient->is(NodeOp::Sub) && coefficient->operand(0) == coefficient->operand(1);
+  return coefficient->isConstant(0) || isDifference;
+}
+
 /// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
 Planner::Canonical Planner::canonical(NodeRef x) {
   auto [atoms, addend] = affine(x);
@@ -186,11 +191,13 @@ Planner::Canonical Planner::canonical(NodeRef x) {
     return {g.constant(0), g.constant(1), addend};
   NodeRef first = atoms.begin()->second.coefficient;
   bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
-  if (Written form = asWritten(x); !shared && form.leaves == atoms.size())
-    return {form.rest, g.constant(1), form.addend};
-  else if (form.leaves != atoms.size())
+  Written form = asWritten(x);
+  if (form.leaves != atoms.size())
     if (auto one = ofOneLogSumExp(x))
       return *one;
+  bool hasCancelled = llvm::any_of(atoms, [](auto &atom) { return isNothing(atom.second.coefficient); });
+  if (!shared && !hasCancelled)
+    return {form.rest, g.constant(1), form.addend};
   NodeRef base = nullptr;
   for (auto &[id, scaled] : atoms) {
     auto [atom, coefficient, weighs] = scaled;

@@ -48,12 +48,6 @@ int ProgramEmitter::pointOf(NodeRef node) {
   return point;
 }
 
-bool ProgramEmitter::keepsRounding(const Entry *max) {
-  NodeRef base = max->base;
-  bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
-  return isSum && !max->isOfLogSumExp && base->operand(0)->dependsOnLogits && base->operand(1)->dependsOnLogits;
-}
-
 Graph::Origin ProgramEmitter::originOf(NodeRef node) {
   if (auto known = origins.find(node); known != origins.end())
     return known->second;
@@ -109,11 +103,11 @@ bool ProgramEmitter::hasLow(NodeRef node) {
     auto [base, scale, addend] = planner.underLogSumExp(origin.value);
     Entry *max = planner.maximumOf(base);
     bool isRearranged = max && base != origin.value; // such as z - z * s, of which exponents make z * (1 - s)
-    if (!max || !keepsRounding(max))
+    if (!max || !max->keepsRounding())
       return !scale->isConstant(1) || !addend->isConstant(0) || isRearranged;
   }
   switch (node->op) {
-  case NodeOp::Constant: return node->number != static_cast<float>(node->number); // a product or quotient of numbers, or NaN
+  case NodeOp::Constant: return node->rounding() != 0;
   case NodeOp::Entry: return planner.entryOf(node)->isPair();
   case NodeOp::Pair:
   case NodeOp::Add:

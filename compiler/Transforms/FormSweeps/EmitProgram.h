@@ -32,8 +32,6 @@ public:
   bool hasLow(NodeRef node);
   /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.
   Graph::Origin originOf(NodeRef node);
-  /// Whether exponents relative to 'max' keep the rounding of its base. What a logsumexp takes is rounded, as a pick of it is.
-  static bool keepsRounding(const Entry *max);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
   bool isCheap(NodeRef node);
   /// Asks the finish at the value's point for it; the name under which it will be known.

@@ -154,7 +154,7 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
 Value RegionEmitter::distanceFrom(const Entry *max) {
   NodeRef base = program.settle(max->base);
   setLoc(base->loc);
-  if (!ProgramEmitter::keepsRounding(max))
+  if (!max->keepsRounding())
     return sub(value(base), maximumOf(max));
   Pair exact = exactPair(base);
   return add(sub(exact.high, maximumOf(max)), exact.low);
@@ -269,10 +269,7 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     if (Pair pair = makeEntryPair(origin); pair.high)
       return pair;
   switch (node->op) {
-  case NodeOp::Constant: {
-    double low = node->number - static_cast<float>(node->number); // what cancels may have come by the number in other steps
-    return {f32(node->number), f32(std::isfinite(low) ? low : 0)};
-  }
+  case NodeOp::Constant: return {f32(node->number), f32(node->rounding())}; // what cancels may have come by the number in other steps
   case NodeOp::Entry: return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
     Pair large = pairOf(node->operand(0));
@@ -310,7 +307,7 @@ RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
 /// entries is one of them. Null for a base that exponents do not round.
 RegionEmitter::Pair RegionEmitter::makeEntryPair(Graph::Origin origin) {
   auto [base, scale, addend] = program.planner.underLogSumExp(origin.value);
-  if (Entry *max = program.planner.maximumOf(base); max && ProgramEmitter::keepsRounding(max))
+  if (Entry *max = program.planner.maximumOf(base); max && max->keepsRounding())
     return {};
   Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};
   if (!scale->isConstant(1))
@@ -390,10 +387,12 @@ RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
 
 bool RegionEmitter::isRounded(NodeRef node) const {
   Entry *max = program.planner.maximumOf(program.settle(node));
-  return max && !ProgramEmitter::keepsRounding(max);
+  return max && !max->keepsRounding();
 }
 
 RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node) {
+  if (isRounded(node)) // what normalises it knows the rounded value alone
+    return {value(node), {}};
   if (isScaled(node)) {
     Value high = value(node);
     return {high, finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)))};

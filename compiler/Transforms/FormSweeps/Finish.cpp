@@ -15,8 +15,26 @@ NodeRef Planner::pivotOf(const Term &term) {
   }
   if (!unbounded || unbounded->isLinearInLogits)
     return unbounded;
-  bool isExponent = term.exponent && canonical(term.exponent).base == canonical(unbounded).base;
-  return isExponent ? unbounded : nullptr;
+  return term.exponent && isCentrable(unbounded, canonical(term.exponent).base) ? unbounded : nullptr;
+}
+
+/// Whether all that is as large as logits in 'pivot' is linear in them, or a multiple of the exponent's base: its maximum is known.
+bool Planner::isCentrable(NodeRef pivot, NodeRef base) {
+  constexpr size_t kMostParts = 16;
+  llvm::SmallVector<NodeRef> parts{pivot};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    NodeRef part = parts[i];
+    if (!part->isUnbounded || part->isLinearInLogits || canonical(part).base == base)
+      continue;
+    bool isSum = (part->is(NodeOp::Add) || part->is(NodeOp::Sub)) && !hasFinishedReduction(part);
+    bool isScaled = (part->is(NodeOp::Mul) || part->is(NodeOp::Weigh)) && !(part->operand(0)->varying && part->operand(1)->varying);
+    if (!isSum && !isScaled && !part->is(NodeOp::Neg))
+      return false;
+    parts.append(part->operands);
+    if (parts.size() > kMostParts)
+      return false;
+  }
+  return true;
 }
 
 llvm::SmallVector<Planner::Group> Planner::groupTerms(const Terms &terms) {
@@ -106,6 +124,53 @@ bool isLarge(NodeRef addend) {
   }
   return false;
 }
+/// A product as a number times other factors.
+struct Product {
+  double number = 1;
+  llvm::SmallVector<NodeRef> factors = {};
+
+  explicit Product(NodeRef node) { take(node); }
+  NodeRef in(Graph &g) const {
+    NodeRef product = g.constant(number);
+    for (NodeRef factor : factors)
+      product = g.mul(product, factor);
+    return product;
+  }
+
+private:
+  void take(NodeRef node) {
+    if (node->isConstant())
+      number *= node->number;
+    else if (node->is(NodeOp::Neg))
+      number = -number, take(node->operand(0));
+    else if (node->is(NodeOp::Mul))
+      take(node->operand(0)), take(node->operand(1));
+    else
+      factors.push_back(node);
+  }
+};
+/// The sum of large products, which may cancel: so the factors that all of them share multiply what is left.
+NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
+  if (addends.size() < 2)
+    return addends.empty() ? g.constant(0) : addends.front();
+  auto products = llvm::map_to_vector(addends, [](NodeRef addend) { return Product(addend); });
+  double number = products.back().number; // that of a logsumexp: its maximum has no number of its own
+  NodeRef common = g.constant(number);
+  for (Product &product : products)
+    product.number /= number;
+  auto candidates = products.front().factors;
+  for (NodeRef factor : candidates) {
+    if (!llvm::all_of(products, [&](const Product &product) { return llvm::is_contained(product.factors, factor); }))
+      continue;
+    for (Product &product : products)
+      product.factors.erase(llvm::find(product.factors, factor));
+    common = g.mul(common, factor);
+  }
+  NodeRef sum = g.constant(0);
+  for (const Product &product : products)
+    sum = g.add(sum, product.in(g));
+  return g.mul(common, sum);
+}
 } // namespace
 
 /// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
@@ -141,6 +206,14 @@ NodeRef Planner::timesSum(NodeRef factor, Entry sum) {
   }
   NodeRef size = resultOf(intern(some)), none = size->type == NodeType::Int ? g.integer(0) : g.constant(0);
   return g.select(g.compare(Predicate::Ne, size, none), product, g.constant(0));
+}
+
+/// 'product', or NaN where the exponential is 0 because its sum is infinite: exponents were so large that their rounding is beyond
+/// the range of an exponential.
+NodeRef Planner::whereInRange(NodeRef exponential, NodeRef sum, NodeRef product) {
+  NodeRef vanishes = g.compare(Predicate::Eq, exponential, g.constant(0));
+  NodeRef isBeyond = g.logicalAnd(vanishes, g.logicalNot(g.unary(NodeOp::IsFinite, sum)));
+  return g.select(isBeyond, g.constant(std::numeric_limits<double>::quiet_NaN()), product);
 }
 
 NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
@@ -180,13 +253,14 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
         NodeRef shifted = g.constant(0);
         for (auto [coefficient, max] : moment->centre)
           shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
-        large.insert(large.begin(), g.mul(factor, shifted));
+        if (!shifted->isConstant(0))
+          large.insert(large.begin(), g.mul(factor, shifted));
         continue;
       }
       (isLarge(factor) ? large : small).push_back(factor);
     }
-    NodeRef uniform = g.constant(0);
-    for (NodeRef addend : llvm::concat<NodeRef>(large, small)) // what cancels comes first: beside it, the rest would be rounded away
+    NodeRef uniform = sumOfProducts(g, large); // what cancels comes first: beside it, the rest would be rounded away
+    for (NodeRef addend : small)
       uniform = g.add(uniform, addend);
     if (unweighted) {
       total = g.add(total, isMean ? g.add(uniform, g.div(inner, columns)) : g.add(inner, g.mul(columns, uniform)));
@@ -194,8 +268,12 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     }
     if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
       inner = g.add(inner, g.weigh(resultOf(weights), uniform));
-    if (outside)
-      inner = guarded(g, guards, inner, g.mul(outside, inner));
+    if (outside) {
+      NodeRef product = g.mul(outside, inner);
+      if (plain.max->keepsRounding())
+        product = whereInRange(outside, resultOf(weights), product);
+      inner = guarded(g, guards, inner, product);
+    }
     total = g.add(total, isMean ? g.div(inner, columns) : inner);
   }
   return total;

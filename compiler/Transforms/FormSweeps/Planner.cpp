@@ -17,6 +17,11 @@ llvm::SmallVector<NodeRef> Entry::bodies() const {
   return bodies;
 }
 
+bool Entry::keepsRounding() const {
+  bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
+  return isSum && !isOfLogSumExp && base->operand(0)->dependsOnLogits && base->operand(1)->dependsOnLogits;
+}
+
 llvm::SmallVector<Entry *> Entry::needs() const {
   llvm::SmallVector<Entry *> needs;
   for (Entry *entry : {max, weights, arg})

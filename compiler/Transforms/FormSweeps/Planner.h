@@ -37,6 +37,8 @@ struct Entry {
 
   /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
   bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
+  /// Max: whether exponents relative to it keep the rounding of the base. What a logsumexp takes is rounded, as a pick of it is.
+  bool keepsRounding() const;
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
   /// Entries of the same or an earlier sweep that it is relative to.
@@ -164,8 +166,10 @@ private:
     llvm::SmallVector<std::pair<NodeRef, NodeRef>, 2> parts;
   };
   NodeRef pivotOf(const Term &term);
+  bool isCentrable(NodeRef pivot, NodeRef base);
   llvm::SmallVector<Group> groupTerms(const Terms &terms);
   NodeRef timesSum(NodeRef factor, Entry sum);
+  NodeRef whereInRange(NodeRef exponential, NodeRef sum, NodeRef product);
   Entry *placeMoment(const Entry &plain, Entry *weights, NodeRef pivot);
 
   llvm::DenseMap<NodeRef, unsigned> levels;

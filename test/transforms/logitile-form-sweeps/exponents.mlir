@@ -87,3 +87,51 @@ logitile.loss @two_addends vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %p : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// The exponential that leaves such a sum may be 0 where the sum is infinite: the result is NaN then, not 0.
+// CHECK-LABEL: logitile.program @out_of_range
+// CHECK: logitile.finish @finish1
+// CHECK: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32
+// CHECK: %[[OUTSIDE:.*]] = math.exp
+// CHECK-NEXT: %[[VANISHES:.*]] = arith.cmpf oeq, %[[OUTSIDE]], %{{.*}} : f32
+// CHECK-NEXT: %[[SUM:.*]] = arith.addf %exp5.high, %{{.*}} : f32
+// CHECK-NEXT: %[[FINITE:.*]] = math.isfinite %[[SUM]] : f32
+// CHECK-NEXT: %[[NOT:.*]] = arith.xori %[[FINITE]], %{{.*}} : i1
+// CHECK-NEXT: %[[BEYOND:.*]] = arith.andi %[[VANISHES]], %[[NOT]] : i1
+// CHECK: arith.select %[[BEYOND]], %[[NAN]], %{{.*}} : f32
+logitile.loss @out_of_range vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input logits "t" : f32
+  %lse_z = logitile.reduce logsumexp %z : f32 -> f32
+  %lse_t = logitile.reduce logsumexp %t : f32 -> f32
+  %log_p = arith.subf %z, %lse_z : f32
+  %log_q = arith.subf %t, %lse_t : f32
+  %p = math.exp %log_p : f32
+  %q = math.exp %log_q : f32
+  %term = logitile.weigh %p, %q : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}
+
+// A part that has a softmax of its own is rounded in it, and so it is in the sum.
+// CHECK-LABEL: logitile.program @rounded_part
+// CHECK: } update {
+// CHECK: %[[PART:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NOT: math.fma
+// CHECK: arith.addf %{{.*}}, %[[PART]] : f32
+// CHECK-NOT: math.fma
+// CHECK: } merge {
+logitile.loss @rounded_part vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %s = logitile.input scalar "s" : f32
+  %x = arith.mulf %z, %s : f32
+  %lse_x = logitile.reduce logsumexp %x : f32 -> f32
+  %lse_z = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %x, %lse_x : f32
+  %log_q = arith.subf %z, %lse_z : f32
+  %p = math.exp %log_p : f32
+  %q = math.exp %log_q : f32
+  %term = logitile.weigh %p, %q : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}

@@ -112,3 +112,25 @@ logitile.loss @pulled vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// What is as large as logits without being linear in them is centred as well, where it is the base of the exponent.
+// CHECK-LABEL: logitile.program @part_of_a_sum
+// CHECK: } update {
+// CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[X]] : f32
+// CHECK: %[[W:.*]] = logitile.input vocab "w" : f32
+// CHECK-NEXT: %[[MINUS:.*]] = arith.mulf %[[X]], %{{.*}} : f32
+// CHECK-NEXT: %[[D:.*]] = arith.addf %[[W]], %[[MINUS]] : f32
+// CHECK-NEXT: logitile.weigh %[[E]], %[[D]] : f32
+logitile.loss @part_of_a_sum vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %w = logitile.input vocab "w" : f32
+  %x = arith.mulf %z, %z : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %p = math.exp %log_p : f32
+  %d = arith.subf %w, %log_p : f32
+  %term = logitile.weigh %p, %d : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}
