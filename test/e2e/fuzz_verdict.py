@@ -3,7 +3,7 @@
 The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
 the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
 for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
-hidden states and weights by a rounding. Elementary functions are off by a unit in the last place meanwhile, as
+hidden states and weights by a rounding. Elementary functions are then off by a unit in the last place, as
 those of any library may be. So a comparison that a rounding could turn decides nothing, while a value that is
 compared with itself does. A decided result is wrong if it is further than WRONG from the
 answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs.
@@ -125,7 +125,7 @@ class Text(Arguments):
         return self._like(self.pairs | self.inputs, roundings=roundings)
 
     def by_token(self, name):
-        """The same with an input of its own for each token, so that the gradient is not summed over tokens."""
+        """The same with an input of its own for each token: its gradient is not summed over tokens."""
         own = np.repeat(self.inputs[name][None], len(next(iter(self.pairs.values()))[0]), 0)
         return self._like(self.pairs | self.inputs | {name: own})
 
@@ -311,8 +311,9 @@ class Judge:
     def _rounding_of_parts(self, name):
         """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
 
-        That is OF_PARTS of the parts that flow through a softmax and beside it, and OF_EXPONENT of them for each
-        unit of the largest exponent. Where gradients of logits are kept in 16 bits for products with hidden states or weights, 4 roundings of these come on top.
+        That is OF_PARTS of the parts that flow through a softmax and beside it, and OF_EXPONENT of them for
+        each unit of the largest exponent. Where gradients of logits are kept in 16 bits for products with
+        hidden states or weights, 4 roundings of these come on top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]
@@ -323,7 +324,7 @@ class Judge:
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
 
     def _size_of_parts(self, name):
-        """How large the parts are that flow through softmaxes and beside them; in a sum over tokens, those of each."""
+        """How large the parts are that flow through softmaxes and beside them, for each token of a sum."""
         is_sum = self.axes.get(name) in ("vocab", "scalar")
         text = self.text.by_token(name) if is_sum else self.text
         exact, direct = text.reference()[name], text.direct().reference()[name]

@@ -186,7 +186,7 @@ class Language:
     all = _unary(lambda x: x.all(1, keepdim=True))
 
     def rounded(self, result, x):
-        """A result for 'x', disturbed. One that is exact, such as e^0 or the softplus of a large number, is not."""
+        """A result for 'x', disturbed unless it is exact, as e^0 and the softplus of a large number are."""
         if self.roundings is None:
             return result
         bits = result.detach().to(torch.float32).view(torch.int32).long()

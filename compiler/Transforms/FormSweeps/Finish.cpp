@@ -151,9 +151,12 @@ private:
 };
 /// The sum of large products, which may cancel: so the factors that all of them share multiply what is left.
 NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
-  if (addends.size() < 2)
-    return addends.empty() ? g.constant(0) : addends.front();
-  auto products = llvm::map_to_vector(addends, [](NodeRef addend) { return Product(addend); });
+  llvm::SmallVector<Product> products;
+  for (NodeRef addend : addends)
+    if (!addend->isConstant(0))
+      products.push_back(Product(addend));
+  if (products.empty())
+    return g.constant(0);
   double number = products.back().number; // that of a logsumexp: its maximum has no number of its own
   NodeRef common = g.constant(number);
   for (Product &product : products)
@@ -208,11 +211,13 @@ NodeRef Planner::timesSum(NodeRef factor, Entry sum) {
   return g.select(g.compare(Predicate::Ne, size, none), product, g.constant(0));
 }
 
-/// 'product', or NaN where the exponential is 0 because its sum is infinite: exponents were so large that their rounding is beyond
-/// the range of an exponential.
-NodeRef Planner::whereInRange(NodeRef exponential, NodeRef sum, NodeRef product) {
+/// 'product', or NaN where the exponential is 0 because the sum that it leaves is infinite: exponents were so large that their
+/// rounding is beyond the range of an exponential.
+NodeRef Planner::whereInRange(Entry &sum, NodeRef exponential, NodeRef product) {
+  if (!sum.max->keepsRounding())
+    return product;
   NodeRef vanishes = g.compare(Predicate::Eq, exponential, g.constant(0));
-  NodeRef isBeyond = g.logicalAnd(vanishes, g.logicalNot(g.unary(NodeOp::IsFinite, sum)));
+  NodeRef isBeyond = g.logicalAnd(vanishes, g.logicalNot(g.unary(NodeOp::IsFinite, resultOf(&sum))));
   return g.select(isBeyond, g.constant(std::numeric_limits<double>::quiet_NaN()), product);
 }
 
@@ -253,8 +258,7 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
         NodeRef shifted = g.constant(0);
         for (auto [coefficient, max] : moment->centre)
           shifted = g.add(shifted, g.mul(coefficient, resultOf(max)));
-        if (!shifted->isConstant(0))
-          large.insert(large.begin(), g.mul(factor, shifted));
+        large.insert(large.begin(), g.mul(factor, shifted));
         continue;
       }
       (isLarge(factor) ? large : small).push_back(factor);
@@ -268,12 +272,8 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     }
     if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
       inner = g.add(inner, g.weigh(resultOf(weights), uniform));
-    if (outside) {
-      NodeRef product = g.mul(outside, inner);
-      if (plain.max->keepsRounding())
-        product = whereInRange(outside, resultOf(weights), product);
-      inner = guarded(g, guards, inner, product);
-    }
+    if (outside)
+      inner = guarded(g, guards, inner, whereInRange(*weights, outside, g.mul(outside, inner)));
     total = g.add(total, isMean ? g.div(inner, columns) : inner);
   }
   return total;

@@ -169,7 +169,7 @@ private:
   bool isCentrable(NodeRef pivot, NodeRef base);
   llvm::SmallVector<Group> groupTerms(const Terms &terms);
   NodeRef timesSum(NodeRef factor, Entry sum);
-  NodeRef whereInRange(NodeRef exponential, NodeRef sum, NodeRef product);
+  NodeRef whereInRange(Entry &sum, NodeRef exponential, NodeRef product);
   Entry *placeMoment(const Entry &plain, Entry *weights, NodeRef pivot);
 
   llvm::DenseMap<NodeRef, unsigned> levels;
