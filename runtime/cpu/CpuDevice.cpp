@@ -13,7 +13,9 @@ public:
 
   Status launch(const Launch &launch) override {
     CpuKernel kernel = kernels[launch.kernel];
-    auto run = [&](int64_t task, int thread) { kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride); };
+    auto run = [&](int64_t task, int thread, Checkpoint &checkpoint) {
+      kernel(launch.arguments, task, launch.scratch + thread * launch.scratchStride, &checkpoint);
+    };
     return pool.run(launch.tasks, launch.threads, run, launch.interrupt) ? Status() : interrupted();
   }
   Status launchOwn(const char *kernel, int64_t, int64_t, const void *) override {

@@ -1,14 +1,15 @@
 // ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them. Where they come from is the
 // compiler's or the cache's business.
 #pragma once
+#include "runtime/Interrupt.h"
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace logitile {
-/// One kernel of an object: words of arguments, number of the task, scratch of the thread.
-using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch);
+/// One kernel of an object: words of arguments, number of the task, scratch of the thread, and whom to ask whether to end early.
+using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch, Checkpoint *checkpoint);
 
 /// Object files, linked into memory. Its functions are gone when it is destroyed.
 class ObjectLoader {

@@ -13,22 +13,24 @@ namespace {
 thread_local bool isWorking = false;
 
 struct Job {
-  void (*task)(void *context, int64_t number, int thread);
+  void (*task)(void *context, int64_t number, int thread, Checkpoint &checkpoint);
   void *context;
   int64_t tasks;
   int helpers;
   const Interrupt &interrupt; // asked by the caller's thread alone
   std::atomic<int64_t> next{0};
-  bool isInterrupted = false; // of the caller's thread
+  std::atomic<bool> isInterrupted{false}; // set by the caller's thread
 
   void work(int thread) {
+    HelperCheckpoint checkpoint(*this);
     for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
-      task(context, number, thread);
+      task(context, number, thread, checkpoint);
   }
   /// The same on the caller's thread.
   void workAndAsk() {
+    CallerCheckpoint checkpoint(*this);
     for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks; ask())
-      task(context, number, 0);
+      task(context, number, 0, checkpoint);
   }
   /// Nobody begins another task where the caller is interrupted. Handlers of signals may be asked only until they say so.
   void ask() {
@@ -37,6 +39,28 @@ struct Job {
     isInterrupted = true;
     next.store(tasks, std::memory_order_relaxed);
   }
+
+private:
+  struct HelperCheckpoint : Checkpoint {
+    const Job &job;
+    explicit HelperCheckpoint(const Job &job) : Checkpoint{&mustEnd}, job(job) {}
+    static int32_t mustEnd(Checkpoint *self) { return static_cast<HelperCheckpoint *>(self)->job.isInterrupted.load(std::memory_order_relaxed); }
+  };
+  /// Asks the caller itself once in a while.
+  struct CallerCheckpoint : Checkpoint {
+    Job &job;
+    std::chrono::steady_clock::time_point next = std::chrono::steady_clock::now() + kInterruptPeriod;
+    explicit CallerCheckpoint(Job &job) : Checkpoint{&mustEnd}, job(job) {}
+    static int32_t mustEnd(Checkpoint *self) {
+      auto &mine = *static_cast<CallerCheckpoint *>(self);
+      auto now = std::chrono::steady_clock::now();
+      if (now >= mine.next) {
+        mine.job.ask();
+        mine.next = now + kInterruptPeriod;
+      }
+      return mine.job.isInterrupted.load(std::memory_order_relaxed);
+    }
+  };
 };
 
 /// Kernels keep large things elsewhere.

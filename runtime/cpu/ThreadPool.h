@@ -15,15 +15,23 @@ public:
 
   /// Calls run(task, thread) for every task below 'tasks', on up to 'threads' threads of which this one is number 0, and
   /// returns when all are done. While another thread's tasks run, or from within a task, this thread does all of them.
-  /// False where the caller was interrupted: then no task runs any more, and some have not run.
+  /// False where the caller was interrupted: then no task runs any more, and some have not run. A task that may take long takes a
+  /// Checkpoint & too, and ends early where that says so.
   template <typename Run> bool run(int64_t tasks, int threads, Run &&task, const Interrupt &interrupt = {}) {
     return runTasks(
         tasks, threads, interrupt,
-        [](void *context, int64_t number, int thread) { (*static_cast<std::remove_reference_t<Run> *>(context))(number, thread); }, &task);
+        [](void *context, int64_t number, int thread, Checkpoint &checkpoint) {
+          auto &task = *static_cast<std::remove_reference_t<Run> *>(context);
+          if constexpr (std::is_invocable_v<Run, int64_t, int, Checkpoint &>)
+            task(number, thread, checkpoint);
+          else
+            task(number, thread);
+        },
+        &task);
   }
 
 private:
-  using Task = void (*)(void *context, int64_t task, int thread);
+  using Task = void (*)(void *context, int64_t task, int thread, Checkpoint &checkpoint);
   struct Crew;
   bool runTasks(int64_t tasks, int threads, const Interrupt &interrupt, Task task, void *context);
   Crew &crewOfThisProcess();

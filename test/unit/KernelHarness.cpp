@@ -124,12 +124,13 @@ void KernelHarness::run(const std::string &name, int threads) {
     tasks *= std::max<int64_t>(0, (upper - lower + step - 1) / step);
   }
   scratch.resize(std::max<size_t>(scratch.size(), threads));
+  Checkpoint never{[](Checkpoint *) -> int32_t { return 0; }};
   auto work = [&](int thread) {
     std::vector<char> &memory = scratch[thread];
     memory.resize(std::max<size_t>(memory.size(), kernel.scratchBytes + 64));
     void *aligned = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(memory.data()) + 63) & ~uintptr_t(63));
     for (int64_t task = thread; task < tasks; task += threads)
-      kernel.function(words.data(), task, aligned);
+      kernel.function(words.data(), task, aligned, &never);
   };
   std::vector<std::thread> helpers;
   for (int thread = 1; thread < threads; ++thread)

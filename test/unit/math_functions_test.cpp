@@ -57,7 +57,7 @@ func.func @apply(%a: !llvm.ptr, %n: i64, %scratch: !llvm.ptr) {
       input.resize(result.size());
       words.push_back(reinterpret_cast<int64_t>(input.data()));
     }
-    function(words.data(), count, nullptr);
+    function(words.data(), count, nullptr, nullptr);
     result.resize(count);
     return result;
   }

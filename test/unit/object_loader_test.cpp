@@ -45,7 +45,7 @@ TEST(ObjectLoader, RunsAFunctionOfAnObject) {
   CpuKernel store = loader->find("store", error);
   ASSERT_TRUE(store) << error;
   int64_t word = 0;
-  store(&word, 42, nullptr);
+  store(&word, 42, nullptr, nullptr);
   EXPECT_EQ(42, word);
 }
 

@@ -160,6 +160,16 @@ TEST(ThreadPoolInterrupt, TheCallerIsAskedWhileHelpersWork) {
       },
       ask));
 }
+TEST(ThreadPoolInterrupt, TasksThatTakeLongEndEarly) {
+  ThreadPool pool;
+  Interrupt always{[](void *) { return true; }, nullptr};
+  auto untilItMustEnd = [](int64_t, int, Checkpoint &checkpoint) {
+    while (!checkpoint.mustEnd(&checkpoint))
+      std::this_thread::yield();
+  };
+  for (int threads : {1, 3})
+    EXPECT_FALSE(pool.run(threads, threads, untilItMustEnd, always));
+}
 TEST(ThreadPoolInterrupt, AHandlerMayLaunchItself) {
   ThreadPool pool;
   Interrupt launch{[](void *pool) {

@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // Arguments are 64-bit words in order: one for a scalar, pointer and two strides for a view.
 
-// CHECK: func.func @copy(%[[WORDS:.*]]: !llvm.ptr, %[[TASK:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr) attributes {logitile.scratch_bytes = 0 : i64}
+// CHECK: func.func @copy(%[[WORDS:.*]]: !llvm.ptr, %[[TASK:.*]]: i64, %[[SCRATCH:.*]]: !llvm.ptr, %[[CHECKPOINT:.*]]: !llvm.ptr) attributes {logitile.scratch_bytes = 0 : i64}
 // CHECK: %[[COUNT:.*]] = llvm.load %[[WORDS]] {alignment = 8 : i64} : !llvm.ptr -> i64
 // CHECK: %[[X_AT:.*]] = llvm.getelementptr %[[WORDS]][1] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK: %[[X:.*]] = llvm.load %[[X_AT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr

@@ -1,7 +1,14 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
 // A row state is updated where it lies: one buffer of 64 elements, however often the loop runs.
 
-// CHECK: func.func @finish({{.*}}) attributes {logitile.scratch_bytes = 256 : i64}
+// Each step of the loop asks first whether the call has been interrupted.
+
+// CHECK: func.func @finish({{.*}}, %[[CHECKPOINT:.*]]: !llvm.ptr) attributes {logitile.scratch_bytes = 256 : i64}
+// CHECK: scf.for
+// CHECK: %[[MUST_END:.*]] = llvm.load %[[CHECKPOINT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
+// CHECK-NEXT: %[[ANSWER:.*]] = llvm.call %[[MUST_END]](%[[CHECKPOINT]]) : !llvm.ptr, (!llvm.ptr) -> i32
+// CHECK-NEXT: %[[GOES_ON:.*]] = arith.cmpi eq, %[[ANSWER]], %{{.*}} : i32
+// CHECK-NEXT: scf.if %[[GOES_ON]] {
 logitile.kernel @finish(%n: index from "tokens", %p: !logitile.view<3x?xf32> from "p", %out: !logitile.view<?xf32> from "out") {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

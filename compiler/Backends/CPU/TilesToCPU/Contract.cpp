@@ -28,7 +28,7 @@ public:
     Int first = k.scalar(op.getFirst()), behind = k.scalar(op.getBehind());
     Value again = startsFromPlus();
     start(again, isLess(first, behind));
-    e.loop(first, behind, e.integer(depth), [&](Int from) {
+    auto addBlock = [&](Int from) {
       Int count = smaller(behind - from, depth);
       LeftBlock left = op.getTransposed() ? readRows(from, count) : readColumns(from, count);
       if (!op.getTransposed())
@@ -43,7 +43,8 @@ public:
       if (!op.getTransposed())
         next = nextColumns(from + count, smaller(behind - (from + count), depth));
       c.multiply(left, panelOf, count, op.getWhen() ? Value(arith::OrIOp::create(e, isLater, again)) : isLater, next);
-    });
+    };
+    e.loop(first, behind, e.integer(depth), [&](Int from) { k.unlessInterrupted([&] { addBlock(from); }); });
   }
 
 private:

@@ -132,7 +132,7 @@ static void storeRows(KernelContext &k, StoreOp op, const Tile &tile, const View
       from = k.windowOf(source, throughMap(k, load.getMap(), k.scalar(load.getAt()[0]) + i), k.scalar(load.getAt()[1]));
       step = source.stride1;
     }
-    k.call(copy, {from.pointer, step, to.pointer, view.stride1, columns});
+    k.unlessInterrupted(view.extent(1), [&] { k.call(copy, {from.pointer, step, to.pointer, view.stride1, columns}); });
   });
 }
 

@@ -103,7 +103,8 @@ void DotProducts::tokens(Int line, int64_t count, Place rows, Int stride) {
   auto block = [&](Int token, int64_t tokens) {
     Place from = k.windowOf(hidden, row + token, e.integer(0)), to = k.placeOf(tile, line, token);
     DotShape shape{count, tokens, size, rows.element, hidden.base.element};
-    k.call(k.helpers.dots(shape), {rows.pointer, stride, from.pointer, hidden.stride0, to.pointer, tile.stride});
+    auto multiply = [&] { k.call(k.helpers.dots(shape), {rows.pointer, stride, from.pointer, hidden.stride0, to.pointer, tile.stride}); };
+    k.unlessInterrupted(size, multiply);
   };
   int64_t most = llvm::bit_floor(static_cast<uint64_t>(e.tier.tileRows * e.tier.panelVectors / kDotRows));
   Int whole = tile.rows / most, rest = tile.rows % most;

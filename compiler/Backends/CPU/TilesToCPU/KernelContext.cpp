@@ -11,6 +11,7 @@ using namespace logitile::cpu;
 LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   Place words{function.getArgument(0), e.i64};
   scratchPointer = function.getArgument(2);
+  checkpoint = function.getArgument(3);
   int64_t next = 0;
   auto place = [&] { return e.at(words, e.integer(next++)); };
   auto word = [&] { return e.integer(e.loadBits(place(), 0)); };
@@ -59,6 +60,21 @@ void KernelContext::copyTile(const Tile &from, const Tile &to) {
 
 // ---- control --------------------------------------------------------------------------------------------------------
 
+void KernelContext::unlessInterrupted(function_ref<void()> step) {
+  Value mustEnd = LLVM::LoadOp::create(e, e.pointerType, checkpoint, 8);
+  auto type = LLVM::LLVMFunctionType::get(e.i32, {e.pointerType});
+  Value answer = LLVM::CallOp::create(e, type, ValueRange{mustEnd, checkpoint}).getResult();
+  Value goesOn = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, answer, e.number(e.i32, 0));
+  e.when(goesOn, step);
+}
+
+void KernelContext::unlessInterrupted(int64_t elements, function_ref<void()> step) {
+  constexpr int64_t kMany = 1 << 16;
+  if (elements < kMany)
+    return step();
+  unlessInterrupted(step);
+}
+
 Tile KernelContext::adoptStart(OpOperand &start) {
   const Tile &tile = this->tile(start.get());
   if (start.get().hasOneUse() && !tile.isBorrowed)
@@ -66,6 +82,15 @@ Tile KernelContext::adoptStart(OpOperand &start) {
   Tile copy = allocateTile(cast<TileType>(start.get().getType()), tile.lanesAlongRows, tile.rows, tile.columns, tile.isWhole);
   copyTile(tile, copy);
   return copy;
+}
+
+LogicalResult KernelContext::convertStep(scf::ForOp loop, ArrayRef<Tile> carried) {
+  if (failed(convertBlock(*loop.getBody())))
+    return failure();
+  for (auto [yielded, home] : llvm::zip_equal(loop.getYieldedValues(), carried))
+    if (tile(yielded).base.pointer != home.base.pointer)
+      copyTile(tile(yielded), home);
+  return success();
 }
 
 LogicalResult KernelContext::convertFor(scf::ForOp loop) {
@@ -79,12 +104,7 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
   LogicalResult converted = success();
   e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), [&](Int index) {
     setScalar(loop.getInductionVar(), index);
-    converted = convertBlock(*loop.getBody());
-    if (failed(converted))
-      return;
-    for (auto [yielded, home] : llvm::zip_equal(loop.getYieldedValues(), carried))
-      if (tile(yielded).base.pointer != home.base.pointer)
-        copyTile(tile(yielded), home);
+    unlessInterrupted([&] { converted = convertStep(loop, carried); });
   });
   for (auto [result, home] : llvm::zip_equal(loop.getResults(), carried))
     setTile(result, home);

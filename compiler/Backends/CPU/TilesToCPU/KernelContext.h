@@ -42,6 +42,11 @@ public:
   /// tokens of the launch; one entry of it always exists.
   mlir::FailureOr<Int> countInside(mlir::Operation *op, const View &view, unsigned dim, mlir::Value first, int64_t count);
   void call(mlir::func::FuncOp function, mlir::ValueRange arguments) { mlir::func::CallOp::create(e, function, arguments); }
+  /// One step of a loop that may take long: nothing where the caller wants the kernel to end early. What is left in memory then
+  /// has no meaning.
+  void unlessInterrupted(llvm::function_ref<void()> step);
+  /// The same for a step on 'elements' elements of an axis, where that takes longer than the question.
+  void unlessInterrupted(int64_t elements, llvm::function_ref<void()> step);
 
   // ---- scratch ----------------------------------------------------------------------------------------------------
   /// Memory of this thread that keeps its contents during a task.
@@ -70,12 +75,13 @@ public:
 private:
   mlir::LogicalResult convertOp(mlir::Operation &op) override;
   mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult convertStep(mlir::scf::ForOp loop, llvm::ArrayRef<Tile> carried);
   Tile adoptStart(mlir::OpOperand &start);
   std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
 
   llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseSet<mlir::Operation *> storedInPlace;
-  mlir::Value scratchPointer;
+  mlir::Value scratchPointer, checkpoint;
   int64_t scratch = 0;
 };
 

@@ -44,8 +44,11 @@ void packRowPanels(KernelContext &k, const View &packed, SourceRows source, Int 
     Int lanes = smaller(rows - number * e.width, e.width);
     e.loop(e.integer(0), e.integer(depth), e.integer(kBlock), [&](Int first) {
       Int count = smaller(e.integer(depth) - first, kBlock);
-      e.loop(lanes,
-             [&](Int lane) { packLane(k, packed, panel, lane, source.at(number * e.width + lane), source.view.stride1, first, count); });
+      auto packLanes = [&] {
+        e.loop(lanes,
+               [&](Int lane) { packLane(k, packed, panel, lane, source.at(number * e.width + lane), source.view.stride1, first, count); });
+      };
+      k.unlessInterrupted(depth, packLanes);
     });
     auto clearLane = [&](Int lane, int64_t which, int64_t first) {
       Place to = e.at(panel, lane * together + which + first * e.width);
@@ -68,7 +71,8 @@ void packColumnPanels(KernelContext &k, const View &packed, SourceRows source, I
     func::FuncOp pack = k.helpers.packRow(from, to);
     e.loop(rows, [&](Int row) {
       Place sink = e.at(packed.base, (source.first + row) * e.width);
-      k.call(pack, {source.at(row).pointer, step, sink.pointer, packed.stride1, columns});
+      auto packOne = [&] { k.call(pack, {source.at(row).pointer, step, sink.pointer, packed.stride1, columns}); };
+      k.unlessInterrupted(packed.extent(1), packOne);
     });
     return;
   }
@@ -77,7 +81,8 @@ void packColumnPanels(KernelContext &k, const View &packed, SourceRows source, I
     Value hasSecond = isLess(row + 1, rows);
     Place first = source.at(row), second = source.at(smaller(row + 1, rows - 1));
     Place sink = e.at(packed.base, (source.first + row) * e.width);
-    k.call(pack, {first.pointer, second.pointer, hasSecond, step, sink.pointer, packed.stride1, columns});
+    auto packBoth = [&] { k.call(pack, {first.pointer, second.pointer, hasSecond, step, sink.pointer, packed.stride1, columns}); };
+    k.unlessInterrupted(packed.extent(1), packBoth);
   });
 }
 } // namespace

@@ -73,11 +73,12 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
   Contraction c(k, isOfPairs(hidden), tile, *sizes);
   depth = std::min(depth, size);
   LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);
-  e.loop(e.integer(0), e.integer(size), e.integer(depth), [&](Int first) {
+  auto addBlock = [&](Int first) {
     Int count = smaller(e.integer(size) - first, depth);
     copyWeights(c, weight, column, first, count, left);
     auto panelOf = [&](Int panel) { return e.at(hidden.base, (row / e.width + panel) * hidden.stride0 + first * e.width); };
     c.multiply(left, panelOf, count, isLess(e.integer(0), first), nextWeights(k, weight, column, type.getExtent(1), first, depth));
-  });
+  };
+  e.loop(e.integer(0), e.integer(size), e.integer(depth), [&](Int first) { k.unlessInterrupted([&] { addBlock(first); }); });
   return success();
 }

@@ -109,14 +109,15 @@ void RankUpdates::emit(Int first, Int behind) {
   Int size = e.integer(kUpdates * depth);
   func::FuncOp clear = k.helpers.clear(e.f32), add = k.helpers.addScaled(e.f32);
   Value one = e.number(e.f32, 1);
-  e.loop(first, behind, size, [&](Int from) {
+  auto addUpdates = [&](Int from) {
     e.loop(tile.rows, [&](Int line) { k.call(clear, {k.placeOf(block, line, e.integer(0)).pointer, e.integer(1), tile.columns}); });
     addBlock(from, smaller(from + size, behind));
     e.loop(tile.rows, [&](Int line) {
       Place sum = k.placeOf(tile, line, e.integer(0)), part = k.placeOf(block, line, e.integer(0));
       k.call(add, {sum.pointer, one, part.pointer, e.integer(1), tile.columns});
     });
-  });
+  };
+  e.loop(first, behind, size, [&](Int from) { k.unlessInterrupted([&] { addUpdates(from); }); });
 }
 
 void RankUpdates::addBlock(Int first, Int behind) {

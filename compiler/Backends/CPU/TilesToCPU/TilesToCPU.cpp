@@ -25,8 +25,8 @@ void eraseDeadOps(func::FuncOp function) {
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, Helpers &helpers) {
   e.setLoc(kernel.getLoc());
-  func::FuncOp function = e.beginFunction(kernel.getSymName(), {e.pointerType, e.i64, e.pointerType});
-  constexpr StringLiteral names[] = {"arguments", "task", "scratch"}; // outlives the loop, unlike a list in its header
+  func::FuncOp function = e.beginFunction(kernel.getSymName(), {e.pointerType, e.i64, e.pointerType, e.pointerType});
+  constexpr StringLiteral names[] = {"arguments", "task", "scratch", "checkpoint"}; // outlives the loop, unlike a list in its header
   for (auto [argument, name] : llvm::zip_equal(function.getArguments(), names))
     argument.setLoc(NameLoc::get(e.getStringAttr(name), kernel.getLoc()));
   KernelContext context(kernel, e, helpers);
