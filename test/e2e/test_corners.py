@@ -299,6 +299,19 @@ def test_names_of_users_do_not_meet_those_of_kernels(loss):
         np.testing.assert_allclose(found, array, rtol=1e-4, atol=1e-6, err_msg=name)
 
 
+@lt.loss
+def largest_scaled_square(z: lt.Logits):
+    return lt.max(lt.square(0.001 * z))
+
+
+@pytest.mark.parametrize("logit, square", [(1e18, 1e30), (1e19, 1e32), (1e20, np.inf)], ids=str)
+def test_squares_of_logits_overflow_to_infinity(logit, square):
+    """A number in front of a logit is taken out of its square."""
+    head = jit(largest_scaled_square, reduction="none")
+    hidden, weight = (moved(np.float32(x), head.options.backend) for x in ([[logit]], [[1.0], [0.5]]))
+    assert np.allclose(brought_back(head(hidden, weight)), square, rtol=1e-6)
+
+
 def test_reductions_of_what_folds_to_one_number():
     @lt.loss
     def even(z: lt.Logits, y: lt.Token[int]):

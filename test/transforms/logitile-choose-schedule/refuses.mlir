@@ -98,3 +98,12 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = ["w"], gradient_elements = {w = f32},
+    mode = early, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
+  // expected-error @below {{makes gradients but has no pair}}
+  logitile.program @p vocab 5 outputs [] indices [] checked [] {
+  }
+}
