@@ -20,6 +20,7 @@ from .inspection.explanation import Explanation
 from .language.definition import Loss
 from .slices import sweeps as slices
 from .slices.states import SliceState
+from .slices.traced import sliced_call
 from .spec.loss_spec import LossSpec
 from .tuned.lookup import TunedKeys
 
@@ -86,7 +87,7 @@ class Head:
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
         self._binder = Binder(loss, options, constants)
         self._programs = Programs(TunedKeys())
-        self._capture = HeadCapture(self._binder, self._programs)
+        self._capture = HeadCapture(self._binder, self._programs, sliced_call)
 
     @property
     def loss(self) -> Loss:

@@ -62,9 +62,9 @@ class JaxSample(Sample):
         return np.zeros(value.shape, jax.dtypes.float0)
 
 
-def library_sample(name, dtype):
+def library_sample(name, dtype, shape=SHAPE):
     loss = getattr(lt.losses, name)
-    tokens, vocab, hidden = SHAPE
+    tokens, vocab, hidden = shape
     given = arguments(loss, seed=7, tokens=tokens, vocab=vocab, hidden=hidden)
     rng, wrt = np.random.default_rng(8), []
     pairs = [key for key, item in given.items() if isinstance(item, tuple)]

@@ -22,7 +22,7 @@ from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_
 from . import execute
 from .demands import is_early
 from .programs import Programs
-from .traced import TracedCall, operands
+from .traced import Slicer, TracedCall, operands
 
 
 class CapturedHead:
@@ -90,10 +90,11 @@ class HeadCapture:
 
     Args:
         binder, programs: of the head.
+        slicer: makes the parts of its calls on several devices.
     """
 
-    def __init__(self, binder: Binder, programs: Programs):
-        self._binder, self._programs = binder, programs
+    def __init__(self, binder: Binder, programs: Programs, slicer: Slicer):
+        self._binder, self._programs, self._slicer = binder, programs, slicer
         self.token = capture.new_token(self)
         self.name = binder.loss.name
         self.compiled = None
@@ -105,7 +106,7 @@ class HeadCapture:
             CallError: as for a call.
         """
         call = self._binder.bind(args, inputs)
-        return TracedCall(self._programs, call), operands(call)
+        return TracedCall(self._binder, self._programs, self._slicer, call), operands(call)
 
     def check(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> None:
         """Checks arguments that a framework did not take; see frameworks.traced.Traceable.

@@ -87,7 +87,7 @@ def find(key: str, device: str, tokens: int) -> Any:
     """
     finder = _finders.get(key)
     if finder is None:
-        finder = _finders[key] = _finder_of(_read(key))
+        finder = _finders[key] = finder_of(_read(key))
     return finder(device, tokens)
 
 
@@ -108,7 +108,7 @@ def native_call(
     )
 
 
-def _finder_of(record: Mapping[str, Any]) -> Finder:
+def finder_of(record: Mapping[str, Any]) -> Finder:
     """Makes native calls from a record alone."""
     request, budget, rules = record["request"], record["budget"], record["rules"]
 

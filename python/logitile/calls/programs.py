@@ -34,7 +34,7 @@ class Programs:
 
     def __init__(self, choices: Choices):
         self.made: dict[ProgramKey, Program] = {}
-        self._choices = choices
+        self.choices = choices
         self._found: dict[tuple[Form, Wanted, str, int], Program] = {}
         _living.add(self)
 
@@ -58,11 +58,11 @@ class Programs:
 
     def key(self, call: Call, wanted: Wanted) -> ProgramKey:
         """The key of the program of a call, with the tiles and threads that tuning found."""
-        return self._choices.key(call, default_key(call, wanted))
+        return self.choices.key(call, default_key(call, wanted))
 
     def forget_choices(self) -> None:
         """Has the next calls ask again what tuning chose."""
-        self._choices.forget()
+        self.choices.forget()
         self._found.clear()
 
 

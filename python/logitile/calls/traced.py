@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..arguments.call import Call
+from ..arguments.binder import Binder
+from ..arguments.call import Arguments, Call
 from ..arguments.gradients import is_weight, native_name, upstream_gradients, wanted_gradients
 from ..arguments.outputs import output_shape
 from ..arguments.wanted import Wanted
@@ -14,7 +15,7 @@ from ..errors import CallValueError
 from ..frameworks.arrays import Array
 from ..frameworks.dtypes import FLOATS
 from ..frameworks.stand_ins import OpenExtent
-from ..frameworks.traced import KeyedCall, Mask, TracedResult
+from ..frameworks.traced import KeyedCall, Mask, Mean, SlicedCall, TracedResult
 from ..messages.names import listed
 from ..runtime.engine import native
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
@@ -32,18 +33,25 @@ def operands(call: Call) -> list[Any]:
     return [array.source for array in (*arrays, *([] if call.divisor is None else [call.divisor]))]
 
 
+Slicer = Callable[[Binder, Call, tuple[str, ...], tuple[str, ...]], SlicedCall]
+"""Makes the parts of a call whose vocabulary is in slices, from the names of its gradients and of the outputs
+that they are of."""
+
+
 class TracedCall:
     """A call with arrays of some shapes and types; see frameworks.traced.TracedHead.
 
     Args:
-        programs: of the head.
+        binder, programs: of the head.
+        slicer: for calls on several devices.
         call: whose arrays need no numbers. It is kept as long as programs may call its keys, without its
             arrays.
     """
 
-    def __init__(self, programs: Programs, call: Call):
+    def __init__(self, binder: Binder, programs: Programs, slicer: Slicer, call: Call):
         _check_extents(call)
-        self._programs, self._call = programs, _without_arrays(call)
+        self._binder, self._programs, self._slicer = binder, programs, slicer
+        self._call = _without_arrays(call)
         self._wanted: dict[str, Wanted] = {}
         spec = call.form.spec
         names = differentiable_outputs(spec) if has_gradients(spec) else ()
@@ -54,6 +62,7 @@ class TracedCall:
         ]
         self.differentiable: Mask = (*differentiable, *([] if call.divisor is None else [False]))
         self.carrying = tuple(spec.output_names.index(name) for name in names)
+        self.is_transposed = call.form.options.weight_layout == "dv"
         self.forward = self._keyed(Wanted(), ())
 
     def is_early(self, asked: Mask) -> bool:
@@ -66,11 +75,11 @@ class TracedCall:
         dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
         return is_early(spec, options, made, dtypes)
 
-    def gradients(self, need: Mask, given: Mask) -> KeyedCall | None:
+    def gradients(self, need: Mask, given: Mask, dtype: str | None = None) -> KeyedCall | None:
         """See TracedHead."""
         outputs = self._call.form.spec.output_names
-        reaching = [outputs[i] for i, present in zip(self.carrying, given, strict=True) if present]
-        wanted = in_one_call(self._call, self._marked(need), reaching or ["loss"])
+        reaching = [name for name, present in zip(outputs, given, strict=True) if present]
+        wanted = in_one_call(self._call, self._marked(need), reaching or ["loss"], dtype)
         if not wanted.of:
             return None
         return self._keyed(wanted, tuple(reaching))
@@ -92,12 +101,49 @@ class TracedCall:
         if not wanted.of:
             raise CallValueError(f"no gradient flows from {listed(upstreams)} to {listed(names)}")
         reaching = {name: item for name, item in upstreams.items() if name in wanted.of}
-        return self._keyed(wanted, tuple(reaching)), names, list(reaching.values())
+        made = self._keyed(wanted, tuple(name for name in spec.output_names if name in reaching))
+        return made, names, [reaching[name] for name in spec.output_names if name in reaching]
 
     def result(self, outputs: Sequence[Any]) -> Any:
         """See TracedHead."""
         spec = self._call.form.spec
         return spec.result(dict(zip(spec.output_names, outputs, strict=False)))
+
+    # ---- several devices ---------------------------------------------------------------------------------
+
+    @property
+    def mean(self) -> Mean:
+        """See TracedHead."""
+        call, spec, options = self._call, self._call.form.spec, self._call.form.options
+        names, ignoring = spec.output_names, ignoring_input(spec, options)
+        return Mean(
+            reduction=options.reduces if "loss" in names else "",
+            loss=names.index("loss") if "loss" in names else None,
+            weight=names.index("weight") if "weight" in names else None,
+            divisor=None if call.divisor is None else len(self._names),
+            ignoring=self._names.index(ignoring) if ignoring else None,
+            ignore_index=options.ignore_index,
+            is_zero_if_all_ignored=options.all_ignored == "zero",
+        )
+
+    def on_shard(self, shapes: Sequence[tuple[int, ...]]) -> TracedCall:
+        """See TracedHead."""
+        binder = self._summing()
+        call = _on_shard(binder, self._call, shapes)
+        return TracedCall(binder, Programs(self._programs.choices), self._slicer, call)
+
+    def sliced(self, shapes: Sequence[tuple[int, ...]], need: Mask, given: Mask) -> SlicedCall:
+        """See TracedHead."""
+        binder, outputs = self._summing(), self._call.form.spec.output_names
+        reaching = tuple(name for name, present in zip(outputs, given, strict=True) if present)
+        return self._slicer(binder, _on_shard(binder, self._call, shapes), self._marked(need), reaching)
+
+    def _summing(self) -> Binder:
+        """The head with a sum in the place of a mean."""
+        binder = self._binder
+        if self.mean.reduction != "mean":
+            return binder
+        return Binder(binder.loss, replace(binder.options, reduction="sum"), binder.constants)
 
     def workspace(self, call: KeyedCall, tokens: int) -> int:
         """See TracedHead."""
@@ -131,8 +177,10 @@ class TracedCall:
         record = keyed.recorded(request, budget, rules, *slots)
         name = keyed.remember(record, self._finder(wanted, slots))
         self._wanted[name] = wanted
-        has_tokens = self._has_tokens() + tuple(self._is_per_token(name) for name in upstreams)
-        return KeyedCall(name, 1, has_tokens, self._traced_results(wanted), bool(wanted.names), self)
+        kinds = self.kinds + tuple("token" if self._is_per_token(name) else "scalar" for name in upstreams)
+        need = tuple(name in wanted.names for name in self._names) + (False,) * (call.divisor is not None)
+        given = tuple(name in upstreams for name in spec.output_names)
+        return KeyedCall(name, 1, kinds, self._traced_results(wanted), need, given, self)
 
     def _arguments(self, upstreams: tuple[str, ...]) -> list[keyed.Slot]:
         call, slots = self._call, []
@@ -163,11 +211,16 @@ class TracedCall:
     def _is_per_token(self, output: str) -> bool:
         return bool(output_shape(self._call.form.options, (1,), output))
 
-    def _has_tokens(self) -> Mask:
-        call = self._call
-        given = {name: call.form.spec.input(name).axis in ("token", "dense") for name in call.inputs}
-        mask = tuple(given.get(name, not is_weight(call, name)) for name in self._names)
-        return mask if call.divisor is None else (*mask, False)
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each operand has an axis for; see KeyedCall."""
+        call, kinds = self._call, []
+        for name in self._names:
+            if name in call.inputs:
+                kinds.append(call.form.spec.input(name).axis)
+            else:
+                kinds.append("weight" if is_weight(call, name) else "hidden")
+        return (*kinds, *(["scalar"] if call.divisor is not None else []))
 
     # ---- native calls ------------------------------------------------------------------------------------
 
@@ -202,6 +255,21 @@ def _check_extents(call: Call) -> None:
             raise CallValueError(
                 f"the {what} is the symbol {extent}, but code is made for a number; give one"
             )
+
+
+def _on_shard(binder: Binder, call: Call, shapes: Sequence[tuple[int, ...]]) -> Call:
+    """The call with a device's part of its arrays, in their order. It knows the whole vocabulary."""
+    rest = iter(shapes)
+
+    def shard(array: Array) -> Array:
+        return replace(array, shape=next(rest))
+
+    pairs = tuple(replace(p, hidden=shard(p.hidden), weight=shard(p.weight)) for p in call.pairs)
+    inputs = {name: shard(array) for name, array in call.inputs.items()}
+    axis = 0 if binder.options.weight_layout == "vd" else 1
+    given = Arguments(pairs, inputs, None, {})
+    form = binder.form(given, call.specialisation, pairs[0].weight.shape[axis])
+    return Call(pairs, inputs, None, {}, form)
 
 
 def _without_arrays(call: Call) -> Call:

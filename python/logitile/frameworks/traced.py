@@ -35,18 +35,32 @@ class KeyedCall:
     Args:
         key: digest of all that the call does, "lt1:" and 64 hexadecimal digits.
         rest: how many axes of the first operand, the last ones, count no tokens.
-        has_tokens: which operands begin with the leading dimensions of hidden.
+        kinds: what each operand has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar".
         results: outputs, then gradients.
-        makes_gradients: whether there are gradients among the results; then it has no derivatives.
+        need: the operands that get a gradient.
+        given: for each output, whether the last operands have a gradient that reaches it.
         head: of the call.
+        is_part: whether it is a part of a sliced call.
     """
 
     key: str
     rest: int = field(compare=False)
-    has_tokens: Mask = field(compare=False, repr=False)
+    kinds: tuple[str, ...] = field(compare=False, repr=False)
     results: tuple[TracedResult, ...] = field(compare=False, repr=False)
-    makes_gradients: bool = field(compare=False, repr=False)
-    head: TracedHead = field(compare=False, repr=False)
+    need: Mask = field(compare=False, repr=False)
+    given: Mask = field(compare=False, repr=False)
+    head: Any = field(compare=False, repr=False)
+    is_part: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def has_tokens(self) -> Mask:
+        """Which operands begin with the leading dimensions of hidden."""
+        return tuple(kind in ("hidden", "token", "dense") for kind in self.kinds)
+
+    @property
+    def is_derivable(self) -> bool:
+        """Whether it has derivatives: gradients and parts have none."""
+        return not self.is_part and not any(self.need)
 
 
 class TracedHead(Protocol):
@@ -70,12 +84,32 @@ class TracedHead(Protocol):
             CallError: none of them can, or one may not.
         """
 
-    def gradients(self, need: Mask, given: Mask) -> KeyedCall | None:
+    def gradients(self, need: Mask, given: Mask, dtype: str | None = None) -> KeyedCall | None:
         """The call that makes outputs and gradients of the operands that `need` marks. Behind its operands
-        are the gradients that reach those of `carrying` that `given` marks; none at all means 1 for the loss.
+        are the gradients that reach those outputs that `given` marks; none at all means 1 for the loss.
+
+        Args:
+            dtype: of all gradients; None means that of each operand.
 
         Returns: None where no gradient is reached.
         """
+
+    is_transposed: bool
+    """Whether weights are [D, V]."""
+
+    @property
+    def mean(self) -> Mean:
+        """How the loss is reduced."""
+
+    def on_shard(self, shapes: Sequence[tuple[int, ...]]) -> TracedHead:
+        """The head for a part of the tokens, whose loss is a sum where that of this one is a mean.
+
+        Args:
+            shapes: of the operands on one device. There is no divisor among them.
+        """
+
+    def sliced(self, shapes: Sequence[tuple[int, ...]], need: Mask, given: Mask) -> SlicedCall:
+        """The same where the device has a slice of the vocabulary too; see `gradients`."""
 
     def value_and_gradients(
         self, wrt: Iterable[str] | None, grad_output: object, dtype: str | None
@@ -92,6 +126,68 @@ class TracedHead(Protocol):
 
     def workspace(self, call: KeyedCall, tokens: int) -> int:
         """Bytes that a call on a GPU needs for itself."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """How a loss is reduced, where its tokens are on several devices.
+
+    Args:
+        reduction: "mean", "sum", "none", or "" where there is no loss.
+        loss, weight: the positions of these outputs, or None.
+        divisor: the position of the operand that replaces the denominator, or None.
+        ignoring: the position of the operand that tells ignored tokens, or None.
+        ignore_index: what tells them.
+        is_zero_if_all_ignored: what a mean over no token is: 0 or NaN.
+    """
+
+    reduction: str
+    loss: int | None
+    weight: int | None
+    divisor: int | None
+    ignoring: int | None
+    ignore_index: int | None
+    is_zero_if_all_ignored: bool
+
+
+@dataclass(frozen=True)
+class SlicedPart:
+    """One part of a call whose vocabulary is in slices.
+
+    Args:
+        call: by key.
+        operands: names of its arrays: "input 0" for an operand of the whole call, "upstream 1" for what reaches
+            an output, "offset" for the slice's first column, and "state ..." and "first ...", "second ..."
+            for rows that sweeps left.
+        results: names of its results: "state ..." of a sweep or a merge, "output 0", "gradient 0".
+    """
+
+    call: KeyedCall
+    operands: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+class SlicedCall(Protocol):
+    """The parts of a call whose vocabulary is in slices.
+
+    Attributes:
+        forward, adjoint: how many sweeps there are.
+    """
+
+    forward: int
+    adjoint: int
+
+    def sweep(self, number: int) -> SlicedPart:
+        """A sweep over the slice; forward ones first, from 0."""
+
+    def merge(self, number: int) -> SlicedPart:
+        """Joins what a sweep left on two slices."""
+
+    def finish(self) -> SlicedPart:
+        """The outputs, from merged states."""
+
+    def gradient(self) -> SlicedPart:
+        """The gradients, from merged states. Those of hidden states are partial sums."""
 
 
 class Traceable(Protocol):

@@ -66,19 +66,27 @@ def part_of(
     wanted: Wanted | None = None,
 ) -> Part:
     """The program of a part, where `like` is; without pairs it makes no logits."""
-    options, wanted = source.options, wanted or Wanted()
-    target, threads = place(options.backend, like.device)
+    target, threads = place(source.options.backend, like.device)
+    request = {
+        **unplaced_part(part, source, call, sweep, mode, wanted or Wanted()),
+        **place_of_call(source.options, call, target, threads),
+    }
+    return _made_part(tuple(request.items()))
+
+
+def unplaced_part(
+    part: str, source: Source, call: Call, sweep: int, mode: str, wanted: Wanted
+) -> dict[str, Any]:
+    """What is asked of the compiler for a part, the same on every machine."""
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     gradients = [(name, gradient_dtype(call, wanted, name)) for name in wanted.names]
-    request = {
+    return {
         "spec": source.text,
         "slice": (part, call.vocab if call.pairs else 1, sweep),
         "mode": mode,
         "accumulate": wanted.accumulate,
         **types_of_arrays(call, [(name, call.inputs[name].dtype) for name in dense], gradients),
-        **place_of_call(options, call, target, threads),
     }
-    return _made_part(tuple(request.items()))
 
 
 def run(

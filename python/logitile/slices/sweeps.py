@@ -44,7 +44,7 @@ def partial(
     offset, call = _bound(binder, args, inputs, where)
     check_buffers(call, ())
     if state is None:
-        source = _begun(binder, call, () if wrt is None else wrt, grad_output)
+        source = begun_source(binder, call, () if wrt is None else wrt, grad_output)
         return _swept(source, call, offset, 0, {}, {})
     _check_state(binder, state)
     source = _same_source(binder, call, state)
@@ -204,7 +204,7 @@ def _names(wrt: Iterable[str]) -> tuple[str, ...]:
     return (wrt,) if isinstance(wrt, str) else tuple(wrt)
 
 
-def _begun(binder: Binder, call: Call, wrt: Iterable[str], grad_output: object) -> Source:
+def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: object) -> Source:
     """The source of a state that begins with a call."""
     spec, names = call.form.spec, _names(wrt)
     if not names:

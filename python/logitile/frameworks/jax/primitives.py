@@ -14,6 +14,8 @@ from typing import Any
 
 import jax
 import numpy
+from jax._src import dispatch
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
@@ -21,6 +23,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from ...errors import LogitileError
 from ...runtime.engine import native
 from ..traced import KeyedCall, Mask, TracedResult
+from .partition import partition, sharding_rule
 
 TARGET = "logitile_call_v1"
 for _platform in ("cpu", "CUDA"):
@@ -118,10 +121,27 @@ def _room(size: int) -> int:
     return size + 16 * 256
 
 
+def _partitioned(platform: str, *operands: Any, call: KeyedCall) -> list[Any]:
+    """The call of all devices, of which each has a part where XLA has several."""
+    if call.is_part:
+        return _lowered(platform, *operands, call=call)
+
+    def on_one_device(*operands: Any) -> list[Any]:
+        return _lowered(platform, *operands, call=call)
+
+    whole = custom_partitioning(on_one_device)
+    whole.def_partition(
+        functools.partial(partition, call, run),
+        sharding_rule=sharding_rule(call, [operand.ndim for operand in operands]),
+    )
+    return whole(*operands)
+
+
+dispatch.prim_requires_devices_during_lowering.add(call_p)  # as those that are partitioned
 for _platform in ("cpu", "cuda"):
     mlir.register_lowering(
         call_p,
-        mlir.lower_fun(functools.partial(_lowered, _platform), multiple_results=True),
+        mlir.lower_fun(functools.partial(_partitioned, _platform), multiple_results=True),
         platform=_platform,
     )
 
@@ -184,7 +204,7 @@ def _derived(
     """Outputs, and a stand-in for their tangents. Gradients are made for those operands alone that have a
     tangent.
     """
-    if call.makes_gradients:
+    if not call.is_derivable:
         raise LogitileError(_NO_SECOND)
     head = call.head
     asked = tuple(type(tangent) is not ad.Zero for tangent in tangents)
@@ -194,7 +214,7 @@ def _derived(
         outputs = run(call, primals)
         return outputs, [_no_tangent(output) for output in outputs]
     wanted = [tangent for tangent, needed in zip(tangents, need, strict=True) if needed]
-    early = head.gradients(need, (False,) * len(head.carrying)) if is_early else None
+    early = head.gradients(need, (False,) * len(call.results)) if is_early else None
     if early is None:
         outputs, residuals = run(call, primals), list(primals)
     else:
@@ -228,13 +248,15 @@ def _transposed(
     """The gradients of those operands that have a tangent, from what reaches the outputs."""
     count = sum(need)
     residuals, tangents = list(operands[:-count]), operands[-count:]
-    given = tuple(type(upstream) is not ad.Zero for upstream in upstreams)
+    present = [type(upstream) is not ad.Zero for upstream in upstreams]
+    reached = {at for at, there in zip(call.head.carrying, present, strict=True) if there}
+    given = tuple(position in reached for position in range(len(call.results)))
     gradients: list[Any] = [ad.Zero(tangent.aval) for tangent in tangents]
     if is_early and any(given):
         gradients = [_scaled(gradient, upstreams[0]) for gradient in residuals]
     elif any(given):
         made = call.head.gradients(need, given)
-        reaching = [upstream for upstream, present in zip(upstreams, given, strict=True) if present]
+        reaching = [upstream for upstream, there in zip(upstreams, present, strict=True) if there]
         if made is not None:
             gradients = run(made, [*residuals, *reaching])[len(call.results) :]
     return [None] * len(residuals) + gradients

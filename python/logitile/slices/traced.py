@@ -1,0 +1,200 @@
+"""The parts of a sliced call as a framework traces them: calls by key, with a name for each of their arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..arguments.binder import Binder
+from ..arguments.call import Call
+from ..arguments.gradients import is_weight, native_name
+from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.wanted import Wanted
+from ..calls import keyed
+from ..calls.program import gradient_dtype, weight_bytes
+from ..frameworks.traced import KeyedCall, SlicedPart, TracedResult
+from ..runtime.engine import native
+from .parts import part_of, unplaced_part
+from .sweeps import begun_source
+
+
+def sliced_call(
+    binder: Binder, call: Call, names: tuple[str, ...], reaching: tuple[str, ...]
+) -> TracedSlices:
+    """The parts of a call; see TracedSlices."""
+    return TracedSlices(binder, call, names, reaching)
+
+
+class TracedSlices:
+    """The parts of a call whose vocabulary is in slices; see frameworks.traced.SlicedCall.
+
+    Args:
+        binder: of the head.
+        call: with the arrays of one slice, and a form that knows the whole vocabulary.
+        names: of the gradients.
+        reaching: the outputs that they are gradients of.
+    """
+
+    def __init__(self, binder: Binder, call: Call, names: tuple[str, ...], reaching: tuple[str, ...]):
+        upstreams = reaching[0] if call.form.spec.bare and reaching else dict.fromkeys(reaching, 1.0)
+        self._source = begun_source(binder, call, names, 1.0 if isinstance(upstreams, str) else upstreams)
+        self._call, self._names, self._reaching = call, names, reaching
+        self._operands = list(call.operands)
+        common = {name: call.inputs[name] for name, axis in self._source.axes if axis in ("token", "scalar")}
+        form = replace(call.form, vocab=self._source.vocab)
+        self._common = Call((), common, None, {}, form)
+        self._dtypes: dict[str, str] = {}  # of states
+        first = part_of("sweep", self._source, call, call.pairs[0].hidden)
+        self.forward, self.adjoint = first.sweeps(call.tokens)
+
+    def sweep(self, number: int) -> SlicedPart:
+        """See SlicedCall."""
+        mode = "forward" if number < self.forward else "early"
+        upstreams = self._reaching if mode == "early" else ()
+        states = self._before(number)
+        operands = [*self._all_operands(), *self._upstreams(upstreams), *states, "offset"]
+        return self._part("sweep", number, mode, self._call, operands)
+
+    def merge(self, number: int) -> SlicedPart:
+        """See SlicedCall."""
+        mode = "forward" if number < self.forward else "early"
+        upstreams = self._reaching if mode == "early" else ()
+        rows = self._rows(number)
+        sides = [f"{side} {row}" for side in ("first", "second") for row in rows]
+        operands = [*sides, *self._common_operands(), *self._upstreams(upstreams), *self._before(number)]
+        return self._part("merge", number, mode, self._common, operands)
+
+    def finish(self) -> SlicedPart:
+        """See SlicedCall."""
+        operands = [*self._before(self.forward), *self._common_operands()]
+        return self._part("finish", 0, "forward", self._common, operands)
+
+    def gradient(self) -> SlicedPart:
+        """See SlicedCall."""
+        states = self._before(self.forward + self.adjoint)
+        operands = [*self._all_operands(), *self._upstreams(self._reaching), *states, "offset"]
+        return self._part("gradient", 0, "early", self._call, operands)
+
+    def workspace(self, call: KeyedCall, tokens: int) -> int:
+        """See TracedHead."""
+        return keyed.find(call.key, "cuda:0", tokens).workspace
+
+    # ---- names of arrays ---------------------------------------------------------------------------------
+
+    def _all_operands(self) -> list[str]:
+        return [f"input {position}" for position in range(len(self._operands))]
+
+    def _common_operands(self) -> list[str]:
+        return [f"input {self._operands.index(name)}" for name in self._common.inputs]
+
+    def _upstreams(self, names: Sequence[str]) -> list[str]:
+        outputs = self._call.form.spec.output_names
+        return [f"upstream {outputs.index(name)}" for name in names]
+
+    def _before(self, number: int) -> list[str]:
+        """What sweeps before a number left."""
+        return [f"state {row}" for sweep in range(number) for row in self._rows(sweep)]
+
+    def _rows(self, number: int) -> list[str]:
+        """The entries that a sweep leaves."""
+        mode = "forward" if number < self.forward else "early"
+        part = part_of("sweep", self._source, self._call, self._call.pairs[0].hidden, number, mode)
+        found = [(name, element) for name, element in part.outputs(self._call.tokens) if "." in name]
+        self._dtypes.update((name, output_dtype(element)) for name, element in found)
+        return [name for name, _ in found]
+
+    def _results(self, part: str, number: int, mode: str, call: Call, wanted: Wanted) -> list[str]:
+        """What a part writes: states, outputs, though they may mean nothing yet, and gradients."""
+        program = part_of(part, self._source, call, self._call.pairs[0].hidden, number, mode, wanted)
+        outputs, results = self._call.form.spec.output_names, []
+        for name, element in program.outputs(self._call.tokens):
+            self._dtypes[name] = output_dtype(element)
+            results.append(f"output {outputs.index(name)}" if name in outputs else f"state {name}")
+        return results + [f"gradient {self._operands.index(name)}" for name in wanted.names]
+
+    # ---- keyed calls -------------------------------------------------------------------------------------
+
+    def _part(
+        self, part: str, number: int, mode: str, call: Call, operands: Sequence[str]
+    ) -> SlicedPart:
+        source, options = self._source, self._source.options
+        dtype = "float32"  # of gradients: sums over devices round but once
+        wanted = Wanted(source.wrt, source.of, "early", dtype) if part == "gradient" else Wanted()
+        request = unplaced_part(part, source, call, number, mode, wanted)
+        budget = {
+            "backend": options.backend,
+            "workspace": options.workspace,
+            "chunks": options.chunks,
+            "weight_bytes": weight_bytes(call),
+        }
+        results = self._results(part, number, mode, call, wanted)
+        rules = {
+            "reduction": options.reduces if self._has_loss(results) else "none",
+            "ignore": source.ignore,
+            "ignore_index": options.ignore_index,
+            "zero_if_all_ignored": options.all_ignored == "zero",
+        }
+        slots = [self._argument(name) for name in operands], [self._result(name, wanted) for name in results]
+        record = keyed.recorded(request, budget, rules, *slots)
+        key = keyed.remember(record, keyed.finder_of(record))
+        rest = 1 if operands[0].startswith("input") else 0
+        kinds = tuple(self._kind(name) for name in operands)
+        traced = tuple(self._traced(name, wanted, list(operands)) for name in results)
+        none = (False,) * len(operands)
+        return SlicedPart(KeyedCall(key, rest, kinds, traced, none, (), self, True), tuple(operands), tuple(results))
+
+    def _has_loss(self, results: Sequence[str]) -> bool:
+        outputs = self._call.form.spec.output_names
+        return "loss" in outputs and f"output {outputs.index('loss')}" in results
+
+    def _argument(self, name: str) -> keyed.Slot:
+        what, _, rest = name.partition(" ")
+        if what == "input":
+            operand = self._operands[int(rest)]
+            exchanges = is_weight(self._call, operand) and self._source.options.weight_layout == "dv"
+            return "input", native_name(self._call, operand), 0, exchanges
+        if what == "upstream":
+            return "upstream", self._call.form.spec.output_names[int(rest)], 0, False
+        names = {"offset": "slice.offset", "state": rest, "first": f"first.{rest}", "second": f"second.{rest}"}
+        return "input", names[what], 0, False
+
+    def _result(self, name: str, wanted: Wanted) -> keyed.Slot:
+        what, _, rest = name.partition(" ")
+        types = native().TYPES
+        if what == "gradient":
+            operand = self._operands[int(rest)]
+            exchanges = is_weight(self._call, operand) and self._source.options.weight_layout == "dv"
+            dtype = gradient_dtype(self._call, wanted, operand)
+            return "gradient", native_name(self._call, operand), types[dtype], exchanges
+        if what == "output":
+            output, _, dtype = self._call.form.outputs[int(rest)]
+            return "output", output, types[dtype], False
+        return "output", rest, types[self._dtypes[rest]], False
+
+    def _kind(self, name: str) -> str:
+        what, _, rest = name.partition(" ")
+        if what == "input":
+            operand = self._operands[int(rest)]
+            if operand in self._call.inputs:
+                return self._call.form.spec.input(operand).axis
+            return "weight" if is_weight(self._call, operand) else "hidden"
+        if what == "upstream":
+            return self._kind_of_output(int(rest))
+        return "scalar" if what == "offset" else "token"
+
+    def _kind_of_output(self, position: int) -> str:
+        name = self._call.form.spec.output_names[position]
+        return "token" if output_shape(self._source.options, (1,), name) else "scalar"
+
+    def _traced(self, name: str, wanted: Wanted, operands: list[str]) -> TracedResult:
+        what, _, rest = name.partition(" ")
+        if what == "gradient":
+            dtype = gradient_dtype(self._call, wanted, self._operands[int(rest)])
+            return TracedResult(dtype, like=operands.index(f"input {rest}"))
+        if what == "output":
+            is_per_token = self._kind_of_output(int(rest)) == "token"
+            return TracedResult(self._call.form.outputs[int(rest)][2], is_per_token=is_per_token)
+        return TracedResult(self._dtypes[rest])
+
+
+

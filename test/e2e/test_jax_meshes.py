@@ -1,0 +1,190 @@
+"""Losses on meshes of four devices of the host: tokens on one axis, the vocabulary on another, or on both.
+
+Plain jax.jit partitions a head by itself. Results are compared with float64, as on one device.
+"""
+
+import os
+import re
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+if "xla_force_host_platform_device_count" not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+
+import logitile as lt
+import numpy as np
+import pytest
+from cases import CASES
+from test_canaries import CANARIES, canary
+from test_jax import LIBRARY, JaxSample, library_sample
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+from jax.sharding import AxisType, NamedSharding  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
+
+SHAPE = (256, 600, 40)  # tokens, vocabulary, hidden
+
+
+def mesh_of(shape, kind=AxisType.Auto):
+    assert len(jax.devices()) >= 4
+    return jax.make_mesh(shape, ("data", "tp"), axis_types=(kind,) * 2, devices=jax.devices()[:4])
+
+
+class MeshSample(JaxSample):
+    """A call whose arrays are on a mesh of 2 x 2: tokens on `data`, the vocabulary on `tp`."""
+
+    def run(self):
+        mesh = mesh_of((2, 2))
+        axes = {given.name: given.axis for given in self.spec.inputs}
+        specs = {"token": P("data"), "vocab": P("tp"), "dense": P("data", "tp"), "scalar": P()}
+
+        def placed(array, spec):
+            return jax.device_put(jnp.asarray(array), NamedSharding(mesh, spec))
+
+        self.passed = {
+            name: (placed(item[0], P("data")), placed(item[1], P("tp")))
+            if isinstance(item, tuple)
+            else placed(item, specs[axes[name]])
+            for name, item in self.passed.items()
+        }
+        return super().run()
+
+
+def on_mesh(made):
+    return MeshSample(made.loss, made.given, made.options, made.wrt, made.upstream, made.call)
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize("name", LIBRARY)
+def test_library(name, monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")
+    on_mesh(library_sample(name, "float32", SHAPE)).check()
+
+
+FEW = ("standardised_kl", "teacher_at_argmax", "next_column", "second_best", "variance", "margin", "jsd")
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in FEW else pytest.mark.full) for n in sorted({*CASES, *CANARIES})]
+)
+def test_losses_in_use_and_canaries(name, monkeypatch):
+    """The first ones have adjoint sweeps, computed indices, or states that are no sums."""
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")
+    on_mesh(canary(name, SHAPE)).check()
+
+
+# ---- cross entropy in every place --------------------------------------------------------------------------
+
+
+def operands(dtype="float32"):
+    rng = np.random.default_rng(0)
+    target = np.where(rng.random((4, 8)) < 0.25, -100, rng.integers(0, 24, (4, 8)))
+    arrays = rng.normal(size=(4, 8, 16)), rng.normal(size=(24, 16)) / 2
+    return [*(jnp.asarray(array, dtype) for array in arrays), jnp.asarray(target)]
+
+
+PLACES = {
+    "tokens and vocabulary": (P("data", None, None), P("tp", None), P("data", None)),
+    "vocabulary on both axes": (P(), P(("data", "tp"), None), P()),
+    "tokens on both axes": (P(("data", "tp"), None, None), P(), P(("data", "tp"), None)),
+    "tokens on both dimensions": (P("data", "tp", None), P(), P("data", "tp")),
+    "weights of FSDP": (P("data", None, None), P("tp", "data"), P("data", None)),
+    "hidden sizes alone": (P(None, None, "tp"), P(None, "tp"), P()),
+    "sequence parallel": (P("data", "tp", None), P("tp", None), P("data", "tp")),
+}
+
+
+def close(found, wanted, bound=2e-6):
+    for array, expected in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        array, expected = np.asarray(array, np.float64), np.asarray(expected, np.float64)
+        assert np.linalg.norm(array - expected) <= bound * np.linalg.norm(expected) + 1e-9
+
+
+def whole(head, **options):
+    def step(hidden, weight, target):
+        return 3 * head(hidden, weight, target=target, **options).sum()
+
+    return jax.jit(jax.value_and_grad(step, (0, 1)))
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4)], ids=str)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("place", PLACES)
+def test_every_place(place, reduction, shape):
+    head = lt.jit(lt.losses.cross_entropy, reduction=reduction, label_smoothing=0.1)
+    arrays, mesh = operands(), mesh_of(shape)
+    placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, PLACES[place], strict=True)]
+    step = whole(head)
+    found = step(*placed)
+    close(found, step(*arrays))
+    for gradient, operand in zip(found[1], placed, strict=False):
+        if "hidden sizes" not in place:
+            assert gradient.sharding.is_equivalent_to(operand.sharding, operand.ndim)
+
+
+def gathered(text):
+    """The numbers of elements that all-gathers of a program make."""
+    shapes = re.findall(r"= \w+\[([\d,]*)\]\S* all-gather", text)
+    return sorted(int(np.prod([int(n) for n in shape.split(",") if n])) for shape in shapes)
+
+
+@pytest.mark.contract("6 meshes")
+def test_only_states_of_tokens_are_gathered():
+    """And weights of FSDP, once."""
+    head = lt.jit(lt.losses.cross_entropy)
+    mesh, arrays = mesh_of((2, 2)), operands()
+    for place, most in (("tokens and vocabulary", 0), ("weights of FSDP", 1), ("tokens on both axes", 0)):
+        specs = PLACES[place]
+        placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, specs, strict=True)]
+        sizes = gathered(whole(head).lower(*placed).compile().as_text())
+        states = 2 * 16 * 4  # slices, tokens of a device, rows of a sweep
+        assert len([size for size in sizes if size > states]) == most, sizes
+
+
+@pytest.mark.parametrize("layout", ["vd", "dv"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_sixteen_bits_and_layouts(dtype, layout):
+    head = lt.jit(lt.losses.cross_entropy, weight_layout=layout)
+    hidden, weight, target = operands(dtype)
+    spec = P("tp", None)
+    if layout == "dv":
+        weight, spec = weight.T, P(None, "tp")
+    mesh = mesh_of((2, 2))
+    placed = [
+        jax.device_put(a, NamedSharding(mesh, s))
+        for a, s in zip((hidden, weight, target), (P("data"), spec, P("data")), strict=True)
+    ]
+    step = whole(head)
+    found, wanted = step(*placed), step(hidden, weight, target)
+    close(found, wanted, 2e-2 if dtype == "bfloat16" else 2e-3)
+    assert [g.dtype for g in found[1]] == [jnp.dtype(dtype)] * 2
+
+
+@lt.loss
+def weighted(z: lt.Logits, target: lt.Token[int], trust: lt.Token[float]):
+    lse = lt.logsumexp(z)
+    return lt.Outputs(loss=trust * (lse - z[target]), weight=lt.stop_gradient(trust), best=lt.argmax(z), lse=lse)
+
+
+@pytest.mark.parametrize("divisor", [None, 7.0])
+@pytest.mark.parametrize("all_ignored", ["nan", "zero"])
+def test_means_over_all_tokens_of_the_mesh(divisor, all_ignored):
+    head = lt.jit(weighted, all_ignored=all_ignored)
+    hidden, weight, target = operands()
+    trust = jnp.asarray(np.random.default_rng(2).random(target.shape), jnp.float32)
+    mesh = mesh_of((2, 2))
+
+    def step(hidden, weight, target, trust):
+        out = head(hidden, weight, target=target, trust=trust, divisor=divisor)
+        return out.loss + (out.lse * trust).sum(), out
+
+    both = jax.jit(jax.value_and_grad(step, (0, 1, 3), has_aux=True))
+    for labels in (target, jnp.full_like(target, -100)):
+        given = (hidden, weight, labels, trust)
+        specs = (P("data"), P("tp"), P("data"), P("data"))
+        placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(given, specs, strict=True)]
+        found, wanted = both(*placed), both(*given)
+        for array, expected in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+            np.testing.assert_allclose(np.asarray(array), np.asarray(expected), rtol=2e-5, atol=1e-6)
