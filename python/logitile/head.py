@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .arguments.binder import Binder
@@ -14,7 +14,7 @@ from .calls.demands import by_names
 from .calls.plans import Plan
 from .calls.programs import Programs
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import gradient_tracer, tracer
+from .frameworks.choice import gradient_tracer, has_jax, tracer, vocab_parallel
 from .inspection import stages
 from .inspection.explanation import Explanation
 from .language.definition import Loss
@@ -236,6 +236,26 @@ class Head:
         """
         where = (column_offset, vocab_size)
         return slices.finish_grad(self._binder, state, args, inputs, where, grad_output, grad_dtype)
+
+    def vocab_parallel(self, axis: str) -> Callable[..., Any]:
+        """The head inside of `jax.shard_map`, where each device has a slice of the vocabulary.
+
+        Args:
+            axis: of the mesh, over which weights, Vocab and Dense inputs are sharded in equal slices.
+
+        Returns: a function with the arguments and results of the head, for one device: weights, Vocab and
+            Dense inputs are its slice, all else is that of all slices. Its loss is a mean over the device's
+            tokens.
+
+        Raises:
+            CallTypeError: 'axis' is no name, or the process has no JAX.
+        """
+        if not isinstance(axis, str):
+            raise CallTypeError(f"axis={axis!r} must be the name of an axis of the mesh")
+        if not has_jax():
+            raise CallTypeError("head.vocab_parallel is for jax.shard_map, but JAX is not imported here")
+        parallel = vocab_parallel()
+        return lambda *args, **inputs: parallel(self._capture, axis, args, inputs)
 
     def ir(
         self,

@@ -124,6 +124,24 @@ def test_every_place(place, reduction, shape):
             assert gradient.sharding.is_equivalent_to(operand.sharding, operand.ndim)
 
 
+@pytest.mark.contract("6 meshes")
+def test_dimensions_that_do_not_divide_evenly():
+    """XLA pads them; each device then works on all."""
+    rng, mesh = np.random.default_rng(0), mesh_of((2, 2))
+    hidden, weight = (jnp.asarray(rng.normal(size=size), jnp.float32) for size in ((7, 16), (25, 16)))
+    target = jnp.asarray(rng.integers(0, 25, 7))
+    head = lt.jit(lt.losses.cross_entropy)
+
+    def step(hidden, weight, target, is_sharded):
+        if is_sharded:
+            hidden = jax.lax.with_sharding_constraint(hidden, NamedSharding(mesh, P("data")))
+            weight = jax.lax.with_sharding_constraint(weight, NamedSharding(mesh, P("tp")))
+        return head(hidden, weight, target=target)
+
+    both = jax.jit(jax.value_and_grad(step, (0, 1)), static_argnums=3)
+    close(both(hidden, weight, target, True), both(hidden, weight, target, False))
+
+
 def gathered(text):
     """The numbers of elements that all-gathers of a program make."""
     shapes = re.findall(r"= \w+\[([\d,]*)\]\S* all-gather", text)
@@ -165,7 +183,9 @@ def test_sixteen_bits_and_layouts(dtype, layout):
 @lt.loss
 def weighted(z: lt.Logits, target: lt.Token[int], trust: lt.Token[float]):
     lse = lt.logsumexp(z)
-    return lt.Outputs(loss=trust * (lse - z[target]), weight=lt.stop_gradient(trust), best=lt.argmax(z), lse=lse)
+    return lt.Outputs(
+        loss=trust * (lse - z[target]), weight=lt.stop_gradient(trust), best=lt.argmax(z), lse=lse
+    )
 
 
 @pytest.mark.parametrize("divisor", [None, 7.0])
@@ -188,3 +208,81 @@ def test_means_over_all_tokens_of_the_mesh(divisor, all_ignored):
         found, wanted = both(*placed), both(*given)
         for array, expected in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
             np.testing.assert_allclose(np.asarray(array), np.asarray(expected), rtol=2e-5, atol=1e-6)
+
+
+# ---- meshes with explicit axes, and jax.shard_map ----------------------------------------------------------
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("place", ["tokens and vocabulary", "tokens on both axes", "weights of FSDP"])
+def test_explicit_axes(place, reduction):
+    head = lt.jit(lt.losses.cross_entropy, reduction=reduction)
+    arrays, mesh = operands(), mesh_of((2, 2), AxisType.Explicit)
+    wanted = whole(head)(*arrays)
+    with jax.set_mesh(mesh):
+        placed = [
+            jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, PLACES[place], strict=True)
+        ]
+        found = whole(head)(*placed)
+        rows = jax.jit(lambda h, w, t: head(h, w, target=t))(*placed)
+    close(found, wanted)
+    if reduction == "none":
+        assert jax.typeof(rows).sharding.spec[0] == PLACES[place][0][0]
+
+
+@pytest.mark.contract("6 shard_map")
+@pytest.mark.parametrize("check_vma", [True, False])
+@pytest.mark.parametrize("name", ["plain", "standardised_kl", "vocab_scale", "learned_temperature", "power_sum",
+                                  "soft_targets", "teacher_at_argmax", "margin"])  # fmt: skip
+def test_shard_map(name, check_vma, monkeypatch):
+    """Every kind of input, with adjoint sweeps too, against the call on one device."""
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")
+    made, mesh = canary(name, (16, 24, 8)), mesh_of((2, 2))
+    specs = {"token": P("data"), "vocab": P("tp"), "dense": P("data", "tp"), "scalar": P()}
+    kinds = {given.name: given.axis for given in made.spec.inputs}
+    arrays = jax.tree.map(jnp.asarray, made.passed)
+    places = {n: (P("data"), P("tp")) if isinstance(a, tuple) else specs[kinds[n]] for n, a in arrays.items()}
+    floats = {n for n, a in arrays.items() if isinstance(a, tuple) or jnp.issubdtype(a.dtype, jnp.floating)}
+    fixed = {n: a for n, a in arrays.items() if n not in floats}
+    leaves = {n: a for n, a in arrays.items() if n in floats}
+    upstream = jnp.asarray(made.upstream["loss"])
+
+    def alone(leaves):
+        return (made.head(**leaves, **fixed) * upstream).sum()
+
+    def sharded(leaves):
+        parallel = jax.shard_map(
+            lambda given: made.head.vocab_parallel("tp")(**given),
+            mesh=mesh, in_specs=(places,), out_specs=P("data"), check_vma=check_vma,
+        )  # fmt: skip
+        return (parallel({**leaves, **fixed}) * upstream).sum()
+
+    found, wanted = jax.jit(jax.value_and_grad(sharded))(leaves), jax.value_and_grad(alone)(leaves)
+    close(found, wanted, 2e-5)
+
+
+@pytest.mark.contract("6 shard_map")
+def test_data_parallel_shard_map():
+    """The head itself, with a weight that all devices have."""
+    hidden, weight, target = operands()
+    head, mesh = lt.jit(lt.losses.cross_entropy, reduction="sum"), mesh_of((2, 2))
+
+    def total(hidden, weight, target):
+        return jax.lax.psum(head(hidden, weight, target=target), ("data", "tp"))
+
+    places = (P(("data", "tp")), P(), P(("data", "tp")))
+    parallel = jax.shard_map(total, mesh=mesh, in_specs=places, out_specs=P())
+    found = jax.jit(jax.value_and_grad(parallel, (0, 1)))(hidden, weight, target)
+    close(found, jax.value_and_grad(lambda h, w: head(h, w, target=target), (0, 1))(hidden, weight))
+
+
+def test_refusals_of_shard_map():
+    hidden, weight, target = operands()
+    head = lt.jit(lt.losses.cross_entropy)
+    with pytest.raises(lt.CallTypeError, match="axis=3 must be the name of an axis of the mesh"):
+        head.vocab_parallel(3)
+    with pytest.raises(
+        lt.CallTypeError, match="there is no axis 'tp' here; call the head inside of jax.shard_map"
+    ):
+        head.vocab_parallel("tp")(hidden, weight, target=target)

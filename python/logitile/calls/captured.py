@@ -97,6 +97,7 @@ class HeadCapture:
         self._binder, self._programs, self._slicer = binder, programs, slicer
         self.token = capture.new_token(self)
         self.name = binder.loss.name
+        self.is_transposed = binder.options.weight_layout == "dv"
         self.compiled = None
 
     def traced(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> tuple[TracedCall, list[Any]]:

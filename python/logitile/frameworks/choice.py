@@ -106,6 +106,18 @@ def _jax_call() -> Callable[..., Any]:
     return traced_call
 
 
+def has_jax() -> bool:
+    """Whether the process has JAX."""
+    return "jax" in sys.modules
+
+
+def vocab_parallel() -> Callable[..., Any]:
+    """What makes calls whose vocabulary is in slices inside of jax.shard_map."""
+    from .jax.vocab_parallel import vocab_parallel
+
+    return vocab_parallel
+
+
 def gradient_tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any] | None:
     """What traces outputs and gradients that are asked for together; None for a call that runs."""
     if "jax" not in sys.modules or not has_tracers(args, inputs):

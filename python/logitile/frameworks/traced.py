@@ -194,7 +194,11 @@ class Traceable(Protocol):
     """A head, as a framework's tracer asks it."""
 
     name: str
+    is_transposed: bool  # whether weights are [D, V]
     compiled: Any  # the framework's compiled function of the head, or None before the first call
+
+    def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """What each slot has an axis for; see frameworks.capture."""
 
     def traced(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> tuple[TracedHead, list[Any]]:
         """Binds the arguments of a call, which need no numbers.

@@ -114,9 +114,7 @@ class TracedSlices:
 
     # ---- keyed calls -------------------------------------------------------------------------------------
 
-    def _part(
-        self, part: str, number: int, mode: str, call: Call, operands: Sequence[str]
-    ) -> SlicedPart:
+    def _part(self, part: str, number: int, mode: str, call: Call, operands: Sequence[str]) -> SlicedPart:
         source, options = self._source, self._source.options
         dtype = "float32"  # of gradients: sums over devices round but once
         wanted = Wanted(source.wrt, source.of, "early", dtype) if part == "gradient" else Wanted()
@@ -141,7 +139,9 @@ class TracedSlices:
         kinds = tuple(self._kind(name) for name in operands)
         traced = tuple(self._traced(name, wanted, list(operands)) for name in results)
         none = (False,) * len(operands)
-        return SlicedPart(KeyedCall(key, rest, kinds, traced, none, (), self, True), tuple(operands), tuple(results))
+        return SlicedPart(
+            KeyedCall(key, rest, kinds, traced, none, (), self, True), tuple(operands), tuple(results)
+        )
 
     def _has_loss(self, results: Sequence[str]) -> bool:
         outputs = self._call.form.spec.output_names
@@ -155,7 +155,12 @@ class TracedSlices:
             return "input", native_name(self._call, operand), 0, exchanges
         if what == "upstream":
             return "upstream", self._call.form.spec.output_names[int(rest)], 0, False
-        names = {"offset": "slice.offset", "state": rest, "first": f"first.{rest}", "second": f"second.{rest}"}
+        names = {
+            "offset": "slice.offset",
+            "state": rest,
+            "first": f"first.{rest}",
+            "second": f"second.{rest}",
+        }
         return "input", names[what], 0, False
 
     def _result(self, name: str, wanted: Wanted) -> keyed.Slot:
@@ -195,6 +200,3 @@ class TracedSlices:
             is_per_token = self._kind_of_output(int(rest)) == "token"
             return TracedResult(self._call.form.outputs[int(rest)][2], is_per_token=is_per_token)
         return TracedResult(self._dtypes[rest])
-
-
-

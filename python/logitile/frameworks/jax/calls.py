@@ -10,7 +10,7 @@ import numpy
 
 from ...errors import CallTypeError, CallValueError, LogitileError
 from ..traced import Traceable
-from .primitives import run
+from .explicit import run_anywhere
 
 
 def traced_call(head: Traceable, args: tuple[Any, ...], inputs: dict[str, Any]) -> Any:
@@ -36,7 +36,7 @@ def _compiled(head: Traceable) -> Any:
     def function(*args: Any, **inputs: Any) -> Any:
         _check_no_buffer(inputs)
         traced, operands = head.traced(args, inputs)
-        return traced.result(run(traced.forward, operands))
+        return traced.result(run_anywhere(traced.forward, operands))
 
     function.__name__ = function.__qualname__ = head.name
     head.compiled = jax.jit(function)
@@ -55,7 +55,7 @@ def traced_gradients(
     _check_no_buffer(inputs)
     traced, operands = head.traced(args, inputs)
     call, names, upstreams = traced.value_and_gradients(wrt, grad_output, grad_dtype)
-    made = run(call, [*operands, *map(_upstream, upstreams)])
+    made = run_anywhere(call, [*operands, *map(_upstream, upstreams)])
     first = len(made) - len(names)
     return traced.result(made[:first]), dict(zip(names, made[first:], strict=True))
 

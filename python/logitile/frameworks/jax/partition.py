@@ -87,7 +87,9 @@ def _places(
     weight = call.kinds.index("weight")
     for position in (weight, 0):
         spec = operands[position].sharding.spec
-        for name, extent, entry in zip(names[position], operands[position].shape, _padded(spec, names[position]), strict=True):
+        for name, extent, entry in zip(
+            names[position], operands[position].shape, _padded(spec, names[position]), strict=True
+        ):
             axes = () if entry is None else (entry if isinstance(entry, tuple) else (entry,))
             axes = tuple(axis for axis in axes if axis not in used and mesh.shape[axis] > 1)
             count = 1

@@ -24,6 +24,7 @@ from ...errors import LogitileError
 from ...runtime.engine import native
 from ..traced import KeyedCall, Mask, TracedResult
 from .partition import partition, sharding_rule
+from .varying import varying_alike
 
 TARGET = "logitile_call_v1"
 for _platform in ("cpu", "CUDA"):
@@ -45,29 +46,7 @@ tangent_p.multiple_results = True
 
 def run(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
     """The results of a call."""
-    return call_p.bind(*_varying_alike(operands), call=call)
-
-
-def _varying_alike(operands: Sequence[Any]) -> list[Any]:
-    """Inside of jax.shard_map every operand of a primitive must vary over the same axes of the mesh."""
-    axes = [_varying_axes(operand) for operand in operands]
-    wanted = frozenset().union(*axes)
-    return [
-        _varied(o, tuple(wanted - has)) if wanted - has else o for o, has in zip(operands, axes, strict=True)
-    ]
-
-
-def _varying_axes(operand: Any) -> frozenset[str]:
-    kind = jax.typeof(operand)
-    if hasattr(kind, "manual_axis_type"):  # JAX 0.10; before, `vma`
-        return kind.manual_axis_type.varying
-    return kind.vma
-
-
-def _varied(operand: Any, axes: tuple[str, ...]) -> Any:
-    if hasattr(jax.lax, "pcast"):
-        return jax.lax.pcast(operand, axes, to="varying")
-    return jax.lax.pvary(operand, axes)
+    return call_p.bind(*varying_alike(operands), call=call)
 
 
 # ---- shapes and types --------------------------------------------------------------------------------------
@@ -221,7 +200,7 @@ def _derived(
         made = run(early, primals)
         outputs, residuals = made[: len(call.results)], made[len(call.results) :]
     carried = tangent_p.bind(
-        *_varying_alike([*residuals, *wanted]), call=call, need=need, is_early=early is not None
+        *varying_alike([*residuals, *wanted]), call=call, need=need, is_early=early is not None
     )
     tangents_out = [_no_tangent(output) for output in outputs]
     for position, tangent in zip(head.carrying, carried, strict=True):

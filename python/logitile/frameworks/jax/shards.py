@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from ..traced import KeyedCall, SlicedCall, SlicedPart
+from .varying import gathered
 
 Run = Any  # runs a KeyedCall on operands
 
@@ -129,12 +130,12 @@ class _Shard:
         """What a sweep leaves on all slices together."""
         made = self._made(sliced.sweep(number), arrays)
         rows = {name: row for name, row in made.items() if name.startswith("state ")}
-        gathered = _gathered(rows, self.axes.vocabulary)
-        merged = {name: row[0] for name, row in gathered.items()}
+        of_slices = _gathered(rows, self.axes.vocabulary)
+        merged = {name: row[0] for name, row in of_slices.items()}
         merge = sliced.merge(number)
         for slice in range(1, self.axes.slices):
             sides = {name.replace("state", "first", 1): row for name, row in merged.items()}
-            sides |= {name.replace("state", "second", 1): row[slice] for name, row in gathered.items()}
+            sides |= {name.replace("state", "second", 1): row[slice] for name, row in of_slices.items()}
             made = self._made(merge, arrays | sides)
             merged = {name: made[name] for name in merged}
         return merged
@@ -193,9 +194,9 @@ class _Shard:
 
 def _gathered(rows: dict[str, Any], axes: tuple[str, ...]) -> dict[str, Any]:
     """Rows of all slices, in their order: one all-gather for each type."""
-    gathered = {}
+    found = {}
     for dtype in dict.fromkeys(row.dtype for row in rows.values()):
         alike = {name: row for name, row in rows.items() if row.dtype == dtype}
-        together = jax.lax.all_gather(jnp.stack(list(alike.values())), axes)
-        gathered |= {name: together[:, position] for position, name in enumerate(alike)}
-    return gathered
+        together = gathered(jnp.stack(list(alike.values())), axes)
+        found |= {name: together[:, position] for position, name in enumerate(alike)}
+    return found

@@ -1,0 +1,36 @@
+"""Calls on meshes with explicit axes, whose arrays say in their types where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from jax.sharding import PartitionSpec
+
+from ..traced import KeyedCall
+from .primitives import run
+
+
+def run_anywhere(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
+    """The results of a call. On a mesh with explicit axes XLA places what is between operands and results, and
+    results are where tokens are, gradients where their operands are.
+    """
+    axes = jax.sharding.get_abstract_mesh().explicit_axes
+    if not axes:
+        return run(call, operands)
+    specs = [_spec(operand) for operand in operands]
+    leading = operands[0].ndim - call.rest
+    places = tuple(
+        PartitionSpec(*specs[result.like])
+        if result.like is not None
+        else PartitionSpec(*(specs[0][:leading] if result.is_per_token else ()))
+        for result in call.results
+    )
+    placed = jax.sharding.auto_axes(lambda *items: tuple(run(call, items)), axes=axes, out_sharding=places)
+    return list(placed(*operands))
+
+
+def _spec(operand: Any) -> list[Any]:
+    spec = jax.typeof(operand).sharding.spec
+    return [*spec, *(None for _ in range(operand.ndim - len(spec)))]
