@@ -231,10 +231,13 @@ def test_explicit_axes(place, reduction):
         assert jax.typeof(rows).sharding.spec[0] == PLACES[place][0][0]
 
 
+EVERY_KIND = ("plain", "standardised_kl", "vocab_scale", "learned_temperature", "power_sum", "soft_targets",
+              "teacher_at_argmax", "margin")  # fmt: skip
+
+
 @pytest.mark.contract("6 shard_map")
 @pytest.mark.parametrize("check_vma", [True, False])
-@pytest.mark.parametrize("name", ["plain", "standardised_kl", "vocab_scale", "learned_temperature", "power_sum",
-                                  "soft_targets", "teacher_at_argmax", "margin"])  # fmt: skip
+@pytest.mark.parametrize("name", EVERY_KIND)
 def test_shard_map(name, check_vma, monkeypatch):
     """Every kind of input, with adjoint sweeps too, against the call on one device."""
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")

@@ -1,4 +1,4 @@
-"""The parts of a sliced call as a framework traces them: calls by key, with a name for each of their arrays."""
+"""The parts of a sliced call as a framework traces them: calls by key, with a name for each array."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from .primitives import run
 
 
 def run_anywhere(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
-    """The results of a call. On a mesh with explicit axes XLA places what is between operands and results, and
-    results are where tokens are, gradients where their operands are.
+    """The results of a call. On a mesh with explicit axes results are where tokens are, and gradients where
+    their operands are.
     """
     axes = jax.sharding.get_abstract_mesh().explicit_axes
     if not axes:

@@ -1,4 +1,4 @@
-"""How XLA partitions a call over a mesh: which dimensions of its arrays go together, and what a device runs."""
+"""How XLA partitions a call over a mesh: which dimensions go together, and what one device runs."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def _listed(arrays: Sequence[Sequence[str]]) -> str:
 
 
 def _dimensions(call: KeyedCall, ranks: Sequence[int]) -> list[list[str]]:
-    """A name for each dimension of each operand: t for tokens, v for the vocabulary, k for entries. Hidden sizes
-    have one name in hidden states and another in weights, so that those of FSDP do not spread.
+    """A name for each dimension of each operand: t for tokens, v for the vocabulary, k for entries. Hidden
+    sizes have one name in hidden states and another in weights, so that those of FSDP do not spread.
     """
     leading = [f"t{axis}" for axis in range(ranks[0] - call.rest)]
     named, pair = [], 0
@@ -56,7 +56,7 @@ def _dimensions(call: KeyedCall, ranks: Sequence[int]) -> list[list[str]]:
 def partition(
     call: KeyedCall, run: Run, mesh: Any, operands: Sequence[Any], results: Any
 ) -> tuple[Any, Callable[..., Any], Any, Any]:
-    """What custom_partitioning asks: the function of one device, and the shardings of results and operands."""
+    """What custom_partitioning asks: the function of one device, and where results and operands are."""
     names = _dimensions(call, [len(operand.shape) for operand in operands])
     places = _places(call, mesh, operands, names)
     given = tuple(_sharding(mesh, dimensions, places) for dimensions in names)

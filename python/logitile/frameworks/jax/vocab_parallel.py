@@ -111,8 +111,8 @@ def _backward(place: _Place, residuals: Any, upstreams: Sequence[Any]) -> tuple[
 
 
 def _invariant(gradient: Any, operand: Any, kind: str, place: _Place) -> Any:
-    """A gradient that varies over the axes of its operand alone. Those of Token and Scalar inputs are the same
-    on every slice.
+    """A gradient that varies over the axes of its operand alone. Those of Token and Scalar inputs are the
+    same on every slice.
     """
     extra = varying_axes(gradient) - varying_axes(operand)
     if place.axis in extra and kind in ("token", "scalar"):
