@@ -117,7 +117,7 @@ class Text(Arguments):
         return Text(self.source, self.spec, given, self.upstream, self.wrt, **options)
 
     def direct(self):
-        """The same, with gradients of what does not flow through a logsumexp: what cancels in a softmax."""
+        """The same, with gradients of what does not flow through a mean or a logsumexp."""
         return self._like(self.pairs | self.inputs, is_direct=True)
 
     def rounded(self, roundings):
@@ -311,9 +311,9 @@ class Judge:
     def _rounding_of_parts(self, name):
         """What docs/language.md allows of a gradient whose parts cancel, in the unit of an error.
 
-        That is OF_PARTS of the parts that flow through a softmax and beside it, and OF_EXPONENT of them for
-        each unit of the largest exponent. Where gradients of logits are kept in 16 bits for products with
-        hidden states or weights, 4 roundings of these come on top.
+        That is OF_PARTS of the parts that flow through softmaxes and means and beside them, and OF_EXPONENT
+        of them for each unit of the largest exponent. Where gradients of logits are kept in 16 bits for
+        products with hidden states or weights, 4 roundings of these come on top.
         """
         name = name.removeprefix("grad ")
         exact = self.text.reference()[name]
@@ -324,7 +324,7 @@ class Judge:
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
 
     def _size_of_parts(self, name):
-        """How large the parts are that flow through softmaxes and beside them, for each token of a sum."""
+        """How large the parts are that flow through softmaxes and means and beside them."""
         is_sum = self.axes.get(name) in ("vocab", "scalar")
         text = self.text.by_token(name) if is_sum else self.text
         exact, direct = text.reference()[name], text.direct().reference()[name]

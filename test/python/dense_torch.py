@@ -155,7 +155,7 @@ class Language:
         vocab: the number of entries.
         dtype: of floats.
         ignore_index: the integer that is not valid.
-        is_direct: gradients leave out what flows through a logsumexp, also that of a softmax.
+        is_direct: gradients leave out what flows through a mean or a logsumexp, also that of a softmax.
         roundings: a seed; elementary functions are off by a unit in the last place then, to either side.
             Equal results stay equal.
     """
@@ -178,7 +178,6 @@ class Language:
     rsqrt, square = _elementary(torch.rsqrt), _unary(torch.square)
     isfinite, isnan = _unary(torch.isfinite), _unary(torch.isnan)
 
-    mean = _unary(lambda x: x.mean(1, keepdim=True))
     argmax = _unary(lambda x: x.argmax(1, keepdim=True))
     argmin = _unary(lambda x: x.argmin(1, keepdim=True))
     count = _unary(lambda x: x.sum(1, keepdim=True))
@@ -208,6 +207,10 @@ class Language:
         self.largest_summed = max(self.largest_summed, _largest(x.tensor))
         self.largest_exponent = max(self.largest_exponent, self.largest_summed)
         result = x.tensor.logsumexp(1, keepdim=True)
+        return Value(result.detach() if self.is_direct else result)
+
+    def mean(self, x):
+        result = x.tensor.mean(1, keepdim=True)
         return Value(result.detach() if self.is_direct else result)
 
     def max(self, x):
