@@ -46,8 +46,7 @@ class Configuration:
         self.engine = _native.Engine(times_kernels=True, disk_cache="")
         self.program = Program(call, key, self.engine)
         described = self.program.plan(call.tokens).describe(call.tokens, threads)
-        plan = str(self.program.stage(call.tokens, "plan", ""))
-        told = explanation(described, plan, wanted.mode, None, {}, (chosen, False))
+        told = explanation(described, wanted.mode, None, {}, (chosen, False))
         self.flops = {kernel.name: kernel.flops for kernel in told.kernels} | {"call": told.flops}
         self.rounds: list[dict[str, float]] = []
         self.run()

@@ -29,15 +29,16 @@ ElementType logitile::elementTypeOf(Type type) {
 Scope logitile::scopeOf(BufferScope scope) { return static_cast<Scope>(scope); }
 BufferScope logitile::scopeOf(Scope scope) { return static_cast<BufferScope>(scope); }
 static_assert(static_cast<int>(BufferScope::Chunk) == static_cast<int>(Scope::Chunk) &&
-              static_cast<int>(BufferLayout::ColumnPanels) == static_cast<int>(Layout::ColumnPanels));
+              static_cast<int>(BufferLayout::ColumnPanels) == static_cast<int>(Layout::ColumnPanels) &&
+              static_cast<int>(BufferKind::CallFacts) == static_cast<int>(BufferRole::CallFacts));
 
-BufferPlan logitile::makeBufferPlan(StringRef name, BufferScope scope, ViewType type) {
+BufferPlan logitile::makeBufferPlan(BufferRole role, BufferScope scope, ViewType type) {
   auto extent = [](Attribute dim) {
     int64_t value = cast<IntegerAttr>(dim).getInt();
     return ShapedType::isDynamic(value) ? -1 : value;
   };
   BufferPlan plan;
-  plan.name = name.str();
+  plan.kind = static_cast<BufferKind>(role);
   plan.scope = scope;
   plan.layout = static_cast<BufferLayout>(type.getLayout());
   plan.element = elementTypeOf(type.getElement());
@@ -48,23 +49,15 @@ BufferPlan logitile::makeBufferPlan(StringRef name, BufferScope scope, ViewType 
 
 // ---- grids --------------------------------------------------------------------------------------------------------
 
-static ScalarKind scalarOf(StringRef role) {
-  if (role == "slab_first")
-    return ScalarKind::SlabFirst;
-  if (role == "slab_behind")
-    return ScalarKind::SlabBehind;
-  if (role == "again.tokens")
-    return ScalarKind::AgainTokens;
-  return role == "again.slabs" ? ScalarKind::AgainSlabs : ScalarKind::Tokens;
-}
+static ScalarKind scalarOf(ScalarRole role) { return static_cast<ScalarKind>(role); }
+static_assert(static_cast<int>(ScalarKind::AgainSlabs) == static_cast<int>(ScalarRole::AgainSlabs));
 
 static std::optional<Extent> extentOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
     if (!kernel)
       return std::nullopt;
-    StringRef role = cast<StringAttr>(kernel.getRoles()[argument.getArgNumber()]).getValue();
-    return Extent{false, scalarOf(role), 1, INT64_MAX};
+    return Extent{false, scalarOf(*kernel.scalarOf(argument)), 1, INT64_MAX};
   }
   APInt constant;
   Value inner;
@@ -117,7 +110,13 @@ public:
     plan.kept = schedule.getKept();
     plan.panelWidth = plan.tokenTile = target->facts().panelWidth;
     plan.isSplit = request.getMode() == Mode::Split;
+    for (PairAttr pair : request.getPairs())
+      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),
+                            elementTypeOf(pair.getWeightMemory())});
+    addInputs(request);
+    addOutputs();
     addBuffers();
+    findResults();
     for (KernelOp kernel : module.getOps<KernelOp>())
       if (failed(addKernel(kernel)))
         return failure();
@@ -128,11 +127,6 @@ public:
       if (failed(addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint)))
         return failure();
     }
-    for (PairAttr pair : request.getPairs())
-      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),
-                            elementTypeOf(pair.getWeightMemory())});
-    addInputs(request);
-    addOutputs();
     if (failed(addGradients(request)))
       return failure();
     return std::move(plan);
@@ -147,28 +141,53 @@ private:
   }
   void addBuffers() {
     for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
-      BufferPlan entry = makeBufferPlan(buffer.getName(), scopeOf(buffer.getScope()), cast<ViewType>(buffer.getType()));
+      BufferPlan entry = makeBufferPlan(buffer.getRole(), scopeOf(buffer.getScope()), cast<ViewType>(buffer.getType()));
+      entry.name = buffer.getSymName();
+      entry.owner = ownerOf(buffer);
+      entry.entry = buffer.getRole() == BufferRole::Input ? buffer.getEntry().value_or(-1) : -1;
       entry.tokensPerRow = buffer.getPer();
       entry.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
-        entry.alias = plan.findBuffer(buffer.getAlias()->str());
-      if (buffers::isReadInEveryCall(entry.name))
-        entry.inForward = entry.inAdjoint = true;
+        entry.alias = numbers.at(buffer.getAliasAttr().getAttr());
+      entry.inForward = entry.inAdjoint = isReadInEveryCall(buffer.getRole());
+      numbers[buffer.getSymNameAttr()] = plan.buffers.size();
       plan.buffers.push_back(entry);
     }
+  }
+  /// By the runtime itself.
+  static bool isReadInEveryCall(BufferRole role) { return role >= BufferRole::TokenMap; }
+  /// The number of the projection, input or output that a buffer belongs to; -1 where there is none.
+  int64_t ownerOf(BufferOp buffer) const {
+    auto number = [&](const auto &list) {
+      auto it = llvm::find_if(list, [&](const auto &entry) { return entry.name == buffer.getOwnerName(); });
+      return it == list.end() ? -1 : it - list.begin();
+    };
+    if (buffer.getRole() <= BufferRole::WeightSum)
+      return number(plan.pairs);
+    if (buffer.getRole() <= BufferRole::InputGradient)
+      return number(plan.inputs);
+    return buffer.getRole() == BufferRole::Upstream ? number(plan.outputs) : -1;
+  }
+  /// The number of a buffer of the schedule; -1 where there is none.
+  int64_t numberOf(BufferRole role, StringRef owner) {
+    BufferOp buffer = schedule.findBuffer(role, owner);
+    return buffer ? numbers.at(buffer.getSymNameAttr()) : -1;
   }
 
   LogicalResult addKernel(KernelOp kernel) {
     KernelPlan entry;
     entry.name = kernel.getSymName();
     entry.code = kernel.getCode().value_or("");
-    for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
+    for (BlockArgument argument : kernel.getBody().getArguments()) {
       ArgumentPlan plan_;
-      plan_.isBuffer = isa<ViewType>(argument.getType());
-      if (plan_.isBuffer)
-        plan_.buffer = plan.findBuffer(role.str());
+      StringAttr buffer = kernel.bufferOf(argument);
+      plan_.isBuffer = bool(buffer);
+      if (buffer && !numbers.contains(buffer))
+        return kernel.emitOpError() << "takes buffer @" << buffer.getValue() << ", which the schedule does not define";
+      if (buffer)
+        plan_.buffer = numbers.at(buffer);
       else
-        plan_.scalar = scalarOf(role);
+        plan_.scalar = scalarOf(*kernel.scalarOf(argument));
       entry.arguments.push_back(plan_);
     }
     for (auto loop : kernel.getBody().getOps<scf::ForallOp>())
@@ -243,19 +262,29 @@ private:
         plan.inputs[it->second].entries = std::max<int64_t>(plan.inputs[it->second].entries, *input.getIndex() + 1);
     });
   }
-  int64_t known(StringRef name) { return plan.findBuffer(buffers::input(InputKind::Known, name)); }
   void addOutputs() {
     for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>()) {
       OutputPlan entry;
       entry.name = output.getName().str();
       entry.element = elementTypeOf(output.getType());
-      entry.buffer = known(output.getName());
-      entry.hasUpstream = plan.findBuffer(buffers::input(InputKind::Upstream, output.getName())) >= 0;
+      // The language reduces the output 'loss', and weighs tokens by the output 'weight'.
+      entry.role = entry.name == "loss"     ? OutputPlan::Role::Loss
+                   : entry.name == "weight" ? OutputPlan::Role::Weight
+                                            : OutputPlan::Role::Value;
       plan.outputs.push_back(entry);
     }
-    for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
-      plan.checkedIndices.push_back(known(name));
   }
+  /// What outputs and computed indices are in, once buffers have numbers.
+  void findResults() {
+    for (OutputPlan &output : plan.outputs) {
+      output.buffer = numberOf(BufferRole::Result, output.name);
+      output.hasUpstream = numberOf(BufferRole::Upstream, output.name) >= 0;
+    }
+    for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
+      plan.checkedIndices.push_back(numberOf(BufferRole::Result, name));
+  }
+
+  // ---- gradients ------------------------------------------------------------------------------------------------------
 
   LogicalResult addGradients(RequestAttr request) {
     for (StringRef name : request.getGradients().getAsValueRange<StringAttr>()) {
@@ -263,25 +292,51 @@ private:
       entry.name = name.str();
       auto given = request.getGradientElements().getAs<TypeAttr>(name);
       entry.element = given ? elementTypeOf(given.getValue()) : ElementType::F32;
-      if (int64_t direct = plan.findBuffer(buffers::gradient(name)); direct >= 0) {
+      findOwner(entry);
+      if (int64_t direct = directBuffer(entry); direct >= 0) {
         entry.buffers = {direct};
         entry.element = plan.buffers[direct].element;
         entry.accumulates = request.getAccumulate() && plan.buffers[direct].rows >= 0; // one row for each vocabulary entry
-      } else if (failed(addSummedGradient(name, entry))) {
+      } else if (failed(addSummedGradient(entry))) {
         return failure();
       }
       plan.gradients.push_back(entry);
     }
     return success();
   }
+  /// Which operand or input the gradient of this name is of.
+  void findOwner(GradientPlan &entry) {
+    for (auto [i, pair] : llvm::enumerate(plan.pairs)) {
+      bool isHidden = entry.name == pair.hiddenName();
+      if (!isHidden && entry.name != pair.weightName())
+        continue;
+      entry.of = isHidden ? GradientPlan::Of::Hidden : GradientPlan::Of::Weight;
+      entry.owner = i;
+      return;
+    }
+    auto input = llvm::find_if(plan.inputs, [&](const InputPlan &known) { return known.name == entry.name; });
+    entry.owner = input == plan.inputs.end() ? -1 : input - plan.inputs.begin();
+  }
+  /// The caller's memory that kernels write; -1 where the runtime hands the gradient out.
+  int64_t directBuffer(const GradientPlan &entry) const {
+    switch (entry.of) {
+    case GradientPlan::Of::Hidden:
+      return plan.findBuffer(BufferKind::HiddenGradient, entry.owner);
+    case GradientPlan::Of::Weight:
+      return plan.findBuffer(BufferKind::WeightGradient, entry.owner);
+    case GradientPlan::Of::Input:
+      return entry.owner < 0 ? -1 : plan.findBuffer(BufferKind::InputGradient, entry.owner);
+    }
+    return -1;
+  }
   /// A gradient that the runtime hands out: per token, per vocabulary entry, or for the call.
-  LogicalResult addSummedGradient(StringRef name, GradientPlan &entry) {
+  LogicalResult addSummedGradient(GradientPlan &entry) {
     entry.kind = GradientPlan::Kind::Zero;
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
-        if (adjoint.getName() != name)
+        if (adjoint.getName() != entry.name)
           continue;
-        if (int64_t sum = plan.findBuffer(buffers::sum(name)); sum >= 0) {
+        if (int64_t sum = numberOf(BufferRole::InputSum, entry.name); sum >= 0) {
           entry.kind = GradientPlan::Kind::Vocab;
           entry.buffers = {sum};
           continue;
@@ -290,12 +345,12 @@ private:
           continue;
         auto perToken = adjoint.getDense().getDefiningOp<InputOp>();
         if (!perToken || perToken.getKind() != InputKind::Known)
-          return adjoint.emitOpError() << "is asked for as gradient '" << name << "', which has no buffer and is no known value";
+          return adjoint.emitOpError() << "is asked for as gradient '" << entry.name << "', which has no buffer and is no known value";
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)
           entry.buffers.resize(slot + 1, -1);
-        entry.buffers[slot] = known(perToken.getName());
+        entry.buffers[slot] = numberOf(BufferRole::Result, perToken.getName());
       }
     return success();
   }
@@ -305,6 +360,7 @@ private:
   ScheduleOp schedule;
   LaunchPlan plan;
   std::shared_ptr<const Target> target;
+  llvm::DenseMap<StringAttr, int64_t> numbers; // of buffers
 };
 } // namespace
 

@@ -8,8 +8,8 @@ namespace logitile {
 ElementType elementTypeOf(mlir::Type type);
 Scope scopeOf(BufferScope scope);
 BufferScope scopeOf(Scope scope);
-/// The buffer that a schedule defines, phases and alias left open.
-BufferPlan makeBufferPlan(llvm::StringRef name, BufferScope scope, ViewType type);
+/// The buffer that a schedule defines; name, owner, phases and alias are left open.
+BufferPlan makeBufferPlan(BufferRole role, BufferScope scope, ViewType type);
 
 /// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant). Nothing where it is anything else.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);

@@ -29,8 +29,9 @@ int64_t logitile::elementBytes(ElementType type) {
   return 0;
 }
 
-int64_t LaunchPlan::findBuffer(const std::string &name) const {
-  auto it = std::find_if(buffers.begin(), buffers.end(), [&](const BufferPlan &buffer) { return buffer.name == name; });
+int64_t LaunchPlan::findBuffer(BufferKind kind, int64_t owner, int64_t entry) const {
+  auto isIt = [&](const BufferPlan &buffer) { return buffer.kind == kind && buffer.owner == owner && buffer.entry == entry; };
+  auto it = std::find_if(buffers.begin(), buffers.end(), isIt);
   return it == buffers.end() ? -1 : it - buffers.begin();
 }
 

@@ -27,9 +27,46 @@ enum class BufferScope : uint8_t {
   Chunk,  // workspace of one chunk of tokens
 };
 
-/// One buffer that kernels name. An extent of -1 stands for tokens: of the call, or of a chunk in scope Chunk.
+/// What a buffer holds, and hence what its owner is: a number in the plan's list of projections, inputs or outputs.
+enum class BufferKind : uint8_t {
+  // Of a projection.
+  Hidden,         // hidden states: memory of the caller
+  Weight,         // the head: memory of the caller
+  HiddenMap,      // which row of the caller's hidden states each token is in
+  RoundedWeight,  // a rounded copy of the head
+  PackedRows,     // hidden states with the lanes along tokens
+  PackedColumns,  // hidden states with the lanes along the hidden axis
+  Kept,           // logits
+  Centre,         // maxima that 16-bit logits are relative to
+  LogitGradient,  // of the logits
+  HiddenGradient, // of hidden states: memory of the caller
+  WeightGradient, // of the head: memory of the caller
+  HiddenSum,      // the same in f32
+  WeightSum,
+  // Of an input of the loss.
+  Input,         // its values, or those of one entry
+  InputMap,      // Dense: which row of the caller's array each token is in
+  InputBlocks,   // Vocab: the gradient, summed over each block of tokens
+  InputSum,      // Vocab: the gradient, summed over all tokens
+  InputGradient, // Dense: the gradient, memory of the caller
+  // Of an output.
+  Upstream, // the gradient that reaches it
+  // Without an owner.
+  RowState, // one entry of the row state of a sweep
+  Result,   // of a finish
+  TokenMap, // which tokens count
+  // Without an owner, on GPUs; see gpu/CallKernels.h.
+  TokenSlots,  // the inverse of the token map
+  WrongTokens, // those with an index outside the vocabulary
+  CallFacts,   // how many tokens count, what divides the loss
+};
+
+/// One buffer that kernels use. An extent of -1 stands for tokens: of the call, or of a chunk in scope Chunk.
 struct BufferPlan {
-  std::string name;
+  std::string name; // for people
+  BufferKind kind = BufferKind::Result;
+  int64_t owner = -1; // as its kind says; -1: none
+  int64_t entry = -1; // of a token input with several entries, else -1
   BufferScope scope = BufferScope::Chunk;
   BufferLayout layout = BufferLayout::Strided;
   ElementType element = ElementType::F32;
@@ -138,14 +175,24 @@ struct PairPlan {
   int64_t hidden = 0;
   ElementType element = ElementType::F32;                     // of both operands
   ElementType hiddenMemory = element, weightMemory = element; // in memory: rounded to 'element' while they are packed
+
+  /// The names of both operands, and of their gradients, among the caller's arrays.
+  std::string hiddenName() const { return name + ".hidden"; }
+  std::string weightName() const { return name + ".weight"; }
 };
 
 /// One output of the loss, per token.
 struct OutputPlan {
+  enum class Role : uint8_t {
+    Value,
+    Loss,   // what a reduction reduces
+    Weight, // a token's share in a mean
+  };
   std::string name;
   ElementType element = ElementType::F32; // F32, I32 or Bool
   int64_t buffer = -1;                    // holds it, one value per token that counts
   bool hasUpstream = false;               // a gradient reaches it
+  Role role = Role::Value;
 };
 
 /// One gradient that the program makes.
@@ -161,6 +208,8 @@ struct GradientPlan {
   ElementType element = ElementType::F32;
   std::vector<int64_t> buffers;
   bool accumulates = false; // added to what the caller's array holds
+  enum class Of : uint8_t { Hidden, Weight, Input } of = Of::Input;
+  int64_t owner = -1; // of the projection or the input; -1: an input that the program does not read
 };
 
 /// A slice of the vocabulary: what a program is to do there.
@@ -195,8 +244,8 @@ struct LaunchPlan {
   std::string code; // CPU: an object file; CUDA: PTX; emulator: LLVM bitcode for NVPTX
 
   int64_t slabs() const { return (columns + slab - 1) / slab; }
-  /// Index of a buffer, -1 where there is none of that name.
-  int64_t findBuffer(const std::string &name) const;
+  /// Index of a buffer; -1 where there is none.
+  int64_t findBuffer(BufferKind kind, int64_t owner = -1, int64_t entry = -1) const;
 };
 
 /// Where the workspace of one call lies: two blocks of memory, one that outlives the forward phase.

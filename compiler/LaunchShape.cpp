@@ -3,30 +3,16 @@
 using namespace mlir;
 using namespace logitile;
 
-// ---- names of buffers -------------------------------------------------------------------------------------------
+// ---- which buffer -----------------------------------------------------------------------------------------------
 
-bool buffers::isReadInEveryCall(StringRef name) {
-  return llvm::is_contained({kFacts, kTokenSlots, kWrongTokens, kTokenMap}, name);
+BufferKey logitile::bufferOf(InputKind kind, StringRef name, int64_t index) {
+  if (kind == InputKind::Upstream)
+    return {BufferRole::Upstream, name};
+  if (kind == InputKind::Known)
+    return {BufferRole::Result, name};
+  return {BufferRole::Input, name, index < 0 ? std::nullopt : std::optional(index)};
 }
-
-std::string buffers::input(InputKind kind, StringRef name, int64_t index) {
-  if (kind == InputKind::Upstream || kind == InputKind::Known)
-    return (stringifyInputKind(kind) + "." + name).str();
-  return index < 0 ? name.str() : (name + "[" + Twine(index) + "]").str();
-}
-std::string buffers::hidden(StringRef pair) { return (pair + ".hidden").str(); }
-std::string buffers::weight(StringRef pair) { return (pair + ".weight").str(); }
-std::string buffers::rounded(StringRef operand) { return ("rounded." + operand).str(); }
-std::string buffers::packedRows(StringRef pair) { return ("packed." + pair + ".rows").str(); }
-std::string buffers::packedColumns(StringRef pair) { return ("packed." + pair + ".columns").str(); }
-std::string buffers::centre(StringRef pair) { return ("centre." + pair).str(); }
-std::string buffers::kept(StringRef pair) { return ("kept." + pair).str(); }
-std::string buffers::grad(StringRef pair) { return ("grad." + pair).str(); }
-std::string buffers::blocks(StringRef vocab) { return ("blocks." + vocab).str(); }
-std::string buffers::gradient(StringRef input) { return ("gradient." + input).str(); }
-std::string buffers::rows(StringRef sweep, StringRef entry) { return ("rows." + sweep + "." + entry).str(); }
-std::string buffers::sum(StringRef input) { return ("sum." + input).str(); }
-std::string buffers::map(StringRef array) { return ("map." + array).str(); }
+BufferKey logitile::bufferOf(InputOp input) { return bufferOf(input.getKind(), input.getName(), input.getIndex().value_or(-1)); }
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -128,13 +114,14 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return complain("names a finish");
   if (launch.getKeep() && !use.keeps)
     return complain("keeps logits");
-  auto roles = source.getRoles().getAsValueRange<StringAttr>();
-  if (launch.getAgain() != Again::Never && !llvm::is_contained(roles, "again"))
+  auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };
+  auto hasScalar = [&](ScalarRole role) { return has(ScalarRoleAttr::get(source.getContext(), role)); };
+  if (launch.getAgain() != Again::Never && !hasScalar(ScalarRole::Again))
     return complain("adds to what is there");
-  if (launch.getSlabs() && !llvm::is_contained(roles, "slab_first"))
+  if (launch.getSlabs() && !hasScalar(ScalarRole::SlabFirst))
     return complain("names slabs");
   for (NamedAttribute view : launch.viewsOrEmpty())
-    if (!llvm::is_contained(roles, view.getName().getValue()))
+    if (!has(view.getName()))
       return complain("gives a buffer for '" + view.getName().getValue().str() + "'");
   return success();
 }
@@ -196,49 +183,34 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
 LogicalResult LaunchShape::orderProjections() {
   SmallVector<StringRef> ordered;
   for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
-    StringRef pair = buffer.getName();
-    if (!pair.consume_back(".weight") || buffer.getScope() != Scope::Input)
+    if (buffer.getRole() != BufferRole::Weight)
       continue;
-    bool keeps = launch.getKeep() && succeeded(viewOf(buffers::kept(pair), /*complain=*/false));
-    if (keeps || llvm::is_contained(projections, pair))
+    StringRef pair = buffer.getOwnerName();
+    if ((launch.getKeep() && find({BufferRole::Kept, pair})) || llvm::is_contained(projections, pair))
       ordered.push_back(pair);
   }
   for (StringRef pair : projections)
     if (!llvm::is_contained(ordered, pair))
-      return launch.emitOpError() << "reads logits '" << pair << "', but the schedule has no input buffer '" << buffers::weight(pair) << "'";
+      return launch.emitOpError() << "reads logits '" << pair << "', but the schedule has no buffer for "
+                                  << describeBuffer(BufferRole::Weight, pair, std::nullopt);
   projections = ordered;
   return success();
 }
 
-FailureOr<ViewType> LaunchShape::viewOf(StringRef name, bool complain) const {
-  for (BufferOp buffer : ScheduleOp(schedule).getBody().getOps<BufferOp>())
-    if (buffer.getName() == name)
-      return cast<ViewType>(buffer.getType());
-  if (complain)
-    LaunchOp(launch).emitOpError() << "needs buffer '" << name << "', which the schedule does not define";
-  return failure();
-}
-
 SmallVector<StringRef> LaunchShape::keptProjections() const {
-  SmallVector<StringRef> kept;
-  for (StringRef pair : projections)
-    if (succeeded(viewOf(buffers::kept(pair), /*complain=*/false)))
-      kept.push_back(pair);
-  return kept;
+  return llvm::filter_to_vector(projections, [&](StringRef pair) { return bool(find({BufferRole::Kept, pair})); });
 }
 
 bool LaunchShape::isRounded(StringRef pair) const {
-  FailureOr<ViewType> view = viewOf(buffers::grad(pair), /*complain=*/false);
-  return succeeded(view) && !view->getElement().isF32();
+  BufferOp gradient = find({BufferRole::LogitGradient, pair});
+  return gradient && !cast<ViewType>(gradient.getType()).getElement().isF32();
 }
 
 /// Columns and coefficients of the single entries of 'adjoint', alternating.
-void LaunchShape::appendTerms(AdjointOp adjoint, SmallVectorImpl<std::string> &names) const {
+void LaunchShape::appendTerms(AdjointOp adjoint, Keys &keys) const {
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))
-    for (Value value : {column, coefficient}) {
-      InputRef ref = getInputRef(value.getDefiningOp<InputOp>());
-      names.push_back(buffers::input(ref.kind, ref.name, ref.index));
-    }
+    for (Value value : {column, coefficient})
+      keys.push_back(bufferOf(value.getDefiningOp<InputOp>()));
 }
 
 AdjointOp LaunchShape::adjointOf(StringRef input) const {
@@ -256,77 +228,85 @@ SmallVector<unsigned> LaunchShape::termCounts(BundleKind kind) const {
   return counts;
 }
 
-SmallVector<std::string> LaunchShape::buffersOf(BundleKind kind) const {
-  SmallVector<std::string> names;
-  auto forEach = [&](auto &&range, auto name) {
-    for (auto &&element : range)
-      names.push_back(name(element));
+/// What inputs are read from: each with the buffer of its index and the map of its rows, where it has them.
+LaunchShape::Keys LaunchShape::inputKeys() const {
+  Keys keys;
+  for (const InputRef &ref : inputs) {
+    keys.push_back(bufferOf(ref.kind, ref.name, ref.index));
+    if (ref.isGathered())
+      keys.push_back(bufferOf(ref.byKind, ref.byName, ref.byIndex));
+    if (ref.kind == InputKind::Dense)
+      keys.push_back({BufferRole::InputMap, ref.name});
+  }
+  return keys;
+}
+
+LaunchShape::Keys LaunchShape::termKeys(bool taken) const {
+  Keys keys;
+  if (std::optional<StringRef> input = LaunchOp(launch).getInput()) {
+    AdjointOp adjoint = adjointOf(*input);
+    bool ofLogits = adjoint && adjoint.getKind() == InputKind::Logits;
+    if (adjoint && (ofLogits ? taken && isRounded(*input) : !taken))
+      appendTerms(adjoint, keys);
+    return keys;
+  }
+  for (AdjointOp adjoint : gradients)
+    if (isRounded(adjoint.getName()) == taken)
+      appendTerms(adjoint, keys);
+  return keys;
+}
+
+LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
+  auto each = [](auto &&owners, BufferRole role) {
+    return llvm::map_to_vector(owners, [&](StringRef owner) { return BufferKey{role, owner}; });
   };
-  auto nameOf = [](AdjointOp adjoint) { return adjoint.getName(); };
+  auto inputsOf = [](ArrayRef<AdjointOp> adjoints) {
+    return llvm::map_to_vector(adjoints, [](AdjointOp adjoint) { return adjoint.getName(); });
+  };
+  auto either = [&](BufferRole made, BufferRole given) {
+    return llvm::map_to_vector(projections, [&](StringRef pair) { return BufferKey{find({made, pair}) ? made : given, pair}; });
+  };
   switch (kind) {
   case BundleKind::Hiddens:
-    forEach(projections, [&](StringRef pair) {
-      std::string packed = buffers::packedRows(pair);
-      return succeeded(viewOf(packed, /*complain=*/false)) ? packed : buffers::hidden(pair);
-    });
-    break;
+    return either(BufferRole::PackedRows, BufferRole::Hidden);
   case BundleKind::Weights:
-    forEach(projections, [&](StringRef pair) {
-      std::string weight = buffers::weight(pair), rounded = buffers::rounded(weight);
-      return succeeded(viewOf(rounded, /*complain=*/false)) ? rounded : weight;
-    });
-    break;
+    return either(BufferRole::RoundedWeight, BufferRole::Weight);
   case BundleKind::LogitViews:
-    if (!projects || LaunchOp(launch).getKeep())
-      forEach(keptProjections(), buffers::kept);
-    break;
+    return projects && !LaunchOp(launch).getKeep() ? Keys() : Keys(each(keptProjections(), BufferRole::Kept));
   case BundleKind::GradViews:
-    forEach(gradients, [&](AdjointOp adjoint) { return buffers::grad(nameOf(adjoint)); });
-    break;
+    return each(inputsOf(gradients), BufferRole::LogitGradient);
   case BundleKind::VocabGradViews:
-    forEach(vocabGradients, [&](AdjointOp adjoint) { return buffers::blocks(nameOf(adjoint)); });
-    break;
+    return each(inputsOf(vocabGradients), BufferRole::InputBlocks);
   case BundleKind::DenseGradViews:
-    forEach(denseGradients, [&](AdjointOp adjoint) { return buffers::gradient(nameOf(adjoint)); });
-    break;
+    return each(inputsOf(denseGradients), BufferRole::InputGradient);
   case BundleKind::InputViews:
-    for (const InputRef &ref : inputs) {
-      for (std::string name : {buffers::input(ref.kind, ref.name, ref.index),
-                               ref.isGathered() ? buffers::input(ref.byKind, ref.byName, ref.byIndex) : std::string(),
-                               ref.kind == InputKind::Dense ? buffers::map(ref.name) : std::string()})
-        if (!name.empty() && !llvm::is_contained(names, name))
-          names.push_back(name);
-    }
-    break;
-  case BundleKind::RowViews:
-    if (sweep)
-      forEach(SweepOp(sweep).getStateNames().getAsValueRange<StringAttr>(),
-              [&](StringRef entry) { return buffers::rows(SweepOp(sweep).getSymName(), entry); });
-    break;
+    return inputKeys();
+  case BundleKind::RowViews: {
+    int64_t entries = sweep ? SweepOp(sweep).getStateTypes().size() : 0;
+    return llvm::map_to_vector(llvm::seq(entries), [&](int64_t i) { return BufferKey{BufferRole::RowState, SweepOp(sweep).getSymName(), i}; });
+  }
   case BundleKind::ResultViews:
-    if (finish)
-      forEach(FinishOp(finish).getResultNames().getAsValueRange<StringAttr>(),
-              [&](StringRef name) { return buffers::input(InputKind::Known, name); });
-    break;
+    return finish ? Keys(each(FinishOp(finish).getResultNames().getAsValueRange<StringAttr>(), BufferRole::Result)) : Keys();
   case BundleKind::TermViews:
-  case BundleKind::TakenViews: {
-    bool taken = kind == BundleKind::TakenViews;
-    if (std::optional<StringRef> input = LaunchOp(launch).getInput()) {
-      AdjointOp adjoint = adjointOf(*input);
-      bool ofLogits = adjoint && adjoint.getKind() == InputKind::Logits;
-      if (adjoint && (ofLogits ? taken && isRounded(*input) : !taken))
-        appendTerms(adjoint, names);
-      break;
-    }
-    for (AdjointOp adjoint : gradients)
-      if (isRounded(adjoint.getName()) == taken)
-        appendTerms(adjoint, names);
-    break;
+    return termKeys(/*taken=*/false);
+  case BundleKind::TakenViews:
+    return termKeys(/*taken=*/true);
+  default: // bundles of values
+    return {};
   }
-  default:
-    break;
+}
+
+FailureOr<SmallVector<BufferOp>> LaunchShape::buffersOf(BundleKind kind) const {
+  SmallVector<BufferOp> buffers;
+  for (const BufferKey &key : keysOf(kind)) {
+    BufferOp buffer = find(key);
+    if (!buffer)
+      return LaunchOp(launch).emitOpError() << "needs a buffer for " << describeBuffer(key.role, key.owner, key.entry)
+                                            << ", which the schedule does not define";
+    if (kind != BundleKind::InputViews || !llvm::is_contained(buffers, buffer))
+      buffers.push_back(buffer);
   }
-  return names;
+  return buffers;
 }
 
 LogicalResult LaunchShape::expand(BundleType type, SmallVectorImpl<Type> &types) const {
@@ -366,13 +346,13 @@ LogicalResult LaunchShape::expand(BundleType type, SmallVectorImpl<Type> &types)
       types.push_back(TileType::get(context, {hasRow ? dims[0] : one, hasColumn ? dims[1] : one}, ref.type));
     }
     return success();
-  default:
-    for (const std::string &name : buffersOf(type.getKind())) {
-      FailureOr<ViewType> view = viewOf(name);
-      if (failed(view))
-        return failure();
-      types.push_back(*view);
-    }
+  default: {
+    FailureOr<SmallVector<BufferOp>> buffers = buffersOf(type.getKind());
+    if (failed(buffers))
+      return failure();
+    for (BufferOp buffer : *buffers)
+      types.push_back(buffer.getType());
     return success();
+  }
   }
 }

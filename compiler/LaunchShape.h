@@ -20,28 +20,15 @@ struct InputRef {
   }
 };
 
-/// Names of buffers, the same in the schedule, the kernels and the launch plan.
-namespace buffers {
-std::string input(InputKind kind, llvm::StringRef name, int64_t index = -1); // "target", "topk[3]", "upstream.loss", "known.lse"
-std::string hidden(llvm::StringRef pair);                                    // "z.hidden"
-std::string weight(llvm::StringRef pair);                                    // "z.weight"
-std::string rounded(llvm::StringRef operand);                                // "rounded.z.weight": a copy, where kernels cannot round
-std::string packedRows(llvm::StringRef pair);                                // "packed.z.rows": lanes along tokens
-std::string packedColumns(llvm::StringRef pair);                             // "packed.z.columns": lanes along the hidden axis
-std::string kept(llvm::StringRef pair);                                      // "kept.z": logits
-std::string centre(llvm::StringRef pair);                                    // "centre.z": maxima that 16-bit ones are relative to
-std::string grad(llvm::StringRef pair);                                      // "grad.z": gradients of logits
-std::string blocks(llvm::StringRef vocab);                                   // "blocks.bias": sums over blocks of tokens
-std::string gradient(llvm::StringRef input);                                 // "gradient.z.hidden", "gradient.bias": outputs
-std::string rows(llvm::StringRef sweep, llvm::StringRef entry);              // "rows.statistics.max"
-std::string sum(llvm::StringRef input);                                      // "sum.z.weight": a gradient summed in f32
-inline constexpr llvm::StringLiteral kFacts = "call.facts";                    // GPUs: how many tokens count, what divides the loss
-inline constexpr llvm::StringLiteral kTokenSlots = "tokens.slots";             // GPUs: the inverse of tokens.map
-inline constexpr llvm::StringLiteral kWrongTokens = "tokens.wrong";            // GPUs: tokens with an index outside the vocabulary
-bool isReadInEveryCall(llvm::StringRef name);                                  // by the runtime itself
-inline constexpr llvm::StringLiteral kTokenMap = "tokens.map";                 // which tokens count; no input has such a name
-std::string map(llvm::StringRef array);                                      // "map.z.hidden": rows of the caller's array that count
-} // namespace buffers
+/// The buffer of an input: which role it has, and whose it is.
+struct BufferKey {
+  BufferRole role;
+  llvm::StringRef owner = {};
+  std::optional<int64_t> entry = std::nullopt; // of a token input or of a row state
+};
+/// The buffer that 'input' is read from, and the one that 'pick' reads its index from.
+BufferKey bufferOf(InputOp input);
+BufferKey bufferOf(InputKind kind, llvm::StringRef name, int64_t index);
 
 /// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed order.
 class LaunchShape {
@@ -51,10 +38,10 @@ public:
 
   /// The types of the values that 'type' stands for; symbols must be bound already.
   mlir::LogicalResult expand(BundleType type, llvm::SmallVectorImpl<mlir::Type> &types) const;
-  /// The buffers of a memory bundle, in the order of expand.
-  llvm::SmallVector<std::string> buffersOf(BundleKind kind) const;
-  /// The view type of a buffer of the schedule, or failure with a diagnostic at the launch.
-  mlir::FailureOr<ViewType> viewOf(llvm::StringRef buffer, bool complain = true) const;
+  /// The buffers of a memory bundle, in the order of expand; failure with a diagnostic at the launch where one is missing.
+  mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
+  /// A buffer of the schedule, or null.
+  BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.entry); }
   /// Projections whose logits the schedule keeps.
   llvm::SmallVector<llvm::StringRef> keptProjections() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
@@ -79,7 +66,11 @@ private:
   mlir::LogicalResult orderProjections();
   void add(InputRef ref);
   bool isRounded(llvm::StringRef pair) const;
-  void appendTerms(AdjointOp adjoint, llvm::SmallVectorImpl<std::string> &names) const;
+  using Keys = llvm::SmallVector<BufferKey>;
+  Keys keysOf(BundleKind kind) const;
+  Keys inputKeys() const;
+  Keys termKeys(bool taken) const;
+  void appendTerms(AdjointOp adjoint, Keys &keys) const;
   AdjointOp adjointOf(llvm::StringRef input) const;
 };
 

@@ -74,6 +74,29 @@ void logitile::printBindings(OpAsmPrinter &printer, Operation *, DictionaryAttr 
   printer << '>';
 }
 
+ParseResult logitile::parseOwner(OpAsmParser &parser, Attribute &owner, IntegerAttr &entry) {
+  std::string name;
+  StringAttr sweep;
+  if (succeeded(parser.parseOptionalSymbolName(sweep)))
+    owner = FlatSymbolRefAttr::get(sweep);
+  else if (succeeded(parser.parseString(&name)))
+    owner = parser.getBuilder().getStringAttr(name);
+  else
+    return failure();
+  if (failed(parser.parseOptionalLSquare()))
+    return success();
+  int64_t number = 0;
+  if (parser.parseInteger(number) || parser.parseRSquare())
+    return failure();
+  entry = parser.getBuilder().getI64IntegerAttr(number);
+  return success();
+}
+void logitile::printOwner(OpAsmPrinter &printer, Operation *, Attribute owner, IntegerAttr entry) {
+  printer << owner;
+  if (entry)
+    printer << '[' << entry.getInt() << ']';
+}
+
 ParseResult logitile::parseRowRegions(OpAsmParser &parser, Region &init, Region &bound, Region &update, Region &merge) {
   std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"bound", &bound}, {"update", &update}, {"merge", &merge}};
   for (auto [keyword, region] : regions) {

@@ -13,6 +13,9 @@ void printNamedTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Array
 /// `<TM = 512, acc = f32>`
 mlir::ParseResult parseBindings(mlir::OpAsmParser &parser, mlir::DictionaryAttr &bindings);
 void printBindings(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::DictionaryAttr bindings);
+/// `"z"`, `@sweep[1]` or `"targets"[2]`
+mlir::ParseResult parseOwner(mlir::OpAsmParser &parser, mlir::Attribute &owner, mlir::IntegerAttr &entry);
+void printOwner(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute owner, mlir::IntegerAttr entry);
 /// `init {...} bound {...} update {...} merge {...}`
 mlir::ParseResult parseRowRegions(mlir::OpAsmParser &parser, mlir::Region &init, mlir::Region &bound, mlir::Region &update, mlir::Region &merge);
 void printRowRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &init, mlir::Region &bound, mlir::Region &update,

@@ -24,7 +24,34 @@ static ParseResult parseParams(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
-/// `%name: type from "role"`, the role only where the type is no bundle.
+/// What a plain argument is given: `"view of the launch"`, `@buffer`, or the word of a scalar or of a buffer's role.
+static ParseResult parseRole(OpAsmParser &parser, Attribute &role) {
+  std::string view;
+  StringRef word;
+  SMLoc at = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalString(&view)))
+    return role = parser.getBuilder().getStringAttr(view), success();
+  StringAttr buffer;
+  if (succeeded(parser.parseOptionalSymbolName(buffer)))
+    return role = FlatSymbolRefAttr::get(buffer), success();
+  if (parser.parseKeyword(&word))
+    return failure();
+  if (std::optional<ScalarRole> scalar = symbolizeScalarRole(word))
+    return role = ScalarRoleAttr::get(parser.getContext(), *scalar), success();
+  if (std::optional<BufferRole> known = symbolizeBufferRole(word))
+    return role = BufferRoleAttr::get(parser.getContext(), *known), success();
+  return parser.emitError(at, "'") << word << "' is neither a scalar of a launch nor the role of a buffer";
+}
+static void printRole(OpAsmPrinter &printer, Attribute role) {
+  if (auto scalar = dyn_cast<ScalarRoleAttr>(role))
+    printer << stringifyScalarRole(scalar.getValue());
+  else if (auto known = dyn_cast<BufferRoleAttr>(role))
+    printer << stringifyBufferRole(known.getValue());
+  else
+    printer << role;
+}
+
+/// `%name: type from role`, the role only where the type is no bundle.
 static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool hasParams) {
   StringAttr name;
   if (parser.parseSymbolName(name, "sym_name", result.attributes) || (hasParams && parseParams(parser, result)))
@@ -32,12 +59,12 @@ static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool 
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Attribute> roles;
   auto parseOne = [&]() -> ParseResult {
-    std::string role;
+    Attribute role = parser.getBuilder().getUnitAttr();
     if (parser.parseArgument(arguments.emplace_back(), /*allowType=*/true))
       return failure();
-    if (succeeded(parser.parseOptionalKeyword("from")) && parser.parseString(&role))
+    if (succeeded(parser.parseOptionalKeyword("from")) && parseRole(parser, role))
       return failure();
-    roles.push_back(parser.getBuilder().getStringAttr(role));
+    roles.push_back(role);
     return success();
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parseOne))
@@ -55,11 +82,13 @@ static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, Arr
     printer << '>';
   }
   printer << '(';
-  llvm::interleaveComma(llvm::zip(op->getRegion(0).getArguments(), roles.getAsValueRange<StringAttr>()), printer, [&](auto pair) {
+  llvm::interleaveComma(llvm::zip(op->getRegion(0).getArguments(), roles), printer, [&](auto pair) {
     auto [argument, role] = pair;
     printer.printRegionArgument(argument);
-    if (!role.empty())
-      printer << " from \"" << role << '"';
+    if (isa<UnitAttr>(role))
+      return;
+    printer << " from ";
+    printRole(printer, role);
   });
   printer << ')';
   printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {"sym_name", "params", "roles"});
@@ -74,33 +103,39 @@ void KernelOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymN
 
 // ---- checks -----------------------------------------------------------------------------------------------------
 
-static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles) {
+/// Every plain argument says what it is given, in a form that 'isForm' takes; no bundle does.
+static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref<bool(Attribute)> isForm, StringRef form) {
   auto arguments = entry->getRegion(0).getArguments();
   if (roles.size() != arguments.size())
     return entry->emitOpError() << "has " << arguments.size() << " arguments but " << roles.size() << " roles";
-  for (auto [argument, role] : llvm::zip_equal(arguments, roles.getAsValueRange<StringAttr>())) {
+  for (auto [argument, role] : llvm::zip_equal(arguments, roles)) {
     Type type = argument.getType();
+    auto complain = [&] { return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " "; };
     if (!isa<BundleType, ViewType, IndexType>(type) && !type.isInteger(1))
       return entry->emitOpError() << "argument " << argument.getArgNumber() << " is of type " << type << "; expected a view, index or i1";
-    if (role.empty() != isa<BundleType>(type))
-      return entry->emitOpError() << "argument " << argument.getArgNumber() << " of type " << type
-                                  << (role.empty() ? " needs a role after 'from'" : " is a bundle, which takes no role");
+    if (isa<UnitAttr>(role) != isa<BundleType>(type))
+      return isa<UnitAttr>(role) ? complain() << "needs a role after 'from'" : complain() << "is a bundle, which takes no role";
+    if (isa<ViewType>(type) && !isForm(role))
+      return complain() << "is from " << role << "; expected " << form;
+    if (isa<BundleType, ViewType>(type))
+      continue;
+    auto scalar = dyn_cast<ScalarRoleAttr>(role);
+    if (!scalar)
+      return complain() << "is from " << role << "; expected a scalar of the launch";
+    bool isCount = llvm::is_contained({ScalarRole::Tokens, ScalarRole::SlabFirst, ScalarRole::SlabBehind}, scalar.getValue());
+    if (isCount != type.isIndex())
+      return complain() << "is from '" << stringifyScalarRole(scalar.getValue()) << "', which is an " << (isCount ? "index" : "i1");
   }
   return success();
 }
 
-/// The scalars of a launch have fixed names, so that a misspelled one is not taken for something that the launch gives.
-static LogicalResult verifyScalarRoles(TemplateOp entry) {
-  constexpr StringLiteral indices[] = {"tokens", "slab_first", "slab_behind"};
-  for (auto [argument, role] : llvm::zip_equal(entry.getBody().getArguments(), entry.getRoles().getAsValueRange<StringAttr>())) {
-    Type type = argument.getType();
-    bool isIndex = llvm::is_contained(indices, role), isFlag = role == "again";
-    if (isIndex == type.isIndex() && isFlag == type.isInteger(1))
-      continue;
-    StringRef wanted = type.isIndex()      ? "expected 'tokens', 'slab_first' or 'slab_behind'"
-                       : type.isInteger(1) ? "expected 'again'"
-                                           : "which names a scalar of the launch";
-    return entry.emitOpError() << "argument " << argument.getArgNumber() << " of type " << type << " has role '" << role << "', " << wanted;
+/// A template leaves it to the launch when to add; a kernel has it decided.
+static LogicalResult verifyAgain(Operation *entry, ArrayAttr roles, bool isTemplate) {
+  for (auto [i, role] : llvm::enumerate(roles)) {
+    auto scalar = dyn_cast<ScalarRoleAttr>(role);
+    if (scalar && scalar.getValue() >= ScalarRole::AgainTokens && isTemplate != (scalar.getValue() == ScalarRole::Again))
+      return entry->emitOpError() << "argument " << i << " is from '" << stringifyScalarRole(scalar.getValue()) << "'; expected "
+                                  << (isTemplate ? "'again': the launch decides when" : "'again_tokens' or 'again_slabs'");
   }
   return success();
 }
@@ -134,7 +169,9 @@ LogicalResult TemplateOp::verifyRegions() {
   for (StringRef param : getParams().getAsValueRange<StringAttr>())
     if (!declared.insert(param).second)
       return emitOpError() << "declares parameter '" << param << "' twice";
-  if (failed(verifyRoles(*this, getRoles())) || failed(verifyScalarRoles(*this)))
+  auto isForm = [](Attribute role) { return isa<StringAttr, BufferRoleAttr>(role); };
+  if (failed(verifyRoles(*this, getRoles(), isForm, "a name in quotes or the role of a buffer")) ||
+      failed(verifyAgain(*this, getRoles(), /*isTemplate=*/true)))
     return failure();
   auto undeclared = [&](Operation *op, StringRef symbol) -> LogicalResult {
     InFlightDiagnostic error = op->emitOpError() << "uses '" << symbol << "', which template '@" << getSymName() << "' does not declare";
@@ -166,13 +203,14 @@ LogicalResult TemplateOp::verifyRegions() {
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  if (failed(verifyRoles(*this, getRoles())))
+  if (failed(verifyRoles(*this, getRoles(), llvm::IsaPred<FlatSymbolRefAttr>, "a buffer such as @tokens_map")) ||
+      failed(verifyAgain(*this, getRoles(), /*isTemplate=*/false)))
     return failure();
   if (DictionaryAttr aliases = getAliasesAttr())
     for (NamedAttribute alias : aliases) {
-      if (!isa<StringAttr>(alias.getValue()))
-        return emitOpError() << "alias of '" << alias.getName().getValue() << "' is " << alias.getValue() << "; it must be the name of a buffer";
-      if (!llvm::is_contained(getRoles(), alias.getName()))
+      if (!isa<FlatSymbolRefAttr>(alias.getValue()))
+        return emitOpError() << "alias of '" << alias.getName().getValue() << "' is " << alias.getValue() << "; it must be a buffer";
+      if (!llvm::is_contained(getRoles(), FlatSymbolRefAttr::get(alias.getName())))
         return emitOpError() << "aliases '" << alias.getName().getValue() << "', which no argument is from";
     }
   LogicalResult types = forEachType(*this, [&](Operation *op, Type type) -> LogicalResult {
@@ -193,6 +231,24 @@ LogicalResult KernelOp::verifyRegions() {
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
+}
+
+// ---- arguments of kernels -----------------------------------------------------------------------------------------
+
+std::optional<ScalarRole> KernelOp::scalarOf(BlockArgument argument) {
+  auto role = dyn_cast<ScalarRoleAttr>(getRoles()[argument.getArgNumber()]);
+  return role ? std::optional(role.getValue()) : std::nullopt;
+}
+
+StringAttr KernelOp::bufferOf(BlockArgument argument) {
+  auto role = dyn_cast<FlatSymbolRefAttr>(getRoles()[argument.getArgNumber()]);
+  return role ? role.getAttr() : StringAttr();
+}
+
+BlockArgument KernelOp::findScalar(ScalarRole role) {
+  auto arguments = getBody().getArguments();
+  auto *found = llvm::find_if(arguments, [&](BlockArgument argument) { return scalarOf(argument) == role; });
+  return found == arguments.end() ? BlockArgument() : *found;
 }
 
 LogicalResult KernelOp::verifySymbolUses(SymbolTableCollection &symbols) {

@@ -53,6 +53,9 @@ void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
 /// The word of a bundle in types: "logits", "row_views".
 llvm::StringRef stringifyBundleKind(BundleKind kind);
+/// A buffer as the schedule spells it: `kept of "z"`.
+std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> entry);
+std::string describeBuffer(BufferOp buffer);
 /// The request attached to 'module', or null.
 RequestAttr getRequest(mlir::ModuleOp module);
 } // namespace logitile

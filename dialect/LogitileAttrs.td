@@ -67,6 +67,45 @@ def Logitile_Scope : Logitile_Enum<"Scope", "how long the contents of a buffer a
 ]>;
 def Logitile_ScopeAttr : Logitile_EnumAttr<Logitile_Scope, "scope">;
 
+def Logitile_BufferRole : Logitile_Enum<"BufferRole", "what a buffer holds", [
+  Logitile_Case<"Hidden", 0, "hidden", "hidden states of a projection: the caller's">,
+  Logitile_Case<"Weight", 1, "weight", "the head of a projection: the caller's">,
+  Logitile_Case<"HiddenMap", 2, "hidden_map", "which row of a projection's hidden states each token is in">,
+  Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
+  Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
+  Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
+  Logitile_Case<"Kept", 6, "kept", "logits of a projection">,
+  Logitile_Case<"Centre", 7, "centre", "maxima that 16-bit logits are relative to, one per tile and token">,
+  Logitile_Case<"LogitGradient", 8, "logit_gradient", "the gradient of a projection's logits">,
+  Logitile_Case<"HiddenGradient", 9, "hidden_gradient", "the gradient of hidden states: the caller's">,
+  Logitile_Case<"WeightGradient", 10, "weight_gradient", "the gradient of the head: the caller's">,
+  Logitile_Case<"HiddenSum", 11, "hidden_sum", "the gradient of hidden states, summed in f32">,
+  Logitile_Case<"WeightSum", 12, "weight_sum", "the gradient of the head, summed in f32">,
+  Logitile_Case<"Input", 13, "input", "an input of the loss, or one entry of it">,
+  Logitile_Case<"InputMap", 14, "input_map", "which row of a Dense input each token is in">,
+  Logitile_Case<"InputBlocks", 15, "input_blocks", "the gradient of a Vocab input, summed over each block of tokens">,
+  Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
+  Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
+  Logitile_Case<"Upstream", 18, "upstream", "the gradient that reaches an output">,
+  Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each slab">,
+  Logitile_Case<"Result", 20, "result", "a result of a finish">,
+  Logitile_Case<"TokenMap", 21, "token_map", "which tokens count">,
+  Logitile_Case<"TokenSlots", 22, "token_slots", "the inverse of the token map, on GPUs">,
+  Logitile_Case<"WrongTokens", 23, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+  Logitile_Case<"CallFacts", 24, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+]>;
+def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
+
+def Logitile_ScalarRole : Logitile_Enum<"ScalarRole", "a scalar that a launch gives to a kernel", [
+  Logitile_Case<"Tokens", 0, "tokens", "the number of tokens: of the chunk, or of the call outside loops over tokens">,
+  Logitile_Case<"SlabFirst", 1, "slab_first", "the first slab of the launch">,
+  Logitile_Case<"SlabBehind", 2, "slab_behind", "the slab behind the last">,
+  Logitile_Case<"AgainTokens", 3, "again_tokens", "whether this is not the first chunk of tokens">,
+  Logitile_Case<"AgainSlabs", 4, "again_slabs", "whether this is not the first iteration over slabs">,
+  Logitile_Case<"Again", 5, "again", "in templates: whether the kernel adds to what is there, which the launch decides">,
+]>;
+def Logitile_ScalarRoleAttr : Logitile_EnumAttr<Logitile_ScalarRole, "scalar_role">;
+
 def Logitile_Axis : Logitile_Enum<"Axis", "what a loop of the schedule runs over", [
   Logitile_Case<"Tokens", 0, "tokens", "chunks of tokens">,
   Logitile_Case<"Slabs", 1, "slabs", "slabs of the vocabulary">,

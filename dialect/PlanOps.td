@@ -129,7 +129,7 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   let hasRegionVerifier = 1;
 }
 
-def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
+def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
     Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `prologue` for what needs no
@@ -138,7 +138,7 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, Ha
 
     ```mlir
     logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
-      logitile.buffer "loss" call : !logitile.view<?xf32>
+      logitile.buffer @loss call result of "loss" : !logitile.view<?xf32>
       logitile.run forward {
       }
     }
@@ -150,25 +150,46 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SingleBlock, NoTerminator, Ha
     `tokens` ` ` `[` $first `,` $behind `)` `slab` $slab `kept` $kept attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The buffer with this role and owner, or null.
+    BufferOp findBuffer(BufferRole role, llvm::StringRef owner = {}, std::optional<int64_t> entry = std::nullopt);
+    /// The buffer of this name, or null.
+    BufferOp lookupBuffer(mlir::StringAttr name);
+  }];
 }
 
-def Logitile_BufferOp : Logitile_Op<"buffer", [HasParent<"ScheduleOp">]> {
-  let summary = "memory that launches name";
+def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"ScheduleOp">]> {
+  let summary = "memory that launches use";
   let description = [{
+    Passes and the runtime find a buffer by its role and by its owner, which follows `of`: a projection, an input, an output
+    or a result by its name, a sweep as a symbol. `[...]` is the number of an entry: of a token input, or of a row state.
+    Buffers of a call have no owner. The symbol is for references and for people; nothing follows from its spelling.
+
     `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
     number of columns of a buffer that holds those of the current slabs only; `alias` lays it over an earlier buffer,
     row over row.
 
     ```mlir
-    logitile.buffer "z.kept" chunk : !logitile.view<?x32000xf32, column_major>
-    logitile.buffer "z.grad" chunk alias "z.kept" : !logitile.view<?x32000xbf16, column_major>
-    logitile.buffer "blocks.bias" chunk per 512 : !logitile.view<?x32000xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32000xf32, column_major>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x32000xbf16, column_major>
+    logitile.buffer @blocks_bias chunk input_blocks of "bias" per 512 : !logitile.view<?x32000xf32>
+    logitile.buffer @second_target call input of "targets"[1] : !logitile.view<?xi32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     ```
   }];
-  let arguments = (ins StrAttr:$name, Logitile_ScopeAttr:$scope, OptionalAttr<StrAttr>:$alias, OptionalAttr<Logitile_Int>:$window,
+  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_ScopeAttr:$scope, Logitile_BufferRoleAttr:$role,
+                       OptionalAttr<AnyAttrOf<[StrAttr, FlatSymbolRefAttr]>>:$owner, OptionalAttr<Logitile_Int>:$entry,
+                       OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Logitile_Int>:$window,
                        DefaultValuedAttr<Logitile_Int, "1">:$per, TypeAttrOf<Logitile_ViewType>:$type);
-  let assemblyFormat = "$name `` $scope (`alias` $alias^)? (`window` $window^)? (`per` $per^)? attr-dict `:` $type";
+  let assemblyFormat = [{
+    $sym_name `` $scope `` $role (`of` custom<Owner>($owner, $entry)^)? (`alias` $alias^)? (`window` $window^)? (`per` $per^)?
+    attr-dict `:` $type
+  }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The name of the owner; empty without one.
+    llvm::StringRef getOwnerName();
+  }];
 }
 
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
@@ -209,18 +230,18 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
   let hasRegionVerifier = 1;
 }
 
-def Logitile_LaunchOp : Logitile_Op<"launch", [ParentOneOf<["RunOp", "LoopOp"]>]> {
+def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
     `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `sweep` and
     `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
-    stores the logits that the kernel makes; `views` gives the template's plain view arguments a buffer by role;
+    stores the logits that the kernel makes; `views` gives the template's plain view arguments a buffer;
     `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again` says when the kernel adds to
     what is there: `never`, `always`, or after the first iteration of a loop.
 
     ```mlir
     logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32>
-        input "z" views {out = "gradient.z.hidden"} again slabs
+        input "z" views {out = @gradient_z_hidden} again slabs
     ```
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,

@@ -2,6 +2,7 @@
 #include "dialect/Limits.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
@@ -29,8 +30,8 @@ static LogicalResult verifySlabs(Operation *op, ScheduleOp schedule, int64_t beh
                            << schedule.getSlab() << " entries";
 }
 
-/// Names, buffers and slabs of all launches.
-static LogicalResult verifyLaunches(ScheduleOp schedule, const llvm::StringSet<> &buffers) {
+/// Names and slabs of all launches.
+static LogicalResult verifyLaunches(ScheduleOp schedule) {
   llvm::StringSet<> kernels;
   WalkResult walk = schedule.walk([&](LaunchOp launch) {
     if (!kernels.insert(launch.getKernel()).second) {
@@ -39,41 +40,87 @@ static LogicalResult verifyLaunches(ScheduleOp schedule, const llvm::StringSet<>
     }
     if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs(); slabs && failed(verifySlabs(launch, schedule, (*slabs)[1])))
       return WalkResult::interrupt();
-    for (NamedAttribute view : launch.viewsOrEmpty()) {
-      if (buffers.contains(cast<StringAttr>(view.getValue()).getValue()))
-        continue;
-      launch.emitOpError() << "gives '" << view.getName().getValue() << "' the buffer " << view.getValue()
-                           << ", which the schedule does not define";
-      return WalkResult::interrupt();
-    }
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
 
+/// Passes and the runtime find buffers by role, owner and entry, so these tell buffers apart.
+static LogicalResult verifyRoles(ScheduleOp schedule) {
+  llvm::DenseMap<std::tuple<BufferRole, StringRef, int64_t>, BufferOp> seen;
+  for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
+    int64_t entry = buffer.getEntry().value_or(-1);
+    auto [it, isNew] = seen.try_emplace({buffer.getRole(), buffer.getOwnerName(), entry}, buffer);
+    if (!isNew)
+      return buffer.emitOpError() << "holds what @" << it->second.getSymName() << " holds: " << describeBuffer(buffer);
+  }
+  return success();
+}
+
 LogicalResult ScheduleOp::verifyRegions() {
   if (failed(verifyExtents(*this)))
     return failure();
-  llvm::StringSet<> buffers;
   llvm::DenseSet<unsigned> phases;
   for (Operation &op : getBody().front()) {
     if (!isa<BufferOp, RunOp>(op))
       return op.emitOpError() << "has no place in a schedule: expected buffer or run";
-    if (auto run = dyn_cast<RunOp>(op)) {
-      if (!phases.insert(static_cast<unsigned>(run.getPhase())).second)
-        return run.emitOpError() << "is the second run " << stringifyPhase(run.getPhase()) << " of its schedule";
-      continue;
-    }
-    auto buffer = cast<BufferOp>(op);
-    if (buffer.getAlias() && !buffers.contains(*buffer.getAlias()))
-      return buffer.emitOpError() << "lies over '" << *buffer.getAlias() << "', which is no earlier buffer";
-    if (!buffers.insert(buffer.getName()).second)
-      return buffer.emitOpError() << "defines buffer '" << buffer.getName() << "' twice";
+    auto run = dyn_cast<RunOp>(op);
+    if (run && !phases.insert(static_cast<unsigned>(run.getPhase())).second)
+      return run.emitOpError() << "is the second run " << stringifyPhase(run.getPhase()) << " of its schedule";
   }
   WalkResult loops = walk([&](LoopOp loop) {
     return loop.getBehind() && failed(verifySlabs(loop, *this, *loop.getBehind())) ? WalkResult::interrupt() : WalkResult::advance();
   });
-  return failure(loops.wasInterrupted() || failed(verifyLaunches(*this, buffers)));
+  return failure(loops.wasInterrupted() || failed(verifyLaunches(*this)) || failed(verifyRoles(*this)));
+}
+
+BufferOp ScheduleOp::findBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
+  for (BufferOp buffer : getBody().getOps<BufferOp>())
+    if (buffer.getRole() == role && buffer.getOwnerName() == owner && buffer.getEntry() == entry)
+      return buffer;
+  return {};
+}
+
+BufferOp ScheduleOp::lookupBuffer(StringAttr name) { return dyn_cast_or_null<BufferOp>(mlir::SymbolTable::lookupSymbolIn(*this, name)); }
+
+// ---- buffers --------------------------------------------------------------------------------------------------
+
+std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
+  std::string text = stringifyBufferRole(role).str();
+  if (!owner.empty())
+    text += (role == BufferRole::RowState ? " of @" + owner : " of \"" + owner + "\"").str();
+  if (entry)
+    text += "[" + std::to_string(*entry) + "]";
+  return text;
+}
+std::string logitile::describeBuffer(BufferOp buffer) {
+  return describeBuffer(buffer.getRole(), buffer.getOwnerName(), buffer.getEntry());
+}
+
+StringRef BufferOp::getOwnerName() {
+  if (auto sweep = dyn_cast_or_null<FlatSymbolRefAttr>(getOwnerAttr()))
+    return sweep.getValue();
+  auto name = dyn_cast_or_null<StringAttr>(getOwnerAttr());
+  return name ? name.getValue() : StringRef();
+}
+
+/// Each role has the kind of owner that its description in BufferRole names.
+static LogicalResult verifyOwner(BufferOp buffer) {
+  Attribute owner = buffer.getOwnerAttr();
+  StringRef role = stringifyBufferRole(buffer.getRole());
+  auto complain = [&] { return buffer.emitOpError() << "@" << buffer.getSymName() << " has role '" << role << "', "; };
+  if (buffer.getRole() >= BufferRole::TokenMap)
+    return owner ? complain() << "which belongs to the call and takes no owner" : LogicalResult(success());
+  if (buffer.getRole() == BufferRole::RowState) {
+    if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getEntry())
+      return complain() << "which needs a sweep and the number of an entry: 'of @sweep[0]'";
+    return success();
+  }
+  if (!isa_and_nonnull<StringAttr>(owner))
+    return complain() << "which needs the name of its owner in quotes";
+  if (buffer.getEntry() && buffer.getRole() != BufferRole::Input)
+    return complain() << "which has no entries; only 'input' and 'row_state' do";
+  return success();
 }
 
 LogicalResult BufferOp::verify() {
@@ -81,17 +128,35 @@ LogicalResult BufferOp::verify() {
   SmallVector<StringRef> symbols;
   collectSymbols(view, symbols);
   if (!symbols.empty())
-    return emitOpError() << "'" << getName() << "' is " << view << ", which has symbol '" << symbols.front()
+    return emitOpError() << "'" << getSymName() << "' is " << view << ", which has symbol '" << symbols.front()
                          << "'; a schedule has everything bound";
   if (getWindow() && *getWindow() <= 0)
-    return emitOpError() << "'" << getName() << "' has a window of " << *getWindow() << " columns; expected a positive number";
+    return emitOpError() << "'" << getSymName() << "' has a window of " << *getWindow() << " columns; expected a positive number";
   if (std::max(getWindow().value_or(1), getPer()) > kMostExtent)
-    return emitOpError() << "'" << getName() << "' has a window of " << getWindow().value_or(1) << " columns and " << getPer()
+    return emitOpError() << "'" << getSymName() << "' has a window of " << getWindow().value_or(1) << " columns and " << getPer()
                          << " tokens to a row; " << kMostExtent << " is the most of either";
   if (getPer() <= 0)
-    return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row; expected a positive number";
+    return emitOpError() << "'" << getSymName() << "' has " << getPer() << " tokens to a row; expected a positive number";
   if (getPer() != 1 && view.getDims()[0] != dimension(getContext(), ShapedType::kDynamic))
-    return emitOpError() << "'" << getName() << "' has " << getPer() << " tokens to a row, but the rows of " << view << " are no tokens";
+    return emitOpError() << "'" << getSymName() << "' has " << getPer() << " tokens to a row, but the rows of " << view << " are no tokens";
+  return verifyOwner(*this);
+}
+
+LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getAliasAttr()) {
+    auto base = symbols.lookupNearestSymbolFrom<BufferOp>(*this, getAliasAttr());
+    if (!base || !base->isBeforeInBlock(*this))
+      return emitOpError() << "lies over " << getAliasAttr() << ", which is no earlier buffer";
+  }
+  if (getRole() != BufferRole::RowState)
+    return success();
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  auto sweep = symbols.lookupSymbolIn<SweepOp>(program, cast<FlatSymbolRefAttr>(getOwnerAttr()));
+  if (!sweep)
+    return emitOpError() << "is of " << getOwnerAttr() << ", which is no sweep of its program";
+  if (*getEntry() < 0 || *getEntry() >= static_cast<int64_t>(sweep.getStateTypes().size()))
+    return emitOpError() << "is of entry " << *getEntry() << ", but the state of " << getOwnerAttr() << " has "
+                         << sweep.getStateTypes().size();
   return success();
 }
 
@@ -131,13 +196,21 @@ LogicalResult LoopOp::verify() {
 
 LogicalResult LaunchOp::verify() {
   for (NamedAttribute view : viewsOrEmpty())
-    if (!isa<StringAttr>(view.getValue()))
-      return emitOpError() << "gives view '" << view.getName().getValue() << "' " << view.getValue() << ", which is no name of a buffer";
+    if (!isa<FlatSymbolRefAttr>(view.getValue()))
+      return emitOpError() << "gives view '" << view.getName().getValue() << "' " << view.getValue() << ", which is no buffer";
   for (NamedAttribute binding : getBindings())
     if (!isa<IntegerAttr, TypeAttr>(binding.getValue()))
       return emitOpError() << "binds '" << binding.getName().getValue() << "' to " << binding.getValue()
                            << ", which is no integer and no type";
   if (std::optional<ArrayRef<int64_t>> slabs = getSlabs(); slabs && (slabs->size() != 2 || (*slabs)[0] < 0 || (*slabs)[1] < (*slabs)[0]))
     return emitOpError() << "slabs [" << *slabs << "] are no range [first, behind)";
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (NamedAttribute view : viewsOrEmpty())
+    if (!symbols.lookupNearestSymbolFrom<BufferOp>(*this, cast<FlatSymbolRefAttr>(view.getValue())))
+      return emitOpError() << "gives '" << view.getName().getValue() << "' the buffer " << view.getValue()
+                           << ", which the schedule does not define";
   return success();
 }

@@ -22,12 +22,12 @@ class Logitile_Entry<string mnemonic, list<Trait> traits = []>
 def Logitile_TemplateOp : Logitile_Entry<"template"> {
   let summary = "a kernel skeleton over symbolic dimensions, element types and bundles";
   let description = [{
-    Parameters in capitals are dimensions, in small letters element types. Every plain argument has a role after
-    `from`: `tokens`, `slab_first`, `slab_behind` and `again` are scalars of the launch, all other roles are views that
-    the launch gives a buffer. Bundles need none. Parallel loops are `scf.forall` at the top.
+    Parameters in capitals are dimensions, in small letters element types. What follows `from` says what a plain argument
+    is given: a scalar of the launch, the buffer of a role that has no owner, or, in quotes, the buffer that the launch gives
+    under this name. Bundles need none. Parallel loops are `scf.forall` at the top.
 
     ```mlir
-    logitile.template @copy<TM, D, acc>(%count: index from "tokens", %source: !logitile.view<? x D x acc> from "source",
+    logitile.template @copy<TM, D, acc>(%count: index from tokens, %source: !logitile.view<? x D x acc> from "source",
                                         %out: !logitile.view<? x D x acc> from "out") {
       %tm = logitile.param TM
       %zero = arith.constant 0 : index
@@ -38,18 +38,19 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, StrArrayAttr:$roles);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, ArrayAttr:$roles);
 }
 
 def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one launch: a template with everything bound";
   let description = [{
-    No symbol and no bundle is left. The word after `from` is the buffer of a view, or the name of a scalar of the
-    launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are apart. `code` names
+    No dimension, element type or bundle of a template is left. What follows `from` is the buffer of a view, which the schedule
+    defines, or a scalar of the launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are
+    apart. `code` names
     another kernel whose code a launch of this one runs, with this one's arguments: both do the same.
 
     ```mlir
-    logitile.kernel @add_one(%count: index from "tokens", %x: !logitile.view<?xf32> from "known.lse") {
+    logitile.kernel @add_one(%count: index from tokens, %x: !logitile.view<?xf32> from @lse) {
       scf.forall (%row) = (0) to (%count) step (64) {
         %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
         %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
@@ -63,8 +64,16 @@ def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<Symb
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases,
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases,
                        OptionalAttr<FlatSymbolRefAttr>:$code);
+  let extraClassDeclaration = [{
+    /// The scalar that 'argument' is; nothing where it is a view.
+    std::optional<ScalarRole> scalarOf(mlir::BlockArgument argument);
+    /// The buffer that 'argument' is from; null where it is a scalar.
+    mlir::StringAttr bufferOf(mlir::BlockArgument argument);
+    /// The argument that is this scalar, or null.
+    mlir::BlockArgument findScalar(ScalarRole role);
+  }];
 }
 
 def Logitile_ParamOp : Logitile_Op<"param", [Pure]> {

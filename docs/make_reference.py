@@ -21,6 +21,7 @@ PASSES_TITLE = "# Passes\n\nWhat each pass takes, gives and refuses. `logitile-o
 # How the custom pieces of formats are spelled; {0} and {1} are their arguments.
 PIECES = {
     "Dim": "{0}", "Rows": "{0} -> {1}, ...", "NamedTypes": "[{0} : {1}, ...]", "Bindings": "<{0}>",
+    "Owner": "{0} ([ {1} ])?",
     "RowRegions": "init {0} bound {1} update {2} merge {3}",
 }
 # What tablegen says about operands and attributes, and how it reads better.
@@ -31,6 +32,8 @@ WORDS = {
     "32-bit signless integer": "i32",
     "1-bit signless integer": "i1", "32-bit float": "f32", "variadic of ": "any number of ",
     "type attribute of ": "the type of ",
+    "string attribute or flat symbol reference attribute": "a text or a symbol",
+    "array attribute": "a list",
 }
 
 

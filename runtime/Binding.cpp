@@ -10,7 +10,7 @@ static Status missing(const std::string &what, const std::string &name) {
 
 /// What makes no logits reads states of slices: one value per token.
 std::string Binding::tokenInput() const {
-  return plan.pairs.empty() ? std::ranges::find_if(plan.inputs, isPerToken)->name : plan.pairs.front().name + ".hidden";
+  return plan.pairs.empty() ? std::ranges::find_if(plan.inputs, isPerToken)->name : plan.pairs.front().hiddenName();
 }
 
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
@@ -50,10 +50,10 @@ Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffe
 Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tokens &tokens) {
   const PairPlan &pair = plan.pairs[index];
   const PlanTables::Pair &table = tables.pairs[index];
-  const Array *hidden = findArray(arguments.inputs, pair.name + ".hidden");
-  const Array *weight = findArray(arguments.inputs, pair.name + ".weight");
+  const Array *hidden = findArray(arguments.inputs, pair.hiddenName());
+  const Array *weight = findArray(arguments.inputs, pair.weightName());
   if (!hidden || !weight)
-    return missing("input", pair.name + (hidden ? ".weight" : ".hidden"));
+    return missing("input", hidden ? pair.weightName() : pair.hiddenName());
   std::optional<ArrayType> hiddenType = arrayTypeOf(pair.hiddenMemory), weightType = arrayTypeOf(pair.weightMemory);
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   rows.push_back(pair.hidden);
@@ -94,12 +94,10 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
 /// What the array of a gradient must look like. Entries of token inputs are as many as the input has.
 std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const {
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
-  for (const PairPlan &pair : plan.pairs) {
-    if (gradient.name == pair.name + ".weight")
-      return {plan.columns, pair.hidden};
-    if (gradient.name == pair.name + ".hidden")
-      return rows.push_back(pair.hidden), rows;
-  }
+  if (gradient.of == GradientPlan::Of::Weight)
+    return {plan.columns, plan.pairs[gradient.owner].hidden};
+  if (gradient.of == GradientPlan::Of::Hidden)
+    return rows.push_back(plan.pairs[gradient.owner].hidden), rows;
   switch (gradient.kind) {
   case GradientPlan::Kind::Direct:
     return rows.push_back(plan.columns), rows;
@@ -112,9 +110,8 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
   case GradientPlan::Kind::Token:
     break;
   }
-  auto input = std::ranges::find(plan.inputs, gradient.name, &InputPlan::name);
-  bool isUnread = input == plan.inputs.end(), isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
-  bool hasEntries = isUnread ? isOfEntries : input->entries > 0;
+  bool isUnread = gradient.owner < 0, isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
+  bool hasEntries = isUnread ? isOfEntries : plan.inputs[gradient.owner].entries > 0;
   if (hasEntries)
     rows.push_back(std::max<int64_t>(array.rank > 0 ? array.extent(-1) : 0, gradient.buffers.size()));
   return rows;

@@ -267,7 +267,7 @@ Status Call::loadUpstreams() {
     if (!binding.memory(tables.upstreams[i]))
       continue;
     const OutputPlan &output = plan.outputs[i];
-    double constant = arguments.upstreams.empty() && output.name == "loss" ? 1 : 0;
+    double constant = arguments.upstreams.empty() && output.role == OutputPlan::Role::Loss ? 1 : 0;
     bool isDivided = isReduced(i) && (isAdjoint || !isDivisorLate());
     Status status = work->loadUpstream(i, findArray(arguments.upstreams, output.name), constant, isDivided, tokens);
     if (!status.isOk())
@@ -441,7 +441,7 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
     return std::unique_ptr<Saved>();
   saved->loaded = loaded;
   saved->counted = report.counted;
-  const Array &hidden = *findArray(arguments.inputs, loaded->plan.pairs.front().name + ".hidden");
+  const Array &hidden = *findArray(arguments.inputs, loaded->plan.pairs.front().hiddenName());
   saved->leading.assign(hidden.shape, hidden.shape + hidden.rank - 1);
   saved->reduction = arguments.reduction;
   saved->ignore = arguments.ignore;

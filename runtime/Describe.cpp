@@ -24,6 +24,13 @@ const char *word(InputPlan::Kind kind) {
   constexpr const char *kWords[] = {"token", "vocab", "dense", "scalar"};
   return kWords[static_cast<int>(kind)];
 }
+const char *word(BufferKind kind) {
+  constexpr const char *kWords[] = {"hidden",          "weight",          "hidden_map", "rounded_weight", "packed_rows",  "packed_columns", "kept",
+                                    "centre",          "logit_gradient",  "hidden_gradient", "weight_gradient", "hidden_sum", "weight_sum",   "input",
+                                    "input_map",       "input_blocks",    "input_sum",  "input_gradient", "upstream",     "row_state",      "result",
+                                    "token_map",       "token_slots",     "wrong_tokens", "call_facts"};
+  return kWords[static_cast<int>(kind)];
+}
 const char *word(PlanEvent event) {
   constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
   return kWords[static_cast<int>(event)];
@@ -74,6 +81,8 @@ struct Layouts {
 json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) {
   const BufferPlan &buffer = plan.buffers[i];
   json::Object object{{"name", buffer.name},
+                      {"role", word(buffer.kind)},
+                      {"owner", buffer.owner},
                       {"scope", word(buffer.scope)},
                       {"layout", word(buffer.layout)},
                       {"element", word(buffer.element)},

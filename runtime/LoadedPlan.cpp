@@ -1,4 +1,4 @@
-// LoadedPlan.cpp - the checks of a plan before anything runs, and its tables of names.
+// LoadedPlan.cpp - the checks of a plan before anything runs, and its tables of buffers.
 #include "runtime/LoadedPlan.h"
 #include <algorithm>
 using namespace logitile;
@@ -13,12 +13,12 @@ public:
     check(plan.vocab >= plan.columns && plan.columns > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
     check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
     check(!plan.pairs.empty() || !plan.isSplit, "its phases");
-    int64_t map = plan.findBuffer("tokens.map");
-    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "buffer 'tokens.map'");
+    int64_t map = plan.findBuffer(BufferKind::TokenMap);
+    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "the token map");
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const BufferPlan &buffer = plan.buffers[i];
       check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
-      check(buffer.rows >= -1 && buffer.columns >= -1, "buffer '" + buffer.name + "'");
+      check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.kind), "buffer '" + buffer.name + "'");
     }
     for (const KernelPlan &kernel : plan.kernels)
       checkKernel(kernel);
@@ -37,6 +37,14 @@ private:
   void check(bool isFine, const std::string &what) {
     if (!isFine && wrong.empty())
       wrong = what;
+  }
+  /// How many owners buffers of this kind may have.
+  int64_t ownersOf(BufferKind kind) const {
+    if (kind <= BufferKind::WeightSum)
+      return plan.pairs.size();
+    if (kind <= BufferKind::InputGradient)
+      return plan.inputs.size();
+    return kind == BufferKind::Upstream ? plan.outputs.size() : 0;
   }
   bool hasBuffer(int64_t buffer) const { return buffer >= 0 && buffer < static_cast<int64_t>(plan.buffers.size()); }
 
@@ -68,6 +76,9 @@ private:
     for (int64_t buffer : gradient.buffers)
       check(hasBuffer(buffer) || (mayLack && buffer == -1), "gradient '" + gradient.name + "'");
     check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), "gradient '" + gradient.name + "'");
+    bool isOfInput = gradient.of == GradientPlan::Of::Input;
+    int64_t owners = isOfInput ? plan.inputs.size() : plan.pairs.size();
+    check(gradient.owner < owners && gradient.owner >= (isOfInput ? -1 : 0), "gradient '" + gradient.name + "'");
   }
 
   const LaunchPlan &plan;
@@ -84,38 +95,33 @@ bool haveArgument(const LaunchPlan &plan, const std::vector<StepPlan> &steps, in
   });
 }
 
-PlanTables::Input tableOf(const LaunchPlan &plan, const InputPlan &input) {
-  PlanTables::Input table;
-  table.map = plan.findBuffer("map." + input.name);
-  if (input.entries == 0)
-    table.buffers.push_back(plan.findBuffer(input.name));
-  for (int64_t entry = 0; entry < input.entries; ++entry)
-    table.buffers.push_back(plan.findBuffer(input.name + "[" + std::to_string(entry) + "]"));
-  return table;
-}
-
 PlanTables tablesOf(const LaunchPlan &plan) {
   PlanTables tables;
-  for (const PairPlan &pair : plan.pairs)
-    tables.pairs.push_back(
-        {plan.findBuffer(pair.name + ".hidden"), plan.findBuffer(pair.name + ".weight"), plan.findBuffer("map." + pair.name + ".hidden")});
-  for (const InputPlan &input : plan.inputs)
-    tables.inputs.push_back(tableOf(plan, input));
-  for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    tables.upstreams.push_back(plan.findBuffer("upstream." + plan.outputs[i].name));
-    if (plan.outputs[i].name == "loss")
+  for (int64_t pair = 0; pair < static_cast<int64_t>(plan.pairs.size()); ++pair)
+    tables.pairs.push_back({plan.findBuffer(BufferKind::Hidden, pair), plan.findBuffer(BufferKind::Weight, pair),
+                            plan.findBuffer(BufferKind::HiddenMap, pair)});
+  for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
+    PlanTables::Input &table = tables.inputs.emplace_back();
+    table.map = plan.findBuffer(BufferKind::InputMap, i);
+    bool hasEntries = plan.inputs[i].entries > 0;
+    for (int64_t entry = 0; entry < std::max<int64_t>(plan.inputs[i].entries, 1); ++entry)
+      table.buffers.push_back(plan.findBuffer(BufferKind::Input, i, hasEntries ? entry : -1));
+  }
+  for (int64_t i = 0; i < static_cast<int64_t>(plan.outputs.size()); ++i) {
+    tables.upstreams.push_back(plan.findBuffer(BufferKind::Upstream, i));
+    if (plan.outputs[i].role == OutputPlan::Role::Loss)
       tables.loss = i;
-    if (plan.outputs[i].name == "weight")
+    if (plan.outputs[i].role == OutputPlan::Role::Weight)
       tables.weight = i;
   }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     int64_t alias = plan.buffers[i].alias;
     tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
   }
-  tables.map = plan.findBuffer("tokens.map");
-  tables.facts = plan.findBuffer("call.facts");
-  tables.slots = plan.findBuffer("tokens.slots");
-  tables.wrong = plan.findBuffer("tokens.wrong");
+  tables.map = plan.findBuffer(BufferKind::TokenMap);
+  tables.facts = plan.findBuffer(BufferKind::CallFacts);
+  tables.slots = plan.findBuffer(BufferKind::TokenSlots);
+  tables.wrong = plan.findBuffer(BufferKind::WrongTokens);
   tables.isWeightInPrologue = tables.weight >= 0 && haveArgument(plan, plan.prologue, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;

@@ -1,4 +1,4 @@
-// LoadedPlan.h - a launch plan with its code in memory, checked, and with the names that calls need looked up once.
+// LoadedPlan.h - a launch plan with its code in memory, checked, and with the buffers that calls need looked up once.
 #pragma once
 #include "runtime/Device.h"
 #include "runtime/KernelKey.h"
@@ -21,7 +21,7 @@ struct PlanTables {
   std::vector<int64_t> roots;     // by buffer: whose memory it uses
   int64_t map = -1;
   int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h
-  int64_t loss = -1, weight = -1;             // outputs of these names
+  int64_t loss = -1, weight = -1;             // outputs of these roles
   bool isWeightInPrologue = false;            // known before anything reads logits
   int64_t scratchStride = 0;                  // bytes for each thread
   int64_t mostWords = 0;                      // arguments of a kernel

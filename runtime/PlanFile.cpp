@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 6;
+constexpr uint64_t kVersion = 7;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -18,6 +18,9 @@ template <typename F, typename T> void visitExtent(F &f, T &extent) {
 }
 template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.name);
+  f.field(buffer.kind, BufferKind::CallFacts);
+  f.field(buffer.owner);
+  f.field(buffer.entry);
   f.field(buffer.scope, BufferScope::Chunk);
   f.field(buffer.layout, BufferLayout::ColumnPanels);
   f.field(buffer.element, ElementType::Bool);
@@ -92,6 +95,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(output.element, ElementType::Bool);
     f.field(output.buffer);
     f.field(output.hasUpstream);
+    f.field(output.role, OutputPlan::Role::Weight);
   });
   f.list(plan.gradients, [&](auto &gradient) {
     f.field(gradient.kind, GradientPlan::Kind::Zero);
@@ -99,6 +103,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(gradient.element, ElementType::Bool);
     f.list(gradient.buffers, [&](auto &buffer) { f.field(buffer); });
     f.field(gradient.accumulates);
+    f.field(gradient.of, GradientPlan::Of::Input);
+    f.field(gradient.owner);
   });
   f.list(plan.checkedIndices, [&](auto &buffer) { f.field(buffer); });
 }

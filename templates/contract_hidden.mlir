@@ -1,6 +1,6 @@
 // The gradient of hidden states, whole: dX = G W. Single entries that were taken out of G come in here, in full precision.
 logitile.template @contract_hidden<TM, TD, TK, V, D, in, g, out, acc>(
-    %tokenCount: index from "tokens", %map: !logitile.view<? x i32> from "map", %grad: !logitile.view<? x V x g> from "grad",
+    %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.taken_views,
     %out: !logitile.view<? x D x out> from "out") {
   %zero = arith.constant 0 : index

@@ -1,7 +1,7 @@
 // A part of the gradient of hidden states: dX = G W over a range of slabs, added to the parts before it. @round_rows follows.
 logitile.template @contract_hidden_part<TM, TD, TK, SLAB, V, D, in, g, acc>(
-    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
-    %again: i1 from "again", %grad: !logitile.view<? x V x g> from "grad",
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+    %again: i1 from again, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %sum: !logitile.view<? x D x acc> from "sum") {
   %tm = logitile.param TM
   %td = logitile.param TD

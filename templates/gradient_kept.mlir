@@ -1,8 +1,8 @@
 // Turns kept logits into their gradients where they lie. Sums that only per-token gradients read are made on the way:
 // they are the row state of a late sweep. Single entries are added, or taken out where the gradient is rounded.
 logitile.template @gradient_kept<TM, TN, SLAB, V, acc>(
-    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
-    %map: !logitile.view<? x i32> from "map", %kept: !logitile.logit_views, %inputViews: !logitile.input_views,
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+    %map: !logitile.view<? x i32> from token_map, %kept: !logitile.logit_views, %inputViews: !logitile.input_views,
     %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
     %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM

@@ -1,8 +1,8 @@
 // Makes logits again and their gradients from them, for slabs that the schedule does not keep. Late sums and single entries
 // as in @gradient_kept.
 logitile.template @gradient_project<TM, TN, TK, SLAB, V, acc>(
-    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
-    %map: !logitile.view<? x i32> from "map", %hiddens: !logitile.hiddens, %weights: !logitile.weights,
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+    %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights,
     %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
     %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM

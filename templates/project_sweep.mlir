@@ -2,7 +2,7 @@
 // each slab is left in memory for @finish. Logits are kept where the schedule keeps them: else %kept is empty and the
 // store vanishes.
 logitile.template @project_sweep<TM, TN, TK, SLAB, V, acc>(
-    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights,
     %inputViews: !logitile.input_views, %kept: !logitile.logit_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM

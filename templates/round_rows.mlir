@@ -1,7 +1,7 @@
 // Ends a gradient of hidden states that was summed in parts: single entries come in, the rows go through the map of tokens
 // and are rounded to the type of the output.
 logitile.template @round_rows<TM, TD, V, D, in, acc, out>(
-    %tokenCount: index from "tokens", %map: !logitile.view<? x i32> from "map", %sum: !logitile.view<? x D x acc> from "sum",
+    %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %sum: !logitile.view<? x D x acc> from "sum",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.taken_views,
     %out: !logitile.view<? x D x out> from "out") {
   %tm = logitile.param TM

@@ -1,6 +1,6 @@
 // A further sweep over kept logits: no contraction.
 logitile.template @sweep_kept<TM, TN, SLAB, V, acc>(
-    %tokenCount: index from "tokens", %slabFirst: index from "slab_first", %slabBehind: index from "slab_behind",
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %kept: !logitile.logit_views,
     %inputViews: !logitile.input_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM

@@ -11,12 +11,12 @@ void KernelControl::bindScalar(BlockArgument argument, Int word) {
 }
 
 LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, function_ref<Int()> nextWord,
-                                           function_ref<Int(StringRef)> nextScalar) {
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
+                                           function_ref<Int(ScalarRole)> nextScalar) {
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
     builder.setLoc(argument.getLoc()); // values are printed under its name
     auto type = dyn_cast<ViewType>(argument.getType());
     if (!type) {
-      bindScalar(argument, nextScalar(role));
+      bindScalar(argument, nextScalar(*kernel.scalarOf(argument)));
       continue;
     }
     if (!CodeBuilder::isSupported(type.getElement()))
@@ -27,17 +27,18 @@ LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, fu
     bool isVector = type.getDims().size() == 1; // one dimension: always neighbours
     if (isVector || type.getLayout() == Layout::ColumnMajor)
       stride0 = builder.integer(1);
-    auto alias = kernel.getAliases() ? kernel.getAliases()->getAs<StringAttr>(role) : StringAttr();
-    views.insert({argument, View{{pointer, type.getElement()}, stride0, isVector ? builder.integer(0) : stride1, type, alias ? alias : role}});
+    StringAttr buffer = kernel.bufferOf(argument);
+    auto alias = kernel.getAliases() ? kernel.getAliases()->getAs<FlatSymbolRefAttr>(buffer) : FlatSymbolRefAttr();
+    Place base{pointer, type.getElement()};
+    views.insert({argument, View{base, stride0, isVector ? builder.integer(0) : stride1, type, alias ? alias.getAttr() : buffer}});
   }
   return success();
 }
 
 FailureOr<Int> KernelControl::tokens(Operation *op) {
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>()))
-    if (role == "tokens")
-      return scalar(argument);
-  return op->emitOpError() << "has a tile that ends with the tokens of the launch, but the kernel has no argument from \"tokens\"";
+  if (BlockArgument argument = kernel.findScalar(ScalarRole::Tokens))
+    return scalar(argument);
+  return op->emitOpError() << "has a tile that ends with the tokens of the launch, but the kernel has no argument from tokens";
 }
 
 Int KernelControl::bound(OpFoldResult bound) const {

@@ -10,7 +10,7 @@ struct View {
   Place base;
   Int stride0, stride1; // in elements
   ViewType type;
-  mlir::StringAttr memory; // views of the same memory may overlap
+  mlir::StringAttr memory; // the buffer; views of the same memory may overlap
   Layout layout() const { return type.getLayout(); }
   int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
   bool isVector() const { return type.getDims().size() == 1; }
@@ -43,7 +43,7 @@ public:
 protected:
   /// Reads the arguments in order: a pointer and two strides for a view, a scalar by its role.
   mlir::LogicalResult bindArguments(llvm::function_ref<mlir::Value()> nextPointer, llvm::function_ref<Int()> nextWord,
-                                    llvm::function_ref<Int(llvm::StringRef role)> nextScalar);
+                                    llvm::function_ref<Int(ScalarRole role)> nextScalar);
   /// Binds the variables of 'forall' for task number 'task', which counts through 'axes', the first of them fastest. The result
   /// tells whether there is such a task; null: there is, unless the grid is too large.
   mlir::Value bindTask(mlir::scf::ForallOp forall, llvm::ArrayRef<int64_t> axes, Int task);

@@ -4,7 +4,6 @@
 #include "compiler/LaunchShape.h"
 #include "compiler/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace logitile {
 #define GEN_PASS_DEF_CENTRELOGITSPASS
@@ -21,12 +20,12 @@ Value atLeast(OpBuilder &b, Location loc, Value value, float limit) {
   Value isLess = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, value, least); // NaN stays
   return arith::SelectOp::create(b, loc, isLess, least, value);
 }
-/// The role of the view that a tile was loaded from; null where it was not.
+/// The buffer that a tile was loaded from; null where it was not.
 StringAttr sourceOf(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   auto view = load ? dyn_cast<BlockArgument>(load.getView()) : BlockArgument();
   auto kernel = view ? dyn_cast<KernelOp>(view.getOwner()->getParentOp()) : KernelOp();
-  return kernel ? cast<StringAttr>(kernel.getRoles()[view.getArgNumber()]) : StringAttr();
+  return kernel ? kernel.bufferOf(view) : StringAttr();
 }
 
 /// Ops of 'block' that nothing uses any more.
@@ -40,7 +39,7 @@ void eraseUnused(Block &block) {
 /// Logits of one projection that are kept in 16 bits: who stores them, and who reads them.
 class HalfLogits {
 public:
-  HalfLogits(StringAttr name, Type centres) : name(name), centres(centres) {}
+  HalfLogits(BufferOp kept, BufferOp centres) : kept(kept), centres(centres) {}
 
   LogicalResult add(BlockArgument view) {
     for (Operation *user : view.getUsers()) {
@@ -61,7 +60,8 @@ public:
       return success();
     bool isCapped = KeptBase::tangentOf(sweep.getBound().front());
     if (!isCapped && !centres)
-      return store.emitOpError() << "keeps logits in 16 bits, but the schedule has no buffer '" << name.getValue() << "'";
+      return store.emitOpError() << "keeps logits in 16 bits, but the schedule has no buffer for "
+                                 << describeBuffer(BufferRole::Centre, kept.getOwnerName(), std::nullopt);
     logits = store.getValue();
     storeBase(isCapped ? Value() : centresOf(store));
     for (LoadOp load : loads)
@@ -87,13 +87,12 @@ private:
   Value centresOf(Operation *user) {
     auto kernel = user->getParentOfType<KernelOp>();
     SmallVector<Attribute> roles(kernel.getRoles().begin(), kernel.getRoles().end());
-    if (auto known = llvm::find(roles, name); known != roles.end())
+    Attribute role = FlatSymbolRefAttr::get(centres);
+    if (auto known = llvm::find(roles, role); known != roles.end())
       return kernel.getBody().getArgument(known - roles.begin());
-    roles.push_back(name);
+    roles.push_back(role);
     kernel.setRolesAttr(ArrayAttr::get(kernel.getContext(), roles));
-    std::string spelled = name.str();
-    llvm::replace(spelled, '.', '_');
-    return kernel.getBody().addArgument(centres, named(kernel.getLoc(), spelled));
+    return kernel.getBody().addArgument(centres.getType(), named(kernel.getLoc(), centres.getSymName()));
   }
   /// Where the centre of a tile lies: the row is the number of the tile.
   static SmallVector<Value> placeOf(OpBuilder &b, Location loc, ValueRange at, Type tile) {
@@ -205,8 +204,7 @@ private:
     return same;
   }
 
-  StringAttr name; // of the buffer of centres
-  Type centres;    // that of the buffer; null where there is none
+  BufferOp kept, centres; // centres: null where there are none
   StoreOp store;
   UpdateRowsOp sweep;
   Value logits; // that are stored
@@ -214,31 +212,23 @@ private:
 };
 
 struct CentreLogitsPass : logitile::impl::CentreLogitsPassBase<CentreLogitsPass> {
-  /// The type of a buffer of the module's schedule, or null.
-  Type bufferType(StringRef name) {
-    Type type;
-    getOperation().walk([&](BufferOp buffer) {
-      if (buffer.getName() == name)
-        type = buffer.getType();
-    });
-    return type;
-  }
-
   void runOnOperation() override {
-    llvm::MapVector<StringAttr, HalfLogits> all;
+    auto programs = getOperation().getOps<ProgramOp>();
+    if (programs.empty())
+      return;
+    for (ScheduleOp schedule : (*programs.begin()).getBody().getOps<ScheduleOp>())
+      for (BufferOp kept : schedule.getBody().getOps<BufferOp>())
+        if (kept.getRole() == BufferRole::Kept && !cast<ViewType>(kept.getType()).getElement().isF32())
+          if (failed(centre(kept, schedule.findBuffer(BufferRole::Centre, kept.getOwnerName()))))
+            return signalPassFailure();
+  }
+  LogicalResult centre(BufferOp kept, BufferOp centres) {
+    HalfLogits logits(kept, centres);
     for (KernelOp kernel : getOperation().getOps<KernelOp>())
-      for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsValueRange<StringAttr>())) {
-        StringRef pair = role;
-        auto view = dyn_cast<ViewType>(argument.getType());
-        if (!pair.consume_front(buffers::kept("")) || !view || view.getElement().isF32())
-          continue;
-        auto name = StringAttr::get(&getContext(), buffers::centre(pair));
-        if (failed(all.try_emplace(name, name, bufferType(name)).first->second.add(argument)))
-          return signalPassFailure();
-      }
-    for (auto &[name, logits] : all)
-      if (failed(logits.run()))
-        return signalPassFailure();
+      for (BlockArgument argument : kernel.getBody().getArguments())
+        if (kernel.bufferOf(argument) == kept.getSymNameAttr() && failed(logits.add(argument)))
+          return failure();
+    return logits.run();
   }
 };
 } // namespace

@@ -12,11 +12,11 @@ public:
   FailureOr<KernelOp> run(TemplateOp source, OpBuilder &builder) {
     auto kernel = KernelOp::create(builder, CallSiteLoc::get(source.getLoc(), launch.getLoc()), launch.getKernel(), ArrayAttr(),
                                    DictionaryAttr(), FlatSymbolRefAttr());
-    Block &body = kernel.getBody().emplaceBlock();
-    OpBuilder inside = OpBuilder::atBlockEnd(&body);
-    if (failed(bindArguments(source, body, inside)))
+    body = &kernel.getBody().emplaceBlock();
+    OpBuilder inside = OpBuilder::atBlockEnd(body);
+    if (failed(bindArguments(source, inside)))
       return kernel.erase(), failure();
-    kernel.setRolesAttr(inside.getStrArrayAttr(llvm::map_to_vector(roles, [](const std::string &role) { return StringRef(role); })));
+    kernel.setRolesAttr(inside.getArrayAttr(roles));
     if (DictionaryAttr aliases = aliasesOf(inside))
       kernel.setAliasesAttr(aliases);
     if (failed(cloneOps(source.getBody().front(), inside)))
@@ -27,63 +27,75 @@ public:
 private:
   // ---- arguments ------------------------------------------------------------------------------------------------
 
-  LogicalResult bindArguments(TemplateOp source, Block &body, OpBuilder &builder) {
-    for (auto [argument, role] : llvm::zip_equal(source.getBody().getArguments(), source.getRoles().getAsValueRange<StringAttr>())) {
+  LogicalResult bindArguments(TemplateOp source, OpBuilder &builder) {
+    for (auto [argument, role] : llvm::zip_equal(source.getBody().getArguments(), source.getRoles())) {
       Location loc = place(argument.getLoc());
       if (auto bundle = dyn_cast<BundleType>(argument.getType())) {
-        if (failed(bindBundle(argument, bundle, body, loc)))
+        if (failed(bindBundle(argument, bundle, loc)))
           return failure();
         continue;
       }
       if (auto formal = dyn_cast<ViewType>(argument.getType())) {
-        if (failed(bindView(argument, role, cast<ViewType>(bindings.bind(formal)), body, loc)))
+        if (failed(bindView(argument, role, cast<ViewType>(bindings.bind(formal)), loc)))
           return failure();
         continue;
       }
-      bindScalar(argument, role, body, builder, loc);
+      bindScalar(argument, cast<ScalarRoleAttr>(role).getValue(), builder, loc);
     }
     return success();
   }
-  LogicalResult bindBundle(BlockArgument argument, BundleType bundle, Block &body, Location loc) {
-    SmallVector<Type> types;
-    if (failed(shape.expand(bundle, types)))
+  LogicalResult bindBundle(BlockArgument argument, BundleType bundle, Location loc) {
+    FailureOr<SmallVector<BufferOp>> buffers = shape.buffersOf(bundle.getKind());
+    if (failed(buffers))
       return failure();
-    for (auto [name, type] : llvm::zip_equal(shape.buffersOf(bundle.getKind()), types)) {
-      bundleNames[argument].push_back(name);
-      values[argument].push_back(addArgument(body, name, type, loc));
-    }
     values.try_emplace(argument);
+    for (BufferOp buffer : *buffers)
+      values[argument].push_back(addArgument(buffer, loc));
     return success();
+  }
+  /// The buffer of a role that has no owner, or the one that the launch gives; null with a diagnostic where there is none.
+  BufferOp givenBuffer(Attribute role) {
+    if (auto own = dyn_cast<BufferRoleAttr>(role)) {
+      BufferOp buffer = shape.find({own.getValue()});
+      if (!buffer)
+        launch.emitOpError() << "needs a buffer for " << stringifyBufferRole(own.getValue()) << ", which the schedule does not define";
+      return buffer;
+    }
+    auto name = cast<StringAttr>(role);
+    auto given = dyn_cast_or_null<FlatSymbolRefAttr>(launch.viewsOrEmpty().get(name));
+    if (!given)
+      launch.emitOpError() << "gives no buffer for '" << name.getValue() << "' of template @" << launch.getSource();
+    return given ? ScheduleOp(shape.schedule).lookupBuffer(given.getAttr()) : BufferOp();
+  }
+  static StringRef nameOf(Attribute role) {
+    auto own = dyn_cast<BufferRoleAttr>(role);
+    return own ? stringifyBufferRole(own.getValue()) : cast<StringAttr>(role).getValue();
   }
   /// The buffer brings the layout; its extents and element type must be those that the template states.
-  LogicalResult bindView(BlockArgument argument, StringRef role, ViewType formal, Block &body, Location loc) {
-    std::string name = role == "map" ? buffers::kTokenMap.str() : "";
-    if (auto given = dyn_cast_or_null<StringAttr>(launch.viewsOrEmpty().get(role)))
-      name = given.str();
-    if (name.empty())
-      return launch.emitOpError() << "gives no buffer for '" << role << "' of template @" << launch.getSource();
-    FailureOr<ViewType> view = shape.viewOf(name);
-    if (failed(view))
+  LogicalResult bindView(BlockArgument argument, Attribute role, ViewType formal, Location loc) {
+    BufferOp buffer = givenBuffer(role);
+    if (!buffer)
       return failure();
-    if (view->getDims() != formal.getDims() || view->getElement() != formal.getElement())
-      return launch.emitOpError() << "gives '" << role << "' the buffer '" << name << "' of " << *view << ", expected " << formal;
-    values[argument] = {addArgument(body, name, *view, loc)};
+    auto view = cast<ViewType>(buffer.getType());
+    if (view.getDims() != formal.getDims() || view.getElement() != formal.getElement())
+      return launch.emitOpError() << "gives '" << nameOf(role) << "' the buffer @" << buffer.getSymName() << " of " << view
+                                  << ", expected " << formal;
+    values[argument] = {addArgument(buffer, loc)};
     return success();
   }
-  void bindScalar(BlockArgument argument, StringRef role, Block &body, OpBuilder &builder, Location loc) {
+  void bindScalar(BlockArgument argument, ScalarRole role, OpBuilder &builder, Location loc) {
     auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
-    bool inLoop = enclosing(Axis::Slabs);
+    bool isFirst = role == ScalarRole::SlabFirst, isBehind = role == ScalarRole::SlabBehind;
     std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs();
-    if (role == "again" && launch.getAgain() == Again::Never)
-      return constant(builder.getBoolAttr(false));
-    if (role == "again" && launch.getAgain() == Again::Always)
-      return constant(builder.getBoolAttr(true));
-    if (role == "slab_first" && (slabs || !inLoop))
-      return constant(builder.getIndexAttr(slabs ? (*slabs)[0] : 0));
-    if (role == "slab_behind" && (slabs || !inLoop))
-      return constant(builder.getIndexAttr(slabs ? (*slabs)[1] : llvm::divideCeil(shape.programColumns(), shape.slab())));
-    std::string name = role == "again" ? ("again." + stringifyAgain(launch.getAgain())).str() : role.str();
-    values[argument] = {addArgument(body, name, argument.getType(), loc)};
+    if ((isFirst || isBehind) && slabs)
+      return constant(builder.getIndexAttr((*slabs)[isBehind]));
+    if ((isFirst || isBehind) && !enclosing(Axis::Slabs))
+      return constant(builder.getIndexAttr(isFirst ? 0 : llvm::divideCeil(shape.programColumns(), shape.slab())));
+    if (role == ScalarRole::Again && (launch.getAgain() == Again::Never || launch.getAgain() == Again::Always))
+      return constant(builder.getBoolAttr(launch.getAgain() == Again::Always));
+    if (role == ScalarRole::Again)
+      role = launch.getAgain() == Again::Tokens ? ScalarRole::AgainTokens : ScalarRole::AgainSlabs;
+    values[argument] = {addArgument(ScalarRoleAttr::get(builder.getContext(), role), stringifyScalarRole(role), argument.getType(), loc)};
   }
   bool enclosing(Axis axis) {
     for (auto loop = launch->getParentOfType<LoopOp>(); loop; loop = loop->getParentOfType<LoopOp>())
@@ -95,24 +107,20 @@ private:
   DictionaryAttr aliasesOf(Builder &builder) {
     SmallVector<NamedAttribute> aliases;
     for (auto buffer : ScheduleOp(shape.schedule).getBody().getOps<BufferOp>())
-      if (buffer.getAlias() && llvm::is_contained(roles, buffer.getName()))
-        aliases.push_back(builder.getNamedAttr(buffer.getName(), builder.getStringAttr(*buffer.getAlias())));
+      if (buffer.getAlias() && llvm::is_contained(roles, FlatSymbolRefAttr::get(buffer)))
+        aliases.push_back(builder.getNamedAttr(buffer.getSymName(), buffer.getAliasAttr()));
     return aliases.empty() ? DictionaryAttr() : builder.getDictionaryAttr(aliases);
   }
   /// One argument per buffer, however often the template's bundles name it.
-  Value addArgument(Block &body, StringRef role, Type type, Location loc) {
-    for (auto [argument, known] : llvm::zip_equal(body.getArguments(), roles))
-      if (known == role && argument.getType() == type) // an input may be called like a scalar of the launch
-        return argument;
-    roles.push_back(role.str());
-    return body.addArgument(type, NameLoc::get(StringAttr::get(loc.getContext(), identifier(role)), loc));
+  Value addArgument(BufferOp buffer, Location loc) {
+    return addArgument(FlatSymbolRefAttr::get(buffer), buffer.getSymName(), buffer.getType(), loc);
   }
-  static std::string identifier(StringRef role) {
-    std::string text = role.str();
-    for (char &c : text)
-      if (!llvm::isAlnum(c))
-        c = '_';
-    return text;
+  Value addArgument(Attribute role, StringRef name, Type type, Location loc) {
+    for (auto [argument, known] : llvm::zip_equal(body->getArguments(), roles))
+      if (known == role)
+        return argument;
+    roles.push_back(role);
+    return body->addArgument(type, NameLoc::get(StringAttr::get(loc.getContext(), name), loc));
   }
 
   // ---- ops --------------------------------------------------------------------------------------------------------
@@ -203,18 +211,18 @@ private:
     values[load] = tiles;
     return success();
   }
-  Value argumentOf(LoadOp load, StringRef buffer) {
-    const auto &names = bundleNames.at(load.getView());
-    return values.at(load.getView())[llvm::find(names, buffer) - names.begin()];
+  /// The argument of a buffer that bindBundle has bound.
+  Value argumentOf(BufferKey key) {
+    return body->getArgument(llvm::find(roles, FlatSymbolRefAttr::get(shape.find(key))) - roles.begin());
   }
   /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
   Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Location loc, OpBuilder &builder) {
-    Value view = argumentOf(load, buffers::input(ref.kind, ref.name, ref.index));
+    Value view = argumentOf(bufferOf(ref.kind, ref.name, ref.index));
     Value row = at[0], column = at[1];
     bool perToken = ref.kind == InputKind::Dense;
-    Value map = perToken ? argumentOf(load, buffers::map(ref.name)) : Value(); // memory of the caller
+    Value map = perToken ? argumentOf({BufferRole::InputMap, ref.name}) : Value(); // memory of the caller
     if (ref.isGathered()) {
-      Value indexView = argumentOf(load, buffers::input(ref.byKind, ref.byName, ref.byIndex));
+      Value indexView = argumentOf(bufferOf(ref.byKind, ref.byName, ref.byIndex));
       auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
       Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
       return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);
@@ -339,8 +347,8 @@ private:
   Bindings &bindings;
   LaunchOp launch;
   DenseMap<Value, SmallVector<Value>> values;
-  DenseMap<Value, SmallVector<std::string>> bundleNames;
-  SmallVector<std::string> roles;
+  Block *body = nullptr;       // of the kernel
+  SmallVector<Attribute> roles; // of its arguments
 };
 } // namespace
 

@@ -9,15 +9,15 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// For each argument: the name of a scalar, or the number of the first argument in the same memory.
+/// For each argument: the scalar that it is, or the number of the first argument in the same memory.
 SmallVector<Attribute> shapeOf(KernelOp kernel) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> memory, shape;
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles().getAsRange<StringAttr>())) {
-    StringAttr alias = kernel.getAliases() ? kernel.getAliases()->getAs<StringAttr>(role) : StringAttr();
+  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles())) {
+    StringAttr buffer = kernel.bufferOf(argument);
+    Attribute alias = buffer && kernel.getAliases() ? kernel.getAliases()->get(buffer) : Attribute();
     memory.push_back(alias ? alias : role);
-    bool isScalar = !isa<ViewType>(argument.getType());
-    shape.push_back(isScalar ? Attribute(role) : b.getIndexAttr(llvm::find(memory, memory.back()) - memory.begin()));
+    shape.push_back(buffer ? b.getIndexAttr(llvm::find(memory, memory.back()) - memory.begin()) : role);
   }
   return shape;
 }

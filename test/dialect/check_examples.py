@@ -22,7 +22,7 @@ PROGRAM = f"""logitile.program @around vocab 32000 outputs [] indices [] checked
 {HERE}
 }}"""
 SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) slab 2048 kept 0 {{
-logitile.buffer "gradient.z.hidden" output : !logitile.view<?x1024xf32>
+logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x1024xf32>
 {HERE}
 }}""")
 RUN = SCHEDULE.replace(HERE, f"logitile.run forward {{\n{HERE}\n}}")

@@ -4,7 +4,7 @@
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<?xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<?xf32>
     logitile.run forward {
       // CHECK: logitile.launch "bare" from @pack<>{{$}}
       logitile.launch "bare" from @pack<>
@@ -13,8 +13,8 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
       logitile.launch "bound" from @pack<TM = 32, op = f32, in = bf16>
       // CHECK-NEXT: logitile.launch "sweep" from @project_sweep<TM = 32> sweep @s finish @f keep
       logitile.launch "sweep" from @project_sweep<TM = 32> sweep @s finish @f keep
-      // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {grad = "x", out = "x"} slabs [1, 3] again slabs {note}
-      logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {out = "x", grad = "x"} slabs [1, 3] again slabs {note}
+      // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {grad = @x, out = @x} slabs [1, 3] again slabs {note}
+      logitile.launch "gradient" from @contract_hidden<TM = 32> input "z" views {out = @x, grad = @x} slabs [1, 3] again slabs {note}
       // CHECK-NEXT: logitile.launch "tokens" from @pack<> again tokens
       logitile.launch "tokens" from @pack<> again tokens
       // CHECK-NEXT: logitile.launch "always" from @pack<> again always

@@ -8,7 +8,7 @@ logitile.launch "k" from @pack<>
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives view 'out' 3 : i64, which is no name of a buffer}}
+      // expected-error @+1 {{'logitile.launch' op gives view 'out' 3 : i64, which is no buffer}}
       logitile.launch "k" from @pack<> views {out = 3}
     }
   }

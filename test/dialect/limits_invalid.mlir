@@ -75,13 +75,13 @@ func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {},
 logitile.program @a vocab 50 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 10) slab 50 kept 0 {
     // expected-error @+1 {{'b' has a window of 1 columns and 2147418113 tokens to a row; 2147418112 is the most of either}}
-    logitile.buffer "b" chunk per 2147418113 : !logitile.view<?x50xf32>
+    logitile.buffer @b chunk input of "b" per 2147418113 : !logitile.view<?x50xf32>
   }
 }
 
 // -----
 
-logitile.kernel @a(%n: index from "tokens", %x: !logitile.view<?x64xf32> from "x", %w: !logitile.view<64x64xf32> from "w") {
+logitile.kernel @a(%n: index from tokens, %x: !logitile.view<?x64xf32> from @x, %w: !logitile.view<64x64xf32> from @w) {
   scf.forall (%row) = (0) to (%n) step (64) {
     %zero = arith.constant 0 : index
     // expected-error @+1 {{'by' is 2147418113; 2147418112 is the most}}

@@ -5,8 +5,8 @@
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   // CHECK-NEXT: logitile.schedule tokens [16, 4096) slab 2 kept 5 attributes {note} {
   logitile.schedule tokens [16, 4096) slab 2 kept 5 attributes {note} {
-    // CHECK-NEXT: logitile.buffer "x" call : !logitile.view<?xf32>
-    logitile.buffer "x" call : !logitile.view<?xf32>
+    // CHECK-NEXT: logitile.buffer @x call input of "x" : !logitile.view<?xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<?xf32>
     // CHECK-NEXT: logitile.run prologue {
     // CHECK-NEXT: }
     logitile.run prologue {

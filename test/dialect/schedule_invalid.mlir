@@ -69,9 +69,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
-    // expected-error @+1 {{'logitile.buffer' op lies over 'kept.z', which is no earlier buffer}}
-    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x5xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x5xf32>
+    // expected-error @+1 {{'logitile.buffer' op lies over @kept_z, which is no earlier buffer}}
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x5xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x5xf32>
   }
 }
 
@@ -79,9 +79,10 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
-    logitile.buffer "x" chunk : !logitile.view<?xf32>
-    // expected-error @+1 {{'logitile.buffer' op defines buffer 'x' twice}}
-    logitile.buffer "x" call : !logitile.view<?xi32>
+    // expected-note @+1 {{see existing symbol definition here}}
+    logitile.buffer @x chunk input of "x" : !logitile.view<?xf32>
+    // expected-error @+1 {{redefinition of symbol named 'x'}}
+    logitile.buffer @x call input of "x" : !logitile.view<?xi32>
   }
 }
 
@@ -115,8 +116,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 16) slab 5 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer "y", which the schedule does not define}}
-      logitile.launch "k" from @pack<> views {out = "y"}
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @y, which the schedule does not define}}
+      logitile.launch "k" from @pack<> views {out = @y}
     }
   }
 }
@@ -130,5 +131,18 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
       logitile.loop slabs 1 from 0 to 4 {
       }
     }
+  }
+}
+
+// -----
+
+// Passes find buffers by role, owner and entry.
+
+logitile.program @p vocab 10 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 10) slab 5 kept 0 {
+    logitile.buffer @one call input of "x"[1] : !logitile.view<?xf32>
+    logitile.buffer @two call input of "x" : !logitile.view<?xf32>
+    // expected-error @+1 {{'logitile.buffer' op holds what @one holds: input of "x"[1]}}
+    logitile.buffer @three call input of "x"[1] : !logitile.view<?xf32>
   }
 }

@@ -3,19 +3,19 @@
 // Parameters.
 
 // expected-error @+1 {{parameter 'Tm' must be all capitals (a dimension) or all small letters (an element type)}}
-logitile.template @a<Tm>(%count: index from "tokens") {
+logitile.template @a<Tm>(%count: index from tokens) {
 }
 
 // -----
 
 // expected-error @+1 {{parameter 'x' must be all capitals (a dimension) or all small letters (an element type)}}
-logitile.template @a<x>(%count: index from "tokens") {
+logitile.template @a<x>(%count: index from tokens) {
 }
 
 // -----
 
 // expected-error @+1 {{'logitile.template' op declares parameter 'TM' twice}}
-logitile.template @a<TM, acc, TM>(%count: index from "tokens") {
+logitile.template @a<TM, acc, TM>(%count: index from tokens) {
 }
 
 // -----
@@ -23,7 +23,7 @@ logitile.template @a<TM, acc, TM>(%count: index from "tokens") {
 // Roles of arguments.
 
 // expected-error @+1 {{'logitile.template' op argument 1 of type '!logitile.view<?xf32>' needs a role after 'from'}}
-logitile.template @a<>(%count: index from "tokens", %x: !logitile.view<?xf32>) {
+logitile.template @a<>(%count: index from tokens, %x: !logitile.view<?xf32>) {
 }
 
 // -----
@@ -40,20 +40,20 @@ logitile.template @a<>(%x: f32 from "x") {
 
 // -----
 
-// expected-error @+1 {{'logitile.template' op argument 0 of type 'index' has role 'rows', expected 'tokens', 'slab_first' or 'slab_behind'}}
-logitile.template @a<>(%count: index from "rows") {
+// expected-error @+1 {{'rows' is neither a scalar of a launch nor the role of a buffer}}
+logitile.template @a<>(%count: index from rows) {
 }
 
 // -----
 
-// expected-error @+1 {{'logitile.template' op argument 0 of type 'i1' has role 'tokens', expected 'again'}}
-logitile.template @a<>(%again: i1 from "tokens") {
+// expected-error @+1 {{'logitile.template' op argument 0 of type 'i1' is from 'tokens', which is an index}}
+logitile.template @a<>(%again: i1 from tokens) {
 }
 
 // -----
 
-// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' has role 'again', which names a scalar of the launch}}
-logitile.template @a<>(%x: !logitile.view<?xf32> from "again") {
+// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' is from #logitile<scalar_role again>; expected a name in quotes or the role of a buffer}}
+logitile.template @a<>(%x: !logitile.view<?xf32> from again) {
 }
 
 // -----
@@ -92,7 +92,7 @@ logitile.template @a<TM, D>(%x: !logitile.view<? x D x f32> from "x") {
 // -----
 
 // expected-note @+1 {{parameters are declared here}}
-logitile.template @a<TM>(%count: index from "tokens") {
+logitile.template @a<TM>(%count: index from tokens) {
   // expected-error @+1 {{'logitile.param' op uses 'TN', which template '@a' does not declare}}
   %tn = logitile.param TN
 }
@@ -118,4 +118,10 @@ logitile.template @a<TM>(%x: !logitile.view<?xf32> from "x") {
   ^bb0(%value: f32):
     logitile.yield %value : f32
   }
+}
+
+// -----
+
+// expected-error @+1 {{'logitile.template' op argument 0 is from 'again_slabs'; expected 'again': the launch decides when}}
+logitile.template @a<>(%again: i1 from again_slabs) {
 }

@@ -109,7 +109,7 @@ pytestmark = [
 def test_they_are():
     z, targets = operands(), np.zeros(TOKENS, np.int64)
     text = jit(plain).ir("plan", *z, y=targets)
-    assert f'"kept.z" chunk : !logitile.view<?x{VOCAB}xf16' in text
+    assert f'chunk kept of "z" : !logitile.view<?x{VOCAB}xf16' in text
     assert "centre" not in jit(plain).ir("plan", *(operand.astype(np.float32) for operand in z), y=targets)
 
 
@@ -117,9 +117,9 @@ def test_they_are():
 def test_they_are_where_the_backward_pass_is_apart(kind):
     with scheduled(sample(plain, operands()), kind) as one:
         one.check()
-        buffers = {buffer["name"]: buffer for plan in plans(one) for buffer in plan["buffers"]}
+        buffers = {buffer["role"]: buffer for plan in plans(one) for buffer in plan["buffers"]}
         launches = {step["launch"] for plan in plans(one) for step in plan["forward"] if "launch" in step}
-    assert buffers["kept.z"]["element"] == "float16"
+    assert buffers["kept"]["element"] == "float16"
     assert ("forward0_kept" in launches) == (kind == "split hybrid")
 
 

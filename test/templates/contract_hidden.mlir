@@ -1,9 +1,9 @@
 // RUN: %specialise %s | FileCheck %s
 
 // dX = G W, whole; the single entries that were taken out of a rounded G come in unrounded, and rows go through the map.
-// CHECK-LABEL: logitile.kernel @hidden(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map", %grad_z: !logitile.view<?x300xbf16> from "grad.z",
-// CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from "z.weight", %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row",
-// CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from "gradient.z.hidden") {
+// CHECK-LABEL: logitile.kernel @hidden(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %grad_z: !logitile.view<?x300xbf16> from @grad_z,
+// CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from @z_weight, %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row,
+// CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from @gradient_z_hidden) {
 // CHECK: scf.forall (%row, %column) = (0, 0) to (%tokens, %d) step (%tm, %td) {
 // CHECK-NEXT: %sum = logitile.contract %grad_z, %z_weight at [%row, %column] over [%zero to %v] by 16 : !logitile.view<?x300xbf16>, !logitile.view<300x24xbf16> -> !logitile.tile<64x8xf32>
 // CHECK-NEXT: %exact = logitile.contract_terms %sum, [%target, %known_row], %z_weight at [%row, %column] below %tokens : !logitile.tile<64x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<300x24xbf16>
@@ -20,15 +20,15 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xbf16>
-    logitile.buffer "target" call : !logitile.view<?xi32>
-    logitile.buffer "known.row" chunk : !logitile.view<?xf32>
-    logitile.buffer "grad.z" chunk : !logitile.view<?x300xbf16>
-    logitile.buffer "gradient.z.hidden" output : !logitile.view<?x24xbf16>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
+    logitile.buffer @target call input of "target" : !logitile.view<?xi32>
+    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xbf16>
+    logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xbf16>
     logitile.run adjoint {
       logitile.launch "hidden" from @contract_hidden<TM = 64, TD = 8, TK = 16, D = 24, in = bf16, g = bf16, out = bf16, acc = f32>
-          input "z" views {grad = "grad.z", weight = "z.weight", out = "gradient.z.hidden"}
+          input "z" views {grad = @grad_z, weight = @z_weight, out = @gradient_z_hidden}
     }
   }
 }

@@ -1,9 +1,9 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A part of dX = G W over the slabs of the loop, clipped by the vocabulary and added to the parts before it.
-// CHECK-LABEL: logitile.kernel @part(%tokens: index from "tokens", %slab_first: index from "slab_first", %slab_behind: index from "slab_behind",
-// CHECK-SAME: %again_slabs: i1 from "again.slabs", %grad_z: !logitile.view<?x300xbf16> from "grad.z", %z_weight: !logitile.view<300x24xbf16> from "z.weight",
-// CHECK-SAME: %sum_z_hidden: !logitile.view<?x24xf32> from "sum.z.hidden") {
+// CHECK-LABEL: logitile.kernel @part(%tokens: index from tokens, %slab_first: index from slab_first, %slab_behind: index from slab_behind,
+// CHECK-SAME: %again_slabs: i1 from again_slabs, %grad_z: !logitile.view<?x300xbf16> from @grad_z, %z_weight: !logitile.view<300x24xbf16> from @z_weight,
+// CHECK-SAME: %sum_z_hidden: !logitile.view<?x24xf32> from @sum_z_hidden) {
 // CHECK: %first = arith.muli %slab_first, %slabColumns : index
 // CHECK-NEXT: %unclipped = arith.muli %slab_behind, %slabColumns : index
 // CHECK-NEXT: %behind = arith.minui %unclipped, %v : index
@@ -12,13 +12,13 @@
 // CHECK-NEXT: logitile.store %part to %sum_z_hidden at [%row, %column] : !logitile.tile<64x8xf32> to !logitile.view<?x24xf32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "z.weight" input : !logitile.view<300x24xbf16>
-    logitile.buffer "grad.z" chunk window 200 : !logitile.view<?x300xbf16>
-    logitile.buffer "sum.z.hidden" chunk : !logitile.view<?x24xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
+    logitile.buffer @grad_z chunk logit_gradient of "z" window 200 : !logitile.view<?x300xbf16>
+    logitile.buffer @sum_z_hidden chunk hidden_sum of "z" : !logitile.view<?x24xf32>
     logitile.run adjoint {
       logitile.loop slabs 2 from 0 to 3 {
         logitile.launch "part" from @contract_hidden_part<TM = 64, TD = 8, TK = 16, D = 24, in = bf16, g = bf16, acc = f32>
-            views {grad = "grad.z", weight = "z.weight", sum = "sum.z.hidden"} again slabs
+            views {grad = @grad_z, weight = @z_weight, sum = @sum_z_hidden} again slabs
       }
     }
   }

@@ -1,9 +1,9 @@
 // RUN: %specialise %s | FileCheck %s
 
 // dW = G^T X for all slabs, added to what earlier chunks of tokens left. An unrounded gradient holds its single entries.
-// CHECK-LABEL: logitile.kernel @weight(%tokens: index from "tokens", %again_tokens: i1 from "again.tokens",
-// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z", %packed_z_columns: !logitile.view<?x24xf32, column_panels> from "packed.z.columns",
-// CHECK-SAME: %gradient_z_weight: !logitile.view<300x24xf32> from "gradient.z.weight") {
+// CHECK-LABEL: logitile.kernel @weight(%tokens: index from tokens, %again_tokens: i1 from again_tokens,
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z, %packed_z_columns: !logitile.view<?x24xf32, column_panels> from @packed_z_columns,
+// CHECK-SAME: %gradient_z_weight: !logitile.view<300x24xf32> from @gradient_z_weight) {
 // CHECK: %slabFirst = arith.constant 0 : index
 // CHECK: %slabBehind = arith.constant 3 : index
 // CHECK: scf.forall (%row, %column) = (%first, %zero) to (%behind, %d) step (%tn, %td) {
@@ -22,15 +22,15 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "target" call : !logitile.view<?xi32>
-    logitile.buffer "known.row" chunk : !logitile.view<?xf32>
-    logitile.buffer "grad.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "packed.z.columns" chunk : !logitile.view<?x24xf32, column_panels>
-    logitile.buffer "gradient.z.weight" output : !logitile.view<300x24xf32>
+    logitile.buffer @target call input of "target" : !logitile.view<?xi32>
+    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
+    logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xf32>
     logitile.run adjoint {
       logitile.loop tokens 512 {
         logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
-            input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} again tokens
+            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} again tokens
       }
     }
   }

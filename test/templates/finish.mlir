@@ -1,8 +1,8 @@
 // RUN: %specialise %s | FileCheck %s
 
 // The states of all slabs are joined in order, then the finish makes the results.
-// CHECK-LABEL: logitile.kernel @after(%tokens: index from "tokens",
-// CHECK-SAME: %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum", %scale: !logitile.view<1xf32> from "scale", %known_scaled: !logitile.view<?xf32> from "known.scaled") {
+// CHECK-LABEL: logitile.kernel @after(%tokens: index from tokens,
+// CHECK-SAME: %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum, %scale: !logitile.view<1xf32> from @scale, %known_scaled: !logitile.view<?xf32> from @known_scaled) {
 // CHECK: %slabs = arith.constant 3 : index
 // CHECK: scf.forall (%row) = (0) to (%tokens) step (%tm) {
 // CHECK: %[[IN:.*]] = logitile.load %scale at [%{{.*}}] : !logitile.view<1xf32> -> !logitile.tile<1x1xf32>
@@ -20,8 +20,8 @@
 // CHECK: logitile.store %result to %known_scaled at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
 
 // Without a sweep there are no rows: nothing is joined.
-// CHECK-LABEL: logitile.kernel @without(%tokens: index from "tokens",
-// CHECK-SAME: %upstream_loss: !logitile.view<?xf32> from "upstream.loss", %known_down: !logitile.view<?xf32> from "known.down") {
+// CHECK-LABEL: logitile.kernel @without(%tokens: index from tokens,
+// CHECK-SAME: %upstream_loss: !logitile.view<?xf32> from @upstream_loss, %known_down: !logitile.view<?xf32> from @known_down) {
 // CHECK-NOT: logitile.init_rows
 // CHECK: %in = logitile.load %upstream_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: scf.for %slab = %zero to %slabs step %one {
@@ -53,11 +53,11 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %down : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "scale" call : !logitile.view<1xf32>
-    logitile.buffer "upstream.loss" call : !logitile.view<?xf32>
-    logitile.buffer "known.scaled" chunk : !logitile.view<?xf32>
-    logitile.buffer "known.down" chunk : !logitile.view<?xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @scale call input of "scale" : !logitile.view<1xf32>
+    logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
+    logitile.buffer @known_scaled chunk result of "scaled" : !logitile.view<?xf32>
+    logitile.buffer @known_down chunk result of "down" : !logitile.view<?xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "after" from @finish<TM = 64> sweep @s finish @f
       logitile.launch "without" from @finish<TM = 64> finish @g

@@ -1,10 +1,10 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Kept logits become gradients in place; sums for a Vocab input and the gradient of a Dense input are made beside.
-// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map",
-// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %q: !logitile.view<?x300xbf16> from "q", %map_q: !logitile.view<?xi32> from "map.q",
-// CHECK-SAME: %target: !logitile.view<?xi32> from "target", %known_row: !logitile.view<?xf32> from "known.row", %grad_z: !logitile.view<?x300xf32> from "grad.z",
-// CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from "blocks.bias", %gradient_q: !logitile.view<?x300xbf16> from "gradient.q", %rows_late_sum: !logitile.view<3x?xf32> from "rows.late.sum") attributes {aliases = {
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map,
+// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from @kept_z, %q: !logitile.view<?x300xbf16> from @q, %map_q: !logitile.view<?xi32> from @map_q,
+// CHECK-SAME: %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row, %grad_z: !logitile.view<?x300xf32> from @grad_z,
+// CHECK-SAME: %blocks_bias: !logitile.view<?x300xf32> from @blocks_bias, %gradient_q: !logitile.view<?x300xbf16> from @gradient_q, %rows_late_sum: !logitile.view<3x?xf32> from @rows_late_sum) attributes {aliases = {
 // CHECK: %block = arith.divui %row, %tm : index
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %in = logitile.load %q at [%row, %column] through %map_q : !logitile.view<?x300xbf16>, !logitile.view<?xi32> -> !logitile.tile<64x32xf32>
@@ -55,17 +55,17 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint dense "q" dense %negative
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "map.q" call : !logitile.view<?xi32>
-    logitile.buffer "q" input : !logitile.view<?x300xbf16>
-    logitile.buffer "gradient.q" output : !logitile.view<?x300xbf16>
-    logitile.buffer "target" call : !logitile.view<?xi32>
-    logitile.buffer "known.row" chunk : !logitile.view<?xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>
-    logitile.buffer "blocks.bias" chunk per 64 : !logitile.view<?x300xf32>
-    logitile.buffer "rows.late.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @map_q call input_map of "q" : !logitile.view<?xi32>
+    logitile.buffer @q input input of "q" : !logitile.view<?x300xbf16>
+    logitile.buffer @gradient_q output input_gradient of "q" : !logitile.view<?x300xbf16>
+    logitile.buffer @target call input of "target" : !logitile.view<?xi32>
+    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
+    logitile.buffer @blocks_bias chunk input_blocks of "bias" per 64 : !logitile.view<?x300xf32>
+    logitile.buffer @rows_late_sum chunk row_state of @late[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32> sweep @late
     }

@@ -1,9 +1,9 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A sweep that makes its logits: one keeps them, one does not.
-// CHECK-LABEL: logitile.kernel @keeps(%tokens: index from "tokens",
-// CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from "z.hidden", %z_weight: !logitile.view<300x24xf32> from "z.weight",
-// CHECK-SAME: %bias: !logitile.view<300xf32> from "bias", %kept_z: !logitile.view<?x300xf32> from "kept.z", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
+// CHECK-LABEL: logitile.kernel @keeps(%tokens: index from tokens,
+// CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from @z_hidden, %z_weight: !logitile.view<300x24xf32> from @z_weight,
+// CHECK-SAME: %bias: !logitile.view<300xf32> from @bias, %kept_z: !logitile.view<?x300xf32> from @kept_z, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
 // CHECK: %slabFirst = arith.constant 0 : index
 // CHECK: %slabBehind = arith.constant 3 : index
 // CHECK: %slabColumns = arith.constant 100 : index
@@ -44,11 +44,11 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "z.hidden" input : !logitile.view<?x24xf32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "bias" call : !logitile.view<300xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @bias call input of "bias" : !logitile.view<300xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "keeps" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
       logitile.launch "forgets" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s

@@ -1,8 +1,8 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A sweep over kept logits reads them instead of making them: no contraction.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens",
-// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from "kept.z", %known_mean: !logitile.view<?xf32> from "known.mean", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens,
+// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from @kept_z, %known_mean: !logitile.view<?xf32> from @known_mean, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
 // CHECK-NOT: logitile.project
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %in = logitile.load %known_mean at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
@@ -32,10 +32,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "known.mean" chunk : !logitile.view<?xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @known_mean chunk result of "mean" : !logitile.view<?xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "sweep" from @sweep_kept<TM = 64, TN = 32, acc = f32> sweep @s
     }

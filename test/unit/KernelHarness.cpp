@@ -30,8 +30,9 @@ static double lap(double &start) {
 /// Reads off the IR what a launch plan would say of a kernel.
 struct KernelHarness::Describer {
   static std::string roleOf(KernelOp kernel, Value value) {
-    auto roles = kernel.getRoles().getAsValueRange<StringAttr>();
-    return (*std::next(roles.begin(), cast<BlockArgument>(value).getArgNumber())).str();
+    auto argument = cast<BlockArgument>(value);
+    std::optional<ScalarRole> scalar = kernel.scalarOf(argument);
+    return (scalar ? stringifyScalarRole(*scalar) : kernel.bufferOf(argument).getValue()).str();
   }
   static void setBound(KernelOp kernel, OpFoldResult bound, int64_t &constant, std::string &role) {
     if (std::optional<int64_t> known = getConstantIntValue(bound))

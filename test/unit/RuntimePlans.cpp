@@ -1,5 +1,6 @@
 // RuntimePlans.cpp - buffers, kernels and steps of the hand-made plans.
 #include "test/unit/RuntimePlans.h"
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 using namespace logitile;
@@ -43,10 +44,12 @@ private:
   BufferScope knownScope() const { return plan.isSplit ? BufferScope::Saved : BufferScope::Chunk; }
 
   // ---- buffers
-  BufferPlan &buffer(const std::string &name, BufferScope scope, int64_t rows, int64_t columns = 1, ElementType element = ElementType::F32,
-                     BufferLayout layout = BufferLayout::Strided) {
+  BufferPlan &buffer(const std::string &name, BufferKind kind, int64_t owner, BufferScope scope, int64_t rows, int64_t columns = 1,
+                     ElementType element = ElementType::F32, BufferLayout layout = BufferLayout::Strided) {
     BufferPlan entry;
     entry.name = name;
+    entry.kind = kind;
+    entry.owner = owner;
     entry.scope = scope;
     entry.layout = layout;
     entry.element = element;
@@ -54,6 +57,10 @@ private:
     entry.columns = columns;
     plan.buffers.push_back(entry);
     return plan.buffers.back();
+  }
+  /// By the names above, which only this file knows.
+  int64_t indexOf(const std::string &name) const {
+    return std::ranges::find(plan.buffers, name, &BufferPlan::name) - plan.buffers.begin();
   }
   void addInputs() {
     using Kind = InputPlan::Kind;
@@ -65,45 +72,55 @@ private:
     if (options.hasWeight)
       plan.inputs.push_back({Kind::Vocab, "class_weight", 0, ElementType::F32, false});
   }
+  enum Inputs { Target, Alpha, Beta, Bias, Mask, ClassWeight }; // as in addInputs
   void addBuffers() {
-    buffer("z.hidden", BufferScope::Input, -1, kHidden);
-    buffer("z.weight", BufferScope::Input, kVocab, kHidden);
-    buffer("mask", BufferScope::Input, -1, kVocab);
-    buffer("tokens.map", BufferScope::Call, -1, 1, ElementType::I32).inForward = true;
+    using enum BufferKind;
+    constexpr ElementType kInt = ElementType::I32;
+    buffer("z_hidden", Hidden, 0, BufferScope::Input, -1, kHidden);
+    buffer("z_weight", Weight, 0, BufferScope::Input, kVocab, kHidden);
+    buffer("mask", Input, Mask, BufferScope::Input, -1, kVocab);
+    buffer("tokens_map", TokenMap, -1, BufferScope::Call, -1, 1, kInt).inForward = true;
     plan.buffers.back().inAdjoint = true;
-    for (const char *name : {"map.z.hidden", "map.mask", "target"})
-      buffer(name, BufferScope::Call, -1, 1, ElementType::I32);
-    buffer("alpha", BufferScope::Call, -1);
-    buffer("beta", BufferScope::Call, 1);
-    for (const char *name : {"bias", "class_weight"})
-      buffer(name, BufferScope::Call, kVocab);
-    buffer("known.loss", BufferScope::Call, -1);
-    buffer("known.weight", BufferScope::Call, -1);
-    buffer("known.next", BufferScope::Call, -1, 1, ElementType::I32);
-    buffer("known.even", BufferScope::Call, -1, 1, ElementType::Bool);
-    buffer("known.lse", knownScope(), -1);
-    buffer("known.nll", knownScope(), -1);
-    for (const char *name : {"rows.max", "rows.sum", "rows.pick"})
-      buffer(name, BufferScope::Chunk, kSlabs, -1);
-    buffer("packed.z.rows", BufferScope::Chunk, -1, kHidden, ElementType::F32, BufferLayout::RowPanels);
-    buffer("kept.z", plan.isSplit ? BufferScope::Saved : BufferScope::Chunk, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
+    buffer("map_z_hidden", HiddenMap, 0, BufferScope::Call, -1, 1, kInt);
+    buffer("map_mask", InputMap, Mask, BufferScope::Call, -1, 1, kInt);
+    buffer("target", Input, Target, BufferScope::Call, -1, 1, kInt);
+    buffer("alpha", Input, Alpha, BufferScope::Call, -1);
+    buffer("beta", Input, Beta, BufferScope::Call, 1);
+    buffer("bias", Input, Bias, BufferScope::Call, kVocab);
+    if (options.hasWeight)
+      buffer("class_weight", Input, ClassWeight, BufferScope::Call, kVocab);
+    buffer("known_loss", Result, -1, BufferScope::Call, -1);
+    buffer("known_weight", Result, -1, BufferScope::Call, -1);
+    buffer("known_next", Result, -1, BufferScope::Call, -1, 1, kInt);
+    buffer("known_even", Result, -1, BufferScope::Call, -1, 1, ElementType::Bool);
+    buffer("known_lse", Result, -1, knownScope(), -1);
+    buffer("known_nll", Result, -1, knownScope(), -1);
+    for (const char *name : {"rows_max", "rows_sum", "rows_pick"})
+      buffer(name, RowState, -1, BufferScope::Chunk, kSlabs, -1);
+    buffer("packed_z_rows", PackedRows, 0, BufferScope::Chunk, -1, kHidden, ElementType::F32, BufferLayout::RowPanels);
+    BufferScope keptScope = plan.isSplit ? BufferScope::Saved : BufferScope::Chunk;
+    buffer("kept_z", Kept, 0, keptScope, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
     if (!keepsAll())
       plan.buffers.back().window = options.keptSlabs * kSlab;
-    buffer("upstream.loss", BufferScope::Call, -1);
-    for (const char *name : {"known.dalpha", "known.dbeta"})
-      buffer(name, BufferScope::Call, -1);
-    buffer("known.scale", BufferScope::Chunk, -1);
-    buffer("grad.z", BufferScope::Chunk, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
+    addGradientBuffers();
+  }
+  void addGradientBuffers() {
+    using enum BufferKind;
+    buffer("upstream_loss", Upstream, 0, BufferScope::Call, -1);
+    for (const char *name : {"known_dalpha", "known_dbeta"})
+      buffer(name, Result, -1, BufferScope::Call, -1);
+    buffer("known_scale", Result, -1, BufferScope::Chunk, -1);
+    buffer("grad_z", LogitGradient, 0, BufferScope::Chunk, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
     if (options.group == 0)
-      plan.buffers.back().alias = plan.findBuffer("kept.z");
+      plan.buffers.back().alias = indexOf("kept_z");
     else if (options.group < kSlabs)
       plan.buffers.back().window = options.group * kSlab;
-    buffer("blocks.bias", BufferScope::Chunk, -1, kVocab).tokensPerRow = 8;
-    buffer("sum.bias", BufferScope::Call, 1, kVocab);
-    buffer("sum.z.hidden", BufferScope::Chunk, -1, kHidden);
-    buffer("gradient.z.hidden", BufferScope::Output, -1, kHidden);
-    buffer("gradient.z.weight", BufferScope::Output, kVocab, kHidden);
-    buffer("gradient.mask", BufferScope::Output, -1, kVocab);
+    buffer("blocks_bias", InputBlocks, Bias, BufferScope::Chunk, -1, kVocab).tokensPerRow = 8;
+    buffer("sum_bias", InputSum, Bias, BufferScope::Call, 1, kVocab);
+    buffer("sum_z_hidden", HiddenSum, 0, BufferScope::Chunk, -1, kHidden);
+    buffer("gradient_z_hidden", HiddenGradient, 0, BufferScope::Output, -1, kHidden);
+    buffer("gradient_z_weight", WeightGradient, 0, BufferScope::Output, kVocab, kHidden);
+    buffer("gradient_mask", InputGradient, Mask, BufferScope::Output, -1, kVocab);
   }
 
   // ---- kernels and steps
@@ -134,12 +151,12 @@ private:
     const std::pair<const char *, ScalarKind> scalars[] = {{"tokens", ScalarKind::Tokens},
                                                            {"slab_first", ScalarKind::SlabFirst},
                                                            {"slab_behind", ScalarKind::SlabBehind},
-                                                           {"again.tokens", ScalarKind::AgainTokens},
-                                                           {"again.slabs", ScalarKind::AgainSlabs}};
+                                                           {"again_tokens", ScalarKind::AgainTokens},
+                                                           {"again_slabs", ScalarKind::AgainSlabs}};
     for (auto [word, kind] : scalars)
       if (name == word)
         return {false, -1, kind};
-    int64_t index = plan.findBuffer(name);
+    int64_t index = indexOf(name);
     for (int64_t used = index; used >= 0; used = plan.buffers[used].alias)
       (phase == Phase::Adjoint ? plan.buffers[used].inAdjoint : plan.buffers[used].inForward) = true;
     return {true, index, ScalarKind::Tokens};
@@ -158,31 +175,32 @@ private:
     return entry;
   }
 
-  const std::vector<std::string> logits{"packed.z.rows", "z.weight", "bias", "mask", "map.mask"};
+  const std::vector<std::string> logits{"packed_z_rows", "z_weight", "bias", "mask", "map_mask"};
 
   void addForward() {
-    plan.outputs = {{"loss", ElementType::F32, plan.findBuffer("known.loss"), options.gradients != PlanOptions::Gradients::None}};
+    plan.outputs = {{"loss", ElementType::F32, indexOf("known_loss"), options.gradients != PlanOptions::Gradients::None,
+                     OutputPlan::Role::Loss}};
     std::vector<StepPlan> steps;
     if (options.hasWeight) {
-      plan.outputs.push_back({"weight", ElementType::F32, plan.findBuffer("known.weight"), false});
-      StepPlan weigh = launch(Phase::Prologue, "weigh", Grid::Tokens, {"tokens", "target", "class_weight", "known.weight"});
+      plan.outputs.push_back({"weight", ElementType::F32, indexOf("known_weight"), false, OutputPlan::Role::Weight});
+      StepPlan weigh = launch(Phase::Prologue, "weigh", Grid::Tokens, {"tokens", "target", "class_weight", "known_weight"});
       (options.isWeightLate ? steps : plan.prologue).push_back(weigh);
     }
     if (options.hasIndex) {
-      plan.outputs.push_back({"next", ElementType::I32, plan.findBuffer("known.next"), false});
-      plan.outputs.push_back({"even", ElementType::Bool, plan.findBuffer("known.even"), false});
-      plan.checkedIndices = {plan.findBuffer("known.next")};
-      plan.prologue.push_back(launch(Phase::Prologue, "compute_index", Grid::Tokens, {"tokens", "target", "known.next", "known.even"}));
+      plan.outputs.push_back({"next", ElementType::I32, indexOf("known_next"), false});
+      plan.outputs.push_back({"even", ElementType::Bool, indexOf("known_even"), false});
+      plan.checkedIndices = {indexOf("known_next")};
+      plan.prologue.push_back(launch(Phase::Prologue, "compute_index", Grid::Tokens, {"tokens", "target", "known_next", "known_even"}));
     }
-    steps.push_back(launch(Phase::Forward, "pack", Grid::Tokens, {"tokens", "map.z.hidden", "z.hidden", "packed.z.rows"}));
+    steps.push_back(launch(Phase::Forward, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
     std::vector<std::string> sweep =
-        with({"tokens", "slab_first", "slab_behind"}, with(logits, {"target", "rows.max", "rows.sum", "rows.pick"}));
+        with({"tokens", "slab_first", "slab_behind"}, with(logits, {"target", "rows_max", "rows_sum", "rows_pick"}));
     if (options.keptSlabs > 0)
-      steps.push_back(launch(Phase::Forward, "sweep_keep", Grid::TokensAndSlabs, with(sweep, {"kept.z"}), 0, options.keptSlabs));
+      steps.push_back(launch(Phase::Forward, "sweep_keep", Grid::TokensAndSlabs, with(sweep, {"kept_z"}), 0, options.keptSlabs));
     if (options.keptSlabs < kSlabs)
       steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndSlabs, sweep, options.keptSlabs, kSlabs));
     steps.push_back(launch(Phase::Forward, "finish", Grid::Tokens,
-                           {"tokens", "rows.max", "rows.sum", "rows.pick", "alpha", "beta", "known.loss", "known.lse", "known.nll"}));
+                           {"tokens", "rows_max", "rows_sum", "rows_pick", "alpha", "beta", "known_loss", "known_lse", "known_nll"}));
     forwardSteps = std::move(steps);
     if (options.gradients != PlanOptions::Gradients::Early)
       plan.forward = chunked(forwardSteps);
@@ -197,18 +215,18 @@ private:
     Phase phase = plan.isSplit ? Phase::Adjoint : Phase::Forward;
     std::vector<StepPlan> steps;
     if (plan.isSplit)
-      steps.push_back(launch(phase, "pack", Grid::Tokens, {"tokens", "map.z.hidden", "z.hidden", "packed.z.rows"}));
+      steps.push_back(launch(phase, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
     steps.push_back(launch(phase, "coefficients", Grid::Tokens,
-                           {"tokens", "upstream.loss", "alpha", "known.nll", "known.scale", "known.dalpha", "known.dbeta"}));
+                           {"tokens", "upstream_loss", "alpha", "known_nll", "known_scale", "known_dalpha", "known_dbeta"}));
     if (options.group == 0) {
       steps.push_back(gradient(phase, true, 0, kSlabs));
-      steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "tokens.map", "grad.z", "z.weight", "gradient.z.hidden"}));
+      steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "tokens_map", "grad_z", "z_weight", "gradient_z_hidden"}));
       steps.push_back(weight(phase, 0, kSlabs));
     } else {
       addGroups(phase, steps);
-      steps.push_back(launch(phase, "round_hidden", Grid::Tokens, {"tokens", "tokens.map", "sum.z.hidden", "gradient.z.hidden"}));
+      steps.push_back(launch(phase, "round_hidden", Grid::Tokens, {"tokens", "tokens_map", "sum_z_hidden", "gradient_z_hidden"}));
     }
-    steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "again.tokens", "blocks.bias", "sum.bias"}));
+    steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "again_tokens", "blocks_bias", "sum_bias"}));
     if (plan.isSplit) {
       plan.adjoint = chunked(std::move(steps));
     } else {
@@ -222,34 +240,35 @@ private:
       int64_t first = kept ? 0 : options.keptSlabs, behind = kept ? options.keptSlabs : kSlabs;
       if (first == behind)
         continue;
-      std::vector<std::string> hidden{"tokens", "slab_first", "slab_behind", "again.slabs", "grad.z", "z.weight", "sum.z.hidden"};
+      std::vector<std::string> hidden{"tokens", "slab_first", "slab_behind", "again_slabs", "grad_z", "z_weight", "sum_z_hidden"};
       steps.push_back(loop(StepKind::SlabLoop, options.group, first, behind,
                            {gradient(phase, kept, -1, -1), launch(phase, first > 0 ? "hidden_more" : "hidden_part", Grid::Tokens, hidden),
                             weight(phase, -1, -1)}));
     }
   }
   StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t behind) {
-    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "tokens.map",         "target",
-                                       "known.lse", "known.scale", "grad.z",      "blocks.bias", "gradient.mask"};
+    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "tokens_map",         "target",
+                                       "known_lse", "known_scale", "grad_z",      "blocks_bias", "gradient_mask"};
     return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndSlabs,
-                  with(arguments, kept ? std::vector<std::string>{"kept.z"} : logits), first, behind);
+                  with(arguments, kept ? std::vector<std::string>{"kept_z"} : logits), first, behind);
   }
   StepPlan weight(Phase phase, int64_t first, int64_t behind) {
     return launch(phase, options.accumulates ? "weight_more" : "weight", Grid::Slabs,
-                  {"tokens", "slab_first", "slab_behind", "again.tokens", "grad.z", "packed.z.rows", "gradient.z.weight"}, first, behind);
+                  {"tokens", "slab_first", "slab_behind", "again_tokens", "grad_z", "packed_z_rows", "gradient_z_weight"}, first, behind);
   }
   void nameGradients() {
     using Kind = GradientPlan::Kind;
-    auto add = [&](Kind kind, const char *name, const char *buffer) {
-      plan.gradients.push_back({kind, name, ElementType::F32, {plan.findBuffer(buffer)}, false});
+    using Of = GradientPlan::Of;
+    auto add = [&](Kind kind, Of of, int64_t owner, const char *name, const char *buffer) {
+      plan.gradients.push_back({kind, name, ElementType::F32, {indexOf(buffer)}, false, of, owner});
     };
-    add(Kind::Direct, "z.hidden", "gradient.z.hidden");
-    add(Kind::Direct, "z.weight", "gradient.z.weight");
+    add(Kind::Direct, Of::Hidden, 0, "z.hidden", "gradient_z_hidden");
+    add(Kind::Direct, Of::Weight, 0, "z.weight", "gradient_z_weight");
     plan.gradients.back().accumulates = options.accumulates;
-    add(Kind::Direct, "mask", "gradient.mask");
-    add(Kind::Vocab, "bias", "sum.bias");
-    add(Kind::Token, "alpha", "known.dalpha");
-    add(Kind::Scalar, "beta", "known.dbeta");
+    add(Kind::Direct, Of::Input, Mask, "mask", "gradient_mask");
+    add(Kind::Vocab, Of::Input, Bias, "bias", "sum_bias");
+    add(Kind::Token, Of::Input, Alpha, "alpha", "known_dalpha");
+    add(Kind::Scalar, Of::Input, Beta, "beta", "known_dbeta");
   }
 
   const PlanOptions options;

@@ -255,7 +255,7 @@ TEST_P(CpuContractions, ContractGivesGradientsOfHiddenStatesThroughTheMap) {
     weight.fillRandom(random), out.fillRandom(random);
     Matrix before = out;
     std::vector<int32_t> map = reversedMap(c.count);
-    kernels->set("tokens", c.count), kernels->set("again", c.again);
+    kernels->set("tokens", c.count), kernels->set("again_tokens", c.again);
     kernels->bind("map", map.data());
     kernels->bind("g", g.data(), 1, g.stride1);
     kernels->bind("w", weight.data(), weight.stride0, 1);
@@ -290,7 +290,7 @@ TEST_P(CpuContractions, ContractTransposedGivesGradientsOfTheHead) {
     x.fillRandom(random), out.fillRandom(random);
     Matrix before = out;
     std::vector<float> packed = pack(x, reversedMap(c.count), op, false);
-    kernels->set("tokens", c.count), kernels->set("again", c.again);
+    kernels->set("tokens", c.count), kernels->set("again_tokens", c.again);
     kernels->bind("g", g.data(), 1, g.stride1);
     kernels->bind("x", packed.data(), 0, panelStride(op, width, padded(c.count)));
     kernels->bind("out", out.data(), out.stride0, 1);
@@ -311,7 +311,7 @@ TEST_P(CpuContractions, ContractOverNothingIsZero) {
   auto kernels = compile("contract_nothing", {{"TM", text(width)}});
   ASSERT_TRUE(kernels);
   Matrix g(Number::F32, 3, 8, 1, width), weight(Number::F32, 8, 5), out(Number::F32, 3, 5);
-  kernels->set("tokens", 3), kernels->set("none", 0);
+  kernels->set("tokens", 3), kernels->set("slab_behind", 0);
   kernels->bind("g", g.data(), 1, width), kernels->bind("w", weight.data(), 5, 1), kernels->bind("out", out.data(), 5, 1);
   kernels->run("contract");
   for (int64_t i = 0; i < 3; ++i)

@@ -295,7 +295,7 @@ TEST_P(CpuElementwise, SumsOverTokensAndBlocksWithSingleEntries) {
       std::vector<int32_t> target = perToken<int32_t>(count);
       for (int64_t i = 0; i < count; ++i)
         target[i] = i % 4 == 3 ? -1 : static_cast<int32_t>(random() % vocab);
-      kernels->set("tokens", count), kernels->set("again", again);
+      kernels->set("tokens", count), kernels->set("again_tokens", again);
       kernels->bind("z", z.data(), 1, z.stride1), kernels->bind("p", blocks.data(), vocab, 1), kernels->bind("out", out.data(), vocab, 1);
       kernels->bind("t", target.data()), kernels->bind("a", a.data());
       kernels->run("blocks"), kernels->run("sum");

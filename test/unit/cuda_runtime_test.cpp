@@ -569,9 +569,9 @@ TEST_F(CudaTest, AForkedProcessIsToldSo) {
 TEST_F(CudaTest, TheDeviceWorksOnElementsItself) {
   LaunchPlan plan = makePlan({});
   plan.target = "cuda:sm_80";
-  for (const char *name : {"call.facts", "tokens.slots", "tokens.wrong"}) {
+  for (BufferKind kind : {BufferKind::CallFacts, BufferKind::TokenSlots, BufferKind::WrongTokens}) {
     BufferPlan &buffer = plan.buffers.emplace_back();
-    buffer.name = name;
+    buffer.kind = kind;
     buffer.scope = BufferScope::Call;
     buffer.element = ElementType::I32;
     buffer.columns = 16;

@@ -345,7 +345,7 @@ TEST(Describe, PlansSayWhatTheyTake) {
   EXPECT_EQ(*(*object.getArray("forward"))[0].getAsObject()->getString("loop"), "tokens");
   int64_t own = 0;
   for (const llvm::json::Value &buffer : *object.getArray("buffers")) {
-    if (*buffer.getAsObject()->getString("name") == "kept.z") {
+    if (*buffer.getAsObject()->getString("role") == "kept") {
       EXPECT_EQ(*buffer.getAsObject()->getString("scope"), "saved");
       EXPECT_EQ(buffer.getAsObject()->getInteger("window"), 2 * kSlab);
     }

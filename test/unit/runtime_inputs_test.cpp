@@ -175,7 +175,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
   PlanOptions options{PlanOptions::Gradients::Early, 8, 0, 1};
   LaunchPlan plan = makePlan(options);
   plan.inputs[1].entries = 2; // the kernels read entry 1 of "alpha"
-  plan.buffers[plan.findBuffer("alpha")].name = "alpha[1]";
+  plan.buffers[plan.findBuffer(BufferKind::Input, 1)].entry = 1;
   GradientPlan &gradient = plan.gradients[4];
   ASSERT_EQ(gradient.name, "alpha");
   gradient.buffers.insert(gradient.buffers.begin(), -1);

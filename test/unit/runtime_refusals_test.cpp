@@ -261,8 +261,14 @@ TEST(PlanRefusal, InconsistentPlans) {
   plan.gradients[1].buffers = {};
   expectInconsistent(plan, "gradient 'z.weight'");
   plan = good;
+  plan.buffers[0].owner = 1; // there is one projection
+  expectInconsistent(plan, "buffer 'z_hidden'");
+  plan = good;
+  plan.gradients[0].owner = 1;
+  expectInconsistent(plan, "gradient 'z.hidden'");
+  plan = good;
   plan.buffers[5].alias = 5;
-  expectInconsistent(plan, "buffer 'map.mask'");
+  expectInconsistent(plan, "buffer 'map_mask'");
 }
 TEST(PlanRefusal, LoopsInThePrologueAreLookedInto) {
   // Their own kernel index means nothing.
@@ -278,6 +284,9 @@ TEST(PlanRefusal, LoopsInThePrologueAreLookedInto) {
 TEST(PlanRefusal, AnIntervalOfAPlanWithoutProjections) {
   LaunchPlan plan = makePlan({Gradients::None});
   plan.pairs.clear();
+  for (BufferPlan &buffer : plan.buffers)
+    if (buffer.kind <= BufferKind::WeightSum)
+      buffer.owner = -1;
   plan.tokensFirst = 1000;
   Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(std::make_shared<Workspace>(0)));
   ASSERT_TRUE(loaded.isOk()) << loaded.status().error().text;

@@ -46,11 +46,8 @@ private:
   }
   /// The number of tokens that count, read by every thread.
   int64_t readTokenCount() {
-    auto roles = kernel.getRoles().getAsValueRange<StringAttr>();
-    for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), roles))
-      if (role == "tokens" && !argument.use_empty())
-        return sizeof(int64_t);
-    return 0;
+    BlockArgument tokens = kernel.findScalar(ScalarRole::Tokens);
+    return tokens && !tokens.use_empty() ? sizeof(int64_t) : 0;
   }
 
   LogicalResult addAxis(Value counter, OpFoldResult lower, OpFoldResult upper, OpFoldResult step) {

@@ -1,7 +1,6 @@
 // Buffers.cpp - the memory that a schedule needs: what is kept, packed, summed, and for how long.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/BuildPlan.h"
-#include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -11,15 +10,13 @@ ViewType ScheduleBuilder::view(ArrayRef<int64_t> dims, Type element, Layout layo
   return ViewType::get(context, extents, element, layout);
 }
 
-void ScheduleBuilder::declare(StringRef name, BufferScope scope, Use use, ViewType type) {
-  if (!declared.insert(name).second)
+void ScheduleBuilder::declare(BufferKey key, BufferScope scope, Use use, ViewType type) {
+  if (!numbers.try_emplace({key.role, key.owner, key.entry.value_or(-1)}, plans.size()).second)
     return;
-  Buffer buffer;
-  buffer.plan = makeBufferPlan(name, scope, type);
-  buffer.plan.inForward = use & Forward;
-  buffer.plan.inAdjoint = use & Adjoint;
-  buffer.type = type;
-  buffers.push_back(buffer);
+  buffers.push_back({key, type});
+  plans.push_back(makeBufferPlan(key.role, scope, type));
+  plans.back().inForward = use & Forward;
+  plans.back().inAdjoint = use & Adjoint;
 }
 
 /// Whether the adjoint phase has to make logits again.
@@ -34,14 +31,14 @@ bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
 bool ScheduleBuilder::copiesWeight(const PairProblem &pair) const {
   return !problem.facts.packsOperands && isa<RoundedType>(pair.weightElement);
 }
-std::string ScheduleBuilder::weightOf(const PairProblem &pair) const {
-  return copiesWeight(pair) ? buffers::rounded(buffers::weight(pair.name)) : buffers::weight(pair.name);
+BufferKey ScheduleBuilder::weightOf(const PairProblem &pair) const {
+  return {copiesWeight(pair) ? BufferRole::RoundedWeight : BufferRole::Weight, pair.name};
 }
 Type ScheduleBuilder::weightElement(const PairProblem &pair) const { return copiesWeight(pair) ? pair.operand : pair.weightElement; }
 
 /// The hidden states that weight gradients read.
-std::string ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
-  return problem.facts.packsOperands ? buffers::packedColumns(pair.name) : buffers::packedRows(pair.name);
+BufferKey ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
+  return {problem.facts.packsOperands ? BufferRole::PackedColumns : BufferRole::PackedRows, pair.name};
 }
 
 /// Whether gradients take the place of the kept logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
@@ -68,15 +65,15 @@ void ScheduleBuilder::declareBuffers() {
     if (copiesWeight(pair))
       declare(weightOf(pair), problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both,
               view({problem.columns, pair.hidden}, pair.operand));
-    declare(buffers::packedRows(pair.name), BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
+    declare({BufferRole::PackedRows, pair.name}, BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
             view({kTokens, pair.hidden}, pair.operand, problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptSlabs > 0 && pair.isReadAgain) {
       BufferScope scope = problem.isSplit() ? BufferScope::Saved : BufferScope::Chunk;
-      declare(buffers::kept(pair.name), scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
+      declare({BufferRole::Kept, pair.name}, scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
       if (choice.keptSlabs < problem.slabs)
         last().window = choice.keptSlabs * problem.slab;
       if (problem.hasCentres(pair))
-        declare(buffers::centre(pair.name), scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
+        declare({BufferRole::Centre, pair.name}, scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
     }
   }
   if (problem.makesGradients())
@@ -84,8 +81,8 @@ void ScheduleBuilder::declareBuffers() {
 }
 
 void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
-  for (auto [entry, type] : llvm::zip_equal(sweep.getStateNames().getAsValueRange<StringAttr>(), sweep.getStateTypes().getAsValueRange<TypeAttr>()))
-    declare(buffers::rows(sweep.getSymName(), entry), BufferScope::Chunk, use, view({problem.slabs, ShapedType::kDynamic}, type));
+  for (auto [entry, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
+    declare({BufferRole::RowState, sweep.getSymName(), entry}, BufferScope::Chunk, use, view({problem.slabs, ShapedType::kDynamic}, type));
 }
 
 /// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
@@ -93,26 +90,26 @@ void ScheduleBuilder::declareInputs() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   constexpr int64_t kTokens = ShapedType::kDynamic;
   for (const PairProblem &pair : problem.pairs) {
-    declare(buffers::hidden(pair.name), BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
-    declare(buffers::weight(pair.name), BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
-    declare(buffers::map(buffers::hidden(pair.name)), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+    declare({BufferRole::Hidden, pair.name}, BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
+    declare({BufferRole::Weight, pair.name}, BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
+    declare({BufferRole::HiddenMap, pair.name}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
-  declare(buffers::kTokenMap, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  declare({BufferRole::TokenMap}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   if (!problem.facts.sharesHostMemory)
     declareFacts();
   for (const InputOp &read : problem.inputs) {
     InputOp input = read;
-    std::string name = buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1));
+    BufferKey key = bufferOf(input);
     Type element = input.getType();
     switch (input.getKind()) {
-    case InputKind::Token: declare(name, BufferScope::Call, Both, view({kTokens}, element)); break;
-    case InputKind::Upstream: declare(name, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element)); break;
-    case InputKind::Vocab: declare(name, BufferScope::Call, Both, view({problem.columns}, element)); break;
-    case InputKind::Scalar: declare(name, BufferScope::Call, Both, view({1}, element)); break;
+    case InputKind::Token: declare(key, BufferScope::Call, Both, view({kTokens}, element)); break;
+    case InputKind::Upstream: declare(key, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element)); break;
+    case InputKind::Vocab: declare(key, BufferScope::Call, Both, view({problem.columns}, element)); break;
+    case InputKind::Scalar: declare(key, BufferScope::Call, Both, view({1}, element)); break;
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
-      declare(buffers::map(name), BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
-      declare(name, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
+      declare({BufferRole::InputMap, input.getName()}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+      declare(key, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
       break;
     }
     case InputKind::Logits:
@@ -125,9 +122,9 @@ void ScheduleBuilder::declareInputs() {
 void ScheduleBuilder::declareFacts() {
   Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
   constexpr int64_t kFactWords = 16;
-  declare(buffers::kFacts, problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both, view({kFactWords}, i32));
-  declare(buffers::kTokenSlots, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
-  declare(buffers::kWrongTokens, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
+  declare({BufferRole::CallFacts}, problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both, view({kFactWords}, i32));
+  declare({BufferRole::TokenSlots}, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
+  declare({BufferRole::WrongTokens}, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
 }
 
 /// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.
@@ -139,7 +136,7 @@ void ScheduleBuilder::declareKnown() {
       bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(name);
       BufferScope scope = saved ? BufferScope::Saved : prologue || problem.knownOfCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
-      declare(buffers::input(InputKind::Known, name), scope, use, view({ShapedType::kDynamic}, type));
+      declare({BufferRole::Result, name}, scope, use, view({ShapedType::kDynamic}, type));
     }
   }
 }
@@ -156,33 +153,34 @@ void ScheduleBuilder::declareGradients() {
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden && !pair.wantsWeight)
       continue;
-    declare(buffers::grad(pair.name), BufferScope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
+    declare({BufferRole::LogitGradient, pair.name}, BufferScope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
     if (liesOverLogits(pair))
-      last().alias = buffers::kept(pair.name);
+      last().alias = numbers.at({BufferRole::Kept, pair.name, -1});
     else if (!choice.inPlace() && choice.group < problem.slabs)
       last().window = choice.group * problem.slab;
     if (pair.wantsHidden)
-      declare(buffers::gradient(buffers::hidden(pair.name)), BufferScope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
+      declare({BufferRole::HiddenGradient, pair.name}, BufferScope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
     if (sumsHidden(pair))
-      declare(buffers::sum(buffers::hidden(pair.name)), BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
+      declare({BufferRole::HiddenSum, pair.name}, BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
     if (pair.wantsWeight) {
       if (problem.facts.packsOperands)
-        declare(buffers::packedColumns(pair.name), BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
-      declare(buffers::gradient(buffers::weight(pair.name)), BufferScope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
+        declare({BufferRole::PackedColumns, pair.name}, BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
+      declare({BufferRole::WeightGradient, pair.name}, BufferScope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
     }
     if (sumsWeight(pair))
-      declare(buffers::sum(buffers::weight(pair.name)), BufferScope::Call, use, view({problem.columns, pair.hidden}, f32));
+      declare({BufferRole::WeightSum, pair.name}, BufferScope::Call, use, view({problem.columns, pair.hidden}, f32));
   }
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() == InputKind::Vocab) {
-        declare(buffers::blocks(adjoint.getName()), BufferScope::Chunk, use, view({kTokens, problem.columns}, f32));
-        last().plan.tokensPerRow = problem.tiles.TM;
-        declare(buffers::sum(adjoint.getName()), BufferScope::Call, use, view({1, problem.columns}, f32));
+        declare({BufferRole::InputBlocks, adjoint.getName()}, BufferScope::Chunk, use, view({kTokens, problem.columns}, f32));
+        last().tokensPerRow = problem.tiles.TM;
+        declare({BufferRole::InputSum, adjoint.getName()}, BufferScope::Call, use, view({1, problem.columns}, f32));
       }
       if (adjoint.getKind() == InputKind::Dense) {
         auto given = problem.request.getDense().getAs<TypeAttr>(adjoint.getName());
-        declare(buffers::gradient(adjoint.getName()), BufferScope::Output, use, view({kTokens, problem.columns}, given ? given.getValue() : f32));
+        declare({BufferRole::InputGradient, adjoint.getName()}, BufferScope::Output, use,
+                view({kTokens, problem.columns}, given ? given.getValue() : f32));
       }
     }
 }
@@ -206,19 +204,6 @@ int64_t ScheduleBuilder::scratchBytes() const {
   }
   constexpr int64_t kRows = 256 * 1024; // row state, per-token values, and candidates of maxima of a tile
   return std::max(sweep, contraction) + kRows;
-}
-
-/// Sizes of many calls are asked for.
-void ScheduleBuilder::readPlans() {
-  llvm::StringMap<int64_t> numbers;
-  for (const Buffer &buffer : buffers) {
-    numbers[buffer.plan.name] = plans.size();
-    plans.push_back(buffer.plan);
-    plans.back().window = buffer.window;
-  }
-  for (auto [buffer, plan] : llvm::zip_equal(buffers, plans))
-    if (!buffer.alias.empty())
-      plan.alias = numbers.lookup(buffer.alias);
 }
 
 int64_t ScheduleBuilder::workspace(int64_t tokens) const {

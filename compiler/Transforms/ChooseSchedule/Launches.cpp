@@ -16,11 +16,6 @@ LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef so
                              DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
   return op;
 }
-static void setViews(LaunchOp launch, ArrayRef<std::pair<StringRef, std::string>> views) {
-  Builder b(launch.getContext());
-  SmallVector<NamedAttribute> named = llvm::map_to_vector(views, [&](auto view) { return b.getNamedAttr(view.first, b.getStringAttr(view.second)); });
-  launch.setViewsAttr(b.getDictionaryAttr(named));
-}
 static FlatSymbolRefAttr symbolOf(Operation *op) { return FlatSymbolRefAttr::get(SymbolTable::getSymbolName(op)); }
 
 ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
@@ -29,10 +24,7 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.columns);
   auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
   b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
-  for (const Buffer &buffer : buffers)
-    BufferOp::create(b, program.getLoc(), buffer.plan.name, scopeOf(buffer.plan.scope),
-                     buffer.alias.empty() ? StringAttr() : b.getStringAttr(buffer.alias),
-                     buffer.window ? b.getI64IntegerAttr(buffer.window) : IntegerAttr(), buffer.plan.tokensPerRow, buffer.type);
+  emitBuffers(b);
   auto openRun = [&](Phase phase) {
     b.setInsertionPointToEnd(&schedule.getBody().front());
     auto run = RunOp::create(b, program.getLoc(), phase);
@@ -65,15 +57,78 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   return schedule;
 }
 
+// ---- buffers ------------------------------------------------------------------------------------------------------------
+
+/// What people read for a buffer: its owner and a word for what it holds.
+static std::string nameOf(BufferKey key, SweepOp sweep) {
+  std::string owner = key.owner.str(), entry = key.entry ? "_" + std::to_string(*key.entry) : "";
+  switch (key.role) {
+  case BufferRole::Hidden: return owner + "_hidden";
+  case BufferRole::Weight: return owner + "_weight";
+  case BufferRole::HiddenMap: return "map_" + owner + "_hidden";
+  case BufferRole::RoundedWeight: return "rounded_" + owner + "_weight";
+  case BufferRole::PackedRows: return "packed_" + owner + "_rows";
+  case BufferRole::PackedColumns: return "packed_" + owner + "_columns";
+  case BufferRole::Kept: return "kept_" + owner;
+  case BufferRole::Centre: return "centre_" + owner;
+  case BufferRole::LogitGradient: return "grad_" + owner;
+  case BufferRole::HiddenGradient: return "gradient_" + owner + "_hidden";
+  case BufferRole::WeightGradient: return "gradient_" + owner + "_weight";
+  case BufferRole::HiddenSum: return "sum_" + owner + "_hidden";
+  case BufferRole::WeightSum: return "sum_" + owner + "_weight";
+  case BufferRole::Input: return owner + entry;
+  case BufferRole::InputMap: return "map_" + owner;
+  case BufferRole::InputBlocks: return "blocks_" + owner;
+  case BufferRole::InputSum: return "sum_" + owner;
+  case BufferRole::InputGradient: return "gradient_" + owner;
+  case BufferRole::Upstream: return "upstream_" + owner;
+  case BufferRole::RowState: return "rows_" + owner + "_" + cast<StringAttr>(sweep.getStateNames()[*key.entry]).str();
+  case BufferRole::Result: return "known_" + owner;
+  case BufferRole::TokenMap: return "tokens_map";
+  case BufferRole::TokenSlots: return "tokens_slots";
+  case BufferRole::WrongTokens: return "tokens_wrong";
+  case BufferRole::CallFacts: return "call_facts";
+  }
+  llvm_unreachable("a role without a word");
+}
+
+void ScheduleBuilder::emitBuffers(OpBuilder &b) {
+  auto schedule = cast<ScheduleOp>(b.getInsertionBlock()->getParentOp());
+  SymbolTable symbols(schedule);
+  for (auto [buffer, plan] : llvm::zip_equal(buffers, plans)) {
+    auto [key, type] = buffer;
+    bool isRowState = key.role == BufferRole::RowState, hasOwner = !key.owner.empty();
+    auto sweep = isRowState ? dyn_cast<SweepOp>(SymbolTable::lookupSymbolIn(ProgramOp(problem.program), key.owner)) : SweepOp();
+    std::string name = nameOf(key, sweep);
+    std::replace_if(name.begin(), name.end(), [](char c) { return !llvm::isAlnum(c) && c != '_'; }, '_');
+    Attribute owner = !hasOwner ? Attribute() : isRowState ? Attribute(symbolOf(sweep)) : b.getStringAttr(key.owner);
+    auto number = [&](std::optional<int64_t> value) { return value ? b.getI64IntegerAttr(*value) : IntegerAttr(); };
+    auto alias = plan.alias >= 0 ? FlatSymbolRefAttr::get(emitted[plan.alias]) : FlatSymbolRefAttr();
+    auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, scopeOf(plan.scope), key.role, owner, number(key.entry), alias,
+                               number(plan.window > 0 ? std::optional(plan.window) : std::nullopt), plan.tokensPerRow, type);
+    symbols.insert(op); // gives another name where two buffers have the same
+    emitted.push_back(op);
+  }
+}
+
+void ScheduleBuilder::setViews(LaunchOp launch, ArrayRef<std::pair<StringRef, BufferKey>> views) const {
+  Builder b(launch.getContext());
+  launch.setViewsAttr(b.getDictionaryAttr(llvm::map_to_vector(views, [&](const auto &view) {
+    const BufferKey &key = view.second;
+    BufferOp buffer = emitted[numbers.at({key.role, key.owner, key.entry.value_or(-1)})];
+    return b.getNamedAttr(view.first, FlatSymbolRefAttr::get(buffer));
+  })));
+}
+
 // ---- forward ------------------------------------------------------------------------------------------------------------
 
 void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
   LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
                        {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)},
                         {"op", type(pair.operand)}});
-  setViews(op, {{"source", buffers::hidden(pair.name)},
-                {"map", buffers::map(buffers::hidden(pair.name))},
-                {"packed", rows ? buffers::packedRows(pair.name) : buffers::packedColumns(pair.name)}});
+  setViews(op, {{"source", {BufferRole::Hidden, pair.name}},
+                {"map", {BufferRole::HiddenMap, pair.name}},
+                {"packed", {rows ? BufferRole::PackedRows : BufferRole::PackedColumns, pair.name}}});
 }
 
 void ScheduleBuilder::emitPrologue(OpBuilder &b) {
@@ -83,7 +138,7 @@ void ScheduleBuilder::emitPrologue(OpBuilder &b) {
     LaunchOp op = launch(b, "round_" + pair.name + "_operand", "round_operand",
                          {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
                           {"in", type(pair.weightElement)}, {"op", type(pair.operand)}});
-    setViews(op, {{"source", buffers::weight(pair.name)}, {"rounded", weightOf(pair)}});
+    setViews(op, {{"source", {BufferRole::Weight, pair.name}}, {"rounded", weightOf(pair)}});
   }
   emitFinishes(b, SweepOp(), Phase::Prologue);
 }
@@ -153,7 +208,7 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
                            {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}});
       op.setInput(adjoint.getName());
       op.setAgain(hasManyChunks() ? Again::Tokens : Again::Never);
-      setViews(op, {{"partial", buffers::blocks(adjoint.getName())}, {"out", buffers::sum(adjoint.getName())}});
+      setViews(op, {{"partial", {BufferRole::InputBlocks, adjoint.getName()}}, {"out", {BufferRole::InputSum, adjoint.getName()}}});
     }
 }
 
@@ -186,8 +241,8 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
                          {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
                           {"in", type(weightElement(pair))}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
     op.setInput(pair.name);
-    setViews(op, {{"sum", buffers::sum(buffers::hidden(pair.name))}, {"weight", weightOf(pair)},
-                  {"out", buffers::gradient(buffers::hidden(pair.name))}});
+    setViews(op, {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)},
+                  {"out", {BufferRole::HiddenGradient, pair.name}}});
   }
 }
 
@@ -217,11 +272,11 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
       op.setInput(pair.name);
-      std::pair<StringRef, std::string> grad{"grad", buffers::grad(pair.name)}, weight{"weight", weightOf(pair)};
+      std::pair<StringRef, BufferKey> grad{"grad", {BufferRole::LogitGradient, pair.name}}, weight{"weight", weightOf(pair)};
       if (whole)
-        setViews(op, {grad, weight, {"out", buffers::gradient(buffers::hidden(pair.name))}});
+        setViews(op, {grad, weight, {"out", {BufferRole::HiddenGradient, pair.name}}});
       else
-        setViews(op, {grad, weight, {"sum", buffers::sum(buffers::hidden(pair.name))}});
+        setViews(op, {grad, weight, {"sum", {BufferRole::HiddenSum, pair.name}}});
       if (!whole)
         op.setAgain(again);
     }
@@ -234,8 +289,8 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
                        {"out", sums ? f32 : type(pair.weightGradient)}});
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
       op.setInput(pair.name);
-      std::string out = sums ? buffers::sum(buffers::weight(pair.name)) : buffers::gradient(buffers::weight(pair.name));
-      setViews(op, {{"grad", buffers::grad(pair.name)}, {"hidden", hiddenOfWeight(pair)}, {"out", out}});
+      BufferKey out{sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name};
+      setViews(op, {{"grad", {BufferRole::LogitGradient, pair.name}}, {"hidden", hiddenOfWeight(pair)}, {"out", out}});
       bool accumulates = problem.request.getAccumulate();
       op.setAgain(accumulates ? Again::Always : hasManyChunks() ? Again::Tokens : Again::Never);
     }
@@ -250,6 +305,6 @@ void ScheduleBuilder::emitEnd(OpBuilder &b) {
     LaunchOp op = launch(b, "round_" + pair.name + "_weight", "round_weight",
                          {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
                           {"acc", type(b.getF32Type())}, {"out", type(pair.weightGradient)}});
-    setViews(op, {{"sum", buffers::sum(buffers::weight(pair.name))}, {"out", buffers::gradient(buffers::weight(pair.name))}});
+    setViews(op, {{"sum", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
   }
 }

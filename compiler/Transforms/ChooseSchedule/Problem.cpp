@@ -2,6 +2,7 @@
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/KeptBase.h"
 #include "compiler/Target/Backend.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
 using namespace logitile;
@@ -33,11 +34,11 @@ void Problem::collectReads() {
     knownOfCall.insert(output.getName());
   for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
     knownOfCall.insert(name);
-  llvm::StringSet<> seen;
+  llvm::DenseSet<std::tuple<InputKind, StringRef, int64_t>> seen;
   program.walk([&](InputOp input) {
     if (input.getKind() != InputKind::Known) {
       bool needsMemory = input.getKind() != InputKind::Logits;
-      if (needsMemory && seen.insert(buffers::input(input.getKind(), input.getName(), input.getIndex().value_or(-1))).second)
+      if (needsMemory && seen.insert({input.getKind(), input.getName(), input.getIndex().value_or(-1)}).second)
         inputs.push_back(input);
       return;
     }

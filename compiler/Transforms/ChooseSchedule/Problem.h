@@ -70,7 +70,6 @@ class ScheduleBuilder {
 public:
   ScheduleBuilder(const Problem &problem, const Choice &choice) : problem(problem), choice(choice) {
     declareBuffers();
-    readPlans();
   }
   /// Bytes beyond inputs and outputs of a call with 'tokens' tokens.
   int64_t workspace(int64_t tokens) const;
@@ -83,22 +82,15 @@ public:
 
 private:
   enum Use { Forward = 1, Adjoint = 2, Both = 3 };
-  struct Buffer {
-    BufferPlan plan;
-    ViewType type;
-    int64_t window = 0;
-    std::string alias;
-  };
   // ---- buffers (Buffers.cpp)
   void declareBuffers();
-  void readPlans();
   void declareInputs();
   void declareFacts();
   void declareKnown();
   void declareGradients();
-  void declare(llvm::StringRef name, BufferScope scope, Use use, ViewType type);
+  void declare(BufferKey key, BufferScope scope, Use use, ViewType type);
   void declareRows(SweepOp sweep, Use use);
-  Buffer &last() { return buffers.back(); }
+  BufferPlan &last() { return plans.back(); }
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
   double idleFactor(int64_t tokens) const;
@@ -129,6 +121,8 @@ private:
   void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool kept, int64_t first, int64_t behind);
   void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Again again);
   void emitEnd(mlir::OpBuilder &b);
+  void emitBuffers(mlir::OpBuilder &b);
+  void setViews(LaunchOp launch, llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>> views) const;
   LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, llvm::StringRef source,
                   llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>> bindings);
   mlir::Attribute number(int64_t value) const;
@@ -137,19 +131,20 @@ private:
   bool sumsHidden(const PairProblem &pair) const { return pair.wantsHidden && !choice.inPlace(); }
   bool projectsInAdjoint() const;
   bool packsRowsAgain(const PairProblem &pair) const;
-  std::string hiddenOfWeight(const PairProblem &pair) const;
+  BufferKey hiddenOfWeight(const PairProblem &pair) const;
   /// The layout of memory with an entry for each token and vocabulary entry.
   Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }
   bool liesOverLogits(const PairProblem &pair) const;
   bool copiesWeight(const PairProblem &pair) const;
-  std::string weightOf(const PairProblem &pair) const;
+  BufferKey weightOf(const PairProblem &pair) const;
   mlir::Type weightElement(const PairProblem &pair) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
 
   const Problem &problem;
   Choice choice;
-  std::vector<Buffer> buffers;
-  llvm::StringSet<> declared;    // their names
-  std::vector<BufferPlan> plans; // of them, for their layout
+  std::vector<std::pair<BufferKey, ViewType>> buffers; // in the order of 'plans'
+  std::vector<BufferPlan> plans;                       // their sizes, which many calls are asked for
+  llvm::SmallVector<BufferOp> emitted;                 // in the schedule
+  llvm::DenseMap<std::tuple<BufferRole, llvm::StringRef, int64_t>, size_t> numbers;
 };
 } // namespace logitile

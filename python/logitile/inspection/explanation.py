@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
-_PURPOSES = {
+_PURPOSES = {  # by the role of a buffer
     "kept": "logits and their gradient",
-    "grad": "logits and their gradient",
-    "rows": "row states",
-    "packed": "packed operands",
-    "sum": "sums over tokens",
-    "blocks": "sums over tokens",
-    "map": "tokens that count",
-    "tokens": "tokens that count",
+    "logit_gradient": "logits and their gradient",
+    "row_state": "row states",
+    "packed_rows": "packed operands",
+    "packed_columns": "packed operands",
+    "hidden_sum": "sums over tokens",
+    "weight_sum": "sums over tokens",
+    "input_sum": "sums over tokens",
+    "input_blocks": "sums over tokens",
+    "hidden_map": "tokens that count",
+    "input_map": "tokens that count",
+    "token_map": "tokens that count",
+    "token_slots": "tokens that count",
+    "wrong_tokens": "tokens that count",
 }
 _PER_TOKEN = "values per token"
 _SCRATCH = "scratch of threads"
@@ -176,7 +181,6 @@ _MODES = {"forward": "none", "early": "along with the outputs", "split": "in a p
 
 def explanation(
     described: Mapping[str, Any],
-    plan_text: str,
     mode: str,
     budget: int | None,
     measured: Mapping[str, Mapping[str, Any]],
@@ -186,7 +190,6 @@ def explanation(
 
     Args:
         described: Plan.describe.
-        plan_text: the text of stage "plan".
         mode: of the program.
         budget: of the workspace in bytes; None where the number of chunks is fixed.
         measured: by kernel, what a timed call tells: "ms" and, where the device counts, "counters" and
@@ -194,6 +197,7 @@ def explanation(
         tiles: sizes, and whether they come from tuning.
     """
     tokens, kept, vocab = described["tokens"], described["kept"], described["vocab"]
+    forward_sweeps, adjoint_sweeps = described["sweeps"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
     return Explanation(
         name=described["name"],
@@ -207,8 +211,8 @@ def explanation(
         kept=kept,
         chunk_tokens=chunk,
         chunks=-(-tokens // chunk) if chunk else 0,
-        forward_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ forward", plan_text, re.MULTILINE)),
-        adjoint_sweeps=len(re.findall(r"^ *logitile\.sweep @\S+ adjoint", plan_text, re.MULTILINE)),
+        forward_sweeps=forward_sweeps,
+        adjoint_sweeps=adjoint_sweeps,
         operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
         kernels=_kernels(described, measured),
         workspace=_workspace(described),
@@ -230,7 +234,7 @@ def _compile_times(described: Mapping[str, Any]) -> dict[str, float]:
 def _workspace(described: Mapping[str, Any]) -> dict[str, int]:
     purposes: dict[str, int] = {}
     for buffer in described["buffers"]:
-        purpose = _PURPOSES.get(buffer["name"].partition(".")[0], _PER_TOKEN)
+        purpose = _PURPOSES.get(buffer["role"], _PER_TOKEN)
         purposes[purpose] = purposes.get(purpose, 0) + buffer["bytes"]
     rest = described["workspace_bytes"] - sum(purposes.values())
     return {purpose: count for purpose, count in {**purposes, _SCRATCH: rest}.items() if count > 0}
@@ -284,14 +288,14 @@ def _kernels(
     rows = []
     for name in dict.fromkeys(launch.kernel for launch in launches):
         own = [launch for launch in launches if launch.kernel == name]
-        names = kernels[name]["buffers"]
+        used = [buffers[buffer] for buffer in kernels[name]["buffers"]]
         told = measured.get(name, {})
         rows.append(
             KernelRow(
                 name,
                 sum(launch.chunks * launch.slabs for launch in own),
-                round(sum(launch.share * _flops(names, described) for launch in own)),
-                round(sum(_bytes(buffers[b], launch, described) for launch in own for b in names)),
+                round(sum(launch.share * _flops(used, described) for launch in own)),
+                round(sum(_bytes(buffer, launch, described) for launch in own for buffer in used)),
                 told.get("ms"),
                 told.get("counters"),
                 told.get("predicted"),
@@ -300,15 +304,15 @@ def _kernels(
     return tuple(rows)
 
 
-def _flops(buffers: Sequence[str], described: Mapping[str, Any]) -> int:
+def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -> int:
     """A kernel contracts once where it has two of packed hidden states, weights and gradients of logits, or
     all: it makes logits again.
     """
     flops = 0
-    for pair in described["pairs"]:
-        name = pair["name"]
-        has_hidden = f"packed.{name}.rows" in buffers or f"packed.{name}.columns" in buffers
-        matrices = has_hidden + (f"{name}.weight" in buffers) + (f"grad.{name}" in buffers)
+    for number, pair in enumerate(described["pairs"]):
+        roles = {buffer["role"] for buffer in buffers if buffer["owner"] == number}
+        has_hidden = not roles.isdisjoint({"packed_rows", "packed_columns"})
+        matrices = has_hidden + ("weight" in roles) + ("logit_gradient" in roles)
         flops += (matrices >= 2) * 2 * described["tokens"] * described["vocab"] * pair["hidden"]
     return flops
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +47,8 @@ def stage_text(
 def _check_kernel(program: Program, call: Call, stage: str, kernel: str) -> None:
     if stage in ("spec", "plan"):
         raise CallValueError(f"stage '{stage}' has no kernels; leave 'kernel' out, or ask for a later stage")
-    names = re.findall(r"logitile\.kernel @(\w+)", str(program.stage(call.tokens, "tiles", "")))
+    described = program.plan(call.tokens).describe(call.tokens, program.threads)
+    names = [entry["name"] for entry in described["kernels"]]
     if kernel not in names:
         raise CallValueError(
             f"there is no kernel '{kernel}'{did_you_mean(kernel, names)}; it has {listed(names)}"
@@ -64,12 +64,11 @@ def explained(programs: Programs, call: Call, grad: Iterable[str] | None, timing
     key = programs.key(call, wanted)
     program = Program(call, key, engine)
     plan = program.plan(call.tokens)
-    plan_text = program.stage(call.tokens, "plan", "")
     measured = _measured(call, program, engine) if timing else {}
     budget = None if options.chunks else workspace_budget(options, call, key.target, key.threads)
     described = plan.describe(call.tokens, key.threads)
     tiles = (options.tiles or key.tiles, bool(key.tiles))
-    return explanation(described, str(plan_text), wanted.mode, budget, measured, tiles)
+    return explanation(described, wanted.mode, budget, measured, tiles)
 
 
 def _measured(call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:

@@ -50,12 +50,11 @@ private:
 
 Task::Task(KernelOp kernel, const int64_t *arguments) {
   auto words = [](Type type) { return isa<ViewType>(type) ? 3 : 1; };
-  auto roles = kernel.getRoles().getAsValueRange<StringAttr>();
   const int64_t *word = arguments;
-  for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), roles)) {
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
     if (!isa<ViewType>(argument.getType()))
       indices[argument] = *word;
-    if (role == "tokens")
+    if (kernel.scalarOf(argument) == ScalarRole::Tokens)
       tokens = *word;
     word += words(argument.getType());
   }

@@ -8,7 +8,7 @@
 // CHECK: %[[OUT_AT:.*]] = llvm.getelementptr %[[WORDS]][4] : (!llvm.ptr) -> !llvm.ptr, i64
 // CHECK: %[[OUT:.*]] = llvm.load %[[OUT_AT]] {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr
 // CHECK: call @copy_f32_f32
-logitile.kernel @copy(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %out: !logitile.view<?xf32> from "out") {
+logitile.kernel @copy(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<?xf32> from @out) {
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %out at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>

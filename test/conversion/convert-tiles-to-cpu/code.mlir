@@ -3,13 +3,13 @@
 
 // CHECK: func.func @a(
 // CHECK-NOT: @b
-logitile.kernel @a(%n: index from "tokens", %x: !logitile.view<?xf32> from "x") {
+logitile.kernel @a(%n: index from tokens, %x: !logitile.view<?xf32> from @x) {
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @b(%n: index from "tokens", %x: !logitile.view<?xf32> from "y") attributes {code = @a} {
+logitile.kernel @b(%n: index from tokens, %x: !logitile.view<?xf32> from @y) attributes {code = @a} {
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>

@@ -11,7 +11,7 @@
 // WIDE: func.call @pack_14_lines_bf16_f32
 // WIDE: func.call @pack_bf16_f32
 // WIDE: func.call @multiply_columns_14_f32
-logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x96xbf16, column_major> from "g", %w: !logitile.view<96x32xbf16> from "w", %out: !logitile.view<?x32xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xbf16, column_major> from @g, %w: !logitile.view<96x32xbf16> from @w, %out: !logitile.view<?x32xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {

@@ -27,7 +27,7 @@
 // CHECK: llvm.store
 // CHECK-LABEL: func.func private @update_8_f32_f32_rest(
 // CHECK: llvm.intr.masked.load
-logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x300xf32, column_major> from "g", %w: !logitile.view<300x64xf32> from "w", %out: !logitile.view<?x64xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x300xf32, column_major> from @g, %w: !logitile.view<300x64xf32> from @w, %out: !logitile.view<?x64xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 300 : index
   scf.forall (%row) = (0) to (%n) step (32) {
@@ -45,7 +45,7 @@ logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x300xf32,
 // DOT-COUNT-8: llvm.load {{.*}} -> vector<32xi16>
 // DOT: vector.shuffle
 // DOT: dpbf16ps
-logitile.kernel @pairs(%n: index from "tokens", %g: !logitile.view<?x100xbf16, column_major> from "g", %w: !logitile.view<100x64xbf16> from "w", %out: !logitile.view<?x64xf32> from "out") {
+logitile.kernel @pairs(%n: index from tokens, %g: !logitile.view<?x100xbf16, column_major> from @g, %w: !logitile.view<100x64xbf16> from @w, %out: !logitile.view<?x64xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 100 : index
   scf.forall (%row) = (0) to (%n) step (32) {

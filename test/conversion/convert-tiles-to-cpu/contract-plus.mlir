@@ -9,7 +9,7 @@
 // CHECK: %[[LATER:.*]] = arith.cmpi ult, %c0{{.*}}, %[[FIRST]] : i64
 // CHECK: %[[ADDS:.*]] = arith.ori %[[LATER]], %[[AGAIN]] : i1
 // CHECK: func.call @multiply_rows_14_f32({{.*}}, %[[ADDS]])
-logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %g: !logitile.view<?x28xf32, column_major> from "g", %x: !logitile.view<?x32xf32, column_panels> from "x", %out: !logitile.view<28x32xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %again: i1 from again_tokens, %g: !logitile.view<?x28xf32, column_major> from @g, %x: !logitile.view<?x32xf32, column_panels> from @x, %out: !logitile.view<28x32xf32> from @out) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (28) step (14) {
     %sum = logitile.contract %g transposed, %x at [%row, %zero] over [%zero to %n] by 48 plus %out when %again

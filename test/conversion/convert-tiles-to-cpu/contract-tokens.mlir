@@ -16,7 +16,7 @@
 // CHECK: } else {
 // CHECK:   func.call @multiply_columns_14_f32
 // CHECK:   func.call @multiply_columns_13_f32
-logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x96xf32, column_major> from "g", %w: !logitile.view<96x32xf32> from "w", %out: !logitile.view<?x32xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xf32, column_major> from @g, %w: !logitile.view<96x32xf32> from @w, %out: !logitile.view<?x32xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {

@@ -10,8 +10,8 @@
 // CHECK: %[[X:.*]] = arith.subf %[[KNOWN]], %{{.*}} : vector<16xf32>
 // CHECK: math.exp %[[X]]
 // CHECK-NOT: math.tanh
-logitile.kernel @capped(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z",
-                        %max: !logitile.view<1x?xf32> from "max", %sum: !logitile.view<1x?xf32> from "sum") {
+logitile.kernel @capped(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z,
+                        %max: !logitile.view<1x?xf32> from @max, %sum: !logitile.view<1x?xf32> from @sum) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start:2 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
@@ -58,8 +58,8 @@ logitile.kernel @capped(%n: index from "tokens", %z: !logitile.view<?x8xf32, col
 // CHECK: scf.for
 // CHECK: arith.mulf
 // CHECK: math.log1p
-logitile.kernel @scaled(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z",
-                        %max: !logitile.view<1x?xf32> from "max", %sum: !logitile.view<1x?xf32> from "sum", %more: !logitile.view<1x?xf32> from "more") {
+logitile.kernel @scaled(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z,
+                        %max: !logitile.view<1x?xf32> from @max, %sum: !logitile.view<1x?xf32> from @sum, %more: !logitile.view<1x?xf32> from @more) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start:3 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {

@@ -9,7 +9,7 @@
 // CHECK-NEXT: %[[ANSWER:.*]] = llvm.call %[[MUST_END]](%[[CHECKPOINT]]) : !llvm.ptr, (!llvm.ptr) -> i32
 // CHECK-NEXT: %[[GOES_ON:.*]] = arith.cmpi eq, %[[ANSWER]], %{{.*}} : i32
 // CHECK-NEXT: scf.if %[[GOES_ON]] {
-logitile.kernel @finish(%n: index from "tokens", %p: !logitile.view<3x?xf32> from "p", %out: !logitile.view<?xf32> from "out") {
+logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from @p, %out: !logitile.view<?xf32> from @out) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %three = arith.constant 3 : index

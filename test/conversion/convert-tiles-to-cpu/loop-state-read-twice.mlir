@@ -2,7 +2,7 @@
 // The old state is read after the new one is made, so the new one has a buffer of its own and is copied at the end.
 
 // CHECK: func.func @finish({{.*}}) attributes {logitile.scratch_bytes = 768 : i64}
-logitile.kernel @finish(%n: index from "tokens", %p: !logitile.view<3x?xf32> from "p", %out: !logitile.view<?xf32> from "out", %last: !logitile.view<?xf32> from "last") {
+logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from @p, %out: !logitile.view<?xf32> from @out, %last: !logitile.view<?xf32> from @last) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %three = arith.constant 3 : index

@@ -9,7 +9,7 @@
 // CHECK:     %[[Z:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<16xf32>
 // CHECK:     %[[G:.*]] = arith.subf %[[Z]], %[[SCALED]] : vector<16xf32>
 // CHECK:     llvm.store %[[G]], %{{.*}} : vector<16xf32>, !llvm.ptr
-logitile.kernel @gradient(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %l: !logitile.view<?xf32> from "l", %g: !logitile.view<?x8xf32, column_major> from "g") {
+logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %l: !logitile.view<?xf32> from @l, %g: !logitile.view<?x8xf32, column_major> from @g) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>

@@ -6,7 +6,7 @@
 // CHECK: %[[G:.*]] = arith.negf %{{.*}} : vector<16xf32>
 // CHECK: %[[KEPT:.*]] = arith.select %[[INSIDE]], %[[G]], %{{.*}} : vector<16xi1>, vector<16xf32>
 // CHECK: arith.truncf %[[KEPT]] : vector<16xf32> to vector<16xbf16>
-logitile.kernel @gradient(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %g: !logitile.view<?x8xbf16, column_major> from "g") {
+logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %g: !logitile.view<?x8xbf16, column_major> from @g) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>

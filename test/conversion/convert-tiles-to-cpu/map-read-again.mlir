@@ -3,7 +3,7 @@
 // + 16 elements, beside 8 sums in 32.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 4736 : i64}
-logitile.kernel @gradient(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %g: !logitile.view<?x8xf32, column_major> from "g", %s: !logitile.view<1x8xf32> from "s") attributes {aliases = {g = "z"}} {
+logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %g: !logitile.view<?x8xf32, column_major> from @g, %s: !logitile.view<1x8xf32> from @s) attributes {aliases = {g = @z}} {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (128) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<128x8xf32>

@@ -15,8 +15,8 @@
 // WIDE: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
 // WIDE: arith.extui %{{.*}} : vector<16xi16> to vector<16xi32>
 // WIDE: llvm.store %{{.*}} {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr
-logitile.kernel @pack(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %x: !logitile.view<?x40xf32 to bf16> from "x",
-                      %p: !logitile.view<?x40xbf16, row_panels> from "p") {
+logitile.kernel @pack(%n: index from tokens, %map: !logitile.view<?xi32> from @map, %x: !logitile.view<?x40xf32 to bf16> from @x,
+                      %p: !logitile.view<?x40xbf16, row_panels> from @p) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (32) {
     %tile = logitile.load %x at [%row, %zero] through %map : !logitile.view<?x40xf32 to bf16>, !logitile.view<?xi32> -> !logitile.tile<32x40xbf16>
@@ -30,8 +30,8 @@ logitile.kernel @pack(%n: index from "tokens", %map: !logitile.view<?xi32> from 
 // WIDE-LABEL: func.func @project(
 // WIDE: func.call @copy_f32_to_bf16_f32
 // WIDE: func.call @multiply_rows_14_f32
-logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x32xbf16, row_panels> from "x", %w: !logitile.view<140x32xf32 to bf16> from "w",
-                         %z: !logitile.view<?x140xf32, column_major> from "z") {
+logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x32xbf16, row_panels> from @x, %w: !logitile.view<140x32xf32 to bf16> from @w,
+                         %z: !logitile.view<?x140xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 140) step (64, 14) {
     %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xf32 to bf16> -> !logitile.tile<64x14xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x14xf32> to !logitile.view<?x140xf32, column_major>
@@ -45,9 +45,9 @@ logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x32xbf16, 
 // WIDE-LABEL: func.func @contract(
 // WIDE: func.call @pack_f32_to_bf16_f32
 // WIDE: func.call @add_scaled_f32_to_bf16
-logitile.kernel @contract(%n: index from "tokens", %g: !logitile.view<?x96xbf16, column_major> from "g", %w: !logitile.view<96x32xf32 to bf16> from "w",
-                          %column: !logitile.view<?xi32> from "column", %coefficient: !logitile.view<?xf32> from "coefficient",
-                          %out: !logitile.view<?x32xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xbf16, column_major> from @g, %w: !logitile.view<96x32xf32 to bf16> from @w,
+                          %column: !logitile.view<?xi32> from @column, %coefficient: !logitile.view<?xf32> from @coefficient,
+                          %out: !logitile.view<?x32xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {

@@ -6,7 +6,7 @@
 // CHECK: %[[ROW:.*]] = arith.extsi %[[TOKEN]] : i32 to i64
 // CHECK: arith.muli %[[ROW]], %{{.*}} : i64
 // CHECK: func.call @copy_f32_bf16
-logitile.kernel @pack(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %x: !logitile.view<?x40xf32> from "x", %p: !logitile.view<?x40xbf16, row_panels> from "p") {
+logitile.kernel @pack(%n: index from tokens, %map: !logitile.view<?xi32> from @map, %x: !logitile.view<?x40xf32> from @x, %p: !logitile.view<?x40xbf16, row_panels> from @p) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (32) {
     %tile = logitile.load %x at [%row, %zero] through %map : !logitile.view<?x40xf32>, !logitile.view<?xi32> -> !logitile.tile<32x40xbf16>

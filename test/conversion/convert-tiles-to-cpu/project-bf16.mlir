@@ -9,8 +9,8 @@
 // CHECK: %[[ALL:.*]] = vector.broadcast %[[PAIR]] : i32 to vector<16xi32>
 // CHECK: %[[LEFT:.*]] = llvm.bitcast %[[ALL]] : vector<16xi32> to vector<32xbf16>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%{{.*}}, %[[LEFT]], %{{.*}})
-logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x32xbf16, row_panels> from "x", %w: !logitile.view<140x32xbf16> from "w",
-                         %z: !logitile.view<?x140xf32, column_major> from "z") {
+logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x32xbf16, row_panels> from @x, %w: !logitile.view<140x32xbf16> from @w,
+                         %z: !logitile.view<?x140xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 140) step (64, 14) {
     %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xbf16> -> !logitile.tile<64x14xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x14xf32> to !logitile.view<?x140xf32, column_major>

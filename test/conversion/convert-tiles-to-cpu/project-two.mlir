@@ -3,9 +3,9 @@
 // head, 16 lines of 32 + 16 elements for each of the two, and the row state.
 
 // CHECK: func.func @apart({{.*}}) attributes {logitile.scratch_bytes = 6400 : i64}
-logitile.kernel @apart(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %w: !logitile.view<160x32xf32> from "w",
-                       %z: !logitile.view<?x160xf32, column_major> from "z", %t: !logitile.view<?x160xf32, column_major> from "t",
-                       %s: !logitile.view<1x?xf32> from "s") {
+logitile.kernel @apart(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<160x32xf32> from @w,
+                       %z: !logitile.view<?x160xf32, column_major> from @z, %t: !logitile.view<?x160xf32, column_major> from @t,
+                       %s: !logitile.view<1x?xf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %first = logitile.project %x, %w at [%row, %zero] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>

@@ -7,7 +7,7 @@
 // CHECK: %[[START:.*]] = arith.muli %[[FIRST]], %{{.*}} : i64
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[TASK]], %{{.*}} : i64
 // CHECK: arith.addi %[[START]], %[[OFFSET]] : i64
-logitile.kernel @clear(%first: index from "slab_first", %behind: index from "slab_behind", %x: !logitile.view<100x8xf32> from "x", %out: !logitile.view<100x8xf32> from "out") {
+logitile.kernel @clear(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<100x8xf32> from @x, %out: !logitile.view<100x8xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 100 : index
   %columns = arith.constant 32 : index

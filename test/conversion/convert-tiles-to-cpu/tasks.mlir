@@ -7,7 +7,7 @@
 // CHECK: %[[SLAB:.*]] = arith.remui %[[TASK]], %[[SLABS]] : i64
 // CHECK: %[[REST:.*]] = arith.divui %[[TASK]], %[[SLABS]] : i64
 // CHECK: %[[ROW:.*]] = arith.muli %[[REST]], %c64_i64 : i64
-logitile.kernel @sum(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %out: !logitile.view<3x?xf32> from "out") {
+logitile.kernel @sum(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<3x?xf32> from @out) {
   scf.forall (%row, %slab) = (0, 0) to (%n, 3) step (64, 1) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %out at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
@@ -22,7 +22,7 @@ logitile.kernel @sum(%n: index from "tokens", %x: !logitile.view<?xf32> from "x"
 // CHECK: %[[REST:.*]] = arith.divui %[[TASK]], %[[ROWS]] : i64
 // CHECK: arith.muli %[[ROW]], %c64_i64 : i64
 // CHECK: arith.muli %[[REST]], %c128_i64 : i64
-logitile.kernel @copy(%x: !logitile.view<192x512xf32> from "x", %out: !logitile.view<192x512xf32> from "out") {
+logitile.kernel @copy(%x: !logitile.view<192x512xf32> from @x, %out: !logitile.view<192x512xf32> from @out) {
   scf.forall (%row, %column) = (0, 0) to (192, 512) step (64, 128) {
     %tile = logitile.load %x at [%row, %column] : !logitile.view<192x512xf32> -> !logitile.tile<64x128xf32>
     logitile.store %tile to %out at [%row, %column] : !logitile.tile<64x128xf32> to !logitile.view<192x512xf32>

@@ -7,8 +7,8 @@
 // CHECK: llvm.store %[[SUM]], %{{.*}} : f32, !llvm.ptr
 // CHECK: llvm.store %cst{{.*}}, %{{.*}} : f32, !llvm.ptr
 // CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
-logitile.kernel @gradient(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a",
-                          %g: !logitile.view<?x8xbf16, column_major> from "g") {
+logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %c: !logitile.view<?xi32> from @c, %a: !logitile.view<?xf32> from @a,
+                          %g: !logitile.view<?x8xbf16, column_major> from @g) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>

@@ -6,7 +6,7 @@
 // OPTION: vector<4xf32>
 module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 8, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 1,
     workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
-  logitile.kernel @copy(%x: !logitile.view<8x8xf32> from "x", %out: !logitile.view<8x8xf32> from "out") {
+  logitile.kernel @copy(%x: !logitile.view<8x8xf32> from @x, %out: !logitile.view<8x8xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row) = (0) to (8) step (4) {
       %tile = logitile.load %x at [%row, %zero] : !logitile.view<8x8xf32> -> !logitile.tile<4x8xf32>

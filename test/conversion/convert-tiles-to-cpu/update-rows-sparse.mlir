@@ -11,7 +11,7 @@
 // CHECK:     scf.if
 // CHECK:       arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 // CHECK: arith.addf %{{.*}}, %[[TILE]] : vector<16xf32>
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %t: !logitile.view<?xi32> from "t", %pp: !logitile.view<1x?xf32> from "p") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %t: !logitile.view<?xi32> from @t, %pp: !logitile.view<1x?xf32> from @p) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start = logitile.init_rows : !logitile.tile<64x1xf32> {

@@ -8,7 +8,7 @@
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROWS]] step %[[LANES]]
 // CHECK: scf.for %{{.*}} = %{{.*}} to %[[ROWS]] step %[[LANES]]
 // CHECK:   %[[SUM:.*]] = scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<16xf32>)
-logitile.kernel @sweep(%n: index from "tokens", %v: !logitile.view<1x8xf32> from "vocab.v", %ps: !logitile.view<1x?xf32> from "s") {
+logitile.kernel @sweep(%n: index from tokens, %v: !logitile.view<1x8xf32> from @vocab_v, %ps: !logitile.view<1x?xf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start = logitile.init_rows : !logitile.tile<64x1xf32> {

@@ -18,7 +18,7 @@
 // CHECK: arith.cmpf ogt, %[[MAX]], %[[RUNNING_MAX]] : vector<16xf32>
 // CHECK: arith.addf %[[RUNNING_SUM]], %[[SUM]] : vector<16xf32>
 // CHECK-COUNT-2: llvm.store
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %pm: !logitile.view<1x?xf32> from "m", %ps: !logitile.view<1x?xf32> from "s") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %pm: !logitile.view<1x?xf32> from @m, %ps: !logitile.view<1x?xf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start:2 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {

@@ -14,8 +14,8 @@
 // CHECK:     scf.yield
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x128xbf16> from "g", %x: !logitile.view<?x64xbf16> from "x",
-                         %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<128x64xf32> from "out") {
+  logitile.kernel @terms(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %x: !logitile.view<?x64xbf16> from @x,
+                         %c: !logitile.view<?xi32> from @c, %a: !logitile.view<?xf32> from @a, %out: !logitile.view<128x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row, %column) = (0, 0) to (128, 64) step (64, 64) {
       %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32 : !logitile.view<?x128xbf16>, !logitile.view<?x64xbf16> -> !logitile.tile<64x64xf32>

@@ -9,8 +9,8 @@
 // CHECK: nvvm.ldmatrix %{{.*}}layout = #nvvm.mma_layout<col>
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @hidden(%n: index from "tokens", %g: !logitile.view<?x128xbf16> from "g", %w: !logitile.view<128x64xbf16> from "w",
-                          %out: !logitile.view<?x64xf32> from "out") {
+  logitile.kernel @hidden(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %w: !logitile.view<128x64xbf16> from @w,
+                          %out: !logitile.view<?x64xf32> from @out) {
     %zero = arith.constant 0 : index
     %v = arith.constant 128 : index
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
@@ -19,8 +19,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.store %sum to %out at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
   }
-  logitile.kernel @weight(%n: index from "tokens", %g: !logitile.view<?x128xbf16> from "g", %x: !logitile.view<?x64xbf16> from "x",
-                          %out: !logitile.view<128x64xf32> from "out") {
+  logitile.kernel @weight(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %x: !logitile.view<?x64xbf16> from @x,
+                          %out: !logitile.view<128x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row, %column) = (0, 0) to (128, 64) step (64, 64) {
       %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32

@@ -3,8 +3,8 @@
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @packed(%n: index from "tokens", %x: !logitile.view<?x32xf32, row_panels> from "x", %w: !logitile.view<64x32xf32> from "w",
-                          %z: !logitile.view<?x64xf32> from "z") {
+  logitile.kernel @packed(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w,
+                          %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, row_panels>'; expected a strided view of 2 dimensions}}
       %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
@@ -17,8 +17,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @depth(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w",
-                         %z: !logitile.view<?x64xf32> from "z") {
+  logitile.kernel @depth(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
+                         %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{goes 'by' 8; tensor cores take 16 steps at a time}}
       %tile = logitile.project %x, %w at [%row, %column] by 8 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
@@ -32,8 +32,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   // expected-error @+1 {{has tiles of 40 x 64; expected multiples of 32 rows, whose states whole warps have, and of 16 columns, as tensor cores do}}
-  logitile.kernel @rows(%n: index from "tokens", %x: !logitile.view<?x32xf32> from "x", %w: !logitile.view<64x32xf32> from "w",
-                        %z: !logitile.view<?x64xf32> from "z") {
+  logitile.kernel @rows(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
+                        %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (40, 64) {
       %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<40x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<40x64xf32> to !logitile.view<?x64xf32>
@@ -45,8 +45,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @large(%n: index from "tokens", %x: !logitile.view<?x1024xf32> from "x", %w: !logitile.view<64x1024xf32> from "w",
-                         %z: !logitile.view<?x64xf32> from "z") {
+  logitile.kernel @large(%n: index from tokens, %x: !logitile.view<?x1024xf32> from @x, %w: !logitile.view<64x1024xf32> from @w,
+                         %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{has blocks of 524288 bytes; 2 of them and 16384 bytes do not fit the 166912 bytes of shared memory}}
       %tile = logitile.project %x, %w at [%row, %column] by 1024 : !logitile.view<?x1024xf32>, !logitile.view<64x1024xf32> -> !logitile.tile<64x64xf32>
@@ -72,7 +72,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 
 module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @line(%n: index from "tokens", %x: !logitile.view<?xf32> from "x") {
+  logitile.kernel @line(%n: index from tokens, %x: !logitile.view<?xf32> from @x) {
     scf.forall (%row) = (0) to (%n) step (64) {
       %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
       // expected-error @+1 {{copies memory of one dimension; CUDA kernels copy rows}}
@@ -85,7 +85,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 
 module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @column(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %y: !logitile.view<?x1xf32> from "y") {
+  logitile.kernel @column(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %y: !logitile.view<?x1xf32> from @y) {
     %zero = arith.constant 0 : index
     scf.forall (%row) = (0) to (%n) step (64) {
       %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>

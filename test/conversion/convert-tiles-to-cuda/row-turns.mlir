@@ -15,7 +15,7 @@
 // CHECK: scf.yield
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @few(%n: index from "tokens", %z: !logitile.view<?x64xf32> from "z", %out: !logitile.view<?x64xf32> from "out") {
+  logitile.kernel @few(%n: index from tokens, %z: !logitile.view<?x64xf32> from @z, %out: !logitile.view<?x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row) = (0) to (%n) step (64) {
       %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x64xf32> -> !logitile.tile<64x64xf32>
@@ -27,7 +27,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.store %made to %out at [%row, %zero] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
   }
-  logitile.kernel @many(%n: index from "tokens", %z: !logitile.view<?x64xf32> from "z", %out: !logitile.view<?x64xf32> from "out") {
+  logitile.kernel @many(%n: index from tokens, %z: !logitile.view<?x64xf32> from @z, %out: !logitile.view<?x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row) = (0) to (%n) step (64) {
       %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x64xf32> -> !logitile.tile<64x64xf32>

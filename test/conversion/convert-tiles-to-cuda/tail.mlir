@@ -10,8 +10,8 @@
 // CHECK: llvm.return
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @store(%n: index from "tokens", %x: !logitile.view<64x100xf32> from "x", %y: !logitile.view<64x100xf32> from "y",
-                         %z: !logitile.view<64x100xf32> from "z") {
+  logitile.kernel @store(%n: index from tokens, %x: !logitile.view<64x100xf32> from @x, %y: !logitile.view<64x100xf32> from @y,
+                         %z: !logitile.view<64x100xf32> from @z) {
     %zero = arith.constant 0 : index
     scf.forall (%column) = (0) to (100) step (64) {
       %tile = logitile.load %x at [%zero, %column] : !logitile.view<64x100xf32> -> !logitile.tile<64x64xf32>

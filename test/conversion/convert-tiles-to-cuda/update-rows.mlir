@@ -18,7 +18,7 @@
 // CHECK:   scf.yield %[[JOINED]] : f32
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x128xf32> from "z", %out: !logitile.view<1x?xf32> from "p") {
+  logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x128xf32> from @z, %out: !logitile.view<1x?xf32> from @p) {
     %zero = arith.constant 0 : index
     %step = arith.constant 64 : index
     %end = arith.constant 128 : index

@@ -4,7 +4,7 @@
 // 6, which is read by another entry; 7, a sum.
 
 // CHECK: attributes {logitile.sparse = array<i64: 1, 2, 3>}
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x8xf32, column_major> from "z", %t: !logitile.view<?xi32> from "t", %f: !logitile.view<?xi1> from "f") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %t: !logitile.view<?xi32> from @t, %f: !logitile.view<?xi1> from @f) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %start:8 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {

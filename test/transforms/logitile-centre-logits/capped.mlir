@@ -12,8 +12,8 @@
 // CHECK-NEXT: arith.cmpf olt, %[[INNER]], %[[TEN]] : f32
 // CHECK-NOT: math.tanh
 // CHECK: logitile.store %{{.*}} : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
-logitile.kernel @capped(%count: index from "tokens", %x: !logitile.view<?x16xf32> from "z.hidden", %w: !logitile.view<32x16xf32> from "z.weight",
-                        %kept: !logitile.view<?x32xf16, column_major> from "kept.z") {
+logitile.kernel @capped(%count: index from tokens, %x: !logitile.view<?x16xf32> from @z_hidden, %w: !logitile.view<32x16xf32> from @z_weight,
+                        %kept: !logitile.view<?x32xf16, column_major> from @kept_z) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%count) step (64) {
     %rows = logitile.init_rows : !logitile.tile<64x1xf32> {
@@ -46,8 +46,8 @@ logitile.kernel @capped(%count: index from "tokens", %x: !logitile.view<?x16xf32
 // CHECK-NEXT: ^bb0(%[[NEAR:.*]]: f32):
 // CHECK-NEXT: %[[T:.*]] = math.tanh %[[NEAR]] : f32
 // CHECK-NEXT: logitile.yield %[[T]] : f32
-logitile.kernel @slope(%count: index from "tokens", %kept: !logitile.view<?x32xf16, column_major> from "kept.z",
-                       %grad: !logitile.view<?x32xbf16, column_major> from "grad.z") {
+logitile.kernel @slope(%count: index from tokens, %kept: !logitile.view<?x32xf16, column_major> from @kept_z,
+                       %grad: !logitile.view<?x32xbf16, column_major> from @grad_z) {
   scf.forall (%row, %column) = (0, 0) to (%count, 32) step (64, 32) {
     %z = logitile.load %kept at [%row, %column] : !logitile.view<?x32xf16, column_major> -> !logitile.tile<64x32xf32>
     %g = logitile.map(%z) : (!logitile.tile<64x32xf32>) -> !logitile.tile<64x32xf32> {
@@ -62,6 +62,6 @@ logitile.kernel @slope(%count: index from "tokens", %kept: !logitile.view<?x32xf
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 64) slab 32 kept 32 {
-    logitile.buffer "kept.z" chunk : !logitile.view<?x32xf16, column_major>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
   }
 }

@@ -2,8 +2,8 @@
 
 // What is kept is the base of the exponential less its running maximum so far, which lies beside it.
 // CHECK-LABEL: logitile.kernel @sweep(
-// CHECK-SAME: %[[KEPT:[a-z0-9_]+]]: !logitile.view<?x256xf16, column_major> from "kept.z"
-// CHECK-SAME: %[[CENTRES:[a-z0-9_]+]]: !logitile.view<8x?xf32> from "centre.z"
+// CHECK-SAME: %[[KEPT:[a-z0-9_]+]]: !logitile.view<?x256xf16, column_major> from @kept_z
+// CHECK-SAME: %[[CENTRES:[a-z0-9_]+]]: !logitile.view<8x?xf32> from @centre_z
 // CHECK: %[[BIAS:.*]] = logitile.load %{{.*}} : !logitile.view<256xf32> -> !logitile.tile<1x32xf32>
 // CHECK: %[[NEXT:.*]] = logitile.update_rows
 // CHECK: %[[NEAR:.*]] = logitile.map(%[[Z:.*]], %[[BIAS]], %[[NEXT]]) at %[[COLUMN:.*]] :
@@ -17,8 +17,8 @@
 // CHECK: %[[TILE:.*]] = arith.divui %[[COLUMN]], %c32{{.*}} : index
 // CHECK: logitile.store %[[NEXT]] to %[[CENTRES]] at [%[[TILE]], %[[ROW:.*]]]
 // CHECK: logitile.store %[[NEAR]] to %[[KEPT]] at [%[[ROW]], %[[COLUMN]]]
-logitile.kernel @sweep(%count: index from "tokens", %x: !logitile.view<?x16xf32> from "z.hidden", %w: !logitile.view<256x16xf32> from "z.weight",
-                       %bias: !logitile.view<256xf32> from "bias", %kept: !logitile.view<?x256xf16, column_major> from "kept.z") {
+logitile.kernel @sweep(%count: index from tokens, %x: !logitile.view<?x16xf32> from @z_hidden, %w: !logitile.view<256x16xf32> from @z_weight,
+                       %bias: !logitile.view<256xf32> from @bias, %kept: !logitile.view<?x256xf16, column_major> from @kept_z) {
   %zero = arith.constant 0 : index
   %step = arith.constant 32 : index
   %end = arith.constant 256 : index
@@ -55,7 +55,7 @@ logitile.kernel @sweep(%count: index from "tokens", %x: !logitile.view<?x16xf32>
 
 // Whoever made that base of logits takes it as it was kept; inputs are the same where their memory is.
 // CHECK-LABEL: logitile.kernel @gradient(
-// CHECK-SAME: %[[CENTRES:[a-z0-9_]+]]: !logitile.view<8x?xf32> from "centre.z"
+// CHECK-SAME: %[[CENTRES:[a-z0-9_]+]]: !logitile.view<8x?xf32> from @centre_z
 // CHECK: %[[CENTRE:.*]] = logitile.load %[[CENTRES]] at [%{{.*}}, %{{.*}}] : !logitile.view<8x?xf32> -> !logitile.tile<64x1xf32>
 // CHECK: %[[KEPT:.*]] = logitile.load %{{.*}} -> !logitile.tile<64x32xf32>
 // CHECK: logitile.map(%{{.*}}, %{{.*}}, %[[KEPT]], %[[CENTRE]])
@@ -63,9 +63,9 @@ logitile.kernel @sweep(%count: index from "tokens", %x: !logitile.view<?x16xf32>
 // CHECK-NEXT: %[[X:.*]] = arith.addf %[[NEAR]], %[[MIDDLE]] : f32
 // CHECK-NEXT: %[[LOG_P:.*]] = arith.subf %[[X]], %[[LSE]] : f32
 // CHECK-NEXT: logitile.yield %[[LOG_P]] : f32
-logitile.kernel @gradient(%count: index from "tokens", %kept: !logitile.view<?x256xf16, column_major> from "kept.z",
-                          %lse: !logitile.view<?xf32> from "known.lse", %bias: !logitile.view<256xf32> from "bias",
-                          %grad: !logitile.view<?x256xbf16, column_major> from "grad.z") {
+logitile.kernel @gradient(%count: index from tokens, %kept: !logitile.view<?x256xf16, column_major> from @kept_z,
+                          %lse: !logitile.view<?xf32> from @known_lse, %bias: !logitile.view<256xf32> from @bias,
+                          %grad: !logitile.view<?x256xbf16, column_major> from @grad_z) {
   scf.forall (%row, %column) = (0, 0) to (%count, 256) step (64, 32) {
     %z = logitile.load %kept at [%row, %column] : !logitile.view<?x256xf16, column_major> -> !logitile.tile<64x32xf32>
     %known = logitile.load %lse at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
@@ -90,8 +90,8 @@ logitile.kernel @gradient(%count: index from "tokens", %kept: !logitile.view<?x2
 // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
 // CHECK: merge {
 // CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32, %{{.*}}: f32):
-logitile.kernel @late(%count: index from "tokens", %kept: !logitile.view<?x256xf16, column_major> from "kept.z",
-                      %bias: !logitile.view<256xf32> from "bias", %grad: !logitile.view<?x256xbf16, column_major> from "grad.z") {
+logitile.kernel @late(%count: index from tokens, %kept: !logitile.view<?x256xf16, column_major> from @kept_z,
+                      %bias: !logitile.view<256xf32> from @bias, %grad: !logitile.view<?x256xbf16, column_major> from @grad_z) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%count) step (64) {
     %rows = logitile.init_rows : !logitile.tile<64x1xf32> {
@@ -129,14 +129,15 @@ logitile.kernel @late(%count: index from "tokens", %kept: !logitile.view<?x256xf
 // CHECK-LABEL: logitile.kernel @exact(
 // CHECK-NOT: centre
 // CHECK-LABEL: logitile.program
-logitile.kernel @exact(%count: index from "tokens", %kept: !logitile.view<?x256xf32, column_major> from "kept.z") {
+logitile.kernel @exact(%count: index from tokens, %kept: !logitile.view<?x256xf32, column_major> from @kept_y) {
   scf.forall (%row) = (0) to (%count) step (64) {
     %z = logitile.load %kept at [%row, %row] : !logitile.view<?x256xf32, column_major> -> !logitile.tile<64x32xf32>
   }
 }
 logitile.program @p vocab 256 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 64) slab 256 kept 256 {
-    logitile.buffer "kept.z" chunk : !logitile.view<?x256xf16, column_major>
-    logitile.buffer "centre.z" chunk : !logitile.view<8x?xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @kept_y chunk kept of "y" : !logitile.view<?x256xf32, column_major>
+    logitile.buffer @centre_z chunk centre of "z" : !logitile.view<8x?xf32>
   }
 }

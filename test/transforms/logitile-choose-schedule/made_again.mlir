@@ -4,11 +4,11 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
 // SAVED: kept 30000 {
-// SAVED-DAG: logitile.buffer "known.twice" saved
-// SAVED-DAG: logitile.buffer "known.loss" call
-// SAVED-DAG: logitile.buffer "kept.z" saved : !logitile.view<?x30000xf32, column_major>
-// SAVED-DAG: logitile.buffer "grad.z" chunk window 1920 : !logitile.view<?x30000xf32, column_major>
-// SAVED-DAG: logitile.buffer "sum.z.hidden" chunk : !logitile.view<?x512xf32>
+// SAVED-DAG: logitile.buffer @known_twice saved result of "twice"
+// SAVED-DAG: logitile.buffer @known_loss call result of "loss"
+// SAVED-DAG: logitile.buffer @kept_z saved kept of "z" : !logitile.view<?x30000xf32, column_major>
+// SAVED-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" window 1920 : !logitile.view<?x30000xf32, column_major>
+// SAVED-DAG: logitile.buffer @sum_z_hidden chunk hidden_sum of "z" : !logitile.view<?x512xf32>
 // SAVED: logitile.run forward {
 // SAVED: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares keep
 // SAVED: logitile.run adjoint {
@@ -16,7 +16,7 @@
 // SAVED: logitile.loop slabs 1 from 0 to 16 {
 // SAVED-NEXT: logitile.launch "gradient" from @gradient_kept
 // SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden_part<{{.*}}again slabs
-// SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}"gradient.z.weight"}
+// SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}@gradient_z_weight}
 // SAVED-NEXT: }
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
 
@@ -24,7 +24,7 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 400000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PART
 // PART: kept 15360 {
-// PART-DAG: logitile.buffer "kept.z" saved window 15360
+// PART-DAG: logitile.buffer @kept_z saved kept of "z" window 15360
 // PART: logitile.run forward {
 // PART: logitile.launch "squares_kept" from @project_sweep<{{.*}}> sweep @squares keep slabs [0, 8]
 // PART-NEXT: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares slabs [8, 16]
@@ -41,7 +41,7 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=AGAIN
 // AGAIN: kept 0 {
-// AGAIN-NOT: "kept.z"
+// AGAIN-NOT: kept of
 // AGAIN: logitile.run forward {
 // AGAIN-NEXT: logitile.loop tokens [[CHUNK:[0-9]+]] {
 // AGAIN: logitile.run adjoint {

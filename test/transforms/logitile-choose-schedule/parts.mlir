@@ -3,17 +3,17 @@
 // RUN: %schedule %s | FileCheck %s
 // CHECK: logitile.schedule
 // The logits are kept: later sweeps, as the gradient, read them where they are.
-// CHECK-DAG: logitile.buffer "kept.z" chunk
-// CHECK-DAG: logitile.buffer "known.early" call
-// CHECK-DAG: logitile.buffer "known.down" chunk
-// CHECK-DAG: logitile.buffer "known.gradient.b" call
-// CHECK-DAG: logitile.buffer "q" call : !logitile.view<300xf32>
-// CHECK-DAG: logitile.buffer "s" call : !logitile.view<1xf32>
-// CHECK-DAG: logitile.buffer "d" input : !logitile.view<?x300xbf16>
-// CHECK-DAG: logitile.buffer "map.d" call : !logitile.view<?xi32>
-// CHECK-DAG: logitile.buffer "blocks.q" chunk per 512 : !logitile.view<?x300xf32>
-// CHECK-DAG: logitile.buffer "sum.q" call : !logitile.view<1x300xf32>
-// CHECK-DAG: logitile.buffer "gradient.d" output : !logitile.view<?x300xbf16>
+// CHECK-DAG: logitile.buffer @kept_z chunk kept of "z"
+// CHECK-DAG: logitile.buffer @known_early call result of "early"
+// CHECK-DAG: logitile.buffer @known_down chunk result of "down"
+// CHECK-DAG: logitile.buffer @known_gradient_b call result of "gradient.b"
+// CHECK-DAG: logitile.buffer @q call input of "q" : !logitile.view<300xf32>
+// CHECK-DAG: logitile.buffer @s call input of "s" : !logitile.view<1xf32>
+// CHECK-DAG: logitile.buffer @d input input of "d" : !logitile.view<?x300xbf16>
+// CHECK-DAG: logitile.buffer @map_d call input_map of "d" : !logitile.view<?xi32>
+// CHECK-DAG: logitile.buffer @blocks_q chunk input_blocks of "q" per 512 : !logitile.view<?x300xf32>
+// CHECK-DAG: logitile.buffer @sum_q call input_sum of "q" : !logitile.view<1x300xf32>
+// CHECK-DAG: logitile.buffer @gradient_d output input_gradient of "d" : !logitile.view<?x300xbf16>
 // CHECK: logitile.run prologue {
 // CHECK-NEXT: logitile.launch "prologue" from @finish
 // CHECK-NEXT: }

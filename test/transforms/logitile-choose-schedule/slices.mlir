@@ -3,9 +3,9 @@
 // RUN: logitile-opt --logitile-choose-schedule %s | FileCheck %s
 
 // CHECK: logitile.schedule tokens {{.*}} kept 0 {
-// CHECK-DAG: logitile.buffer "z.weight" input : !logitile.view<4000x64xf32>
-// CHECK-DAG: logitile.buffer "bias" call : !logitile.view<4000xf32>
-// CHECK-DAG: logitile.buffer "gradient.z.weight" output : !logitile.view<4000x64xf32>
+// CHECK-DAG: logitile.buffer @z_weight input weight of "z" : !logitile.view<4000x64xf32>
+// CHECK-DAG: logitile.buffer @bias call input of "bias" : !logitile.view<4000xf32>
+// CHECK-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<4000x64xf32>
 // CHECK-NOT: kept.z
 // CHECK: logitile.run prologue {
 // CHECK-NEXT: logitile.launch "finish1" from @finish

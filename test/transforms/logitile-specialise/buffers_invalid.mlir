@@ -4,10 +4,10 @@
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives no buffer for 'out' of template @round_weight}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = "x"}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = @x}
     }
   }
 }
@@ -16,11 +16,11 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<300x24xf32>
-    logitile.buffer "y" call : !logitile.view<300x32xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
+    logitile.buffer @y call input of "y" : !logitile.view<300x32xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer 'y' of '!logitile.view<300x32xf32>', expected '!logitile.view<300x24xf32>'}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = "x", out = "y"}
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @y of '!logitile.view<300x32xf32>', expected '!logitile.view<300x24xf32>'}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = @x, out = @y}
     }
   }
 }
@@ -29,24 +29,24 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer 'x' of '!logitile.view<300x24xf32>', expected '!logitile.view<300x24xbf16>'}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = "x", out = "x"}
+      // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @x of '!logitile.view<300x24xf32>', expected '!logitile.view<300x24xbf16>'}}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @x, out = @x}
     }
   }
 }
 
 // -----
 
-// The map of tokens has its name everywhere.
+// The launch does not give the map of tokens: its role says which buffer it is.
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<?x24xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<?x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs buffer 'tokens.map', which the schedule does not define}}
-      logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> views {source = "x", packed = "x"}
+      // expected-error @+1 {{'logitile.launch' op needs a buffer for token_map, which the schedule does not define}}
+      logitile.launch "k" from @round_rows<TM = 64, TD = 8, D = 24, in = f32, acc = f32, out = f32> views {sum = @x, weight = @x, out = @x}
     }
   }
 }
@@ -61,10 +61,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %x : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "t" call : !logitile.view<?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @t call input of "t" : !logitile.view<?xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs buffer 'known.x', which the schedule does not define}}
+      // expected-error @+1 {{'logitile.launch' op needs a buffer for result of "x", which the schedule does not define}}
       logitile.launch "k" from @finish<TM = 64> finish @f
     }
   }
@@ -78,10 +78,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %x : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "known.x" call : !logitile.view<?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @known_x call result of "x" : !logitile.view<?xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs buffer 't[1]', which the schedule does not define}}
+      // expected-error @+1 {{'logitile.launch' op needs a buffer for input of "t"[1], which the schedule does not define}}
       logitile.launch "k" from @finish<TM = 64> finish @f
     }
   }
@@ -95,11 +95,11 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.z" chunk : !logitile.view<?x300xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no input buffer 'z.weight'}}
+      // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no buffer for weight of "z"}}
       logitile.launch "k" from @gradient_kept<TM = 64, TN = 32, acc = f32>
     }
   }

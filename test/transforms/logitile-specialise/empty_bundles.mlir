@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // What a program does not have vanishes, with the ops on it: no sweep, so no rows, no state of the loop and no store of it.
-// CHECK-LABEL: logitile.kernel @project(%tokens: index from "tokens") {
+// CHECK-LABEL: logitile.kernel @project(%tokens: index from tokens) {
 // CHECK: scf.forall
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK-NEXT: }
@@ -9,8 +9,8 @@
 // CHECK-NEXT: }
 
 // A gradient without single entries, without Vocab and Dense inputs and without late sums only stores itself.
-// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from "tokens", %tokens_map: !logitile.view<?xi32> from "tokens.map", %kept_z: !logitile.view<?x300xf32> from "kept.z",
-// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from "grad.z") attributes {aliases = {grad.z = "kept.z"}} {
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %kept_z: !logitile.view<?x300xf32> from @kept_z,
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @kept_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %g = logitile.map(%z) at %column
@@ -30,16 +30,16 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>
-    logitile.buffer "gradient.z.hidden" output : !logitile.view<?x24xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
+    logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
     logitile.run forward {
       logitile.launch "project" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32>
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
       logitile.launch "hidden" from @contract_hidden<TM = 64, TD = 8, TK = 16, D = 24, in = f32, g = f32, out = f32, acc = f32>
-          input "z" views {grad = "grad.z", weight = "z.weight", out = "gradient.z.hidden"}
+          input "z" views {grad = @grad_z, weight = @z_weight, out = @gradient_z_hidden}
     }
   }
 }

@@ -1,9 +1,9 @@
 // RUN: %specialise %s | FileCheck %s
 
 // A pick of a Vocab or Dense input reads one entry per token; an index that is used for nothing else is not loaded as a value.
-// CHECK-LABEL: logitile.kernel @finish(%tokens: index from "tokens", %weight: !logitile.view<300xf32> from "weight",
-// CHECK-SAME: %target: !logitile.view<?xi32> from "target", %q: !logitile.view<?x300xf32> from "q", %known_best: !logitile.view<?xi32> from "known.best", %map_q: !logitile.view<?xi32> from "map.q",
-// CHECK-SAME: %known_x: !logitile.view<?xf32> from "known.x") {
+// CHECK-LABEL: logitile.kernel @finish(%tokens: index from tokens, %weight: !logitile.view<300xf32> from @weight,
+// CHECK-SAME: %target: !logitile.view<?xi32> from @target, %q: !logitile.view<?x300xf32> from @q, %known_best: !logitile.view<?xi32> from @known_best, %map_q: !logitile.view<?xi32> from @map_q,
+// CHECK-SAME: %known_x: !logitile.view<?xf32> from @known_x) {
 // CHECK: %[[TARGET:.*]] = logitile.load %target at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
 // CHECK-NEXT: %[[WEIGHT:.*]] = logitile.gather %weight[%[[TARGET]]] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %[[BEST:.*]] = logitile.load %known_best at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
@@ -46,16 +46,16 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
     logitile.adjoint logits "z" dense %1
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "weight" call : !logitile.view<300xf32>
-    logitile.buffer "map.q" call : !logitile.view<?xi32>
-    logitile.buffer "q" input : !logitile.view<?x300xf32>
-    logitile.buffer "target" call : !logitile.view<?xi32>
-    logitile.buffer "known.best" chunk : !logitile.view<?xi32>
-    logitile.buffer "known.x" chunk : !logitile.view<?xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @weight call input of "weight" : !logitile.view<300xf32>
+    logitile.buffer @map_q call input_map of "q" : !logitile.view<?xi32>
+    logitile.buffer @q input input of "q" : !logitile.view<?x300xf32>
+    logitile.buffer @target call input of "target" : !logitile.view<?xi32>
+    logitile.buffer @known_best chunk result of "best" : !logitile.view<?xi32>
+    logitile.buffer @known_x chunk result of "x" : !logitile.view<?xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
     logitile.run forward {
       logitile.launch "finish" from @finish<TM = 64> finish @second
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>

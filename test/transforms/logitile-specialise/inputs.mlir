@@ -1,13 +1,13 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Each input is loaded at the indices that it has, and enters the regions as an argument in the same order.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens", %kept_z: !logitile.view<?x300xf32> from "kept.z",
-// CHECK-SAME: %t: !logitile.view<?xi32> from "t", %k_2_: !logitile.view<?xf32> from "k[2]", %v: !logitile.view<300xf32> from "v",
-// CHECK-SAME: %d: !logitile.view<?x300xi1> from "d", %map_d: !logitile.view<?xi32> from "map.d", %s: !logitile.view<1xf32> from "s", %upstream_loss: !logitile.view<?xf32> from "upstream.loss",
-// CHECK-SAME: %known_x: !logitile.view<?xf32> from "known.x", %rows_a_any: !logitile.view<3x?xi1> from "rows.a.any") {
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens, %kept_z: !logitile.view<?x300xf32> from @kept_z,
+// CHECK-SAME: %t: !logitile.view<?xi32> from @t, %k_2: !logitile.view<?xf32> from @k_2, %v: !logitile.view<300xf32> from @v,
+// CHECK-SAME: %d: !logitile.view<?x300xi1> from @d, %map_d: !logitile.view<?xi32> from @map_d, %s: !logitile.view<1xf32> from @s, %upstream_loss: !logitile.view<?xf32> from @upstream_loss,
+// CHECK-SAME: %known_x: !logitile.view<?xf32> from @known_x, %rows_a_any: !logitile.view<3x?xi1> from @rows_a_any) {
 // CHECK: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %[[T:.*]] = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
-// CHECK-NEXT: %[[K:.*]] = logitile.load %k_2_ at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+// CHECK-NEXT: %[[K:.*]] = logitile.load %k_2 at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %[[V:.*]] = logitile.load %v at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: %[[D:.*]] = logitile.load %d at [%row, %column] through %map_d : !logitile.view<?x300xi1>, !logitile.view<?xi32> -> !logitile.tile<64x32xi1>
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
@@ -54,17 +54,17 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : i1
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "map.d" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "t" call : !logitile.view<?xi32>
-    logitile.buffer "k[2]" call : !logitile.view<?xf32>
-    logitile.buffer "v" call : !logitile.view<300xf32>
-    logitile.buffer "d" input : !logitile.view<?x300xi1>
-    logitile.buffer "s" call : !logitile.view<1xf32>
-    logitile.buffer "upstream.loss" call : !logitile.view<?xf32>
-    logitile.buffer "known.x" chunk : !logitile.view<?xf32>
-    logitile.buffer "rows.a.any" chunk : !logitile.view<3x?xi1>
+    logitile.buffer @map_d call input_map of "d" : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @t call input of "t" : !logitile.view<?xi32>
+    logitile.buffer @k_2 call input of "k"[2] : !logitile.view<?xf32>
+    logitile.buffer @v call input of "v" : !logitile.view<300xf32>
+    logitile.buffer @d input input of "d" : !logitile.view<?x300xi1>
+    logitile.buffer @s call input of "s" : !logitile.view<1xf32>
+    logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
+    logitile.buffer @known_x chunk result of "x" : !logitile.view<?xf32>
+    logitile.buffer @rows_a_any chunk row_state of @a[0] : !logitile.view<3x?xi1>
     logitile.run forward {
       logitile.launch "sweep" from @sweep_kept<TM = 64, TN = 32, acc = f32> sweep @a
     }

@@ -46,15 +46,15 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %b : f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "student.hidden" input : !logitile.view<?x24xf32>
-    logitile.buffer "student.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "teacher.hidden" input : !logitile.view<?x40xf32>
-    logitile.buffer "teacher.weight" input : !logitile.view<300x40xf32>
-    logitile.buffer "packed.teacher.rows" chunk : !logitile.view<?x40xf32, row_panels>
-    logitile.buffer "kept.teacher" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "rows.students.last" chunk : !logitile.view<3x?xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @student_hidden input hidden of "student" : !logitile.view<?x24xf32>
+    logitile.buffer @student_weight input weight of "student" : !logitile.view<300x24xf32>
+    logitile.buffer @teacher_hidden input hidden of "teacher" : !logitile.view<?x40xf32>
+    logitile.buffer @teacher_weight input weight of "teacher" : !logitile.view<300x40xf32>
+    logitile.buffer @packed_teacher_rows chunk packed_rows of "teacher" : !logitile.view<?x40xf32, row_panels>
+    logitile.buffer @kept_teacher chunk kept of "teacher" : !logitile.view<?x300xf32>
+    logitile.buffer @rows_students_last chunk row_state of @students[0] : !logitile.view<3x?xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
       logitile.launch "one" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @students keep

@@ -15,24 +15,24 @@ module @m attributes {logitile.request = #logitile.request<
     workspace = 1024, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {
   logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-      logitile.buffer "sum" call : !logitile.view<300x24xf32>
-      logitile.buffer "out" output : !logitile.view<300x24xbf16>
+      logitile.buffer @sum call input of "sum" : !logitile.view<300x24xf32>
+      logitile.buffer @out output input of "out" : !logitile.view<300x24xbf16>
       logitile.run forward {
-        logitile.launch "first" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = "sum", out = "out"}
+        logitile.launch "first" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
         logitile.loop tokens 4 {
-          logitile.launch "second" from @round_weight<TN = 32, TD = 8, D = 24, acc = f32, out = bf16> views {sum = "sum", out = "out"}
+          logitile.launch "second" from @round_weight<TN = 32, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
         }
       }
       logitile.run adjoint {
-        logitile.launch "third" from @round_weight<TN = 16, TD = 8, D = 24, acc = f32, out = bf16> views {sum = "sum", out = "out"}
+        logitile.launch "third" from @round_weight<TN = 16, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
       }
     }
   }
   logitile.program @q vocab 30 outputs [] indices [] checked [] {
     logitile.schedule tokens [0, 4096) slab 10 kept 0 {
-      logitile.buffer "sum" call : !logitile.view<30x8xf32>
+      logitile.buffer @sum call input of "sum" : !logitile.view<30x8xf32>
       logitile.run forward {
-        logitile.launch "other" from @round_weight<TN = 2, TD = 8, D = 8, acc = f32, out = f32> views {sum = "sum", out = "sum"}
+        logitile.launch "other" from @round_weight<TN = 2, TD = 8, D = 8, acc = f32, out = f32> views {sum = @sum, out = @sum}
       }
     }
   }

@@ -7,11 +7,11 @@
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.hidden" input : !logitile.view<?x24xbf16>
-    logitile.buffer "packed.z.rows" chunk : !logitile.view<?x24xf32, row_panels>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
+    logitile.buffer @packed_z_rows chunk packed_rows of "z" : !logitile.view<?x24xf32, row_panels>
     logitile.run forward {
-      logitile.launch "pack_z" from @pack<TM = 32, D = 24, in = bf16, op = f32> views {source = "z.hidden", packed = "packed.z.rows"}
+      logitile.launch "pack_z" from @pack<TM = 32, D = 24, in = bf16, op = f32> views {map = @tokens_map, source = @z_hidden, packed = @packed_z_rows}
     }
   }
 }

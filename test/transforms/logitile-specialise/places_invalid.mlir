@@ -29,10 +29,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "x" call : !logitile.view<300x24xf32>
+    logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives a buffer for 'summ', for which template @round_weight has no place}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {summ = "x", out = "x"}
+      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {summ = @x, out = @x}
     }
   }
 }

@@ -53,12 +53,12 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.yield %m, %sb : f32, f32
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 301 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<301x24xf32>
-    logitile.buffer "bias" call : !logitile.view<301xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x301xf32>
-    logitile.buffer "rows.s.max" chunk : !logitile.view<4x?xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<4x?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<301x24xf32>
+    logitile.buffer @bias call input of "bias" : !logitile.view<301xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x301xf32>
+    logitile.buffer @rows_s_max chunk row_state of @s[0] : !logitile.view<4x?xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[1] : !logitile.view<4x?xf32>
     logitile.run forward {
       logitile.launch "sweep" from @sweep_kept<TM = 64, TN = 32, acc = f32> sweep @s
     }

@@ -21,12 +21,12 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked [] {
     logitile.adjoint logits "z" rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "z.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "target" call : !logitile.view<?xi32>
-    logitile.buffer "known.row" chunk : !logitile.view<?xf32>
-    logitile.buffer "kept.z" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.z" chunk alias "kept.z" : !logitile.view<?x300xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
+    logitile.buffer @target call input of "target" : !logitile.view<?xi32>
+    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
     logitile.run forward {
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
     }

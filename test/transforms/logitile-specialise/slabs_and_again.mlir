@@ -1,7 +1,7 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Slabs that a launch names are constants, as are those of a launch outside of loops over slabs; V clips the last one.
-// CHECK-LABEL: logitile.kernel @some(%tokens: index from "tokens",
+// CHECK-LABEL: logitile.kernel @some(%tokens: index from tokens,
 // CHECK-NOT: slab_first
 // CHECK: %slabFirst = arith.constant 1 : index
 // CHECK-NEXT: %slabBehind = arith.constant 3 : index
@@ -12,9 +12,9 @@
 // CHECK-NEXT: %again = arith.constant false
 
 // In a loop over slabs they are arguments, also under a loop over tokens, unless the launch names its own.
-// CHECK-LABEL: logitile.kernel @loop(%tokens: index from "tokens", %slab_first: index from "slab_first", %slab_behind: index from "slab_behind",
-// CHECK-SAME: %again_tokens: i1 from "again.tokens",
-// CHECK-LABEL: logitile.kernel @own(%tokens: index from "tokens", %again_slabs: i1 from "again.slabs",
+// CHECK-LABEL: logitile.kernel @loop(%tokens: index from tokens, %slab_first: index from slab_first, %slab_behind: index from slab_behind,
+// CHECK-SAME: %again_tokens: i1 from again_tokens,
+// CHECK-LABEL: logitile.kernel @own(%tokens: index from tokens, %again_slabs: i1 from again_slabs,
 // CHECK: %slabFirst = arith.constant 0 : index
 // CHECK-NEXT: %slabBehind = arith.constant 2 : index
 // CHECK-LABEL: logitile.program @p
@@ -24,20 +24,20 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.adjoint logits "z" dense %z
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
-    logitile.buffer "grad.z" chunk : !logitile.view<?x301xf32>
-    logitile.buffer "packed.z.columns" chunk : !logitile.view<?x24xf32, column_panels>
-    logitile.buffer "gradient.z.weight" output : !logitile.view<301x24xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x301xf32>
+    logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
+    logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<301x24xf32>
     logitile.run adjoint {
       logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
-          input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} slabs [1, 3] again always
+          input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} slabs [1, 3] again always
       logitile.loop tokens 512 {
         logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
-            input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"}
+            input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight}
         logitile.loop slabs 1 from 0 to 4 {
           logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
-              input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} again tokens
+              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} again tokens
           logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
-              input "z" views {grad = "grad.z", hidden = "packed.z.columns", out = "gradient.z.weight"} slabs [0, 2] again slabs
+              input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} slabs [0, 2] again slabs
         }
       }
     }

@@ -1,10 +1,10 @@
 // RUN: %specialise %s | FileCheck %s
 
 // Every projection has its tile, in the order of the schedule's buffers, whatever order the regions read them in.
-// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from "tokens",
-// CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from "student.hidden", %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from "packed.teacher.rows",
-// CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from "student.weight", %teacher_weight: !logitile.view<300x40xf32> from "teacher.weight",
-// CHECK-SAME: %kept_student: !logitile.view<?x300xf32> from "kept.student", %kept_teacher: !logitile.view<?x300xf32> from "kept.teacher", %rows_s_sum: !logitile.view<3x?xf32> from "rows.s.sum") {
+// CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens,
+// CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from @student_hidden, %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from @packed_teacher_rows,
+// CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from @student_weight, %teacher_weight: !logitile.view<300x40xf32> from @teacher_weight,
+// CHECK-SAME: %kept_student: !logitile.view<?x300xf32> from @kept_student, %kept_teacher: !logitile.view<?x300xf32> from @kept_teacher, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
 // CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden, %student_weight at [%row, %column] by 16 : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows, %teacher_weight at [%row, %column] by 16 : !logitile.view<?x40xf32, row_panels>, !logitile.view<300x40xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: logitile.store %[[STUDENT]] to %kept_student at [%row, %column]
@@ -47,16 +47,16 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint logits "student" dense %difference
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
-    logitile.buffer "tokens.map" call : !logitile.view<?xi32>
-    logitile.buffer "student.hidden" input : !logitile.view<?x24xf32>
-    logitile.buffer "student.weight" input : !logitile.view<300x24xf32>
-    logitile.buffer "teacher.hidden" input : !logitile.view<?x40xf32>
-    logitile.buffer "teacher.weight" input : !logitile.view<300x40xf32>
-    logitile.buffer "packed.teacher.rows" chunk : !logitile.view<?x40xf32, row_panels>
-    logitile.buffer "kept.student" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "kept.teacher" chunk : !logitile.view<?x300xf32>
-    logitile.buffer "grad.student" chunk alias "kept.student" : !logitile.view<?x300xf32>
-    logitile.buffer "rows.s.sum" chunk : !logitile.view<3x?xf32>
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @student_hidden input hidden of "student" : !logitile.view<?x24xf32>
+    logitile.buffer @student_weight input weight of "student" : !logitile.view<300x24xf32>
+    logitile.buffer @teacher_hidden input hidden of "teacher" : !logitile.view<?x40xf32>
+    logitile.buffer @teacher_weight input weight of "teacher" : !logitile.view<300x40xf32>
+    logitile.buffer @packed_teacher_rows chunk packed_rows of "teacher" : !logitile.view<?x40xf32, row_panels>
+    logitile.buffer @kept_student chunk kept of "student" : !logitile.view<?x300xf32>
+    logitile.buffer @kept_teacher chunk kept of "teacher" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_student chunk logit_gradient of "student" alias @kept_student : !logitile.view<?x300xf32>
+    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>

@@ -1,5 +1,5 @@
-logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %map: !logitile.view<?xi32> from "map", %g: !logitile.view<?x$Vx$G, column_major> from "g",
-                          %w: !logitile.view<$Vx$Dx$IN> from "w", %out: !logitile.view<?x$Dx$OUT> from "out") {
+logitile.kernel @contract(%n: index from tokens, %again: i1 from again_tokens, %map: !logitile.view<?xi32> from @map, %g: !logitile.view<?x$Vx$G, column_major> from @g,
+                          %w: !logitile.view<$Vx$Dx$IN> from @w, %out: !logitile.view<?x$Dx$OUT> from @out) {
   %first = arith.constant 2 : index
   %behind = arith.constant $V : index
   scf.forall (%row, %column) = (0, 0) to (%n, $D) step ($TM, $TD) {

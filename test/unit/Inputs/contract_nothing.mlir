@@ -1,5 +1,5 @@
-logitile.kernel @contract(%n: index from "tokens", %none: index from "none", %g: !logitile.view<?x8xf32, column_major> from "g", %w: !logitile.view<8x5xf32> from "w",
-                          %out: !logitile.view<?x5xf32> from "out") {
+logitile.kernel @contract(%n: index from tokens, %none: index from slab_behind, %g: !logitile.view<?x8xf32, column_major> from @g, %w: !logitile.view<8x5xf32> from @w,
+                          %out: !logitile.view<?x5xf32> from @out) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step ($TM) {
     %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %none] by 16 : !logitile.view<?x8xf32, column_major>, !logitile.view<8x5xf32> -> !logitile.tile<$TMx$TMxf32>

@@ -1,5 +1,5 @@
-logitile.kernel @terms(%n: index from "tokens", %g: !logitile.view<?x$Vxf32, column_major> from "g", %w: !logitile.view<$Vx$Dx$IN> from "w",
-                       %c: !logitile.view<?xi32> from "c", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<?x$Dxf32> from "out") {
+logitile.kernel @terms(%n: index from tokens, %g: !logitile.view<?x$Vxf32, column_major> from @g, %w: !logitile.view<$Vx$Dx$IN> from @w,
+                       %c: !logitile.view<?xi32> from @c, %a: !logitile.view<?xf32> from @a, %out: !logitile.view<?x$Dxf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant $V : index
   scf.forall (%row, %column) = (0, 0) to (%n, $D) step ($TM, $TM) {

@@ -1,5 +1,5 @@
-logitile.kernel @contract(%n: index from "tokens", %again: i1 from "again", %g: !logitile.view<?x$Vx$G, column_major> from "g",
-                          %x: !logitile.view<?x$Dx$OP, column_panels> from "x", %out: !logitile.view<$Vx$Dx$OUT> from "out") {
+logitile.kernel @contract(%n: index from tokens, %again: i1 from again_tokens, %g: !logitile.view<?x$Vx$G, column_major> from @g,
+                          %x: !logitile.view<?x$Dx$OP, column_panels> from @x, %out: !logitile.view<$Vx$Dx$OUT> from @out) {
   %zero = arith.constant 0 : index
   scf.forall (%row, %column) = (0, 0) to ($V, $D) step ($TN, $TD) {
     %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 16 plus %out when %again

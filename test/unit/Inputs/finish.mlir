@@ -1,4 +1,4 @@
-logitile.kernel @finish(%n: index from "tokens", %p: !logitile.view<3x?xf32> from "p", %s: !logitile.view<?xf32> from "s", %loss: !logitile.view<?xf32> from "loss", %up: !logitile.view<?xi1> from "up") {
+logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from @p, %s: !logitile.view<?xf32> from @s, %loss: !logitile.view<?xf32> from @loss, %up: !logitile.view<?xi1> from @up) {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %three = arith.constant 3 : index

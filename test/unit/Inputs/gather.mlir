@@ -1,5 +1,5 @@
-logitile.kernel @gather(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %t: !logitile.view<?xi32> from "t", %c: !logitile.view<$Vxf32> from "c", %q: !logitile.view<?x$Vxbf16> from "q",
-                        %a: !logitile.view<?xf32> from "a", %b: !logitile.view<?xf32> from "b") {
+logitile.kernel @gather(%n: index from tokens, %map: !logitile.view<?xi32> from @map, %t: !logitile.view<?xi32> from @t, %c: !logitile.view<$Vxf32> from @c, %q: !logitile.view<?x$Vxbf16> from @q,
+                        %a: !logitile.view<?xf32> from @a, %b: !logitile.view<?xf32> from @b) {
   scf.forall (%row) = (0) to (%n) step ($TM) {
     %i = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<$TMx1xi32>
     %w = logitile.gather %c[%i] : !logitile.view<$Vxf32>, !logitile.tile<$TMx1xi32> -> !logitile.tile<$TMx1xf32>

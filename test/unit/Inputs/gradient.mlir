@@ -1,6 +1,6 @@
-logitile.kernel @gradient(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, column_major> from "z", %lse: !logitile.view<?xf32> from "lse",
-                          %b: !logitile.view<$Vxf32> from "bias", %s: !logitile.view<1xf32> from "scale", %t: !logitile.view<?xi32> from "t", %a: !logitile.view<?xf32> from "a",
-                          %g: !logitile.view<?x$Vx$G, column_major> from "g") {
+logitile.kernel @gradient(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %lse: !logitile.view<?xf32> from @lse,
+                          %b: !logitile.view<$Vxf32> from @bias, %s: !logitile.view<1xf32> from @scale, %t: !logitile.view<?xi32> from @t, %a: !logitile.view<?xf32> from @a,
+                          %g: !logitile.view<?x$Vx$G, column_major> from @g) {
   %zero = arith.constant 0 : index
   scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, 8) {
     %tile = logitile.load %z at [%row, %column] : !logitile.view<?x$Vxf32, column_major> -> !logitile.tile<$TMx8xf32>

@@ -1,5 +1,5 @@
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, column_major> from "z", %b: !logitile.view<$Vxf32> from "bias",
-                       %pm: !logitile.view<1x?xf32> from "max", %pi: !logitile.view<1x?xi32> from "arg", %pc: !logitile.view<1x?xi32> from "count", %pa: !logitile.view<1x?xi1> from "any") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %b: !logitile.view<$Vxf32> from @bias,
+                       %pm: !logitile.view<1x?xf32> from @max, %pi: !logitile.view<1x?xi32> from @arg, %pc: !logitile.view<1x?xi32> from @count, %pa: !logitile.view<1x?xi1> from @any) {
   %zero = arith.constant 0 : index
   %tn = arith.constant 8 : index
   %v = arith.constant $V : index

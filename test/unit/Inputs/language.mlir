@@ -1,5 +1,5 @@
-logitile.kernel @language(%n: index from "tokens", %x: !logitile.view<?xf32> from "x", %w: !logitile.view<?xf32> from "w", %sigmoid: !logitile.view<?xf32> from "sigmoid",
-                          %softplus: !logitile.view<?xf32> from "softplus", %weighed: !logitile.view<?xf32> from "weighed") {
+logitile.kernel @language(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %w: !logitile.view<?xf32> from @w, %sigmoid: !logitile.view<?xf32> from @sigmoid,
+                          %softplus: !logitile.view<?xf32> from @softplus, %weighed: !logitile.view<?xf32> from @weighed) {
   scf.forall (%row) = (0) to (%n) step ($TM) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<$TMx1xf32>
     %weight = logitile.load %w at [%row] : !logitile.view<?xf32> -> !logitile.tile<$TMx1xf32>

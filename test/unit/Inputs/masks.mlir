@@ -1,4 +1,4 @@
-logitile.kernel @select(%n: index from "tokens", %map: !logitile.view<?xi32> from "map", %m: !logitile.view<?x$Vxi1> from "m", %k: !logitile.view<$Vxi1> from "k", %z: !logitile.view<?x$Vxf32, column_major> from "z") {
+logitile.kernel @select(%n: index from tokens, %map: !logitile.view<?xi32> from @map, %m: !logitile.view<?x$Vxi1> from @m, %k: !logitile.view<$Vxi1> from @k, %z: !logitile.view<?x$Vxf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, 8) {
     %dense = logitile.load %m at [%row, %column] through %map : !logitile.view<?x$Vxi1>, !logitile.view<?xi32> -> !logitile.tile<$TMx8xi1>
     %keep = logitile.load %k at [%column] : !logitile.view<$Vxi1> -> !logitile.tile<1x8xi1>

@@ -1,6 +1,6 @@
-logitile.kernel @project(%n: index from "tokens", %x: !logitile.view<?x$Dx$OP, row_panels> from "x", %w: !logitile.view<$Vx$Dx$IN> from "w",
-                         %u: !logitile.view<$Vx$Dx$IN> from "u", %z: !logitile.view<?x$Vxf32, column_major> from "z",
-                         %t: !logitile.view<?x$Vxf32, column_major> from "t", %s: !logitile.view<1x$Vxf32> from "s") {
+logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x$Dx$OP, row_panels> from @x, %w: !logitile.view<$Vx$Dx$IN> from @w,
+                         %u: !logitile.view<$Vx$Dx$IN> from @u, %z: !logitile.view<?x$Vxf32, column_major> from @z,
+                         %t: !logitile.view<?x$Vxf32, column_major> from @t, %s: !logitile.view<1x$Vxf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, $TN) {
     %a = logitile.project %x, %w at [%row, %column] by $D : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>

@@ -1,5 +1,5 @@
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, column_major> from "z", %t: !logitile.view<?xi32> from "t", %f: !logitile.view<?xi1> from "f",
-                       %pa: !logitile.view<1x?xf32> from "a", %pb: !logitile.view<1x?xi32> from "b") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %t: !logitile.view<?xi32> from @t, %f: !logitile.view<?xi1> from @f,
+                       %pa: !logitile.view<1x?xf32> from @a, %pb: !logitile.view<1x?xi32> from @b) {
   %zero = arith.constant 0 : index
   %tn = arith.constant 8 : index
   %v = arith.constant $V : index

@@ -1,5 +1,5 @@
-logitile.kernel @sweep(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, column_major> from "z", %t: !logitile.view<?xi32> from "t",
-                       %pm: !logitile.view<2x?xf32> from "max", %ps: !logitile.view<2x?xf32> from "sum", %pp: !logitile.view<2x?xf32> from "pick") {
+logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %t: !logitile.view<?xi32> from @t,
+                       %pm: !logitile.view<2x?xf32> from @max, %ps: !logitile.view<2x?xf32> from @sum, %pp: !logitile.view<2x?xf32> from @pick) {
   %tn = arith.constant $TN : index
   %slab = arith.constant $SLAB : index
   %v = arith.constant $V : index

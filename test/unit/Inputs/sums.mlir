@@ -1,4 +1,4 @@
-logitile.kernel @blocks(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, column_major> from "z", %p: !logitile.view<?x$Vxf32> from "p") {
+logitile.kernel @blocks(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %p: !logitile.view<?x$Vxf32> from @p) {
   %tm = arith.constant $TM : index
   scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, 8) {
     %block = arith.divui %row, %tm : index
@@ -7,7 +7,7 @@ logitile.kernel @blocks(%n: index from "tokens", %z: !logitile.view<?x$Vxf32, co
     logitile.store %sums to %p at [%block, %column] : !logitile.tile<1x8xf32> to !logitile.view<?x$Vxf32>
   }
 }
-logitile.kernel @sum(%n: index from "tokens", %again: i1 from "again", %p: !logitile.view<?x$Vxf32> from "p", %t: !logitile.view<?xi32> from "t", %a: !logitile.view<?xf32> from "a", %out: !logitile.view<1x$Vxf32> from "out") {
+logitile.kernel @sum(%n: index from tokens, %again: i1 from again_tokens, %p: !logitile.view<?x$Vxf32> from @p, %t: !logitile.view<?xi32> from @t, %a: !logitile.view<?xf32> from @a, %out: !logitile.view<1x$Vxf32> from @out) {
   %zero = arith.constant 0 : index
   %tm = arith.constant $TM : index
   %blocks = arith.ceildivui %n, %tm : index

@@ -16,7 +16,7 @@ LogicalResult KernelContext::bindArguments(func::FuncOp function) {
   auto place = [&] { return e.at(words, e.integer(next++)); };
   auto word = [&] { return e.integer(e.loadBits(place(), 0)); };
   return KernelControl::bindArguments([&] { return LLVM::LoadOp::create(e, e.pointerType, place().pointer, 8); }, word,
-                                      [&](StringRef) { return word(); });
+                                      [&](ScalarRole) { return word(); });
 }
 
 FailureOr<Int> KernelContext::countInside(Operation *op, const View &view, unsigned dim, Value first, int64_t count) {

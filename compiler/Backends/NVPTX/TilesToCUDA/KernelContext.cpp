@@ -11,8 +11,8 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function) {
   unsigned next = 0;
   auto pointer = [&] { return function.getArgument(next++); };
   auto word = [&] { return e.integer(function.getArgument(next++)); };
-  return KernelControl::bindArguments(pointer, word, [&](StringRef role) {
-    if (role != "tokens")
+  return KernelControl::bindArguments(pointer, word, [&](ScalarRole role) {
+    if (role != ScalarRole::Tokens)
       return word();
     Value counted = LLVM::LoadOp::create(e, e.i64, pointer(), /*alignment=*/8);
     Int first = word(), most = word();

@@ -18,8 +18,9 @@ using namespace cuda;
 /// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens.
 SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
   SmallVector<Type> types;
-  for (auto [type, role] : llvm::zip_equal(kernel.getBody().getArgumentTypes(), kernel.getRoles().getAsValueRange<StringAttr>())) {
-    bool isWord = !isa<ViewType>(type) && role != "tokens";
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    std::optional<ScalarRole> scalar = kernel.scalarOf(argument);
+    bool isWord = scalar && *scalar != ScalarRole::Tokens;
     types.push_back(isWord ? e.i64 : e.globalPointer);
     if (!isWord)
       types.append(2, e.i64);
