@@ -12,7 +12,7 @@ from commands import run
 pytestmark = pytest.mark.full
 
 TESTS = ("test/python/test_jax.py", "test/python/test_jax_programs.py", "test/python/test_xla_interface.py",
-         "test/e2e/test_jax.py")  # fmt: skip
+         "test/e2e/test_jax.py", "test/e2e/test_jax_meshes.py")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +30,5 @@ def test_all_tests_of_jax_pass(oldest):
     shown = run([sys.executable, "-c", "import jax; print(jax.__version__)"], limit=60, PYTHONPATH=str(folder))
     assert shown.strip() == version
     for test in TESTS:
-        run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test], limit=3000, PYTHONPATH=str(folder))
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+        run(command, limit=3000, PYTHONPATH=str(folder), LOGITILE_TEST_FULL="0")

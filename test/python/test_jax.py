@@ -396,6 +396,31 @@ def test_no_program_holds_the_logits():
     assert temporary(lambda h, w, t: PER_TOKEN(h, w, target=t)) < logits // 8
 
 
+@pytest.mark.contract("6 workspace")
+def test_the_workspace_of_a_gpu_is_a_result_that_xla_plans():
+    """Programs for GPUs are made without one."""
+    shapes = (((64, 64), "bfloat16"), ((512, 64), "bfloat16"), ((64,), "int32"))
+    arrays = [jax.ShapeDtypeStruct(*shape) for shape in shapes]
+    head = lt.jit(lt.losses.cross_entropy, backend="cuda:sm_80")
+    step = jax.jit(jax.value_and_grad(lambda h, w, t: head(h, w, target=t), (0, 1)))
+    text = step.trace(*arrays).lower(lowering_platforms=("cuda",)).as_text()
+    (call,) = (line for line in text.splitlines() if "@logitile_call_v1" in line)
+    size = int(re.search(r"tensor<(\d+)xui8>\)$", call.strip())[1])
+    hidden, weight, target = (lt.ShapeDtype(*shape) for shape in shapes)
+    needed = head.explain(hidden, weight, target=target).workspace_bytes
+    assert 0 < needed <= size <= needed + 16 * 256
+
+
+def test_parts_of_a_slice_know_their_workspace_too():
+    head = lt.jit(lt.losses.cross_entropy, backend="cuda:sm_80")
+    arrays = [lt.ShapeDtype((64, 64), "bfloat16"), lt.ShapeDtype((512, 64), "bfloat16")]
+    traced, _ = head._capture.traced(arrays, {"target": lt.ShapeDtype((64,), "int32")})
+    parts = traced.sliced([(64, 64), (256, 64), (64,)], (True, True, False), (True,))
+    for part in (parts.sweep(0), parts.merge(0), parts.finish(), parts.gradient()):
+        assert parts.workspace(part.call, 64) >= 0
+    assert parts.workspace(parts.gradient().call, 64) > 0
+
+
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 

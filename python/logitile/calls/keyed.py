@@ -110,23 +110,32 @@ def native_call(
 
 def finder_of(record: Mapping[str, Any]) -> Finder:
     """Makes native calls from a record alone."""
-    request, budget, rules = record["request"], record["budget"], record["rules"]
 
     def finder(device: str, tokens: int) -> Any:
-        target, threads = place(budget["backend"], device)
-        chunks, workspace = budget["chunks"] or 0, budget["workspace"]
-        if chunks:
-            workspace = 0
-        elif workspace is None:
-            workspace = automatic_budget(*budget["weight_bytes"], target, threads)
-        program = native().Program(
-            engine(), **request, target=target, threads=threads, workspace=workspace, chunks=chunks
-        )
-        options = native().CallOptions(**rules, threads=threads)
+        plan, threads = planned(record, device, tokens)
+        options = native().CallOptions(**record["rules"], threads=threads)
         slots = record["arguments"], record["results"]
-        return native_call(program.plan(tokens), options, request["mode"] == "early", slots, device, "")
+        return native_call(plan, options, record["request"]["mode"] == "early", slots, device, "")
 
     return finder
+
+
+def planned(record: Mapping[str, Any], device: str, tokens: int) -> tuple[Any, int]:
+    """The plan of a record for a device and a number of tokens, and the threads of the host that run it.
+
+    Raises:
+        CallError, TargetError, CompileError: see `calls.program.Program`.
+    """
+    budget = record["budget"]
+    target, threads = place(budget["backend"], device)
+    chunks, workspace = budget["chunks"] or 0, budget["workspace"]
+    if chunks:
+        workspace = 0
+    elif workspace is None:
+        workspace = automatic_budget(*budget["weight_bytes"], target, threads)
+    where = {"target": target, "threads": threads, "workspace": workspace, "chunks": chunks}
+    program = native().Program(engine(), **record["request"], **where)
+    return program.plan(tokens), threads
 
 
 # ---- on disk -----------------------------------------------------------------------------------------------

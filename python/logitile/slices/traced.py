@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..arguments.binder import Binder
 from ..arguments.call import Call
@@ -44,6 +45,7 @@ class TracedSlices:
         form = replace(call.form, vocab=self._source.vocab)
         self._common = Call((), common, None, {}, form)
         self._dtypes: dict[str, str] = {}  # of states
+        self._records: dict[str, dict[str, Any]] = {}  # by key
         first = part_of("sweep", self._source, call, call.pairs[0].hidden)
         self.forward, self.adjoint = first.sweeps(call.tokens)
 
@@ -77,7 +79,8 @@ class TracedSlices:
 
     def workspace(self, call: KeyedCall, tokens: int) -> int:
         """See TracedHead."""
-        return keyed.find(call.key, "cuda:0", tokens).workspace
+        plan, threads = keyed.planned(self._records[call.key], "cuda:0", tokens)
+        return plan.describe(tokens, threads)["workspace_bytes"]
 
     # ---- names of arrays ---------------------------------------------------------------------------------
 
@@ -135,6 +138,7 @@ class TracedSlices:
         slots = [self._argument(name) for name in operands], [self._result(name, wanted) for name in results]
         record = keyed.recorded(request, budget, rules, *slots)
         key = keyed.remember(record, keyed.finder_of(record))
+        self._records[key] = record
         rest = 1 if operands[0].startswith("input") else 0
         kinds = tuple(self._kind(name) for name in operands)
         traced = tuple(self._traced(name, wanted, list(operands)) for name in results)
