@@ -12,6 +12,18 @@ def PrintVaryingPass : Pass<"logitile-print-varying", "logitile::LossOp"> {
   }];
 }
 
+def CanonicaliseLossPass : Pass<"logitile-canonicalise-loss", "logitile::LossOp"> {
+  let summary = "writes a loss by the rules that are part of the meaning of its text";
+  let description = [{
+    Before: a loss as its author wrote it, in plain arithmetic. After: the same where a weight of 0 wins against infinities
+    (`logitile.weigh`), exponents that are known are used instead of logarithms of rounded exponentials, and integers
+    saturate at 32 bits. docs/design/spec.md has the rules. Without this pass a text means something else, so it comes
+    first. A loss that has a gradient already stays as it is.
+    Refuses: nothing.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
 def DifferentiatePass : Pass<"logitile-differentiate", "logitile::LossOp"> {
   let summary = "adds the gradient of a loss";
   let description = [{

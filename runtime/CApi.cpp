@@ -381,6 +381,12 @@ lt_code lt_stage_from_text(const char *text, const char *from, const char *to, c
     return made.status();
   });
 }
+lt_code lt_operations(lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describeOperations(scalarOperations()));
+    return Status();
+  });
+}
 int lt_stage_main(int count, char **arguments) { return runStageProcess(count, arguments); }
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------

@@ -240,6 +240,15 @@ std::string logitile::describeEntries(const std::vector<DiskCache::Listed> &entr
   return textOf(arrayOf(entries, [&](const DiskCache::Listed &listed) { return entryOf(listed, details); }));
 }
 
+std::string logitile::describeOperations(const std::vector<ScalarOperation> &operations) {
+  return textOf(arrayOf(operations, [](const ScalarOperation &operation) -> json::Value {
+    auto text = [](std::string_view letters) { return llvm::StringRef(letters).str(); };
+    return json::Object{{"name", text(operation.name)},
+                        {"operands", text(operation.operands)},
+                        {"result", text(operation.result)},
+                        {"flows", text(operation.flows)}};
+  }));
+}
 std::string logitile::describeNames(const std::vector<std::string> &names) {
   return textOf(arrayOf(names, [](const std::string &name) -> json::Value { return name; }));
 }

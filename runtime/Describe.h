@@ -1,5 +1,6 @@
 // Describe.h - plans and records as JSON, for people and for tools.
 #pragma once
+#include "compiler/Operations.h"
 #include "runtime/Engine.h"
 
 namespace logitile {
@@ -8,6 +9,7 @@ namespace logitile {
 std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
 /// Entries of the disk cache; with 'details' also what describePlan tells of those that are not damaged.
 std::string describeEntries(const std::vector<DiskCache::Listed> &entries, bool details);
+std::string describeOperations(const std::vector<ScalarOperation> &operations);
 std::string describeNames(const std::vector<std::string> &names);
 /// Of a target or of a platform alone, as lt_target_describe says. An error where there is none of that name.
 Result<std::string> describeTarget(const std::string &name);

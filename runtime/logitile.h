@@ -21,7 +21,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 4
+#define LT_ABI_VERSION 5
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -218,6 +218,10 @@ LT_API lt_code lt_program_stage(const lt_program *program, int64_t tokens, const
  * ends its process over some texts. So it is read in a process of its own, which may use 8 GiB of memory and 10 minutes of processor
  * time. The program of that process, logitile-stage, lies beside this library. */
 LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result);
+/* JSON: the operations on single numbers that the text of stage "spec" may have, a list of {"name", "operands", "result", "flows"}.
+ * Operands and result are letters: f is f32, i is i32, b is i1. Flows are the positions of the operands that a gradient flows to:
+ * {"name": "arith.select", "operands": "bff", "result": "f", "flows": "12"}. */
+LT_API lt_code lt_operations(lt_text *json);
 /* What logitile-stage does. It is of no use to other programs. */
 LT_API int lt_stage_main(int count, char **arguments);
 

@@ -35,6 +35,15 @@ Value expandLogitileOp(ImplicitLocOpBuilder &b, Operation *op, ValueRange operan
       .Default([](auto) { return Value(); });
 }
 
+bool isElementary(Operation *op) {
+#define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) Op,
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)
+#define LOGITILE_FLAT(Node, Op, Facts)
+  return isa<
+#include "compiler/Expression/ScalarOps.def"
+      math::Exp2Op, math::Log2Op, math::PowFOp, SigmoidOp, SoftplusOp>(op);
+}
+
 namespace {
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
@@ -47,13 +56,12 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     MathFunctions f(b, op->getResult(0).getType(), target);
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
-        .Case<math::ExpOp>([&](auto) { return one(&MathFunctions::exp); })
+#define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) .Case<Op>([&](auto) { return one(&MathFunctions::Code); })
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)
+#define LOGITILE_FLAT(Node, Op, Facts)
+#include "compiler/Expression/ScalarOps.def"
         .Case<math::Exp2Op>([&](auto) { return one(&MathFunctions::exp2); })
-        .Case<math::ExpM1Op>([&](auto) { return one(&MathFunctions::expm1); })
-        .Case<math::LogOp>([&](auto) { return one(&MathFunctions::log); })
         .Case<math::Log2Op>([&](auto) { return one(&MathFunctions::log2); })
-        .Case<math::Log1pOp>([&](auto) { return one(&MathFunctions::log1p); })
-        .Case<math::TanhOp>([&](auto) { return one(&MathFunctions::tanh); })
         .Case<math::PowFOp>([&](auto pow) { return f.pow(pow.getLhs(), pow.getRhs()); })
         .Case<math::ClampFOp>([&](auto clamp) {
           Value raised = arith::MaximumFOp::create(b, clamp.getValue(), clamp.getMin());
@@ -68,11 +76,6 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
         })
         .Case<math::AbsFOp, math::CopySignOp, math::SqrtOp, math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>([](auto) { return Value(); })
         .Default([](Operation *other) { return other->emitOpError() << "is no function of the language; there is no code for it"; });
-  }
-
-  static bool isElementary(Operation *op) {
-    return isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::PowFOp, SigmoidOp,
-               SoftplusOp>(op);
   }
 
   /// The function that does what 'op' does.

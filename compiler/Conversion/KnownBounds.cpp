@@ -1,8 +1,7 @@
 // KnownBounds.cpp - finds in an update the values that its bounds are.
 #include "compiler/Conversion/KnownBounds.h"
+#include "compiler/Conversion/ExpandMath.h"
 #include "compiler/MatchValues.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/DenseSet.h"
 using namespace mlir;
 using namespace logitile;
@@ -14,11 +13,6 @@ IRMapping matchBounds(UpdateRowsOp op) {
   IRMapping inputs;
   inputs.map(bound.getArguments(), update.getArguments().drop_front(op.getRows().size()));
   return matchValues(bound, update, inputs);
-}
-
-bool isElementary(Operation &op) {
-  return isa<math::ExpOp, math::Exp2Op, math::ExpM1Op, math::LogOp, math::Log2Op, math::Log1pOp, math::TanhOp, math::PowFOp, SigmoidOp,
-             SoftplusOp>(op);
 }
 
 /// Values of the bounds that take an elementary function of something that differs along the vocabulary.
@@ -33,7 +27,7 @@ llvm::DenseSet<Value> findCostly(UpdateRowsOp op) {
     if (!isIn(varying) && !isa<ColumnOp>(known))
       continue;
     varying.insert(known.getResult(0));
-    if (isIn(costly) || isElementary(known))
+    if (isIn(costly) || isElementary(&known))
       costly.insert(known.getResult(0));
   }
   return costly;

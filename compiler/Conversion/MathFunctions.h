@@ -6,21 +6,21 @@
 
 namespace logitile {
 /// Builds functions on one type: a float, or a vector of floats. Errors are against the exact result, in units in the last
-/// place, also where the result is below the normal range; the unit tests measure them.
+/// place (ulp), also where the result is below the normal range; the unit tests measure them.
 /// Everywhere: a NaN gives a NaN, whose payload is not kept; limits are exact, such as exp(-inf) = 0 and log(0) = -inf.
 class MathFunctions {
 public:
   MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const MathInstructions &target)
       : b(b), type(type), hasFma(target.hasFma), hasScale(target.hasScale) {}
 
-  mlir::Value exp(mlir::Value x);                // 1 ulp
-  mlir::Value exp2(mlir::Value x);               // 1 ulp, 1.25 without fused products
-  mlir::Value expm1(mlir::Value x);              // 2 ulp
-  mlir::Value log(mlir::Value x);                // 1 ulp
-  mlir::Value log2(mlir::Value x);               // 2 ulp
-  mlir::Value log1p(mlir::Value x);              // 2 ulp
-  mlir::Value tanh(mlir::Value x);               // 3 ulp
-  mlir::Value pow(mlir::Value x, mlir::Value y); // 1 ulp
+  // The elementary functions of the table, each with its error beside its definition.
+#define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) mlir::Value Code(mlir::Value x);
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)
+#define LOGITILE_FLAT(Node, Op, Facts)
+#include "compiler/Expression/ScalarOps.def"
+  mlir::Value exp2(mlir::Value x);
+  mlir::Value log2(mlir::Value x);
+  mlir::Value pow(mlir::Value x, mlir::Value y);
   /// Exact, for CPUs without an instruction for them.
   mlir::Value roundEven(mlir::Value x);
   mlir::Value floor(mlir::Value x);
@@ -43,6 +43,11 @@ private:
   mlir::Value fixLog(mlir::Value x, mlir::Value result);
   mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power, mlir::Value bits);
   mlir::Value powerOf2(mlir::Value power);
+  struct Angle {
+    mlir::Value rest, quarter; // |x| = rest + quarter * pi / 2: an f64 and an i64, of which two bits count
+  };
+  Angle reduceByQuarterTurns(mlir::Value x);
+  mlir::Value sineOf(mlir::Value rest, mlir::Value quarter);
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type type;

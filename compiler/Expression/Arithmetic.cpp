@@ -190,6 +190,9 @@ NodeRef Graph::sqrt(NodeRef a) {
 
 NodeRef Graph::unary(NodeOp op, NodeRef a) {
   switch (op) {
+  case NodeOp::Exp: return exp(a);
+  case NodeOp::Log: return log(a);
+  case NodeOp::Sqrt: return sqrt(a);
   case NodeOp::ToFloat:
     if (a->isConstant())
       return constant(a->number);

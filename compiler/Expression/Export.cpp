@@ -66,16 +66,10 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::Weigh: return WeighOp::create(b, loc, x[0], x[1]);
   case NodeOp::Div: return arith::DivFOp::create(b, loc, x[0], x[1]);
   case NodeOp::Pow: return math::PowFOp::create(b, loc, x[0], x[1]);
-  case NodeOp::Exp: return math::ExpOp::create(b, loc, x[0]);
-  case NodeOp::Log: return math::LogOp::create(b, loc, x[0]);
-  case NodeOp::Log1p: return math::Log1pOp::create(b, loc, x[0]);
-  case NodeOp::Expm1: return math::ExpM1Op::create(b, loc, x[0]);
-  case NodeOp::Tanh: return math::TanhOp::create(b, loc, x[0]);
-  case NodeOp::Sigmoid: return SigmoidOp::create(b, loc, x[0]);
-  case NodeOp::Softplus: return SoftplusOp::create(b, loc, x[0]);
-  case NodeOp::Sqrt: return math::SqrtOp::create(b, loc, x[0]);
+#define LOGITILE_FUNCTION(Node, Op, Facts, Flows)                                                                                                \
+  case NodeOp::Node: return Op::create(b, loc, x[0]);
+#include "compiler/Expression/ScalarOps.def"
   case NodeOp::Abs: return isFloat ? Value(math::AbsFOp::create(b, loc, x[0])) : math::AbsIOp::create(b, loc, x[0]);
-  case NodeOp::Floor: return math::FloorOp::create(b, loc, x[0]);
   case NodeOp::Maximum: return isFloat ? Value(arith::MaximumFOp::create(b, loc, x[0], x[1])) : arith::MaxSIOp::create(b, loc, x[0], x[1]);
   case NodeOp::Minimum: return isFloat ? Value(arith::MinimumFOp::create(b, loc, x[0], x[1])) : arith::MinSIOp::create(b, loc, x[0], x[1]);
   case NodeOp::Clamp: return math::ClampFOp::create(b, loc, x[0], x[1], x[2]);
@@ -87,7 +81,6 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
     return x[0].getType().isInteger(1) ? Value(arith::UIToFPOp::create(b, loc, type, x[0])) : arith::SIToFPOp::create(b, loc, type, x[0]);
   case NodeOp::IsFinite: return math::IsFiniteOp::create(b, loc, x[0]);
   case NodeOp::IsNan: return math::IsNaNOp::create(b, loc, x[0]);
-  case NodeOp::StopGradient: return StopGradientOp::create(b, loc, x[0]);
   case NodeOp::Sum:
   case NodeOp::Mean:
   case NodeOp::LogSumExp:

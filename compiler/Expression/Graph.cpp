@@ -1,5 +1,5 @@
 // Graph.cpp - interning of nodes, and what can be read off them. Simplification is in Arithmetic.cpp and Reductions.cpp.
-#include "compiler/Expression/Graph.h"
+#include "compiler/Expression/Facts.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
@@ -19,17 +19,17 @@ void Node::Profile(llvm::FoldingSetNodeID &id) const {
 
 // ---- facts --------------------------------------------------------------------------------------------------------
 
+static bool has(const Node &node, unsigned fact) { return factsOf(node.op) & fact; }
+
 static bool findWeight(const Node &node) {
+  if (has(node, Fact::Weight) || (has(node, Fact::WeightIfOperand) && node.operand(0)->isWeight))
+    return true;
   switch (node.op) {
-  case NodeOp::Exp:
-  case NodeOp::Sigmoid: return true;
   case NodeOp::Mul:
   case NodeOp::Weigh: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
   case NodeOp::Pow:
   case NodeOp::Neg:
-  case NodeOp::Sqrt:
-  case NodeOp::Div:
-  case NodeOp::StopGradient: return node.operand(0)->isWeight;
+  case NodeOp::Div: return node.operand(0)->isWeight;
   case NodeOp::Select: {
     NodeRef a = node.operand(1), b = node.operand(2);
     return (a->isWeight || b->isWeight) && (a->isWeight || a->isConstant()) && (b->isWeight || b->isConstant());
@@ -40,17 +40,15 @@ static bool findWeight(const Node &node) {
 
 static bool findPositive(const Node &node) {
   auto positive = [](NodeRef x) { return x->isPositive; };
+  if (has(node, Fact::Positive) || (has(node, Fact::PositiveIfOperand) && node.operand(0)->isPositive))
+    return true;
   switch (node.op) {
   case NodeOp::Constant: return node.number > 0;
-  case NodeOp::Exp:
-  case NodeOp::Sigmoid:
-  case NodeOp::Softplus: return true;
   case NodeOp::Maximum: return llvm::any_of(node.operands, positive);
   case NodeOp::Add:
   case NodeOp::Mul:
   case NodeOp::Weigh:
-  case NodeOp::Div:
-  case NodeOp::Sqrt: return llvm::all_of(node.operands, positive);
+  case NodeOp::Div: return llvm::all_of(node.operands, positive);
   default: return false;
   }
 }
@@ -76,6 +74,8 @@ static bool findLinear(const Node &node) {
 static bool findUnbounded(const Node &node) {
   if (node.is(NodeOp::Weigh) && node.operand(0)->varying) // a weight that vanishes wins
     return false;
+  if (has(node, Fact::Unbounded) && node.operand(0)->isUnbounded)
+    return true;
   switch (node.op) {
   case NodeOp::Weigh:
   case NodeOp::Input: return node.kind == InputKind::Logits;
@@ -87,8 +87,6 @@ static bool findUnbounded(const Node &node) {
   case NodeOp::Abs:
   case NodeOp::Maximum:
   case NodeOp::Minimum:
-  case NodeOp::Softplus:
-  case NodeOp::Log:
   case NodeOp::Pow:
   case NodeOp::Select:
   case NodeOp::Clamp: return llvm::any_of(node.operands, [](NodeRef x) { return x->isUnbounded; });
@@ -110,15 +108,13 @@ static bool findScaledMean(const Node &node) {
 
 /// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
 static bool findStaysFinite(const Node &node) {
+  if (has(node, Fact::Overflows))
+    return false;
   switch (node.op) {
   case NodeOp::Constant: return std::isfinite(node.number);
   case NodeOp::Input: return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Upstream;
   case NodeOp::Div:
   case NodeOp::Pow:
-  case NodeOp::Exp:
-  case NodeOp::Expm1:
-  case NodeOp::Log:
-  case NodeOp::Log1p:
   case NodeOp::Entry:
   case NodeOp::Pair: return false;
   default: return llvm::all_of(node.operands, [](NodeRef x) { return x->staysFinite; });
@@ -220,9 +216,6 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::Weigh: return weigh(x[0], x[1]);
   case NodeOp::Div: return div(x[0], x[1]);
   case NodeOp::Pow: return pow(x[0], x[1]);
-  case NodeOp::Exp: return exp(x[0]);
-  case NodeOp::Log: return log(x[0]);
-  case NodeOp::Sqrt: return sqrt(x[0]);
   case NodeOp::Maximum: return maximum(x[0], x[1]);
   case NodeOp::Minimum: return minimum(x[0], x[1]);
   case NodeOp::Clamp: return clamp(x[0], x[1], x[2]);
@@ -231,17 +224,12 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::And: return logicalAnd(x[0], x[1]);
   case NodeOp::Or: return logicalOr(x[0], x[1]);
   case NodeOp::Not: return logicalNot(x[0]);
-  case NodeOp::Log1p:
-  case NodeOp::Expm1:
-  case NodeOp::Tanh:
-  case NodeOp::Sigmoid:
-  case NodeOp::Softplus:
+#define LOGITILE_FUNCTION(Node, Op, Facts, Flows) case NodeOp::Node:
+#include "compiler/Expression/ScalarOps.def"
   case NodeOp::Abs:
-  case NodeOp::Floor:
   case NodeOp::ToFloat:
   case NodeOp::IsFinite:
-  case NodeOp::IsNan:
-  case NodeOp::StopGradient: return unary(node->op, x[0]);
+  case NodeOp::IsNan: return unary(node->op, x[0]);
   case NodeOp::Sum: return sum(x[0], node->isVerbatim());
   case NodeOp::Mean: return mean(x[0]);
   case NodeOp::LogSumExp: return logsumexp(x[0]);

@@ -9,13 +9,17 @@
 #include "llvm/Support/Allocator.h"
 #include <cmath>
 
+// A switch over nodes that has no default names every operation: a new one is an error of the build until it has its case.
+#pragma GCC diagnostic error "-Wswitch"
+
 namespace logitile {
 enum class NodeOp : uint8_t {
   // leaves
   Constant, Input, Column,
   // elementwise
-  Add, Sub, Neg, Mul, Weigh, Div, Pow, Exp, Log, Log1p, Expm1, Tanh, Sigmoid, Softplus, Sqrt, Abs, Floor, Maximum, Minimum,
-  Clamp, Select, And, Or, Not, Compare, ToFloat, IsFinite, IsNan, StopGradient,
+  Add, Sub, Neg, Mul, Weigh, Div, Pow, Abs, Maximum, Minimum, Clamp, Select, And, Or, Not, Compare, ToFloat, IsFinite, IsNan,
+#define LOGITILE_FUNCTION(Node, Op, Facts, Flows) Node,
+#include "compiler/Expression/ScalarOps.def"
   // varying to uniform
   Sum, Mean, LogSumExp, ArgMax, ArgMin, Count, Pick,
   // made by form-sweeps: a slot of row state, and a value in two parts
@@ -101,7 +105,7 @@ public:
   NodeRef exp(NodeRef a);
   NodeRef log(NodeRef a);
   NodeRef sqrt(NodeRef a);
-  /// Log1p, Expm1, Tanh, Sigmoid, Softplus, Abs, Floor, StopGradient, ToFloat, IsFinite, IsNan.
+  /// Any function of ScalarOps.def, and Abs, ToFloat, IsFinite, IsNan.
   NodeRef unary(NodeOp op, NodeRef a);
   NodeRef maximum(NodeRef a, NodeRef b);
   NodeRef minimum(NodeRef a, NodeRef b);
@@ -155,6 +159,7 @@ public:
 private:
   NodeRef make(NodeOp op, llvm::ArrayRef<NodeRef> operands, NodeType type, llvm::function_ref<void(Node &)> fill = nullptr);
   NodeRef scaled(NodeRef constant, NodeRef x);
+  NodeRef stopGradient(NodeRef a);
   Split hoist(NodeRef x);
   Split splitFactors(NodeRef x);
   Split splitAddends(NodeRef x);

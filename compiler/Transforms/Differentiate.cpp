@@ -17,6 +17,17 @@ struct Gradient {
   SmallVector<std::pair<NodeRef, NodeRef>> rows;
 };
 
+/// Whether no gradient flows through an operation although its result is a float.
+bool isFlat(NodeOp op) {
+  switch (op) {
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)
+#define LOGITILE_FLAT(Node, Op, Facts) case NodeOp::Node:
+#include "compiler/Expression/ScalarOps.def"
+  case NodeOp::ToFloat: return true;
+  default: return false;
+  }
+}
+
 class ReverseMode {
 public:
   ReverseMode(Graph &g, ArrayRef<NodeRef> wanted) : g(g) {
@@ -51,7 +62,7 @@ private:
   /// A value is active if a wanted input reaches it through something that has a derivative.
   void findActive(ArrayRef<NodeRef> order) {
     for (NodeRef node : order) {
-      bool flat = node->type != NodeType::Float || node->is(NodeOp::StopGradient) || node->is(NodeOp::Floor) || node->is(NodeOp::ToFloat);
+      bool flat = node->type != NodeType::Float || isFlat(node->op);
       if (gradients.contains(node) || (!flat && llvm::any_of(node->operands, [&](NodeRef x) { return active.contains(x); })))
         active.insert(node);
     }
@@ -81,6 +92,7 @@ private:
   NodeRef whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum);
   void propagate(NodeRef n, NodeRef adjoint);
   void propagateReduction(NodeRef n, NodeRef A);
+  void propagateClamp(NodeRef n, NodeRef A);
   void propagateExtremum(NodeRef n, NodeRef A);
   void propagatePow(NodeRef n, NodeRef A);
 
@@ -146,12 +158,17 @@ NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {
   return g.select(g.compare(Predicate::Gt, g.count(taken), g.integer(0)), sum, zero);
 }
 
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)                                                                                                  \
+  NodeRef slopeOf##Node(Graph &g, [[maybe_unused]] NodeRef x, [[maybe_unused]] NodeRef y, NodeRef A) { return Slope; }
+#define LOGITILE_FLAT(Node, Op, Facts)
+#include "compiler/Expression/ScalarOps.def"
+
 void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   auto pass = [&](NodeRef x, auto slope) { accumulate(x, through(adjoint, slope), n); };
   NodeRef A = adjoint;
   NodeRef a = n->operands.empty() ? nullptr : n->operand(0);
   NodeRef b = n->operands.size() > 1 ? n->operand(1) : nullptr;
-  NodeRef one = g.constant(1), zero = g.constant(0);
+  NodeRef zero = g.constant(0);
   switch (n->op) {
   case NodeOp::Add:
     accumulate(a, A, n);
@@ -168,17 +185,13 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
     pass(a, [&](NodeRef A) { return g.div(A, b); });
     return pass(b, [&](NodeRef A) { return g.neg(g.div(g.mul(A, n), b)); });
   case NodeOp::Pow: return propagatePow(n, A);
-  case NodeOp::Exp: return pass(a, [&](NodeRef A) { return g.mul(n, A); });
-  case NodeOp::Log: return pass(a, [&](NodeRef A) { return g.div(A, a); });
-  case NodeOp::Log1p: return pass(a, [&](NodeRef A) { return g.div(A, g.add(one, a)); });
-  case NodeOp::Expm1: return pass(a, [&](NodeRef A) { return g.mul(g.exp(a), A); });
-  case NodeOp::Tanh: return pass(a, [&](NodeRef A) { return g.mul(g.sub(one, g.mul(n, n)), A); });
-  // s(x) s(-x), not s - s * s: that cancels for large x.
-  case NodeOp::Sigmoid: return pass(a, [&](NodeRef A) { return g.mul(g.mul(n, g.unary(NodeOp::Sigmoid, g.neg(a))), A); });
-  case NodeOp::Softplus: return pass(a, [&](NodeRef A) { return g.mul(g.unary(NodeOp::Sigmoid, a), A); });
-  case NodeOp::Sqrt: return pass(a, [&](NodeRef A) { return g.div(A, g.mul(g.constant(2), n)); });
+#define LOGITILE_SMOOTH(Node, Op, Facts, Slope)                                                                                                  \
+  case NodeOp::Node: return pass(a, [&](NodeRef A) { return slopeOf##Node(g, a, n, A); });
+#define LOGITILE_FLAT(Node, Op, Facts)                                                                                                           \
+  case NodeOp::Node: return;
+#include "compiler/Expression/ScalarOps.def"
   case NodeOp::Abs: {
-    NodeRef sign = g.select(g.compare(Predicate::Gt, a, zero), one, g.select(g.compare(Predicate::Lt, a, zero), g.constant(-1), zero));
+    NodeRef sign = g.select(g.compare(Predicate::Gt, a, zero), g.constant(1), g.select(g.compare(Predicate::Lt, a, zero), g.constant(-1), zero));
     return pass(a, [&](NodeRef A) { return g.mul(A, sign); });
   }
   case NodeOp::Select:
@@ -186,18 +199,28 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
     return accumulate(n->operand(2), g.select(a, zero, A), n);
   case NodeOp::Maximum:
   case NodeOp::Minimum: return propagateExtremum(n, A);
-  case NodeOp::Clamp: { // passes at its bounds; is the upper one where that is below the lower one
-    NodeRef c = n->operand(2), inside = g.logicalAnd(g.compare(Predicate::Ge, a, b), g.compare(Predicate::Le, a, c));
-    NodeRef below = g.logicalAnd(g.compare(Predicate::Lt, a, b), g.compare(Predicate::Lt, b, c));
-    NodeRef above = g.logicalOr(g.compare(Predicate::Gt, a, c), g.compare(Predicate::Lt, c, b));
-    accumulate(a, g.select(inside, A, zero), n);
-    accumulate(b, g.select(below, A, zero), n);
-    return accumulate(c, g.select(above, A, zero), n);
+  case NodeOp::Clamp: return propagateClamp(n, A);
+  case NodeOp::Sum:
+  case NodeOp::Mean:
+  case NodeOp::LogSumExp:
+  case NodeOp::Pick: return propagateReduction(n, A);
+  case NodeOp::Constant: // leaves
+  case NodeOp::Input:
+  case NodeOp::Column:
+  case NodeOp::ToFloat: // a step function of numbers, or of none
+  case NodeOp::And: // no floats
+  case NodeOp::Or:
+  case NodeOp::Not:
+  case NodeOp::Compare:
+  case NodeOp::IsFinite:
+  case NodeOp::IsNan:
+  case NodeOp::ArgMax:
+  case NodeOp::ArgMin:
+  case NodeOp::Count: return;
+  case NodeOp::Entry:
+  case NodeOp::Pair: break;
   }
-  default:
-    if (n->isReduction())
-      propagateReduction(n, A);
-  }
+  llvm_unreachable("row state and pairs belong to form-sweeps");
 }
 
 void ReverseMode::propagatePow(NodeRef n, NodeRef A) {
@@ -207,6 +230,17 @@ void ReverseMode::propagatePow(NodeRef n, NodeRef A) {
     return;
   NodeRef slope = through(A, [&](NodeRef A) { return g.mul(A, g.mul(n, g.log(a))); }); // 0 ** b has slope 0 in b, not 0 * -inf
   accumulate(b, g.select(g.compare(Predicate::Eq, n, zero), zero, slope), n);
+}
+
+/// Passes at the bounds; the result is the upper one where that is below the lower one.
+void ReverseMode::propagateClamp(NodeRef n, NodeRef A) {
+  NodeRef a = n->operand(0), b = n->operand(1), c = n->operand(2), zero = g.constant(0);
+  NodeRef inside = g.logicalAnd(g.compare(Predicate::Ge, a, b), g.compare(Predicate::Le, a, c));
+  NodeRef below = g.logicalAnd(g.compare(Predicate::Lt, a, b), g.compare(Predicate::Lt, b, c));
+  NodeRef above = g.logicalOr(g.compare(Predicate::Gt, a, c), g.compare(Predicate::Lt, c, b));
+  accumulate(a, g.select(inside, A, zero), n);
+  accumulate(b, g.select(below, A, zero), n);
+  accumulate(c, g.select(above, A, zero), n);
 }
 
 /// Half to each on ties.

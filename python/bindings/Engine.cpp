@@ -144,6 +144,11 @@ void logitile::python::bindEngine(py::module_ &module) {
       .def("trim", [](const Engine &engine) { lt_engine_trim(engine.handle.get()); })
       .def("usage", &usageOf);
   module.def("build_id", &lt_build_id);
+  module.def("operations", [] {
+    Text json;
+    check(lt_operations(json.out()));
+    return json.parsed();
+  });
   bindDiskCache(module);
   bindDevices(module);
   module.def(

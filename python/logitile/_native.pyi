@@ -24,6 +24,13 @@ type Number = float | tuple[int, int, tuple[int, ...], tuple[int, ...]] | Buffer
 def build_id() -> str:
     """Version and digest of the native code; a part of every key."""
 
+def operations() -> list[dict[str, str]]:
+    """The operations on single numbers that the text of stage "spec" may have: name, operands, result, flows.
+
+    Operands and result are letters: f is f32, i is i32, b is i1. Flows are the positions of the operands that
+    a gradient flows to: "12" for the two branches of "arith.select".
+    """
+
 def host_target() -> str:
     """The target of this machine, "cpu:avx512". LOGITILE_CPU_TIER may lower it.
 

@@ -2,7 +2,7 @@
 // Elementary functions leave arithmetic and fused products only.
 
 // CHECK-LABEL: func.func @all(
-// CHECK-NOT: math.{{exp|log|tanh|powf|rsqrt}}
+// CHECK-NOT: math.{{exp|log|tanh|powf|rsqrt|erf|sin|cos}}
 // CHECK: return
 func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
   %a = math.exp %x : vector<16xf32>
@@ -15,7 +15,10 @@ func.func @all(%x: vector<16xf32>, %y: f32) -> (vector<16xf32>, f32) {
   %h = math.rsqrt %g : vector<16xf32>
   %i = math.powf %h, %x : vector<16xf32>
   %j = math.exp %y : f32
-  return %i, %j : vector<16xf32>, f32
+  %k = math.erf %i : vector<16xf32>
+  %l = math.sin %k : vector<16xf32>
+  %m = math.cos %l : vector<16xf32>
+  return %m, %j : vector<16xf32>, f32
 }
 
 // A NaN stays one, and the upper bound wins.

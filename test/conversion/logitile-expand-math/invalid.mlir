@@ -1,8 +1,8 @@
 // RUN: logitile-opt %s --logitile-expand-math=target=cpu:avx2 --verify-diagnostics
 // A function without code is refused, not left to a library.
 
-func.func @sine(%x: f32) -> f32 {
+func.func @arctangent(%x: f32) -> f32 {
   // expected-error @+1 {{is no function of the language; there is no code for it}}
-  %y = math.sin %x : f32
+  %y = math.atan %x : f32
   return %y : f32
 }

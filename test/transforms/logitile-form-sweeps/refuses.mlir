@@ -11,8 +11,8 @@ logitile.loss @no_gradient vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["z
 
 logitile.loss @unknown vocab 7 outputs ["loss"] {
   %a = logitile.input token "a" : f32
-  // expected-error @below {{'math.sin' op is no op that a loss may use}}
-  %loss = math.sin %a : f32
+  // expected-error @below {{'math.atan' op is no op that a loss may use}}
+  %loss = math.atan %a : f32
   logitile.yield %loss : f32
 }
 

@@ -1,0 +1,55 @@
+// Writer.h - writes scalar ops of a loss and reads what was written. What the ops mean is Exponentials.h and Integers.h.
+#pragma once
+#include "dialect/Logitile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include <optional>
+
+namespace logitile {
+/// Every value of a loss is the result of an op with one result.
+class Writer {
+public:
+  explicit Writer(LossOp loss) : b(loss.getLoc(), loss.getContext()), vocab(loss.getVocab()) {}
+  /// What is written from now on stands before 'op' and has its place in the source.
+  void startAt(mlir::Operation *op) {
+    b.setInsertionPoint(op);
+    b.setLoc(op->getLoc());
+  }
+
+  template <typename Op, typename... Arguments> mlir::Value write(Arguments &&...arguments) {
+    return Op::create(b, std::forward<Arguments>(arguments)...);
+  }
+  mlir::Value number(double value) { return write<mlir::arith::ConstantOp>(b.getF32FloatAttr(static_cast<float>(value))); }
+  mlir::Value integer(int64_t value) { return write<mlir::arith::ConstantOp>(b.getI32IntegerAttr(static_cast<int32_t>(value))); }
+  mlir::Value reduced(Combiner combiner, mlir::Value x) { return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x); }
+  /// The entry 'index' of x, without a rule.
+  mlir::Value picked(mlir::Value x, mlir::Value index) { return write<PickOp>(x, index); }
+  mlir::Type f32() { return b.getF32Type(); }
+
+  static mlir::Operation *opOf(mlir::Value x) { return x.getDefiningOp(); }
+  static mlir::Value operand(mlir::Value x, unsigned i) { return opOf(x)->getOperand(i); }
+  template <typename... Ops> static bool is(mlir::Value x) { return llvm::isa<Ops...>(opOf(x)); }
+  static bool isConstant(mlir::Value x) { return is<mlir::arith::ConstantOp>(x); }
+  static std::optional<double> floatOf(mlir::Value x) {
+    auto constant = llvm::dyn_cast<mlir::arith::ConstantOp>(opOf(x));
+    auto number = constant ? llvm::dyn_cast<mlir::FloatAttr>(constant.getValue()) : mlir::FloatAttr();
+    return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
+  }
+  static std::optional<int64_t> integerOf(mlir::Value x) {
+    auto constant = llvm::dyn_cast<mlir::arith::ConstantOp>(opOf(x));
+    auto number = constant ? llvm::dyn_cast<mlir::IntegerAttr>(constant.getValue()) : mlir::IntegerAttr();
+    return number ? std::optional(number.getInt()) : std::nullopt;
+  }
+  static std::optional<Combiner> combinerOf(mlir::Value x) {
+    auto reduce = llvm::dyn_cast<ReduceOp>(opOf(x));
+    return reduce ? std::optional(reduce.getCombiner()) : std::nullopt;
+  }
+
+private:
+  mlir::ImplicitLocOpBuilder b;
+
+public:
+  const int64_t vocab;
+};
+} // namespace logitile
