@@ -56,6 +56,6 @@ def __getattr__(name: str) -> object:
         import importlib
 
         return importlib.import_module(f"{__name__}.testing")
-    if name.startswith("__"):
+    if name.startswith("_"):  # what Python and modules of the package ask for
         raise AttributeError(name)
     raise spec_error(f"logitile has no '{name}'{did_you_mean(name, __all__)}", kind=SpecAttributeError)

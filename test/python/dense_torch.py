@@ -173,6 +173,8 @@ class Language:
 
     abs, sign, floor = _unary(torch.abs), _unary(torch.sign), _unary(torch.floor)
     log1p, expm1, tanh = _elementary(torch.log1p), _elementary(torch.expm1), _elementary(torch.tanh)
+    erf, sin, cos = _elementary(torch.erf), _elementary(torch.sin), _elementary(torch.cos)
+    gelu = _elementary(torch.nn.functional.gelu)
     softplus = _elementary(lambda x: torch.logaddexp(x, torch.zeros_like(x)))
     log_sigmoid = _elementary(torch.nn.functional.logsigmoid)
     rsqrt, square = _elementary(torch.rsqrt), _unary(torch.square)

@@ -7,6 +7,7 @@ and whether merge regions are associative, apart from any code generation.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -83,6 +84,10 @@ def _sigmoid(x):
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e)).astype(F32)
 
 
+def _erf(x):
+    return np.vectorize(math.erf, otypes=[F32])(x)
+
+
 def _fma(a, b, c):
     return (np.float64(a) * np.float64(b) + np.float64(c)).astype(F32)
 
@@ -93,6 +98,7 @@ def _weigh(w, x):
 
 _UNARY = {
     "math.exp": np.exp, "math.log": np.log, "math.log1p": np.log1p, "math.expm1": np.expm1,
+    "math.erf": _erf, "math.sin": np.sin, "math.cos": np.cos,
     "math.tanh": np.tanh, "math.sqrt": np.sqrt, "math.absf": np.abs, "math.absi": np.abs,
     "math.floor": np.floor, "math.isfinite": np.isfinite, "math.isnan": np.isnan, "arith.negf": np.negative,
     "logitile.sigmoid": _sigmoid, "logitile.softplus": _softplus,

@@ -51,7 +51,8 @@ ELEMENTWISE = {
     "divided": (lambda x: x / 4, lambda x: x / 4), "divides": (lambda x: 2 / x, lambda x: 2 / x),
     "cube": (lambda x: x**3, lambda x: x**3), "root": (lambda x: x**0.5, lambda x: x**0.5),
     "inverse": (lambda x: x**-1, lambda x: x**-1), "zeroth": (lambda x: x**0, lambda x: x**0),
-    "power": (lambda x: 2**x, lambda x: 2**x),
+    "power": (lambda x: 2**x, lambda x: 2**x), "pow": (lambda x: lt.pow(x, 3.0), lambda x: torch.pow(x, 3.0)),
+    "erf": (lt.erf, torch.erf), "sin": (lt.sin, torch.sin), "cos": (lt.cos, torch.cos),
     "maximum": (lambda x: lt.maximum(x, 0), lambda x: torch.maximum(x, 0 * x.detach())),
     "clamp": (lambda x: lt.clamp(x, -1, 1), lambda x: torch.clamp(x, -1, 1)),
     "isfinite": (lambda x: lt.to_float(lt.isfinite(x)), lambda x: torch.isfinite(x).double()),
@@ -89,6 +90,20 @@ def test_elementwise(name):
         derivative, expected_derivative = derivative[known], expected_derivative[known]
     rounding = 1e-16 if name in ("tanh", "sigmoid") else 0.0  # torch's 1 - y**2 and y * (1 - y) cancel
     np.testing.assert_allclose(derivative, expected_derivative, rtol=1e-13, atol=rounding)
+
+
+@pytest.mark.contract("1 elementwise", "3 kinks")
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu(approximate):
+    x = NUMBERS
+    value, derivative = by_column(lambda x: lt.gelu(x, approximate=approximate), x)
+    expected, expected_derivative = torch_by_column(lambda x: F.gelu(x, approximate=approximate), x)
+    rounding = 4e-7  # of its constants, which are float32 as all constants of a loss are
+    np.testing.assert_allclose(value, expected, rtol=rounding)
+    known = np.isfinite(expected_derivative)  # elsewhere torch multiplies 0 by infinity
+    np.testing.assert_allclose(
+        derivative[known], expected_derivative[known], rtol=rounding, atol=rounding
+    )
 
 
 def test_derivatives_that_would_cancel_are_accurate():

@@ -4,8 +4,10 @@ import pathlib
 import subprocess
 import sys
 
+import logitile
+
 HEAVY = ("numpy", "torch", "jax", "ml_dtypes", "tqdm", "matplotlib", "asyncio", "difflib", "filecheck")
-PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
+PYTHON = pathlib.Path(logitile.__file__).parents[1]  # with the native module: a loss is traced by its table
 
 
 def run(code):

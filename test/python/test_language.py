@@ -1,14 +1,15 @@
-"""What the tracer records: masks, exponents, optional inputs, entries, constants and losses inside losses."""
+"""What losses mean: masks, exponents, optional inputs, entries, constants and losses inside losses."""
 
 import logitile as lt
 import pytest
 from logitile.language.definition import Specialisation
+from logitile.reference.canonical import canonical
 from logitile.testing import filecheck
 
 
 def text(loss, vocab=50, constants=None, ignore_index=-100, **specialisation):
     spec = loss.trace(Specialisation(vocab, **specialisation), constants, ignore_index)
-    return spec.text(locations=False)
+    return canonical(spec).text(locations=False)
 
 
 def expression(use):

@@ -9,7 +9,10 @@ from inputs import arguments
 from plan_interpreter import PlanRun, read_plan
 
 TOKENS, VOCAB, HIDDEN = 256, 211, 32
-PASSES = ("--logitile-differentiate", "--logitile-form-sweeps", "--canonicalize", "--cse")
+PASSES = (
+    "--logitile-canonicalise-loss", "--logitile-differentiate", "--logitile-form-sweeps", "--canonicalize",
+    "--cse",
+)  # fmt: skip
 # Data of the contract: ordinary and large logits, and a common offset that hides small differences.
 DATA = {"std 3": (3.0, 0.0), "std 12": (12.0, 0.0), "offset 300": (3.0, 300.0)}
 # Saturated: torch's own float32 gradient has lost everything.

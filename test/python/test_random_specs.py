@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch_reference
 from inputs import TorchCall, relative
+from logitile.reference.canonical import canonical
 from random_specs import random_loss
 
 SEEDS = range(250)
@@ -68,7 +69,8 @@ def test_specs_are_distinct_and_use_the_whole_language():
         random = random_loss(seed)
         spec = traced(random)[2]
         texts.add(spec.text(locations=False))
-        used |= {f"{op.name} {op.attribute}" if op.name == "logitile.reduce" else op.name for op in spec.ops}
+        ops = (*spec.ops, *canonical(spec).ops)
+        used |= {f"{op.name} {op.attribute}" if op.name == "logitile.reduce" else op.name for op in ops}
         grids += random.grid
     assert len(texts) >= 200
     assert 30 <= grids <= 150

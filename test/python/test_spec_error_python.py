@@ -11,7 +11,8 @@ import logitile as lt
 import numpy as np
 import pytest
 import torch
-from tracing import refused, traced
+from logitile.reference.canonical import canonical
+from tracing import marked_line, refused, traced
 
 FILE = os.path.basename(__file__)
 
@@ -382,14 +383,21 @@ def test_endless_recursion(usual_depth):
     refused(loss, TOO_DEEP)
 
 
-def test_a_product_nested_too_deeply(usual_depth):
+def test_a_product_nested_too_deeply_for_the_reference(usual_depth):
+    @lt.loss
     def loss(z: lt.Logits):
         x = z
         for _ in range(600):
             x = x * lt.sigmoid(x)
         return x[0]  # <-
 
-    refused(loss, TOO_DEEP)
+    with pytest.raises(lt.SpecError) as caught:
+        canonical(traced(loss))
+    assert str(caught.value) == (
+        f"test_spec_error_python.py:{marked_line(loss.function)}: the reference of 'loss' nests more deeply "
+        "than Python's recursion limit of 1000; write a product of hundreds of exponentials as one of their "
+        "sum"
+    )
 
 
 def test_too_many_operations_one_after_the_other():
@@ -417,7 +425,7 @@ def test_weights_are_found_at_any_depth(usual_depth):
     spec = lt.jit(chosen).spec(
         lt.jit(chosen).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
     )
-    assert spec.ops[-2].name == "logitile.weigh"
+    assert canonical(spec).ops[-2].name == "logitile.weigh"
 
 
 def test_recursion_with_an_end(usual_depth):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import torch
+from logitile.reference.canonical import canonical
 
 
 class Weigh(torch.autograd.Function):
@@ -44,7 +45,8 @@ ELEMENTWISE = {
     "math.exp": torch.exp, "math.exp2": torch.exp2, "math.log": torch.log, "math.log2": torch.log2,
     "math.log1p": torch.log1p, "math.expm1": torch.expm1, "math.tanh": torch.tanh, "math.sqrt": torch.sqrt,
     "math.rsqrt": torch.rsqrt, "math.powf": torch.pow, "math.isfinite": torch.isfinite,
-    "math.isnan": torch.isnan, "math.clampf": torch.clamp,
+    "math.isnan": torch.isnan, "math.clampf": torch.clamp, "math.erf": torch.erf, "math.sin": torch.sin,
+    "math.cos": torch.cos,
 }  # fmt: skip
 
 COMPARISONS = {"eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge}
@@ -71,6 +73,7 @@ def evaluate(spec, pairs, inputs, dtype):
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
     """
+    spec = canonical(spec)
     tokens = next(iter(pairs.values()))[0].shape[0]
     values = []
     for index, op in enumerate(spec.ops):

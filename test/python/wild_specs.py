@@ -104,10 +104,23 @@ def wild_loss(seed: int) -> WildLoss:
     grammar = Grammar(rng, is_large="large" in kind)
     write = grammar.outputs if rng.random() < 0.2 else grammar.loss
     result = grammar.late_loss() if seed % 12 == 11 else write()
-    source, used, loss = defined(seed, [*grammar.lines, f"    return {result}"])
+    lines = [*grammar.lines, f"    return {result}"]
+    source, used, loss = defined(seed, with_younger_functions(seed, lines) if seed % 7 == 3 else lines)
     scale = rng.choice(LARGE) if "large" in kind else 1.0
     bias = rng.choice([1.0, 1.0, scale]) if "large" in kind else 1.0
     return WildLoss(seed, source, used, "grid" in kind, loss, scale, bias)
+
+
+# Functions that came after the seeds, by the ones whose places they take in some losses.
+# The other losses stay.
+YOUNGER = {"lt.tanh(": ("lt.erf(", "lt.sin(", "lt.cos("), "lt.softplus(": ("lt.gelu(",)}
+
+
+def with_younger_functions(seed: int, lines: list[str]) -> list[str]:
+    """The same lines with younger functions."""
+    for old, new in YOUNGER.items():
+        lines = [line.replace(old, new[seed // 7 % len(new)]) for line in lines]
+    return lines
 
 
 def defined(seed: int, lines: list[str]) -> tuple[str, tuple[str, ...], lt.Loss]:

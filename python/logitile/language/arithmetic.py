@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..frameworks.choice import python_number
 from ..messages.locations import spec_error
 from ..messages.names import with_article
-from . import exponentials, refusals, wrapping
+from . import refusals
 from .entries import Entries
 from .trace import Traced, active_trace, current_trace, described
 
@@ -93,23 +93,17 @@ def subtract(a: object, b: object) -> Traced:
 
 
 def multiply(a: object, b: object) -> Traced:
-    a, b = _numbers("*", a, b)
-    return exponentials.product(a, b) if a.type == "f32" else wrapping.arithmetic("arith.muli", a, b)
+    return _binary("*", a, b, "arith.mulf", "arith.muli")
 
 
 def divide(a: object, b: object) -> Traced:
-    return exponentials.quotient(*_floats("/", a, b))
+    a, b = _floats("/", a, b)
+    return a.trace.emit("arith.divf", (a, b))
 
 
-def power(a: object, b: object) -> Traced:
-    a, b = _floats("**", a, b)
-    known = exponentials.exponential(a)
-    if known is None or (exponentials.is_constant(b) and b.op.attribute == 0):  # p ** 0 is 1, also for p = 0
-        return a.trace.emit("math.powf", (a, b))
-    if exponentials.is_constant(b):
-        return known.with_exponent(multiply(b, known.exponent))
-    # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent: the power weighs.
-    return known.with_exponent(a.trace.emit("logitile.weigh", (b, known.exponent)))
+def power(a: object, b: object, what: str = "**") -> Traced:
+    a, b = _floats(what, a, b)
+    return a.trace.emit("math.powf", (a, b))
 
 
 def negate(a: object) -> Traced:
@@ -129,24 +123,24 @@ def compare(symbol: str, a: object, b: object) -> Traced:
     a, b = operands(a, b, symbol)
     predicate = _PREDICATES[symbol]
     if a.type == "f32":  # ordered: false for NaN, except for "differs"
-        return a.trace.emit("arith.cmpf", (a, b), "i1", "une" if predicate == "ne" else "o" + predicate)
+        return a.trace.emit("arith.cmpf", (a, b), attribute="une" if predicate == "ne" else "o" + predicate)
     if a.type == "i1" and predicate not in ("eq", "ne"):
         raise spec_error(
             f"'{symbol}' has no meaning for bools such as {described(a)}; use ==, !=, &, | and ~"
         )
     return a.trace.emit(
-        "arith.cmpi", (a, b), "i1", predicate if predicate in ("eq", "ne") else "s" + predicate
+        "arith.cmpi", (a, b), attribute=predicate if predicate in ("eq", "ne") else "s" + predicate
     )
 
 
 def logical(symbol: str, a: object, b: object) -> Traced:
     a, b = bool_operand(a, symbol), bool_operand(b, symbol)
-    return a.trace.emit({"&": "arith.andi", "|": "arith.ori"}[symbol], (a, b), "i1")
+    return a.trace.emit({"&": "arith.andi", "|": "arith.ori"}[symbol], (a, b))
 
 
 def invert(a: object) -> Traced:
     value = bool_operand(a, "~")
-    return value.trace.emit("arith.xori", (value, value.trace.constant(True, "i1")), "i1")
+    return value.trace.emit("arith.xori", (value, value.trace.constant(True, "i1")))
 
 
 def pick(value: Traced, index: object) -> Traced:
@@ -157,9 +151,6 @@ def pick(value: Traced, index: object) -> Traced:
             f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
-    known = exponentials.entry(value, lambda exponent: pick(exponent, position))
-    if known is not None:  # the exponent of the entry stays known
-        return known
     return _guarded(value.trace.emit("logitile.pick", (value, position), value.type, varying=False), position)
 
 
@@ -172,7 +163,7 @@ def _guarded(picked: Traced, index: Traced) -> Traced:
     if trace.ignore_index is None or index.op.name != "logitile.input" or key.index is None:
         return picked
     nothing = trace.constant({"f32": float("nan"), "i32": -1, "i1": False}[picked.type], picked.type)
-    return trace.emit("arith.select", (is_valid(index), picked, nothing), picked.type)
+    return trace.emit("arith.select", (is_valid(index), picked, nothing))
 
 
 def is_valid(index: Traced) -> Traced:
@@ -181,7 +172,7 @@ def is_valid(index: Traced) -> Traced:
     trace.needed_inputs.add(index.op.attribute.name)
     if trace.ignore_index is None:
         return trace.constant(True, "i1")
-    return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), "i1", "ne")
+    return trace.emit("arith.cmpi", (index, trace.constant(trace.ignore_index, "i32")), attribute="ne")
 
 
 def _index(value: Traced, index: object) -> Traced:
@@ -218,7 +209,7 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"{index.label} varies along the vocabulary but '[...]' of {name} needs one index per "
             "token; reduce it first, for example with lt.argmax"
         )
-    return wrapping.unwrapped(index)
+    return index
 
 
 def _spelled_index(index: object) -> str:
@@ -229,7 +220,7 @@ def _spelled_index(index: object) -> str:
 
 def _binary(symbol: str, a: object, b: object, of_floats: str, of_integers: str) -> Traced:
     a, b = _numbers(symbol, a, b)
-    return a.trace.emit(of_floats, (a, b)) if a.type == "f32" else wrapping.arithmetic(of_integers, a, b)
+    return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b))
 
 
 def _numbers(symbol: str, a: object, b: object) -> tuple[Traced, Traced]:

@@ -12,7 +12,7 @@ from ..errors import CallTypeError
 from ..messages.locations import Location, definition_of, line_in, spec_error
 from ..messages.names import listed
 from ..spec.loss_spec import LossSpec
-from ..spec.operations import Op, Output, SpecInput
+from ..spec.operations import Op, Output, SpecInput, reachable
 from . import functions
 from .annotations import K, Kind
 from .entries import Entries
@@ -110,7 +110,7 @@ class Loss:
         with trace:
             arguments |= {given.name: _traced_input(trace, given) for given in inputs}
             outputs, bare = checked_outputs(trace, self._run(arguments), self.location)
-            ops, outputs = _reachable(trace, outputs)
+            ops, outputs = _needed(trace, outputs)
         if ignore_index is not None:
             trace.needed_inputs |= {g.name for g in inputs if g.tells_ignored and g.name == ignore}
         _check_used(self, inputs, ops, trace.needed_inputs)
@@ -173,18 +173,11 @@ def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
 # ---- finishing a trace -------------------------------------------------------------------------------------
 
 
-def _reachable(trace: Trace, outputs: list[tuple[str, Value]]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:
-    """The operations that outputs need, renumbered, in the order in which they were recorded."""
-    needed = {value.index for _, value in outputs}
-    for index in range(len(trace.ops) - 1, -1, -1):
-        if index in needed:
-            needed.update(trace.ops[index].operands)
-    names, position, ops = trace.variables(), {}, []
-    for old in sorted(needed):
-        op = trace.ops[old]
-        position[old] = len(ops)
-        ops.append(replace(op, operands=tuple(position[i] for i in op.operands), label=names.get(old)))
-    return tuple(ops), tuple(Output(name, value.type, position[value.index]) for name, value in outputs)
+def _needed(trace: Trace, outputs: list[tuple[str, Value]]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:
+    """The operations that outputs need, with the user's names of their values."""
+    names = trace.variables()
+    named = [replace(op, label=names.get(index)) for index, op in enumerate(trace.ops)]
+    return reachable(named, [Output(name, value.type, value.index) for name, value in outputs])
 
 
 def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], needed: set[str]) -> None:

@@ -6,19 +6,19 @@ what their operands are, reductions turn varying into uniform. What -inf, NaN an
 
 from __future__ import annotations
 
-from typing import TypeGuard
+import math
 
 from ..messages.locations import spec_error
-from . import arithmetic, exponentials
+from . import arithmetic
 from .arithmetic import bool_operand, float_operand, lifted, operands
 from .trace import current_trace, described
 from .values import Value
 
 __all__ = (
-    "abs", "all", "any", "argmax", "argmin", "clamp", "column", "count", "exp", "exp2", "expm1", "floor",
-    "isfinite", "isnan", "log", "log1p", "log2", "log_sigmoid", "log_softmax", "logsumexp", "max", "maximum",
-    "mean", "min", "minimum", "rsqrt", "sigmoid", "sign", "softmax", "softplus", "sqrt", "square",
-    "stop_gradient", "sum", "tanh", "to_float", "valid", "vocab_size", "where",
+    "abs", "all", "any", "argmax", "argmin", "clamp", "column", "cos", "count", "erf", "exp", "exp2", "expm1",
+    "floor", "gelu", "isfinite", "isnan", "log", "log1p", "log2", "log_sigmoid", "log_softmax", "logsumexp",
+    "max", "maximum", "mean", "min", "minimum", "pow", "rsqrt", "sigmoid", "sign", "sin", "softmax",
+    "softplus", "sqrt", "square", "stop_gradient", "sum", "tanh", "to_float", "valid", "vocab_size", "where",
 )  # fmt: skip
 
 # ---- selection ---------------------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ def where(condition: object, a: object, b: object) -> Value:
     """
     chosen = bool_operand(condition, "lt.where")
     a, b = operands(a, b, "lt.where")
-    return a.trace.emit("arith.select", (chosen, a, b), a.type)
+    return a.trace.emit("arith.select", (chosen, a, b))
 
 
 def minimum(a: object, b: object) -> Value:
@@ -56,7 +56,7 @@ def _extremum(what: str, a: object, b: object, of_floats: str, of_integers: str)
     a, b = operands(a, b, what)
     if a.type == "i1":
         raise spec_error(f"'{what}' takes numbers, got {described(a)}; use & and | for bools")
-    return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b), a.type)
+    return a.trace.emit(of_floats if a.type == "f32" else of_integers, (a, b))
 
 
 # ---- elementwise maths -------------------------------------------------------------------------------------
@@ -85,16 +85,12 @@ def exp2(x: object) -> Value:
 
 def log(x: object) -> Value:
     """Natural logarithm; of an exponential it is the exponent, of a sum of exponentials lt.logsumexp."""
-    x = float_operand(x, "lt.log")
-    known = exponentials.logarithm(x, "math.exp")
-    return x.trace.emit("math.log", (x,)) if known is None else known
+    return _unary("lt.log", "math.log", x)
 
 
 def log2(x: object) -> Value:
     """Logarithm to base 2; of an exponential it is the exponent."""
-    x = float_operand(x, "lt.log2")
-    known = exponentials.logarithm(x, "math.exp2")
-    return x.trace.emit("math.log2", (x,)) if known is None else known
+    return _unary("lt.log2", "math.log2", x)
 
 
 def log1p(x: object) -> Value:
@@ -110,6 +106,44 @@ def expm1(x: object) -> Value:
 def tanh(x: object) -> Value:
     """Hyperbolic tangent."""
     return _unary("lt.tanh", "math.tanh", x)
+
+
+def erf(x: object) -> Value:
+    """The error function: 2 / sqrt(pi) times the integral of e**(-t * t) from 0 to x."""
+    return _unary("lt.erf", "math.erf", x)
+
+
+def gelu(x: object, approximate: str = "none") -> Value:
+    """x times the probability that a standard normal variable is below x.
+
+    Args:
+        approximate: "none" for the definition with lt.erf, "tanh" for 0.5 * x * (1 + tanh(sqrt(2 / pi) *
+            (x + 0.044715 * x**3))), as in torch.nn.functional.gelu.
+
+    Raises:
+        SpecError: another word for 'approximate'.
+    """
+    x = float_operand(x, "lt.gelu")
+    if approximate == "none":
+        return 0.5 * x * (1.0 + erf(math.sqrt(0.5) * x))
+    if approximate == "tanh":
+        return 0.5 * x * (1.0 + tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x * x * x)))
+    raise spec_error(f"'lt.gelu' got approximate={approximate!r}; it takes \"none\" or \"tanh\"")
+
+
+def sin(x: object) -> Value:
+    """Sine of an angle in radians, accurate for large angles too; NaN of infinities."""
+    return _unary("lt.sin", "math.sin", x)
+
+
+def cos(x: object) -> Value:
+    """Cosine of an angle in radians, accurate for large angles too; NaN of infinities."""
+    return _unary("lt.cos", "math.cos", x)
+
+
+def pow(x: object, y: object) -> Value:
+    """x ** y of two floats; a root of a negative number is NaN."""
+    return arithmetic.power(x, y, "lt.pow")
 
 
 def sigmoid(x: object) -> Value:
@@ -129,12 +163,12 @@ def log_sigmoid(x: object) -> Value:
 
 def sqrt(x: object) -> Value:
     """Square root; of an exponential it is one again."""
-    return _root("lt.sqrt", "math.sqrt", 0.5, x)
+    return _unary("lt.sqrt", "math.sqrt", x)
 
 
 def rsqrt(x: object) -> Value:
     """1 / sqrt(x); of an exponential it is one again."""
-    return _root("lt.rsqrt", "math.rsqrt", -0.5, x)
+    return _unary("lt.rsqrt", "math.rsqrt", x)
 
 
 def square(x: object) -> Value:
@@ -151,13 +185,13 @@ def floor(x: object) -> Value:
 def isfinite(x: object) -> Value:
     """Whether x is neither infinite nor NaN."""
     x = float_operand(x, "lt.isfinite")
-    return x.trace.emit("math.isfinite", (x,), "i1")
+    return x.trace.emit("math.isfinite", (x,))
 
 
 def isnan(x: object) -> Value:
     """Whether x is NaN."""
     x = float_operand(x, "lt.isnan")
-    return x.trace.emit("math.isnan", (x,), "i1")
+    return x.trace.emit("math.isnan", (x,))
 
 
 def to_float(x: object) -> Value:
@@ -195,12 +229,6 @@ def _unary(what: str, name: str, x: object) -> Value:
     return x.trace.emit(name, (x,))
 
 
-def _root(what: str, name: str, power: float, x: object) -> Value:
-    x = float_operand(x, what)
-    known = exponentials.exponential(x)
-    return x.trace.emit(name, (x,)) if known is None else known.with_exponent(power * known.exponent)
-
-
 # ---- over the vocabulary -----------------------------------------------------------------------------------
 
 
@@ -216,22 +244,22 @@ def mean(x: object) -> Value:
 
 def max(x: object) -> Value:
     """Largest entry, NaN if there is one; its gradient goes to the entry that lt.argmax names."""
-    return _extreme_entry("max", x)
+    return _reduce("max", x)
 
 
 def min(x: object) -> Value:
     """Smallest entry, NaN if there is one; its gradient goes to the entry that lt.argmin names."""
-    return _extreme_entry("min", x)
+    return _reduce("min", x)
 
 
 def argmax(x: object) -> Value:
     """Index of the largest entry: of the first NaN, else the lowest index among equals."""
-    return _position("argmax", x)
+    return _reduce("argmax", x)
 
 
 def argmin(x: object) -> Value:
     """Index of the smallest entry: of the first NaN, else the lowest index among equals."""
-    return _position("argmin", x)
+    return _reduce("argmin", x)
 
 
 def logsumexp(x: object) -> Value:
@@ -314,16 +342,3 @@ def _summed(combiner: str, x: object) -> object:
 
 def _uniform_remedy(combiner: str) -> str:
     return "multiply it by lt.vocab_size() if that is meant" if combiner == "sum" else "use it as it is"
-
-
-def _extreme_entry(combiner: str, x: object) -> Value:
-    known = exponentials.least_or_largest(x, combiner) if _has_entries(x) else None
-    return _reduce(combiner, x) if known is None else known
-
-
-def _position(combiner: str, x: object) -> Value:
-    return _reduce(combiner, exponentials.ordered_like(x) if _has_entries(x) else x)
-
-
-def _has_entries(x: object) -> TypeGuard[Value]:
-    return isinstance(x, Value) and x.varying and x.type == "f32"

@@ -7,11 +7,10 @@ import threading
 from collections.abc import Sequence
 from contextvars import ContextVar
 from types import CodeType, FrameType
-from typing import Any
 
 from ..messages.locations import Location, definition_of, location_of, spec_error, user_frame
 from ..spec.float32 import round_to_f32
-from ..spec.operations import InputKey, Op
+from ..spec.operations import InputKey, Op, result_type
 from . import labels
 
 _active: ContextVar[Trace | None] = ContextVar("logitile_trace", default=None)
@@ -46,10 +45,6 @@ class Trace:
         self.ignore_index = ignore_index
         self.ops: list[Op] = []
         self.needed_inputs: set[str] = set()  # inputs that count as used although no op reads them
-        self.exponentials: dict[int, Any] = {}  # see exponentials.py
-        self.weights: list[bool] = []  # see exponentials.py
-        self.limits: dict[int, tuple[int, int]] = {}  # see wrapping.py
-        self.wrapped: dict[int, int] = {}  # see wrapping.py
         self._value_type = value_type
         self._depths: list[int] = []
         self._code = code
@@ -73,7 +68,7 @@ class Trace:
         self,
         name: str,
         operands: tuple[Traced, ...] = (),
-        type: str = "f32",
+        type: str | None = None,
         attribute: object = None,
         varying: bool | None = None,
         location: Location | None = None,
@@ -81,6 +76,7 @@ class Trace:
         """Appends an operation, unless the same one is there already.
 
         Args:
+            type: of the result; by default what the table of scalar operations says.
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
         """
@@ -88,6 +84,8 @@ class Trace:
             if operand.trace is not self:
                 raise spec_error(operand.trace.leaked(operand.label))
         indices = tuple(operand.index for operand in operands)
+        if type is None:
+            type = result_type(name, [operand.type for operand in operands])
         key = (name, type, indices, _attribute_key(attribute))
         if key not in self._index_of:
             if varying is None:
@@ -109,7 +107,7 @@ class Trace:
         variable = self._variable(index)
         if variable is not None:
             return f"'{variable}'"
-        return labels.of_result(self.ops[self.wrapped.get(index, index)])  # what the user wrote
+        return labels.of_result(op)
 
     def _check_depth(self, operands: tuple[int, ...]) -> None:
         """Passes of the compiler call themselves for operands: stacks end somewhere."""

@@ -18,6 +18,8 @@ from ..arguments.options import Options
 from ..frameworks.arrays import rounded, to_numpy
 from ..spec.loss_spec import LossSpec
 from ..spec.operations import Op
+from .canonical import canonical
+from .operations import OPERATIONS
 
 CHUNK_BYTES = 128 * 2**20  # for the varying values of one chunk of tokens
 _FILLS = {"f32": 0.0, "i32": -1, "i1": False}  # outputs of ignored tokens
@@ -128,7 +130,7 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
             return REDUCTIONS[op.attribute](*chunk.operands(op))
         case "logitile.pick":
             return _picked(chunk, index, op)
-    return ELEMENTWISE[op.name](*chunk.operands(op))
+    return OPERATIONS[op.name].value(*chunk.operands(op))
 
 
 def _dtype(type: str) -> type:
@@ -171,13 +173,7 @@ def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
     ).astype(value.dtype)
 
 
-# ---- the operations ----------------------------------------------------------------------------------------
-
-
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x)), accurate on both sides."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+# ---- comparisons and reductions ----------------------------------------------------------------------------
 
 
 def logsumexp(x: np.ndarray) -> np.ndarray:
@@ -186,26 +182,6 @@ def logsumexp(x: np.ndarray) -> np.ndarray:
     shift = np.where(largest == -np.inf, 0.0, largest)
     return np.log(np.exp(x - shift).sum(axis=1, keepdims=True)) + shift
 
-
-def weigh(weight: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """weight * value, and 0 where the weight is 0."""
-    return np.where(weight == 0, 0.0, weight * value)
-
-
-ELEMENTWISE: Mapping[str, Callable[..., np.ndarray]] = {
-    "arith.addf": np.add, "arith.addi": np.add, "arith.subf": np.subtract, "arith.subi": np.subtract,
-    "arith.mulf": np.multiply, "arith.muli": np.multiply, "arith.divf": np.divide, "arith.negf": np.negative,
-    "arith.maximumf": np.maximum, "arith.minimumf": np.minimum, "arith.maxsi": np.maximum,
-    "arith.minsi": np.minimum, "arith.andi": np.logical_and, "arith.ori": np.logical_or,
-    "arith.xori": np.logical_xor, "arith.select": np.where, "arith.sitofp": lambda x: x.astype(np.float64),
-    "arith.uitofp": lambda x: x.astype(np.float64), "logitile.weigh": weigh, "logitile.sigmoid": sigmoid,
-    "logitile.softplus": lambda x: np.logaddexp(0, x), "logitile.stop_gradient": lambda x: x,
-    "math.absf": np.abs, "math.floor": np.floor, "math.exp": np.exp, "math.exp2": np.exp2, "math.log": np.log,
-    "math.log2": np.log2, "math.log1p": np.log1p, "math.expm1": np.expm1, "math.tanh": np.tanh,
-    "math.sqrt": np.sqrt, "math.rsqrt": lambda x: 1 / np.sqrt(x), "math.powf": np.power,
-    "math.isfinite": np.isfinite, "math.isnan": np.isnan,
-    "math.clampf": lambda x, low, high: np.minimum(np.maximum(x, low), high),
-}  # fmt: skip
 
 # By the last two letters of a predicate; all but "ne" are false for NaN.
 COMPARISONS: Mapping[str, Callable[..., np.ndarray]] = {
@@ -236,6 +212,7 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
     Raises:
         CallIndexError: an index lies outside the vocabulary.
     """
+    spec = canonical(spec)
     data = load(spec, options, call)
     results = {
         o.name: np.full(call.tokens, _FILLS[o.type], {"i32": np.int64}.get(o.type, _dtype(o.type)))

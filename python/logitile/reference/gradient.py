@@ -7,9 +7,7 @@ Nothing that is multiplied later, infinities included, brings a blocked entry ba
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -23,6 +21,8 @@ from ..messages.names import shape_text
 from ..spec.gradient_flow import active_ops
 from ..spec.loss_spec import LossSpec
 from ..spec.operations import InputKey, Op
+from .adjoint import Adjoint
+from .canonical import canonical
 from .forward import (
     REDUCTIONS,
     Chunk,
@@ -33,51 +33,8 @@ from .forward import (
     load,
     picked_columns,
     run,
-    sigmoid,
 )
-
-
-@dataclass(eq=False)
-class Adjoint:
-    """The gradient that reaches a value, and where it is blocked and 0; both have the value's shape."""
-
-    value: np.ndarray
-    blocked: np.ndarray
-
-    def times(self, factor: np.ndarray | float) -> Adjoint:
-        """Multiplied by a local derivative."""
-        return _adjoint(
-            self.value * factor,
-            np.broadcast_to(self.blocked, np.broadcast_shapes(self.blocked.shape, np.shape(factor))),
-        )
-
-    def where(self, passes: np.ndarray) -> Adjoint:
-        """Blocked wherever 'passes' is false."""
-        value, blocked = np.broadcast_arrays(self.value, self.blocked | ~passes)
-        return _adjoint(value, blocked)
-
-    def weighed(self, weight: np.ndarray) -> Adjoint:
-        """Multiplied by a weight; one of 0 blocks."""
-        return self.times(weight).where(weight != 0)
-
-    def plus(self, other: Adjoint) -> Adjoint:
-        return Adjoint(self.value + other.value, self.blocked & other.blocked)
-
-    def summed_to(self, shape: tuple[int, ...]) -> Adjoint:
-        """Added up over the axes along which a value was repeated."""
-        axes = tuple(axis for axis in (0, 1) if shape[axis] == 1 and self.value.shape[axis] != 1)
-        if not axes:
-            return self
-        return Adjoint(self.value.sum(axis=axes, keepdims=True), self.blocked.all(axis=axes, keepdims=True))
-
-    def spread_to(self, shape: tuple[int, ...]) -> Adjoint:
-        """Repeated along the vocabulary."""
-        shape = np.broadcast_shapes(self.value.shape, shape)
-        return Adjoint(np.broadcast_to(self.value, shape), np.broadcast_to(self.blocked, shape))
-
-
-def _adjoint(value: np.ndarray, blocked: np.ndarray) -> Adjoint:
-    return Adjoint(np.where(blocked, 0.0, value), blocked)
+from .operations import OPERATIONS
 
 
 def evaluate_gradients(
@@ -94,6 +51,7 @@ def evaluate_gradients(
     """
     wanted = wanted_gradients(spec, options, call, wrt)
     upstream = _upstream(spec, options, call, upstream_gradients(spec, grad_output))
+    spec = canonical(spec)
     data = load(spec, options, call)
     scale = _loss_scale(spec, options, call, data)
     known = call.operands
@@ -179,7 +137,7 @@ def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> 
         return _to_column(adjoint.where(inside), column, chunk.spec.vocab)
     if op.name == "logitile.reduce":
         return _through_reduction(op.attribute, adjoint, operands[0], result)
-    return RULES[op.name][position](adjoint, result, *operands)
+    return OPERATIONS[op.name].flows[position](adjoint, result, *operands)
 
 
 def _to_column(adjoint: Adjoint, column: np.ndarray, vocab: int) -> Adjoint:
@@ -196,73 +154,6 @@ def _through_reduction(combiner: str, adjoint: Adjoint, x: np.ndarray, result: n
         return adjoint.weighed(np.exp(x - result))
     entry = REDUCTIONS["arg" + combiner](x)  # max(x) is x[argmax(x)], min likewise
     return _to_column(adjoint, entry, x.shape[1])
-
-
-# ---- local derivatives -------------------------------------------------------------------------------------
-
-
-def _power_of_base(a: Adjoint, y: np.ndarray, x: np.ndarray, p: np.ndarray) -> Adjoint:
-    return a.times(p * np.power(x, p - 1)).where(p != 0)
-
-
-def _power_of_exponent(a: Adjoint, y: np.ndarray, x: np.ndarray, p: np.ndarray) -> Adjoint:
-    return a.times(y * np.log(x)).where(~((x == 0) & (p >= 0)))
-
-
-def _weight(a: Adjoint, y: np.ndarray, w: np.ndarray, x: np.ndarray) -> Adjoint:
-    """A weight of 0 hides an infinite value from the weight itself as well."""
-    return a.times(x).where(~((w == 0) & ~np.isfinite(x)))
-
-
-def _larger(a: Adjoint, y: np.ndarray, x: np.ndarray, other: np.ndarray) -> Adjoint:
-    return a.times(np.where(x == other, 0.5, 1.0)).where(~(x < other))
-
-
-def _smaller(a: Adjoint, y: np.ndarray, x: np.ndarray, other: np.ndarray) -> Adjoint:
-    return a.times(np.where(x == other, 0.5, 1.0)).where(~(x > other))
-
-
-def _no_flow(*_: object) -> Adjoint:
-    raise AssertionError("conditions are bools, which have no adjoint")
-
-
-def _derivative_of_tanh(x: np.ndarray) -> np.ndarray:
-    """4 exp(-2|x|) / (1 + exp(-2|x|))**2: 1 - tanh(x)**2 would cancel."""
-    small = np.exp(-2 * np.abs(x))
-    return 4 * small / np.square(1 + small)
-
-
-Rule = Callable[..., Adjoint]
-# By operation, one rule for each operand: (adjoint, result, *operands) -> adjoint of the operand.
-RULES: Mapping[str, tuple[Rule, ...]] = {
-    "arith.addf": (lambda a, y, *_: a, lambda a, y, *_: a),
-    "arith.subf": (lambda a, y, *_: a, lambda a, y, *_: a.times(-1.0)),
-    "arith.negf": (lambda a, y, x: a.times(-1.0),),
-    "arith.mulf": (lambda a, y, left, right: a.times(right), lambda a, y, left, right: a.times(left)),
-    "arith.divf": (lambda a, y, x, d: a.times(1 / d), lambda a, y, x, d: a.times(-y / d)),
-    "arith.maximumf": (_larger, lambda a, y, x, other: _larger(a, y, other, x)),
-    "arith.minimumf": (_smaller, lambda a, y, x, other: _smaller(a, y, other, x)),
-    "arith.select": (_no_flow, lambda a, y, c, *_: a.where(c), lambda a, y, c, *_: a.where(~c)),
-    "logitile.weigh": (_weight, lambda a, y, w, x: a.weighed(w)),
-    "logitile.sigmoid": (lambda a, y, x: a.weighed(sigmoid(x) * sigmoid(-x)),),  # y * (1 - y) would cancel
-    "logitile.softplus": (lambda a, y, x: a.weighed(sigmoid(x)),),
-    "math.absf": (lambda a, y, x: a.times(np.sign(x)).where(abs(x) > 0),),
-    "math.exp": (lambda a, y, x: a.weighed(y),),
-    "math.exp2": (lambda a, y, x: a.weighed(y * math.log(2)),),
-    "math.log": (lambda a, y, x: a.times(1 / x),),
-    "math.log2": (lambda a, y, x: a.times(1 / (x * math.log(2))),),
-    "math.log1p": (lambda a, y, x: a.times(1 / (1 + x)),),
-    "math.expm1": (lambda a, y, x: a.weighed(np.exp(x)),),
-    "math.tanh": (lambda a, y, x: a.times(_derivative_of_tanh(x)),),
-    "math.sqrt": (lambda a, y, x: a.times(0.5 / y),),
-    "math.rsqrt": (lambda a, y, x: a.times(-0.5 * y**3),),
-    "math.powf": (_power_of_base, _power_of_exponent),
-    "math.clampf": (
-        lambda a, y, x, low, high: a.where((x >= low) & (x <= high)),
-        lambda a, y, x, low, high: a.where((x < low) & (low < high)),
-        lambda a, y, x, low, high: a.where((x > high) | (high < low)),
-    ),
-}
 
 
 # ---- from adjoints to gradients ----------------------------------------------------------------------------

@@ -6,32 +6,16 @@ import functools
 from collections.abc import Iterable
 
 from .loss_spec import LossSpec
-from .operations import Op
+from .operations import Op, flows
 
-_BLOCKING = (
-    "arith.cmpf",
-    "arith.cmpi",
-    "math.floor",
-    "math.isfinite",
-    "math.isnan",
-    "logitile.stop_gradient",
-    "arith.sitofp",
-    "arith.uitofp",
-)
-_BLOCKING_REDUCTIONS = ("argmax", "argmin", "count", "any", "all")
+_LEAVES = ("logitile.input", "arith.constant", "logitile.column")
 
 
 def differentiated(op: Op) -> tuple[int, ...]:
     """Which operands of an operation a gradient flows to, by position."""
-    if (
-        op.type != "f32"
-        or op.name in _BLOCKING
-        or (op.name == "logitile.reduce" and op.attribute in _BLOCKING_REDUCTIONS)
-    ):
+    if op.type != "f32" or op.name in _LEAVES:
         return ()
-    if op.name == "arith.select":
-        return (1, 2)
-    return (0,) if op.name == "logitile.pick" else tuple(range(len(op.operands)))
+    return (0,) if op.name in ("logitile.reduce", "logitile.pick") else flows(op.name, op.type)
 
 
 def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ..messages.locations import Location
+from ..runtime.engine import native
+
+_TYPES = {"f": "f32", "i": "i32", "b": "i1"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +51,55 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
+class ScalarOperation:
+    """An operation on single numbers, as the table of the compiler has it.
+
+    Args:
+        name: the name in IR, for example "arith.select".
+        operands: their types.
+        result: its type.
+        flows: positions of the operands that a gradient flows to.
+    """
+
+    name: str
+    operands: tuple[str, ...]
+    result: str
+    flows: tuple[int, ...]
+
+
+@functools.cache
+def scalar_operations() -> Mapping[tuple[str, tuple[str, ...]], ScalarOperation]:
+    """Every operation on single numbers that a loss may have, by its name and the types of its operands."""
+    rows = (
+        ScalarOperation(
+            row["name"],
+            tuple(_TYPES[letter] for letter in row["operands"]),
+            _TYPES[row["result"]],
+            tuple(int(position) for position in row["flows"]),
+        )
+        for row in native().operations()
+    )
+    return {(row.name, row.operands): row for row in rows}
+
+
+@functools.cache
+def flows(name: str, result: str) -> tuple[int, ...]:
+    """The positions of the operands of a scalar operation that a gradient flows to.
+
+    Args:
+        result: the type of its result.
+    """
+    return next(
+        row.flows for row in scalar_operations().values() if row.name == name and row.result == result
+    )
+
+
+def result_type(name: str, operands: Sequence[str]) -> str:
+    """The type of the result of a scalar operation on operands of certain types."""
+    return scalar_operations()[name, tuple(operands)].result
+
+
+@dataclass(frozen=True, slots=True)
 class SpecInput:
     """An input of a specialised loss; 'entries' is the number of values per token of a Token[..., K]."""
 
@@ -67,3 +121,14 @@ class Output:
     name: str
     type: str
     value: int
+
+
+def reachable(ops: Sequence[Op], outputs: Sequence[Output]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:
+    """The operations that outputs need, renumbered, in their order."""
+    needed = {output.value for output in outputs}
+    for index in range(len(ops) - 1, -1, -1):
+        if index in needed:
+            needed.update(ops[index].operands)
+    position = {old: new for new, old in enumerate(sorted(needed))}
+    kept = (replace(ops[old], operands=tuple(position[i] for i in ops[old].operands)) for old in position)
+    return tuple(kept), tuple(replace(output, value=position[output.value]) for output in outputs)

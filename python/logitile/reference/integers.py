@@ -8,7 +8,7 @@ and choose; elsewhere nothing is added.
 
 from __future__ import annotations
 
-from .trace import Traced
+from .rewriting import Written
 
 _FLOATS = {"arith.addi": "arith.addf", "arith.subi": "arith.subf", "arith.muli": "arith.mulf"}
 _LEAST, _MOST = -(2**31), 2**31 - 1
@@ -19,26 +19,26 @@ _REACH = 8  # operations behind a value that are looked at for its bounds
 Bounds = tuple[int, int]
 
 
-def arithmetic(name: str, a: Traced, b: Traced) -> Traced:
+def arithmetic(name: str, a: Written, b: Written) -> Written:
     """A sum, difference or product of integers, which saturates.
 
     Args:
         name: "arith.addi", "arith.subi" or "arith.muli".
     """
     trace = a.trace
-    wrapped = trace.emit(name, (a, b), "i32")
+    wrapped = trace.emit(name, (a, b))
     least, most = _result(name, _limits(a), _limits(b))
     value = wrapped
     for limit, is_needed, sign in ((_MOST, most > _MOST, 1), (_LEAST, least < _LEAST, -1)):
         if is_needed:
             beyond = _BEYOND[name](wrapped, a, b, sign)
-            value = trace.emit("arith.select", (beyond, trace.constant(limit, "i32"), value), "i32")
+            value = trace.emit("arith.select", (beyond, trace.constant(limit, "i32"), value))
     trace.limits[value.index] = (max(least, _LEAST), min(most, _MOST))
     trace.wrapped[value.index] = wrapped.index
     return value
 
 
-def unwrapped(index: Traced) -> Traced:
+def unwrapped(index: Written) -> Written:
     """The index of a pick, limited to what 32 bits hold where its exact value might be more.
 
     A step that saturates does not help: a difference may bring it back among the entries. So the whole
@@ -51,15 +51,15 @@ def unwrapped(index: Traced) -> Traced:
         return index
     emit, exact = index.trace.emit, _in_floats(index, {})
     for predicate, limit in (("oge", _MOST), ("ole", _LEAST)):
-        beyond = emit("arith.cmpf", (exact, index.trace.constant(float(limit), "f32")), "i1", predicate)
-        index = emit("arith.select", (beyond, index.trace.constant(limit, "i32"), index), "i32")
+        beyond = emit("arith.cmpf", (exact, index.trace.constant(float(limit), "f32")), attribute=predicate)
+        index = emit("arith.select", (beyond, index.trace.constant(limit, "i32"), index))
     return index
 
 
 # ---- bounds ------------------------------------------------------------------------------------------------
 
 
-def _limits(value: Traced, reach: int = _REACH) -> Bounds:
+def _limits(value: Written, reach: int = _REACH) -> Bounds:
     """The least and the largest number that a value may be."""
     op, trace = value.op, value.trace
     if value.index in trace.limits:
@@ -90,7 +90,7 @@ def _result(name: str, first: Bounds, second: Bounds) -> Bounds:
     return min(products), max(products)
 
 
-def _bounds(value: Traced, known: dict[int, Bounds]) -> Bounds:
+def _bounds(value: Written, known: dict[int, Bounds]) -> Bounds:
     """The least and the largest number that an expression of `_modular` has."""
     if value.index not in known:
         name = value.op.name
@@ -101,7 +101,7 @@ def _bounds(value: Traced, known: dict[int, Bounds]) -> Bounds:
     return known[value.index]
 
 
-def _modular(value: Traced, known: dict[int, Traced]) -> Traced:
+def _modular(value: Written, known: dict[int, Written]) -> Written:
     """The sums, differences and products behind a value, none of which saturates."""
     trace = value.trace
     if value.index not in trace.wrapped:
@@ -109,11 +109,11 @@ def _modular(value: Traced, known: dict[int, Traced]) -> Traced:
     if value.index not in known:
         written = trace.value(trace.wrapped[value.index])
         operands = tuple(_modular(written.operand(i), known) for i in range(2))
-        known[value.index] = trace.emit(written.op.name, operands, "i32", location=written.op.location)
+        known[value.index] = trace.emit(written.op.name, operands)
     return known[value.index]
 
 
-def _in_floats(value: Traced, known: dict[int, Traced]) -> Traced:
+def _in_floats(value: Written, known: dict[int, Written]) -> Written:
     """An expression of `_modular` in floats."""
     if value.index not in known:
         name = _FLOATS.get(value.op.name)
@@ -129,20 +129,20 @@ def _in_floats(value: Traced, known: dict[int, Traced]) -> Traced:
 # 'sign' is 1 for results that are too large and -1 for those that are too small.
 
 
-def _sum_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
+def _sum_beyond(wrapped: Written, a: Written, b: Written, sign: int) -> Written:
     """A number was added that should move the sum that way, and it moved the other way."""
     return _moved_back(wrapped, *((b, a) if _has_sign(a, sign) else (a, b)), sign, sign)
 
 
 def _difference_beyond(
-    wrapped: Traced, a: Traced, b: Traced, sign: int
-) -> Traced:
+    wrapped: Written, a: Written, b: Written, sign: int
+) -> Written:
     return _moved_back(wrapped, a, b, sign, -sign)
 
 
 def _moved_back(
-    wrapped: Traced, start: Traced, by: Traced, sign: int, sign_of_by: int
-) -> Traced:
+    wrapped: Written, start: Written, by: Written, sign: int, sign_of_by: int
+) -> Written:
     back = _compare(wrapped, start, "slt" if sign > 0 else "sgt")
     if _has_sign(by, sign_of_by):
         return back
@@ -150,13 +150,13 @@ def _moved_back(
     return _both(back, _compare(by, zero, "sgt" if sign_of_by > 0 else "slt"))
 
 
-def _has_sign(value: Traced, sign: int) -> bool:
+def _has_sign(value: Written, sign: int) -> bool:
     """Whether it is never of the other sign."""
     least, most = _limits(value)
     return least >= 0 if sign > 0 else most <= 0
 
 
-def _product_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
+def _product_beyond(wrapped: Written, a: Written, b: Written, sign: int) -> Written:
     if a.op.name == "arith.constant":
         a, b = b, a
     if b.op.name != "arith.constant":
@@ -168,29 +168,29 @@ def _product_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
     return _compare(a, limit, "sgt" if side > 0 else "slt")
 
 
-def _estimate_beyond(wrapped: Traced, a: Traced, b: Traced, sign: int) -> Traced:
+def _estimate_beyond(wrapped: Written, a: Written, b: Written, sign: int) -> Written:
     """By the product in float32. Where that is too near to the limit, a product that came round has the
     other sign.
     """
     emit, constant = wrapped.trace.emit, wrapped.trace.constant
     estimate = emit("arith.mulf", (emit("arith.sitofp", (a,)), emit("arith.sitofp", (b,))))
 
-    def reaches(limit: float) -> Traced:
+    def reaches(limit: float) -> Written:
         return emit(
-            "arith.cmpf", (estimate, constant(sign * limit, "f32")), "i1", "oge" if sign > 0 else "ole"
+            "arith.cmpf", (estimate, constant(sign * limit, "f32")), attribute="oge" if sign > 0 else "ole"
         )
 
     came_round = _compare(wrapped, constant(0, "i32"), "slt" if sign > 0 else "sge")
     near = _both(reaches(2.0**31 - _SLACK), came_round)
-    return emit("arith.ori", (reaches(2.0**31 + _SLACK), near), "i1")
+    return emit("arith.ori", (reaches(2.0**31 + _SLACK), near))
 
 
-def _compare(a: Traced, b: Traced, predicate: str) -> Traced:
-    return a.trace.emit("arith.cmpi", (a, b), "i1", predicate)
+def _compare(a: Written, b: Written, predicate: str) -> Written:
+    return a.trace.emit("arith.cmpi", (a, b), attribute=predicate)
 
 
-def _both(a: Traced, b: Traced) -> Traced:
-    return a.trace.emit("arith.andi", (a, b), "i1")
+def _both(a: Written, b: Written) -> Written:
+    return a.trace.emit("arith.andi", (a, b))
 
 
 _BEYOND = {"arith.addi": _sum_beyond, "arith.subi": _difference_beyond, "arith.muli": _product_beyond}

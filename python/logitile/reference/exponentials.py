@@ -1,6 +1,5 @@
 """What keeps exponentials apart from other numbers: masked entries (-inf logits) must weigh nothing, and an
-exponent that is known must not be lost. These rules are part of the meaning of a loss; optimisations are the
-compiler's.
+exponent that is known must not be lost. These rules are part of the meaning of a loss.
 
 A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A weight of
 0 wins against whatever it multiplies, infinities included (`logitile.weigh`).
@@ -10,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from .trace import Traced
+from .rewriting import Written
 
 _ALWAYS = ("math.exp", "math.exp2", "logitile.sigmoid")
 _IF_FIRST_OPERAND = (
@@ -25,7 +24,7 @@ _IF_FIRST_OPERAND = (
 )
 
 
-def is_weight(value: Traced) -> bool:
+def is_weight(value: Written) -> bool:
     """Whether a value of 0 means "this entry does not count"."""
     trace, known = value.trace, value.trace.weights
     while len(known) <= value.index:  # operands first
@@ -33,7 +32,7 @@ def is_weight(value: Traced) -> bool:
     return known[value.index]
 
 
-def _is_weight(value: Traced) -> bool:
+def _is_weight(value: Written) -> bool:
     name = value.op.name
     if name in _ALWAYS:
         return True
@@ -50,19 +49,19 @@ def _is_weight(value: Traced) -> bool:
     return False
 
 
-def is_constant(value: Traced) -> bool:
+def is_constant(value: Written) -> bool:
     return value.op.name == "arith.constant"
 
 
-def _scaled(value: Traced) -> tuple[Traced, Traced] | None:
-    """(constant, x) of constant * x, the only product that the tracer leaves of a weight."""
+def _scaled(value: Written) -> tuple[Written, Written] | None:
+    """(constant, x) of constant * x, the only product that the rules leave of a weight."""
     for first, second in ((0, 1), (1, 0)):
         if is_constant(value.operand(first)):
             return value.operand(first), value.operand(second)
     return None
 
 
-def _positively_scaled(value: Traced) -> tuple[Traced, Traced] | None:
+def _positively_scaled(value: Written) -> tuple[Written, Written] | None:
     """The same where the constant is above 0."""
     scaled = _scaled(value) if value.op.name == "arith.mulf" else None
     return scaled if scaled and scaled[0].op.attribute > 0 else None
@@ -73,13 +72,13 @@ class Exponential:
     """A value that is known to be base ** exponent; 'name' is the operation, "math.exp" or "math.exp2"."""
 
     name: str
-    exponent: Traced
+    exponent: Written
 
-    def with_exponent(self, exponent: Traced) -> Traced:
+    def with_exponent(self, exponent: Written) -> Written:
         """The same base with another exponent."""
         return exponent.trace.emit(self.name, (exponent,))
 
-    def logarithm(self, name: str) -> Traced:
+    def logarithm(self, name: str) -> Written:
         """The logarithm of the value to the base of the operation 'name'."""
         if name == self.name:
             return self.exponent
@@ -87,7 +86,7 @@ class Exponential:
         return _times(self.exponent, self.exponent.trace.constant(factor, "f32"))
 
 
-def exponential(value: Traced) -> Exponential | None:
+def exponential(value: Written) -> Exponential | None:
     """How a value is an exponential, if it is: products and positive multiples of exponentials are, too."""
     known = value.trace.exponentials
     if value.index not in known:
@@ -95,7 +94,7 @@ def exponential(value: Traced) -> Exponential | None:
     return known[value.index]
 
 
-def _exponential(value: Traced) -> Exponential | None:
+def _exponential(value: Written) -> Exponential | None:
     name = value.op.name
     if name in ("math.exp", "math.exp2"):
         return Exponential(name, value.operand(0))
@@ -117,7 +116,7 @@ def _exponential(value: Traced) -> Exponential | None:
     return Exponential(inner.name, _plus(inner.exponent, value.trace.constant(log, "f32")))
 
 
-def logarithm(value: Traced, base: str) -> Traced | None:
+def logarithm(base: str, value: Written) -> Written | None:
     """The logarithm to the base of the operation 'base' where none of a rounded exponential is needed.
 
     That is so for exponentials and for sums of them over the vocabulary; None for other values.
@@ -133,15 +132,15 @@ def logarithm(value: Traced, base: str) -> Traced | None:
     return Exponential("math.exp", reduced("logsumexp", inside.logarithm("math.exp"))).logarithm(base)
 
 
-def reduced(combiner: str, exponent: Traced) -> Traced:
+def reduced(combiner: str, exponent: Written) -> Written:
     """The reduction of an exponent over the vocabulary."""
-    return exponent.trace.emit("logitile.reduce", (exponent,), attribute=combiner, varying=False)
+    return exponent.trace.emit("logitile.reduce", (exponent,), "f32", combiner, varying=False)
 
 
 # ---- entries -----------------------------------------------------------------------------------------------
 
 
-def entry(value: Traced, of: Callable[[Traced], Traced]) -> Traced | None:
+def entry(value: Written, of: Callable[[Written], Written]) -> Written | None:
     """An entry of an exponential; None for other values.
 
     It is made by the operations that make the value, so that it has the bits of the value there.
@@ -149,33 +148,52 @@ def entry(value: Traced, of: Callable[[Traced], Traced]) -> Traced | None:
     Args:
         of: the entry of an exponent.
     """
-    return _known_entry(value, of, {})
+    return _Exponents(of, keeps_uniform=True).applied(value)
 
 
-def _known_entry(
-    value: Traced, of: Callable[[Traced], Traced], known: dict[int, Traced | None]
-) -> Traced | None:
-    """The same, once for each value: after forty squarings a factor is there 2**40 times."""
-    if value.index not in known:
-        known[value.index] = _entry(value, of, known)
-    return known[value.index]
+def selected(value: Written, of: Callable[[Written], Written]) -> Written | None:
+    """An exponential of which a condition makes something else; None for other values.
+
+    Args:
+        of: what the condition makes of an exponent.
+    """
+    return _Exponents(of, keeps_uniform=False).applied(value)
 
 
-def _entry(value: Traced, of: Callable[[Traced], Traced], known: dict[int, Traced | None]) -> Traced | None:
-    name = value.op.name
-    if not value.varying:
-        return value
-    if name in ("math.exp", "math.exp2"):
-        return value.trace.emit(name, (of(value.operand(0)),))
-    if name == "logitile.weigh" and exponential(value) is not None:
-        first, second = (_known_entry(value.operand(i), of, known) for i in range(2))
-        return None if first is None or second is None else _weigh(first, second)
-    scaled = _positively_scaled(value)
-    inner = _known_entry(scaled[1], of, known) if scaled else None
-    return None if scaled is None or inner is None else _times(scaled[0], inner)
+@dataclass(eq=False)
+class _Exponents:
+    """Does to the exponents of an exponential what is asked for.
+
+    Args:
+        of: what to do to one exponent.
+        keeps_uniform: whether a value that is one per token stays as it is.
+    """
+
+    of: Callable[[Written], Written]
+    keeps_uniform: bool
+    known: dict[int, Written | None] = field(default_factory=dict)
+
+    def applied(self, value: Written) -> Written | None:
+        """Once for each value: after forty squarings a factor is there 2**40 times."""
+        if value.index not in self.known:
+            self.known[value.index] = self._applied(value)
+        return self.known[value.index]
+
+    def _applied(self, value: Written) -> Written | None:
+        name = value.op.name
+        if self.keeps_uniform and not value.varying:
+            return value
+        if name in ("math.exp", "math.exp2"):
+            return value.trace.emit(name, (self.of(value.operand(0)),))
+        if name == "logitile.weigh" and exponential(value) is not None:
+            first, second = (self.applied(value.operand(i)) for i in range(2))
+            return None if first is None or second is None else _weigh(first, second)
+        scaled = _positively_scaled(value)
+        inner = self.applied(scaled[1]) if scaled else None
+        return None if scaled is None or inner is None else _times(scaled[0], inner)
 
 
-def least_or_largest(value: Traced, combiner: str) -> Traced | None:
+def least_or_largest(value: Written, combiner: str) -> Written | None:
     """The min or max of an exponential: its entry where the exponent has its own.
 
     None for other values, and for products, of which another entry may be the largest once they are rounded.
@@ -187,7 +205,7 @@ def least_or_largest(value: Traced, combiner: str) -> Traced | None:
     return None if scaled is None or inner is None else _times(scaled[0], inner)
 
 
-def ordered_like(value: Traced) -> Traced:
+def ordered_like(value: Written) -> Written:
     """What has its extremes where an exponential has them: the exponent. Else the value itself.
     """
     if value.op.name in ("math.exp", "math.exp2"):
@@ -199,7 +217,7 @@ def ordered_like(value: Traced) -> Traced:
 # ---- products ----------------------------------------------------------------------------------------------
 
 
-def product(a: Traced, b: Traced) -> Traced:
+def product(a: Written, b: Written) -> Written:
     """a * b of floats; weights come first, so that one of 0 wins over every other factor."""
     if is_constant(a) or is_constant(b):
         return _times(a, b)
@@ -211,7 +229,7 @@ def product(a: Traced, b: Traced) -> Traced:
     return weight if rest is None else _weigh(weight, rest)
 
 
-def quotient(a: Traced, b: Traced) -> Traced:
+def quotient(a: Written, b: Written) -> Written:
     """a / b of floats; dividing by an exponential is multiplying by another one."""
     known = exponential(b)
     if known is None:
@@ -221,7 +239,7 @@ def quotient(a: Traced, b: Traced) -> Traced:
     return _weigh(a, reciprocal) if is_weight(a) else product(reciprocal, a)
 
 
-def _split(value: Traced) -> tuple[Traced | None, Traced | None]:
+def _split(value: Written) -> tuple[Written | None, Written | None]:
     """(weight, rest) with value = weight * rest; None stands for 1."""
     name = value.op.name
     if is_weight(value):
@@ -241,23 +259,23 @@ def _split(value: Traced) -> tuple[Traced | None, Traced | None]:
     return None, value
 
 
-def _joined(a: Traced | None, b: Traced | None, join) -> Traced | None:
+def _joined(a: Written | None, b: Written | None, join) -> Written | None:
     if a is None or b is None:
         return a if b is None else b
     return join(a, b)
 
 
-def _weigh(weight: Traced, value: Traced) -> Traced:
+def _weigh(weight: Written, value: Written) -> Written:
     return weight.trace.emit("logitile.weigh", (weight, value))
 
 
-def _times(a: Traced, b: Traced) -> Traced:
+def _times(a: Written, b: Written) -> Written:
     return a.trace.emit("arith.mulf", (a, b))
 
 
-def _plus(a: Traced, b: Traced) -> Traced:
+def _plus(a: Written, b: Written) -> Written:
     return a.trace.emit("arith.addf", (a, b))
 
 
-def _negated(value: Traced) -> Traced:
+def _negated(value: Written) -> Written:
     return value.trace.emit("arith.negf", (value,))
