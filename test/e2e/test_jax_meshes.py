@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from cases import CASES
 from test_canaries import CANARIES, canary
-from test_jax import LIBRARY, JaxSample, library_sample
+from test_jax_losses import LIBRARY, JaxSample, library_sample
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy

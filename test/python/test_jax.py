@@ -1,6 +1,6 @@
 """Heads in JAX: eager calls, transformations, what is refused, and what of a call XLA sees.
 
-Whether numbers are right for every loss is tested in test/e2e/test_jax.py; here they are compared with calls
+Whether numbers are right for every loss is tested in test/e2e/test_jax_losses.py; here they are compared with calls
 on arrays of NumPy, or with jax.numpy.
 """
 
