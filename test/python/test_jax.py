@@ -1,7 +1,7 @@
 """Heads in JAX: eager calls, transformations, what is refused, and what of a call XLA sees.
 
-Whether numbers are right for every loss is tested in test/e2e/test_jax_losses.py; here they are compared with calls
-on arrays of NumPy, or with jax.numpy.
+Whether numbers are right for every loss is tested in test/e2e/test_jax_losses.py; here they are compared
+with calls on arrays of NumPy, or with jax.numpy.
 """
 
 import os
