@@ -224,6 +224,10 @@ def test_explicit_axes(place, reduction):
         placed = [
             jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, PLACES[place], strict=True)
         ]
+        if jax.__version__.startswith(("0.8.", "0.9.")):
+            with pytest.raises(lt.CallTypeError, match=r"explicit axes \(data, tp\), .* use JAX 0.10"):
+                whole(head)(*placed)
+            return
         found = whole(head)(*placed)
         rows = jax.jit(lambda h, w, t: head(h, w, target=t))(*placed)
     close(found, wanted)

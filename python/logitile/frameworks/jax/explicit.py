@@ -8,17 +8,29 @@ from typing import Any
 import jax
 from jax.sharding import PartitionSpec
 
+from ...errors import CallTypeError
 from ..traced import KeyedCall
 from .primitives import run
+
+# JAX 0.8 lowers what is below to a call that its CPU has no code for.
+_can_partition = tuple(int(part) for part in jax.__version__.split(".")[:2]) >= (0, 10)
 
 
 def run_anywhere(call: KeyedCall, operands: Sequence[Any]) -> list[Any]:
     """The results of a call. On a mesh with explicit axes results are where tokens are, and gradients where
     their operands are.
+
+    Raises:
+        CallTypeError: this JAX cannot run such programs.
     """
     axes = jax.sharding.get_abstract_mesh().explicit_axes
     if not axes:
         return run(call, operands)
+    if not _can_partition:
+        raise CallTypeError(
+            f"this mesh has explicit axes ({', '.join(axes)}), which JAX {jax.__version__} cannot partition "
+            "a head over; use JAX 0.10 or later, or make the mesh with axis_types=jax.sharding.AxisType.Auto"
+        )
     specs = [_spec(operand) for operand in operands]
     leading = operands[0].ndim - call.rest
     places = tuple(
