@@ -1,6 +1,6 @@
 // FewTokens.h - calls with so few tokens that most lanes of a panel would stand for none.
 #pragma once
-#include <cstdint>
+#include "llvm/Support/MathExtras.h"
 
 namespace logitile {
 /// Rows of the head that are multiplied at a time.
@@ -9,5 +9,5 @@ inline constexpr int64_t kDotRows = 4;
 /// they lie.
 inline constexpr int64_t kUpdateRows = 8;
 /// Elements from one copied row of the head to the next.
-inline int64_t dotCopyStride(int64_t size) { return (size + 31) / 32 * 32 + 32; }
+inline int64_t dotCopyStride(int64_t size) { return llvm::alignTo(size, 32) + 32; }
 } // namespace logitile

@@ -1,12 +1,12 @@
 // LaunchPlan.cpp - sizes and strides: the arithmetic that the compiler predicts with and the runtime allocates by.
 #include "compiler/LaunchPlan.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
 
 /// More than any machine has, and so little that hundreds of such sizes can be added. Larger sizes become this.
 constexpr int64_t kHugeBytes = int64_t(1) << 52;
 
-static int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 static int64_t bytesOf(int64_t rows, int64_t columns, int64_t elementBytes) {
   int64_t elements = 0, bytes = 0;
   bool overflows = __builtin_mul_overflow(rows, columns, &elements) || __builtin_mul_overflow(elements, elementBytes, &bytes);
@@ -37,15 +37,15 @@ int64_t LaunchPlan::findBuffer(BufferKind kind, int64_t owner, int64_t entry) co
 
 int64_t logitile::chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile) {
   if (step > 0)
-    return std::min(step, roundUp(tokens, tokenTile));
-  return roundUp((tokens - step - 1) / -step, tokenTile);
+    return std::min<int64_t>(step, llvm::alignTo(tokens, tokenTile));
+  return llvm::alignTo((tokens - step - 1) / -step, tokenTile);
 }
 
 /// Strides and bytes. Extents in tokens are rounded up to whole panels, so that vector code may touch every lane.
 static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64_t panelWidth) {
   // Columns are this many elements further apart than they need be: else they would fall on few cache sets.
   constexpr int64_t kColumnPadding = 16;
-  int64_t lanes = roundUp(std::max<int64_t>(tokens, 1), panelWidth);
+  int64_t lanes = llvm::alignTo(std::max<int64_t>(tokens, 1), panelWidth);
   int64_t rows = buffer.rows >= 0 ? buffer.rows : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow : lanes;
   int64_t columns = buffer.window > 0 ? buffer.window : buffer.columns >= 0 ? buffer.columns : lanes;
   int64_t size = elementBytes(buffer.element);
@@ -54,19 +54,19 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   switch (buffer.layout) {
   case BufferLayout::Strided:
     if (panelWidth == 1 && columns > 1) // GPUs copy 16 bytes at a time, from multiples of 16
-      columns = roundUp(columns, 16 / size);
+      columns = llvm::alignTo(columns, 16 / size);
     geometry = {columns, 1, bytesOf(std::max<int64_t>(rows, 1), columns, size)};
     break;
   case BufferLayout::ColumnMajor:
     geometry = {1, rows + kColumnPadding, bytesOf(columns, rows + kColumnPadding, size)};
     break;
   case BufferLayout::RowPanels:
-    geometry = {roundUp(columns, pair) * panelWidth, 0, 0};
-    geometry.bytes = bytesOf(roundUp(rows, panelWidth) / panelWidth, geometry.stride0, size);
+    geometry.stride0 = llvm::alignTo(columns, pair) * panelWidth;
+    geometry.bytes = bytesOf(llvm::alignTo(rows, panelWidth) / panelWidth, geometry.stride0, size);
     break;
   case BufferLayout::ColumnPanels:
-    geometry = {0, roundUp(rows, pair) * panelWidth, 0};
-    geometry.bytes = bytesOf(roundUp(columns, panelWidth) / panelWidth, geometry.stride1, size);
+    geometry.stride1 = llvm::alignTo(rows, pair) * panelWidth;
+    geometry.bytes = bytesOf(llvm::alignTo(columns, panelWidth) / panelWidth, geometry.stride1, size);
     break;
   }
   return geometry;
@@ -78,7 +78,7 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
   WorkspaceLayout layout;
   auto place = [&](int64_t &end, int64_t bytes) {
     int64_t offset = end;
-    end += roundUp(bytes, kAlignment) + guard;
+    end += llvm::alignTo(bytes, kAlignment) + guard;
     layout.guardBytes += guard;
     return offset;
   };
@@ -113,7 +113,7 @@ int64_t logitile::chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, in
 int64_t logitile::workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   int64_t scratch = 0;
   for (const KernelPlan &kernel : plan.kernels)
-    scratch = std::max(scratch, roundUp(kernel.scratchBytes, 64));
+    scratch = std::max<int64_t>(scratch, llvm::alignTo(kernel.scratchBytes, 64));
   WorkspaceLayout forward = layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false);
   int64_t phase = forward.phaseBytes;
   if (plan.isSplit) {

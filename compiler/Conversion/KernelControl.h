@@ -50,10 +50,11 @@ protected:
   mlir::LogicalResult convertIndexOp(mlir::Operation &op);
   virtual mlir::LogicalResult convertOp(mlir::Operation &op) = 0;
 
+  CodeBuilder &builder;
+
 private:
   void bindScalar(mlir::BlockArgument argument, Int word);
 
-  CodeBuilder &builder;
   llvm::DenseMap<mlir::Value, View> views;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars; // i64 for an index, i1 for a condition
 };

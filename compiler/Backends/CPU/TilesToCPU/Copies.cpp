@@ -6,13 +6,6 @@ using namespace logitile::cpu;
 
 static bool isPacked(const View &view) { return view.layout() == Layout::RowPanels || view.layout() == Layout::ColumnPanels; }
 
-/// The row of a view that row 'row' stands for.
-static Int throughMap(KernelContext &k, Value map, Int row) {
-  if (!map)
-    return row;
-  return k.e.extend(k.e.load(k.e.at(k.view(map).base, row)));
-}
-
 // ---- load -----------------------------------------------------------------------------------------------------------
 
 /// Whether the only reader of 'load' is a store that can copy from view to view.
@@ -40,7 +33,7 @@ static Tile loadRows(KernelContext &k, LoadOp load, const View &view, Int rows, 
   func::FuncOp copy = k.helpers.copy(view.base.element, tile.base.element);
   Int row = k.scalar(load.getAt()[0]), column = k.scalar(load.getAt()[1]);
   e.loop(rows, [&](Int line) {
-    Place from = k.windowOf(view, throughMap(k, load.getMap(), row + line), column);
+    Place from = k.windowOf(view, k.throughMap(load.getMap(), row + line), column);
     k.call(copy, {from.pointer, view.stride1, k.placeOf(tile, line, e.integer(0)).pointer, e.integer(1), columns});
   });
   return tile;
@@ -53,7 +46,7 @@ static Tile loadTransposed(KernelContext &k, LoadOp load, const View &view, Int 
   func::FuncOp copy = k.helpers.copy(view.base.element, tile.base.element);
   Int row = k.scalar(load.getAt()[0]), column = k.scalar(load.getAt()[1]);
   e.loop(rows, [&](Int lane) {
-    Place from = k.windowOf(view, throughMap(k, load.getMap(), row + lane), column);
+    Place from = k.windowOf(view, k.throughMap(load.getMap(), row + lane), column);
     k.call(copy, {from.pointer, view.stride1, e.at(tile.base, lane).pointer, tile.stride, columns});
   });
   return tile;
@@ -83,8 +76,8 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
     k.setTile(op, tile);
     return success();
   }
-  if (k.e.valueType(view.type.getElement()) != type.getElement())
-    return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
+  if (failed(k.checkElements(op, type, view)))
+    return failure();
   if (isStrided) {
     k.setTile(op, isSum(op) ? loadRows(k, op, view, *rows, *columns) : loadTransposed(k, op, view, *rows, *columns));
     return success();
@@ -124,12 +117,12 @@ static void storeRows(KernelContext &k, StoreOp op, const Tile &tile, const View
   Int row = k.scalar(op.getAt()[0]), column = k.scalar(op.getAt()[1]);
   func::FuncOp copy = k.helpers.copy(tile.base.element, view.base.element);
   e.loop(rows, [&](Int i) {
-    Place to = k.windowOf(view, throughMap(k, op.getMap(), row + i), column);
+    Place to = k.windowOf(view, k.throughMap(op.getMap(), row + i), column);
     Place from = tile.lanesAlongRows ? e.at(tile.base, i) : e.at(tile.base, i * tile.stride);
     Int step = tile.lanesAlongRows ? tile.stride : e.integer(1);
     if (LoadOp load = tile.source) {
       const View &source = k.view(load.getView());
-      from = k.windowOf(source, throughMap(k, load.getMap(), k.scalar(load.getAt()[0]) + i), k.scalar(load.getAt()[1]));
+      from = k.windowOf(source, k.throughMap(load.getMap(), k.scalar(load.getAt()[0]) + i), k.scalar(load.getAt()[1]));
       step = source.stride1;
     }
     k.unlessInterrupted(view.extent(1), [&] { k.call(copy, {from.pointer, step, to.pointer, view.stride1, columns}); });
@@ -175,17 +168,12 @@ LogicalResult cpu::convertGather(KernelContext &k, GatherOp op) {
   const View &view = k.view(op.getView());
   const Tile &index = k.tile(op.getIndex());
   auto type = cast<TileType>(op.getType());
-  if (type.getExtent(1) != 1)
-    return op.emitOpError() << "gathers " << type << "; there is one entry per token";
-  if (e.valueType(view.base.element) != type.getElement())
-    return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
+  if (failed(k.checkElements(op, type, view)))
+    return failure();
   Tile tile = k.allocateTile(type, /*lanesAlongRows=*/true, index.rows, index.columns, index.isWhole);
-  int64_t last = view.extent(op.getRow() ? 1 : 0) - 1;
   e.loop(index.rows, [&](Int lane) {
-    Value entry = e.load(e.at(index.base, lane));
-    entry = arith::MaxSIOp::create(e, entry, e.number(e.i32, 0));
-    Int column = e.extend(arith::MinSIOp::create(e, entry, e.number(e.i32, last)));
-    Place from = op.getRow() ? k.windowOf(view, throughMap(k, op.getMap(), k.scalar(op.getRow()) + lane), column) : e.at(view.base, column);
+    Int column = k.clampEntry(e.load(e.at(index.base, lane)), view, op);
+    Place from = op.getRow() ? k.windowOf(view, k.throughMap(op.getMap(), k.scalar(op.getRow()) + lane), column) : e.at(view.base, column);
     e.store(e.load(from), e.at(tile.base, lane));
   });
   k.setTile(op, tile);

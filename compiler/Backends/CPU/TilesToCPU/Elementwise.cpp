@@ -1,5 +1,6 @@
 // Elementwise.cpp - the tiles that a region reads, and the map op. Row states are RowState.cpp.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
+#include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
@@ -87,24 +88,17 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
       return failure();
     homes.push_back(k.chooseHome(result, *rows, *columns, inputs.isWhole(), /*mayRound=*/true));
   }
-  Region &body = op.getBody();
-  ValueRange arguments = body.getArguments(), yielded = body.front().getTerminator()->getOperands();
   auto longest = llvm::find_if(op.getResultTypes(), [](Type type) { return cast<TileType>(type).getExtent(1) > 1; });
   Int lines = longest == op.getResultTypes().end() ? e.integer(1) : homes[longest - op.getResultTypes().begin()].columns;
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
 
   k.forGroups(homes[0], [&](Int lane) {
-    Widener group(e, e.lanes);
-    inputs.mapUniform(group, arguments, lane, e.lanes);
-    group.emitReady(body);
+    LaneGroup rows(k, inputs, lane, lines, column);
+    Widener uniform = mapUniform(e, rows, op);
     SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
-    e.loop(lines, [&](Int line) {
-      Widener element = group;
-      inputs.mapLine(element, arguments, line, lane, e.lanes);
-      element.setColumn(body, column + line);
-      Emitter::Values values = llvm::map_to_vector(yielded, [&](Value value) { return element.get(value); });
+    mapColumns(rows, op, uniform, [&](const Column &at, ValueRange values) {
       for (auto [value, home, mask] : llvm::zip_equal(values, homes, inside))
-        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value, k.placeOf(home, line, lane));
+        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value, k.placeOf(home, at.place, lane));
     });
   });
   for (auto [result, home] : llvm::zip_equal(op->getResults(), homes))

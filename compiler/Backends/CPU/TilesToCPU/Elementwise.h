@@ -1,7 +1,7 @@
 // Elementwise.h - the tiles that a scalar region reads, as vector code: one lane for each token.
 #pragma once
-#include "compiler/Conversion/ScalarRegions.h"
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
+#include "compiler/Conversion/Tiles/RowGroup.h"
 
 namespace logitile::cpu {
 /// Tiles that a region reads: which differ from line to line, and loading their elements.
@@ -30,5 +30,27 @@ private:
   KernelContext &k;
   llvm::SmallVector<Tile> tiles;
   llvm::SmallVector<TileType> types;
+};
+
+/// The tokens of one group of lanes, from 'lane' on, with 'columns' lines of the tile.
+class LaneGroup : public RowGroup {
+public:
+  LaneGroup(KernelContext &k, const RegionInputs &inputs, Int lane, Int columns, Int firstColumn)
+      : e(k.e), inputs(inputs), lane(lane), columns(columns), firstColumn(firstColumn) {}
+
+  int64_t lanes() const override { return e.lanes; }
+  void mapUniform(Widener &values, mlir::ValueRange arguments) const override { inputs.mapUniform(values, arguments, lane, e.lanes); }
+  void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override {
+    inputs.mapLine(values, arguments, column.place, lane, e.lanes);
+    values.setColumn(region, firstColumn + column.place);
+  }
+  CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override {
+    return e.loop(columns, start, [&](Int line, mlir::ValueRange current) { return body({line}, current); });
+  }
+
+private:
+  Emitter &e;
+  const RegionInputs &inputs;
+  Int lane, columns, firstColumn;
 };
 } // namespace logitile::cpu

@@ -1,7 +1,6 @@
 // KernelContext.cpp - arguments, scratch and loops of one kernel. What happens to tiles is in the files of the op families.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 #include "compiler/Conversion/IndexFacts.h"
-#include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
@@ -93,7 +92,7 @@ LogicalResult KernelContext::convertStep(scf::ForOp loop, ArrayRef<Tile> carried
   return success();
 }
 
-LogicalResult KernelContext::convertFor(scf::ForOp loop) {
+LogicalResult KernelContext::convert(scf::ForOp loop) {
   SmallVector<Tile> carried;
   for (auto [start, argument] : llvm::zip_equal(loop.getInitArgsMutable(), loop.getRegionIterArgs())) {
     if (!isa<TileType>(argument.getType()))
@@ -120,26 +119,7 @@ static SmallVector<int64_t> axesOfTasks(scf::ForallOp forall) {
   return axes;
 }
 
-LogicalResult KernelContext::convertOp(Operation &op) {
-  e.setLoc(op.getLoc());
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp>([&](auto forall) {
-        bindTask(forall, axesOfTasks(forall), e.integer(e.getBlock()->getParent()->getArgument(1)));
-        return convertBlock(*forall.getBody());
-      })
-      .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
-      .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
-      .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })
-      .Case<StoreOp>([&](auto store) { return convertStore(*this, store); })
-      .Case<GatherOp>([&](auto gather) { return convertGather(*this, gather); })
-      .Case<ProjectOp>([&](auto project) { return convertProject(*this, project); })
-      .Case<ContractOp>([&](auto contract) { return convertContract(*this, contract); })
-      .Case<ContractTermsOp>([&](auto terms) { return convertContractTerms(*this, terms); })
-      .Case<TermsOp>([&](auto terms) { return convertTerms(*this, terms); })
-      .Case<SumRowsOp>([&](auto sum) { return convertSumRows(*this, sum); })
-      .Case<SumTokensOp>([&](auto sum) { return convertSumTokens(*this, sum); })
-      .Case<InitRowsOp>([&](auto init) { return convertInitRows(*this, init); })
-      .Case<UpdateRowsOp>([&](auto update) { return convertUpdateRows(*this, update); })
-      .Case<MapOp>([&](auto map) { return convertMap(*this, map); })
-      .Default([&](Operation *) { return convertIndexOp(op); });
+LogicalResult KernelContext::convert(scf::ForallOp forall) {
+  bindTask(forall, axesOfTasks(forall), e.integer(e.getBlock()->getParent()->getArgument(1)));
+  return convertBlock(*forall.getBody());
 }

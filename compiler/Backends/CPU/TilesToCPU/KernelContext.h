@@ -1,8 +1,8 @@
 // KernelContext.h - one kernel while it becomes a function: where its views and tiles lie. Each family of ops has a file
 // of its own that works on this context.
 #pragma once
-#include "compiler/Conversion/KernelControl.h"
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
+#include "compiler/Conversion/Tiles/TileConversion.h"
 
 namespace logitile::cpu {
 /// 16-bit packed buffers hold pairs of the inner axis side by side.
@@ -25,9 +25,25 @@ struct Tile {
   Int lanes() const { return lanesAlongRows ? rows : columns; }
 };
 
-class KernelContext : public KernelControl {
+class KernelContext;
+
+// ---- families of ops ------------------------------------------------------------------------------------------------
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                   // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                 // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);               // Copies.cpp
+mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);     // Packing.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Project.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contract.cpp
+mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
+mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                 // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         // Sums.cpp
+mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
+
+class KernelContext : public TileConversion {
 public:
-  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : KernelControl(kernel, emitter), e(emitter), helpers(helpers) {}
+  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : TileConversion(kernel, emitter), e(emitter), helpers(helpers) {}
 
   Emitter &e;
   Helpers &helpers;
@@ -73,8 +89,22 @@ public:
   bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
 
 private:
-  mlir::LogicalResult convertOp(mlir::Operation &op) override;
-  mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult convert(mlir::scf::ForallOp op) override;
+  mlir::LogicalResult convert(mlir::scf::ForOp op) override;
+  mlir::LogicalResult convert(LoadOp op) override { return convertLoad(*this, op); }
+  mlir::LogicalResult convert(StoreOp op) override { return convertStore(*this, op); }
+  mlir::LogicalResult convert(GatherOp op) override { return convertGather(*this, op); }
+  mlir::LogicalResult convert(ProjectOp op) override { return convertProject(*this, op); }
+  mlir::LogicalResult convert(ContractOp op) override { return convertContract(*this, op); }
+  mlir::LogicalResult convert(ContractTermsOp op) override { return convertContractTerms(*this, op); }
+  mlir::LogicalResult convert(TermsOp op) override { return convertTerms(*this, op); }
+  mlir::LogicalResult convert(SumRowsOp op) override { return convertSumRows(*this, op); }
+  mlir::LogicalResult convert(SumTokensOp op) override { return convertSumTokens(*this, op); }
+  mlir::LogicalResult convert(UpdateRowsOp op) override { return convertUpdateRows(*this, op); }
+  mlir::LogicalResult convert(MapOp op) override { return convertMap(*this, op); }
+  int64_t regionLanes() const override { return e.lanes; }
+  void startRow(mlir::Value row, mlir::Value value) override; // RowState.cpp
+  mlir::Value loadElement(Place place) override { return e.load(place); }
   mlir::LogicalResult convertStep(mlir::scf::ForOp loop, llvm::ArrayRef<Tile> carried);
   Tile adoptStart(mlir::OpOperand &start);
   std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
@@ -84,19 +114,4 @@ private:
   mlir::Value scratchPointer, checkpoint;
   int64_t scratch = 0;
 };
-
-// ---- families of ops ------------------------------------------------------------------------------------------------
-mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                   // Copies.cpp
-mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                 // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);               // Copies.cpp
-mlir::LogicalResult storePacked(KernelContext &k, StoreOp op, LoadOp load);     // Packing.cpp
-mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);             // Project.cpp
-mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);           // Contract.cpp
-mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
-mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);                 // Terms.cpp
-mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             // Sums.cpp
-mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         // Sums.cpp
-mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);           // RowState.cpp
-mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
-mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
 } // namespace logitile::cpu

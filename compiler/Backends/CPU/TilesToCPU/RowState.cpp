@@ -1,34 +1,26 @@
-// RowState.cpp - the row state of a sweep: its start, and a tile folded into it. Tokens are the lanes, so every reduction
+// RowState.cpp - where row states lie, and the groups of tokens that a tile is folded in. Tokens are the lanes, so every reduction
 // over the vocabulary is a loop over lines of the tile with the state in registers.
+#include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
 #include "compiler/Conversion/KnownBounds.h"
 #include "compiler/Conversion/SparseEntries.h"
-#include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
+#include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
-LogicalResult cpu::convertInitRows(KernelContext &k, InitRowsOp op) {
-  Emitter &e = k.e;
-  Widener widener(e, e.lanes);
-  Emitter::Values values = widener.getYielded(op.getInit());
-  for (auto [row, value] : llvm::zip_equal(op.getRows(), values)) {
-    auto type = cast<TileType>(row.getType());
-    if (type.getExtent(1) != 1)
-      return op.emitOpError() << "starts a row state of " << type << "; expected 1 column";
-    Tile tile = k.allocateTile(type, /*lanesAlongRows=*/true, e.integer(type.getExtent(0)), e.integer(1), /*isWhole=*/true);
-    k.forGroups(tile, [&](Int lane) { e.store(value, e.at(tile.base, lane)); });
-    k.setTile(row, tile);
-  }
-  return success();
+void KernelContext::startRow(Value row, Value value) {
+  auto type = cast<TileType>(row.getType());
+  Tile tile = allocateTile(type, /*lanesAlongRows=*/true, e.integer(type.getExtent(0)), e.integer(1), /*isWhole=*/true);
+  forGroups(tile, [&](Int lane) { e.store(value, e.at(tile.base, lane)); });
+  setTile(row, tile);
 }
 
 namespace {
 /// One update_rows while it is emitted, for one group of lanes after the other.
-class Update {
+class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateRowsOp op)
-      : k(k), e(k.e), op(op), inputs(k, op.getInputs()), stateSize(op.getRows().size()),
-        maxima(op.getBound().front().getTerminator()->getNumOperands()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
         known(findKnownBounds(op)) {}
 
   LogicalResult check() {
@@ -37,9 +29,6 @@ public:
     auto isVarying = [](Value input) { return cast<TileType>(input.getType()).getExtent(1) > 1; };
     if (llvm::none_of(op.getInputs(), isVarying) && op.getLimit() > 1)
       return op.emitOpError() << "has no input with a vocabulary axis; the number of columns follows from one";
-    for (auto [input, argument] : llvm::zip_equal(op.getInputs(), op.getMerge().getArguments().drop_front(2 * stateSize)))
-      if (cast<TileType>(input.getType()).getExtent(1) > 1 && !argument.use_empty())
-        return op.emitOpError() << "'merge' reads an input that has a vocabulary axis";
     return success();
   }
 
@@ -51,7 +40,7 @@ public:
     for (const SparseEntry &entry : sparse)
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
     for (const KnownBound &bound : known)
-      candidates.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
+      places.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
     Tile extent = homes[0]; // all rows of the state where no input has one for each token
     if (inputs.tellExtent(0))
       extent.rows = inputs.rows();
@@ -67,69 +56,25 @@ private:
       lines = std::max(lines, cast<TileType>(input).getExtent(1));
     return lines;
   }
-  Type typeOf(unsigned entry) { return cast<TileType>(op.getRows()[entry].getType()).getElement(); }
-  ValueRange inputArguments(Region &region, unsigned state) { return region.getArguments().drop_front(state); }
-  Value yielded(Region &region, unsigned entry) { return region.front().getTerminator()->getOperand(entry); }
 
   void emitGroup(Int lane) {
     Widener group(e, e.lanes);
-    inputs.mapUniform(group, inputArguments(op.getBound(), 0), lane, e.lanes);
-    inputs.mapUniform(group, inputArguments(op.getUpdate(), stateSize), lane, e.lanes);
-    inputs.mapUniform(group, inputArguments(op.getMerge(), 2 * stateSize), lane, e.lanes);
-    Emitter::Values state = group.getYielded(op.getInit());
-    boundMaxima(group, lane, state);
-    updateState(group, lane, state);
+    Emitter::Values state = fold(LaneGroup(k, inputs, lane, inputs.columns(), column), group);
     for (auto [i, entry] : llvm::enumerate(sparse))
       state[entry.entry] = findEntry(group, lane, entry, found[i], state[entry.entry]);
     mergeState(group, lane, state);
   }
 
-  /// The tile's own maxima first: under them, the update needs one exponential for each entry. A NaN is never larger.
-  void boundMaxima(Widener &group, Int lane, Emitter::Values &state) {
-    group.emitReady(op.getBound());
-    Emitter::Values start(state.begin(), state.begin() + maxima);
-    Emitter::Values best = e.loop(inputs.columns(), start, [&](Int line, ValueRange best) {
-      Widener element = group;
-      inputs.mapLine(element, inputArguments(op.getBound(), 0), line, lane, e.lanes);
-      element.setColumn(op.getBound(), column + line);
-      Emitter::Values values = element.getYielded(op.getBound()), next;
-      for (auto [value, largest] : llvm::zip_equal(values, best)) {
-        Value isLarger = arith::CmpFOp::create(e, arith::CmpFPredicate::OGT, value, largest);
-        next.push_back(arith::SelectOp::create(e, isLarger, value, largest));
-      }
-      for (auto [bound, place] : llvm::zip_equal(known, candidates))
-        e.store(values[bound.maximum], e.at(place, line * e.lanes));
-      return next;
-    });
-    llvm::copy(best, state.begin());
+  void keepCandidates(const Column &at, ValueRange candidates) override {
+    for (auto [bound, place] : llvm::zip_equal(known, places))
+      e.store(candidates[bound.maximum], e.at(place, at.place * e.lanes));
   }
-
-  bool isSparse(unsigned entry) const {
+  void mapCandidates(const Column &at, Widener &values) override {
+    for (auto [bound, place] : llvm::zip_equal(known, places))
+      values.map(bound.value, e.load(e.at(place, at.place * e.lanes), e.lanes));
+  }
+  bool isFoundApart(unsigned entry) const override {
     return llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
-  }
-  void updateState(Widener &group, Int lane, Emitter::Values &state) {
-    SmallVector<unsigned> carried;
-    for (unsigned entry = 0; entry < stateSize; ++entry) {
-      BlockArgument argument = op.getUpdate().getArgument(entry);
-      if (yielded(op.getUpdate(), entry) == argument)
-        group.map(argument, state[entry]); // the same for all lines
-      else if (!isSparse(entry))
-        carried.push_back(entry);
-    }
-    group.emitReady(op.getUpdate());
-    Emitter::Values start = llvm::map_to_vector(carried, [&](unsigned entry) { return state[entry]; });
-    Emitter::Values last = e.loop(carried.empty() ? e.integer(0) : inputs.columns(), start, [&](Int line, ValueRange current) {
-      Widener element = group;
-      for (auto [entry, value] : llvm::zip_equal(carried, current))
-        element.map(op.getUpdate().getArgument(entry), value);
-      inputs.mapLine(element, inputArguments(op.getUpdate(), stateSize), line, lane, e.lanes);
-      element.setColumn(op.getUpdate(), column + line);
-      for (auto [bound, place] : llvm::zip_equal(known, candidates))
-        element.map(bound.value, e.load(e.at(place, line * e.lanes), e.lanes));
-      return llvm::map_to_vector(carried, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
-    });
-    for (auto [entry, value] : llvm::zip_equal(carried, last))
-      state[entry] = value;
   }
 
   /// Hardly any token has its entry in this tile, so lanes are looked at one by one only where some has.
@@ -176,33 +121,26 @@ private:
     return scalar.get(yielded(op.getUpdate(), entry));
   }
 
-  void mergeState(Widener &group, Int lane, ValueRange state) {
-    for (unsigned entry = 0; entry < stateSize; ++entry) {
-      group.map(op.getMerge().getArgument(entry), e.load(e.at(homes[entry].base, lane), e.lanes));
-      group.map(op.getMerge().getArgument(stateSize + entry), state[entry]);
-    }
-    for (auto [merged, home] : llvm::zip_equal(group.getYielded(op.getMerge()), homes))
+  void mergeState(const Widener &group, Int lane, ValueRange state) {
+    Emitter::Values before = llvm::map_to_vector(homes, [&](const Tile &home) { return e.load(e.at(home.base, lane), e.lanes); });
+    for (auto [merged, home] : llvm::zip_equal(merge(group, before, state), homes))
       e.store(merged, e.at(home.base, lane));
   }
 
   KernelContext &k;
   Emitter &e;
-  UpdateRowsOp op;
   RegionInputs inputs;
-  unsigned stateSize, maxima;
   Int column;
   SmallVector<SparseEntry> sparse;
   SmallVector<Tile> homes;
   Place distances;
   SmallVector<Place> found; // one group of lanes for each sparse entry
   SmallVector<KnownBound> known;
-  SmallVector<Place> candidates; // lines of one group of lanes for each known bound
+  SmallVector<Place> places; // lines of one group of lanes for each known bound
 };
 } // namespace
 
 LogicalResult cpu::convertUpdateRows(KernelContext &k, UpdateRowsOp op) {
-  if (op.getRows().empty())
-    return success();
   Update update(k, op);
   if (failed(update.check()))
     return failure();

@@ -1,22 +1,11 @@
 // Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
-#include "compiler/Conversion/IndexFacts.h"
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
+#include "compiler/Conversion/Tiles/Terms.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
 namespace {
-/// Columns and coefficients of one term per token, from token `first` on.
-struct Term {
-  Place columns, coefficients;
-};
-SmallVector<Term> termsOf(KernelContext &k, ValueRange views, Int first) {
-  SmallVector<Term> terms;
-  for (size_t i = 0; i + 1 < views.size(); i += 2)
-    terms.push_back({k.e.at(k.view(views[i]).base, first), k.e.at(k.view(views[i + 1]).base, first)});
-  return terms;
-}
-
 /// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
 /// Tokens are looked at in groups, since hardly any has its column in one tile.
 void forHits(KernelContext &k, const Term &term, Int count, Int first, Int extent, function_ref<void(Int token, Int distance)> body) {
@@ -65,7 +54,7 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
                             << "; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
   Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
-  for (const Term &term : termsOf(k, op.getTerms(), first))
+  for (const Term &term : termsOf(k.e, k, op.getTerms(), first))
     forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
       Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);
       act(k.e, op.getAction(), entry, k.e.at(term.coefficients, token));
@@ -93,7 +82,7 @@ static void addPacked(KernelContext &k, const View &packed, Int column, Int toke
 static void contractTransposed(KernelContext &k, ContractTermsOp op, const Tile &tile) {
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
-  for (const Term &term : termsOf(k, op.getTerms(), e.integer(0)))
+  for (const Term &term : termsOf(k.e, k, op.getTerms(), e.integer(0)))
     forHits(k, term, k.scalar(op.getCount()), k.scalar(op.getRow()), tile.rows, [&](Int token, Int distance) {
       Value coefficient = e.load(e.at(term.coefficients, token));
       addPacked(k, rhs, k.scalar(op.getColumn()), token, k.placeOf(tile, distance, e.integer(0)), tile.columns, coefficient);
@@ -105,7 +94,7 @@ static void contractPlain(KernelContext &k, ContractTermsOp op, const Tile &tile
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
   func::FuncOp add = k.helpers.addScaled(rhs.base.element);
-  for (const Term &term : termsOf(k, op.getTerms(), k.scalar(op.getRow())))
+  for (const Term &term : termsOf(k.e, k, op.getTerms(), k.scalar(op.getRow())))
     e.loop(tile.rows, [&](Int token) {
       Int entry = e.extend(e.load(e.at(term.columns, token)));
       e.when(isLess(entry, rhs.extent(0)), [&] {

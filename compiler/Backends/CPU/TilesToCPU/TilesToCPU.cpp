@@ -3,9 +3,8 @@
 #include "compiler/Backends/CPU/CPUTarget.h"
 #include "compiler/Backends/CPU/Passes.h"
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
+#include "compiler/Conversion/Tiles/ConvertKernels.h"
 #include "compiler/Target/ModuleTarget.h"
-#include "mlir/IR/Iterators.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 using namespace mlir;
 
 namespace logitile {
@@ -14,14 +13,6 @@ namespace logitile {
 
 namespace {
 using namespace cpu;
-
-/// Strides and counts that turned out to be of no use.
-void eraseDeadOps(func::FuncOp function) {
-  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-    if (isOpTriviallyDead(op))
-      op->erase();
-  });
-}
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, Helpers &helpers) {
   e.setLoc(kernel.getLoc());
@@ -33,7 +24,7 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, Helpers &helpers) {
   if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
   e.endFunction();
-  eraseDeadOps(function);
+  eraseDeadOps(function.getBody());
   function->setAttr("logitile.scratch_bytes", e.getI64IntegerAttr(context.scratchBytes()));
   return success();
 }
@@ -52,14 +43,8 @@ struct ConvertTilesToCPUPass : impl::ConvertTilesToCPUPassBase<ConvertTilesToCPU
     }
     Emitter e(getOperation(), cpu->tier);
     Helpers helpers(getOperation(), cpu->tier);
-    for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>())) {
-      // The function takes the kernel's name, so the kernel has to give it up first.
-      kernel->remove();
-      LogicalResult converted = kernel.getCode() ? success() : convertKernel(kernel, e, helpers);
-      kernel->destroy();
-      if (failed(converted))
-        return signalPassFailure();
-    }
+    if (failed(convertKernels(getOperation(), [&](KernelOp kernel) { return convertKernel(kernel, e, helpers); })))
+      return signalPassFailure();
   }
 };
 } // namespace

@@ -64,8 +64,8 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
     k.setTile(op, tile);
     return success();
   }
-  if (k.e.valueType(view.type.getElement()) != type.getElement())
-    return op.emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
+  if (failed(k.checkElements(op, type, view)))
+    return failure();
   Axes axes = axesOf(view, type);
   auto fixed = [&](unsigned dim) { return std::function<Int(Int)>([at = k.scalar(op.getAt()[dim])](Int) { return at; }); };
   auto along = [&](std::optional<unsigned> dim, unsigned side) -> FailureOr<std::function<Int(Int)>> {
@@ -184,14 +184,11 @@ LogicalResult convertGather(KernelContext &k, GatherOp op) {
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
-  if (failed(checkLayout(op, view)))
+  if (failed(checkLayout(op, view)) || failed(k.checkElements(op, type, view)))
     return failure();
-  if (type.getExtent(1) != 1)
-    return op.emitOpError() << "gathers " << type << "; there is one entry per token";
   const Tile &index = k.tile(op.getIndex());
   if (!index.read)
     return op.emitOpError() << "gathers at an index that is computed; CUDA kernels gather at indices in memory";
-  int64_t last = view.extent(op.getRow() ? 1 : 0) - 1;
   FailureOr<std::function<Int(Int)>> rows = std::function<Int(Int)>([](Int row) { return row; });
   if (op.getRow())
     rows = clipTo(k, op, view, 0, op.getRow(), type.getExtent(0));
@@ -199,9 +196,8 @@ LogicalResult convertGather(KernelContext &k, GatherOp op) {
     return failure();
   Value map = op.getMap();
   bool hasRows = bool(op.getRow());
-  auto read = [&k, &e, &view, readIndex = index.read, row = *rows, map, last, hasRows](Int r, Int c) -> Value {
-    Value entry = arith::MaxSIOp::create(e, readIndex(r, c), e.number(e.i32, 0));
-    Int column = e.extend(arith::MinSIOp::create(e, entry, e.number(e.i32, last)));
+  auto read = [&k, &e, &view, readIndex = index.read, row = *rows, map, op, hasRows](Int r, Int c) -> Value {
+    Int column = k.clampEntry(readIndex(r, c), view, op);
     return e.load(hasRows ? k.windowOf(view, k.throughMap(map, row(r)), column) : e.at(view.base, column));
   };
   k.setTile(op, Tile{type, {}, read});

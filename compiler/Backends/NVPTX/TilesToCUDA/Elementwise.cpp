@@ -1,5 +1,6 @@
 // Elementwise.cpp - the operands of scalar regions, and the map op. Row states are RowState.cpp.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
+#include "compiler/Conversion/Tiles/MapColumns.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -68,26 +69,20 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
       return op.emitOpError() << "makes " << type << " in a kernel of tiles with several rows; CUDA kernels have no such use";
     loop.make(types.back());
   }
-  int64_t columns = 1;
+  int64_t count = 1;
   for (TileType type : types)
-    columns = std::max(columns, k.columnSlots(type));
-  Region &body = op.getBody();
-  ValueRange arguments = body.getArguments();
-  Int column = op.getColumn() ? k.scalar(op.getColumn()) : k.e.integer(0);
+    count = std::max(count, k.columnSlots(type));
+  Int first = op.getColumn() ? k.scalar(op.getColumn()) : k.e.integer(0);
+  auto numberOf = [&](int64_t slot) { return first + k.threads.column(slot); };
+  SmallVector<Value> inside(count); // all of them: what does not exist is not stored
   inputs.readColumns();
   auto mapRow = [&](int64_t rowSlot) {
-    RegionInputs::Row row = inputs.readRow(loop, rowSlot);
-    Widener group(k.e, 0);
-    inputs.mapUniform(group, arguments, row);
-    group.emitReady(body);
-    for (int64_t slot = 0; slot < columns; ++slot) {
-      Widener element = group;
-      inputs.mapColumn(element, arguments, row, slot);
-      element.setColumn(body, column + k.threads.column(slot));
-      for (auto [i, value] : llvm::enumerate(body.front().getTerminator()->getOperands()))
-        if (slot < k.columnSlots(types[i]))
-          loop.results[i].push_back(element.get(value));
-    }
+    ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), numberOf, inside);
+    mapColumns(row, op, mapUniform(k.e, row, op), [&](const Column &at, ValueRange values) {
+      for (auto [type, results, value] : llvm::zip_equal(types, loop.results, values))
+        if (at.place.known() < k.columnSlots(type))
+          results.push_back(value);
+    });
   };
   loop.run([&] {
     int64_t rows = types.empty() ? 0 : k.rowSlots(types.front());

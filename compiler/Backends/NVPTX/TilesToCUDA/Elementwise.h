@@ -1,7 +1,7 @@
 // Elementwise.h - what a scalar region reads at one element, for the thread that has it.
 #pragma once
-#include "compiler/Conversion/ScalarRegions.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Conversion/Tiles/RowGroup.h"
 
 namespace logitile::cuda {
 /// The operands of an op with regions, each element read once.
@@ -30,5 +30,35 @@ private:
   llvm::SmallVector<mlir::Value> values;
   llvm::SmallVector<Tile> tiles;
   llvm::SmallVector<CodeBuilder::Values> columns; // of tiles with one row
+};
+
+/// One row of a thread: a scalar for each of the thread's columns.
+class ThreadRow : public RowGroup {
+public:
+  using Numbers = llvm::function_ref<Int(int64_t slot)>;
+  /// 'numbers' gives the vocabulary entry of each of the thread's column slots; 'inside' tells which of them exist, null for those
+  /// that do.
+  ThreadRow(KernelContext &k, const RegionInputs &inputs, RegionInputs::Row row, Numbers numbers, llvm::ArrayRef<mlir::Value> inside)
+      : e(k.e), inputs(inputs), row(std::move(row)), numbers(numbers), inside(inside) {}
+
+  int64_t lanes() const override { return 0; }
+  void mapUniform(Widener &values, mlir::ValueRange arguments) const override { inputs.mapUniform(values, arguments, row); }
+  void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override {
+    inputs.mapColumn(values, arguments, row, column.place.known());
+    values.setColumn(region, numbers(column.place.known()));
+  }
+  CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override {
+    CodeBuilder::Values current(start);
+    for (auto [slot, isInside] : llvm::enumerate(inside))
+      current = body({e.integer(static_cast<int64_t>(slot)), isInside}, current);
+    return current;
+  }
+
+private:
+  Emitter &e;
+  const RegionInputs &inputs;
+  const RegionInputs::Row row;
+  const Numbers numbers;
+  const llvm::ArrayRef<mlir::Value> inside;
 };
 } // namespace logitile::cuda

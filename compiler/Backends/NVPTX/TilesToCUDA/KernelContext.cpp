@@ -2,7 +2,6 @@
 // families.
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
 #include "compiler/Conversion/IndexFacts.h"
-#include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -32,6 +31,13 @@ Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSl
 
 bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
 
+/// The state of row t belongs to thread t.
+void KernelContext::startRow(Value row, Value value) {
+  Tile tile{cast<TileType>(row.getType()), {value}, {}};
+  tile.isOwned = isOwned(tile.type);
+  setTile(row, tile);
+}
+
 // ---- limits ---------------------------------------------------------------------------------------------------------
 
 FailureOr<Int> KernelContext::end(Operation *op, const View &view, unsigned dim) {
@@ -52,8 +58,6 @@ void KernelContext::splitTail(bool mayClip, Int first, int64_t count, Int end, f
   e.when(isLess(end, first + count), [&] { body(true); }, [&] { body(false); });
 }
 
-Int KernelContext::throughMap(Value map, Int row) { return map ? e.extend(e.load(e.at(view(map).base, row))) : row; }
-
 Int KernelContext::allocate(int64_t bytes) {
   int64_t offset = allocated;
   allocated = llvm::alignTo(allocated + bytes, 16);
@@ -63,7 +67,7 @@ Int KernelContext::allocate(int64_t bytes) {
 // ---- control --------------------------------------------------------------------------------------------------------
 
 /// Tiles that a loop carries are values: of the thread's elements, or of its line.
-LogicalResult KernelContext::convertFor(scf::ForOp loop) {
+LogicalResult KernelContext::convert(scf::ForOp loop) {
   CodeBuilder::Values start;
   for (auto [value, argument] : llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs())) {
     if (!isa<TileType>(argument.getType()) || tile(value).read)
@@ -95,7 +99,7 @@ LogicalResult KernelContext::convertFor(scf::ForOp loop) {
 }
 
 /// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
-LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
+LogicalResult KernelContext::convert(scf::ForallOp forall) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, forall.getRank())));
   Value isThere = bindTask(forall, axes, e.block());
   if (!isThere)
@@ -103,26 +107,5 @@ LogicalResult KernelContext::convertForall(scf::ForallOp forall) {
   LogicalResult converted = success();
   e.when(isThere, [&] { converted = convertBlock(*forall.getBody()); });
   return converted;
-}
-
-LogicalResult KernelContext::convertOp(Operation &op) {
-  e.setLoc(op.getLoc());
-  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp>([&](auto forall) { return convertForall(forall); })
-      .Case<scf::ForOp>([&](auto loop) { return convertFor(loop); })
-      .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
-      .Case<LoadOp>([&](auto load) { return convertLoad(*this, load); })
-      .Case<StoreOp>([&](auto store) { return convertStore(*this, store); })
-      .Case<GatherOp>([&](auto gather) { return convertGather(*this, gather); })
-      .Case<ProjectOp>([&](auto project) { return convertProject(*this, project); })
-      .Case<ContractOp>([&](auto contract) { return convertContract(*this, contract); })
-      .Case<ContractTermsOp>([&](auto terms) { return convertContractTerms(*this, terms); })
-      .Case<TermsOp>([&](auto terms) { return convertTerms(*this, terms); })
-      .Case<SumRowsOp>([&](auto sum) { return convertSumRows(*this, sum); })
-      .Case<SumTokensOp>([&](auto sum) { return convertSumTokens(*this, sum); })
-      .Case<InitRowsOp>([&](auto init) { return convertInitRows(*this, init); })
-      .Case<UpdateRowsOp>([&](auto update) { return convertUpdateRows(*this, update); })
-      .Case<MapOp>([&](auto map) { return convertMap(*this, map); })
-      .Default([&](Operation *) { return convertIndexOp(op); });
 }
 } // namespace logitile::cuda

@@ -1,8 +1,8 @@
 // KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to this thread. Each family of
 // ops has a file of its own that works on this context.
 #pragma once
-#include "compiler/Conversion/KernelControl.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
+#include "compiler/Conversion/Tiles/TileConversion.h"
 #include <functional>
 
 namespace logitile::cuda {
@@ -16,11 +16,26 @@ struct Tile {
   LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
 };
 
-class KernelContext : public KernelControl {
+class KernelContext;
+
+// ---- families of ops ------------------------------------------------------------------------------------------------
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);             // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);           // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);         // Copies.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);               // Elementwise.cpp
+mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op); // RowState.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);       // Contractions.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);     // Contractions.cpp
+mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
+mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
+
+class KernelContext : public TileConversion {
 public:
   /// With 'ringBytes' of shared memory for pipelines.
   KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages)
-      : KernelControl(kernel, emitter), e(emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
+      : TileConversion(kernel, emitter), e(emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
 
   Emitter &e;
   Threads threads;
@@ -48,8 +63,6 @@ public:
   bool mayClip(const View &view, unsigned dim, mlir::Value first, int64_t count) const;
   /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the one at the end.
   void splitTail(bool mayClip, Int first, int64_t count, Int end, llvm::function_ref<void(bool isTail)> body);
-  /// The row of a view that row 'row' stands for.
-  Int throughMap(mlir::Value map, Int row);
 
   /// Memory whose tiles threads read where they use them, and where those past the end read an entry of another thread.
   llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
@@ -62,26 +75,25 @@ public:
   int64_t sharedBytes() const { return allocated; }
 
 private:
-  mlir::LogicalResult convertOp(mlir::Operation &op) override;
-  mlir::LogicalResult convertForall(mlir::scf::ForallOp forall);
-  mlir::LogicalResult convertFor(mlir::scf::ForOp loop);
+  mlir::LogicalResult convert(mlir::scf::ForallOp op) override;
+  mlir::LogicalResult convert(mlir::scf::ForOp op) override;
+  mlir::LogicalResult convert(LoadOp op) override { return convertLoad(*this, op); }
+  mlir::LogicalResult convert(StoreOp op) override { return convertStore(*this, op); }
+  mlir::LogicalResult convert(GatherOp op) override { return convertGather(*this, op); }
+  mlir::LogicalResult convert(ProjectOp op) override { return convertProject(*this, op); }
+  mlir::LogicalResult convert(ContractOp op) override { return convertContract(*this, op); }
+  mlir::LogicalResult convert(ContractTermsOp op) override { return convertContractTerms(*this, op); }
+  mlir::LogicalResult convert(TermsOp op) override { return convertTerms(*this, op); }
+  mlir::LogicalResult convert(SumRowsOp op) override { return convertSumRows(*this, op); }
+  mlir::LogicalResult convert(SumTokensOp op) override { return convertSumTokens(*this, op); }
+  mlir::LogicalResult convert(UpdateRowsOp op) override { return convertUpdateRows(*this, op); }
+  mlir::LogicalResult convert(MapOp op) override { return convertMap(*this, op); }
+  int64_t regionLanes() const override { return 0; }
+  void startRow(mlir::Value row, mlir::Value value) override;
+  mlir::Value loadElement(Place place) override { return e.load(place); }
 
   llvm::DenseMap<mlir::Value, Tile> tiles;
   int64_t allocated;
   int64_t turnRows = 0; // 0: not in a turn
 };
-
-// ---- families of ops ------------------------------------------------------------------------------------------------
-mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);             // Copies.cpp
-mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);           // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);         // Copies.cpp
-mlir::LogicalResult convertMap(KernelContext &k, MapOp op);               // Elementwise.cpp
-mlir::LogicalResult convertInitRows(KernelContext &k, InitRowsOp op);     // RowState.cpp
-mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op); // RowState.cpp
-mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);       // Contractions.cpp
-mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);     // Contractions.cpp
-mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
-mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Terms.cpp
-mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
-mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
 } // namespace logitile::cuda

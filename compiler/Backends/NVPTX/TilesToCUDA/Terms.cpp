@@ -1,19 +1,10 @@
 // Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Conversion/Tiles/Terms.h"
 using namespace mlir;
 
 namespace logitile::cuda {
 namespace {
-/// One term for each token.
-struct Term {
-  Place columns, coefficients;
-};
-SmallVector<Term> termsOf(KernelContext &k, ValueRange views) {
-  SmallVector<Term> terms;
-  for (size_t i = 0; i + 1 < views.size(); i += 2)
-    terms.push_back({k.view(views[i]).base, k.view(views[i + 1]).base});
-  return terms;
-}
 Value isSame(Emitter &e, Value a, Int b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::eq, a, e.narrow(b)); }
 Value select(Emitter &e, Value condition, Value a, Value b) { return arith::SelectOp::create(e, condition, a, b); }
 Value add(Emitter &e, Value a, Value b) { return arith::AddFOp::create(e, a, b); }
@@ -75,7 +66,7 @@ LogicalResult convertTerms(KernelContext &k, TermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
-  SmallVector<Term> terms = termsOf(k, op.getTerms());
+  SmallVector<Term> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (isSum)
     for (const Term &term : terms)
       tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
@@ -182,7 +173,7 @@ LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
   if (rhs.layout() != Layout::Strided || !isComputed || !k.threads.sharing.isFragments)
     return op.emitOpError() << "adds to " << tile.type << " with " << rhs.type << "; expected a computed tile of two dimensions and a strided view";
   ContractTerms terms(k, op, *endColumn);
-  SmallVector<Term> list = termsOf(k, op.getTerms());
+  SmallVector<Term> list = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (op.getTransposed())
     for (const Term &term : list)
       terms.addNamingTokens(term, tile.values);

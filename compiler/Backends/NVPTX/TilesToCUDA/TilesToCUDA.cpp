@@ -3,9 +3,8 @@
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/MainLoop.h"
+#include "compiler/Conversion/Tiles/ConvertKernels.h"
 #include "compiler/Target/ModuleTarget.h"
-#include "mlir/IR/Iterators.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 using namespace mlir;
 
 namespace logitile {
@@ -28,13 +27,6 @@ SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
   return types;
 }
 
-void eraseDeadOps(LLVM::LLVMFuncOp function) {
-  function.walk<WalkOrder::PostOrder, mlir::ReverseIterator>([](Operation *op) {
-    if (isOpTriviallyDead(op))
-      op->erase();
-  });
-}
-
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
   FailureOr<Sharing> sharing = Sharing::get(kernel);
   FailureOr<Pipeline> pipeline = Pipeline::get(kernel, gpu.sharedBytes);
@@ -49,7 +41,7 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
   if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
   e.endKernel();
-  eraseDeadOps(function);
+  eraseDeadOps(function.getBody());
   if (context.sharedBytes() > gpu.sharedBytes)
     return function.emitOpError() << "needs " << context.sharedBytes() << " bytes of shared memory, more than the " << gpu.sharedBytes
                                   << " of a block";
@@ -70,14 +62,8 @@ struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToC
       return signalPassFailure();
     }
     Emitter e(module);
-    for (KernelOp kernel : llvm::to_vector(module.getOps<KernelOp>())) {
-      // The function takes the kernel's name, so the kernel has to give it up first.
-      kernel->remove();
-      LogicalResult converted = kernel.getCode() ? success() : convertKernel(kernel, e, target->gpu.info());
-      kernel->destroy();
-      if (failed(converted))
-        return signalPassFailure();
-    }
+    if (failed(convertKernels(module, [&](KernelOp kernel) { return convertKernel(kernel, e, target->gpu.info()); })))
+      return signalPassFailure();
   }
 };
 } // namespace

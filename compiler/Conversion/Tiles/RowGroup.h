@@ -1,0 +1,30 @@
+// RowGroup.h - rows of a tile that code goes through together, as the scalar regions of ops see them. Shared drivers emit code over
+// this interface; what the rows are is the business of each target.
+#pragma once
+#include "compiler/Conversion/ScalarRegions.h"
+
+namespace logitile {
+/// One column of a group of rows.
+struct Column {
+  Int place;               // the line of vectors, or the slot of the thread
+  mlir::Value inside = {}; // whether there is such a vocabulary entry; null: there is
+};
+
+/// On CPUs, tokens in the lanes of vectors, with a loop over the columns. On GPUs, one row of a thread, with code for each of the
+/// thread's columns.
+class RowGroup {
+public:
+  virtual ~RowGroup() = default;
+
+  /// Lanes of the values that regions compute with; 0: scalars.
+  virtual int64_t lanes() const = 0;
+  /// Maps those of 'arguments' whose inputs have one value for each row.
+  virtual void mapUniform(Widener &values, mlir::ValueRange arguments) const = 0;
+  /// Maps the others at 'column', and the number of its vocabulary entry in 'region'.
+  virtual void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const = 0;
+  /// Calls 'body' for each column in order, with what it returned for the one before, the first time with 'start'. The result is
+  /// what it returned last.
+  using Body = llvm::function_ref<CodeBuilder::Values(const Column &, mlir::ValueRange)>;
+  virtual CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const = 0;
+};
+} // namespace logitile

@@ -1,0 +1,44 @@
+// RowUpdate.h - an update_rows on a group of rows: what its regions make of the columns. Where the state lies, and who has the
+// columns of a row, is the business of each target.
+#pragma once
+#include "compiler/Conversion/Tiles/RowGroup.h"
+#include "dialect/Logitile.h"
+
+namespace logitile {
+class RowUpdate {
+public:
+  RowUpdate(CodeBuilder &builder, UpdateRowsOp op)
+      : op(op), stateSize(op.getRows().size()), maxima(op.getBound().front().getTerminator()->getNumOperands()), builder(builder) {}
+  virtual ~RowUpdate() = default;
+
+protected:
+  /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the same in all columns.
+  CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
+  /// One state from those of two parts of the vocabulary, the first part first.
+  CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
+  /// The larger of two values; where 'isCounted' does not hold, 'known'. A NaN is never larger. 'isCounted' may be null.
+  mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
+
+  // ---- what a target may add ----------------------------------------------------------------------------------------
+  /// Whether the target finds this entry of the state by itself.
+  virtual bool isFoundApart(unsigned entry) const { return false; }
+  /// The candidates of the maxima at 'column', and the values of the update that are known from them.
+  virtual void keepCandidates(const Column &column, mlir::ValueRange candidates) {}
+  virtual void mapCandidates(const Column &column, Widener &values) {}
+  /// Maxima of a part of the columns become those of all columns that are folded together.
+  virtual void joinMaxima(llvm::MutableArrayRef<mlir::Value> maxima) {}
+
+  mlir::Type typeOf(unsigned entry) { return llvm::cast<TileType>(op.getRows()[entry].getType()).getElement(); }
+  mlir::ValueRange inputArguments(mlir::Region &region, unsigned state) const { return region.getArguments().drop_front(state); }
+  mlir::Value yielded(mlir::Region &region, unsigned entry) const { return region.front().getTerminator()->getOperand(entry); }
+
+  UpdateRowsOp op;
+  unsigned stateSize, maxima;
+
+private:
+  void boundMaxima(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
+  void updateState(const RowGroup &rows, Widener &values, CodeBuilder::Values &state);
+
+  CodeBuilder &builder;
+};
+} // namespace logitile

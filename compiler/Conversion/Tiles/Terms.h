@@ -1,0 +1,19 @@
+// Terms.h - single entries (token, column, coefficient) of a gradient, as memory. Who looks at which token is the business of
+// each target.
+#pragma once
+#include "compiler/Conversion/KernelControl.h"
+
+namespace logitile {
+/// One term for each token from a first one on.
+struct Term {
+  Place columns, coefficients;
+};
+
+/// Those of 'views', which are pairs of columns and coefficients.
+inline llvm::SmallVector<Term> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
+  llvm::SmallVector<Term> terms;
+  for (size_t i = 0; i + 1 < views.size(); i += 2)
+    terms.push_back({builder.at(kernel.view(views[i]).base, first), builder.at(kernel.view(views[i + 1]).base, first)});
+  return terms;
+}
+} // namespace logitile

@@ -1,0 +1,44 @@
+// TileConversion.h - the ops of one kernel, one after the other. Which function of a target converts an op is decided here alone, and
+// what is the same on every target is checked here.
+#pragma once
+#include "compiler/Conversion/KernelControl.h"
+
+namespace logitile {
+class TileConversion : public KernelControl {
+public:
+  using KernelControl::KernelControl;
+
+  /// The row of a view that row 'row' stands for, where 'map' may be null.
+  Int throughMap(mlir::Value map, Int row);
+  /// The column that 'entry', an i32, gathers from 'view': the nearest one where there is none of this number.
+  Int clampEntry(mlir::Value entry, const View &view, GatherOp op);
+  /// Fails with an error at 'op' where elements of 'view' do not become those of 'type'.
+  mlir::LogicalResult checkElements(mlir::Operation *op, TileType type, const View &view);
+
+protected:
+  // ---- what a target does -------------------------------------------------------------------------------------------
+  virtual mlir::LogicalResult convert(mlir::scf::ForallOp op) = 0;
+  virtual mlir::LogicalResult convert(mlir::scf::ForOp op) = 0;
+  virtual mlir::LogicalResult convert(LoadOp op) = 0;
+  virtual mlir::LogicalResult convert(StoreOp op) = 0;
+  virtual mlir::LogicalResult convert(GatherOp op) = 0;
+  virtual mlir::LogicalResult convert(ProjectOp op) = 0;
+  virtual mlir::LogicalResult convert(ContractOp op) = 0;
+  virtual mlir::LogicalResult convert(ContractTermsOp op) = 0;
+  virtual mlir::LogicalResult convert(TermsOp op) = 0;
+  virtual mlir::LogicalResult convert(SumRowsOp op) = 0;
+  virtual mlir::LogicalResult convert(SumTokensOp op) = 0;
+  virtual mlir::LogicalResult convert(UpdateRowsOp op) = 0;
+  virtual mlir::LogicalResult convert(MapOp op) = 0;
+  /// Lanes of the values that scalar regions become; 0: scalars.
+  virtual int64_t regionLanes() const = 0;
+  /// Makes 'value' the start of the row state 'row', in every row.
+  virtual void startRow(mlir::Value row, mlir::Value value) = 0;
+  /// One element of memory in its value type.
+  virtual mlir::Value loadElement(Place place) = 0;
+
+private:
+  mlir::LogicalResult convertOp(mlir::Operation &op) final;
+  mlir::LogicalResult convertInitRows(InitRowsOp op);
+};
+} // namespace logitile
