@@ -19,17 +19,44 @@ LogicalResult TileConversion::checkElements(Operation *op, TileType type, const 
   return op->emitOpError() << "makes " << type << " of " << view.type << "; code computes with f32, i32 and i1";
 }
 
-static LogicalResult check(GatherOp op) {
-  if (auto type = cast<TileType>(op.getType()); type.getExtent(1) != 1)
-    return op.emitOpError() << "gathers " << type << "; there is one entry per token";
+// ---- checks ---------------------------------------------------------------------------------------------------------
+
+/// A map names rows of memory: in other memory it would mean nothing, and conversions would leave it out.
+LogicalResult TileConversion::checkMap(Operation *op, Value value, Value map) {
+  const View &view = this->view(value);
+  if (!map || (view.layout() == Layout::Strided && !view.isVector() && !view.isRowState()))
+    return success();
+  return op->emitOpError() << "goes through a map to " << view.type << "; only strided views of 2 dimensions have one";
+}
+
+LogicalResult TileConversion::checkSum(SumRowsOp op) {
+  for (Value value : {op.getView(), op.getPlus()})
+    if (value && view(value).layout() != Layout::Strided)
+      return op.emitOpError() << "sums rows of " << view(value).type << "; expected a strided view";
   return success();
 }
-static LogicalResult check(UpdateRowsOp op) {
+
+static LogicalResult checkGather(GatherOp op) {
+  auto type = cast<TileType>(op.getType());
+  return type.getExtent(1) == 1 ? LogicalResult(success()) : op.emitOpError() << "gathers " << type << "; there is one entry per token";
+}
+static LogicalResult checkMerge(UpdateRowsOp op) {
   for (auto [input, argument] : llvm::zip_equal(op.getInputs(), op.getMerge().getArguments().drop_front(2 * op.getRows().size())))
     if (cast<TileType>(input.getType()).getExtent(1) > 1 && !argument.use_empty())
       return op.emitOpError() << "'merge' reads an input that has a vocabulary axis";
   return success();
 }
+
+LogicalResult TileConversion::check(Operation &op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case<LoadOp, StoreOp>([&](auto transfer) { return checkMap(transfer, transfer.getView(), transfer.getMap()); })
+      .Case<GatherOp>([](auto gather) { return checkGather(gather); })
+      .Case<SumRowsOp>([&](auto sum) { return checkSum(sum); })
+      .Case<UpdateRowsOp>([](auto update) { return checkMerge(update); })
+      .Default([](Operation *) { return success(); });
+}
+
+// ---- ops ------------------------------------------------------------------------------------------------------------
 
 LogicalResult TileConversion::convertInitRows(InitRowsOp op) {
   Widener widener(builder, regionLanes());
@@ -44,16 +71,13 @@ LogicalResult TileConversion::convertInitRows(InitRowsOp op) {
 
 LogicalResult TileConversion::convertOp(Operation &op) {
   builder.setLoc(op.getLoc());
+  if (failed(check(op)))
+    return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp, SumTokensOp, MapOp>(
+      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, GatherOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp, SumTokensOp, MapOp>(
           [&](auto tiles) { return convert(tiles); })
-      .Case<GatherOp>([&](auto gather) { return failed(check(gather)) ? failure() : convert(gather); })
       .Case<InitRowsOp>([&](auto init) { return convertInitRows(init); })
-      .Case<UpdateRowsOp>([&](auto update) {
-        if (update.getRows().empty())
-          return success();
-        return failed(check(update)) ? failure() : convert(update);
-      })
+      .Case<UpdateRowsOp>([&](auto update) { return update.getRows().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
       .Default([&](Operation *) { return convertIndexOp(op); });
 }

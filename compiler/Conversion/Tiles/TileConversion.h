@@ -39,6 +39,9 @@ protected:
 
 private:
   mlir::LogicalResult convertOp(mlir::Operation &op) final;
+  mlir::LogicalResult check(mlir::Operation &op);
+  mlir::LogicalResult checkMap(mlir::Operation *op, mlir::Value view, mlir::Value map);
+  mlir::LogicalResult checkSum(SumRowsOp op);
   mlir::LogicalResult convertInitRows(InitRowsOp op);
 };
 } // namespace logitile

@@ -94,3 +94,22 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
     }
   }
 }
+
+// -----
+
+module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_elements = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
+  logitile.kernel @column_of_a_matrix(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<?x8xf32> from @out) {
+    %zero = arith.constant 0 : index
+    scf.forall (%row) = (0) to (%n) step (64) {
+      %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+      %twice = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
+      ^bb0(%value: f32):
+        %sum = arith.addf %value, %value : f32
+        logitile.yield %sum : f32
+      }
+      // expected-error @+1 {{stores a column to '!logitile.view<?x8xf32>'; CUDA kernels store columns to views of 1 dimension and to row states}}
+      logitile.store %twice to %out at [%row, %zero] : !logitile.tile<64x1xf32> to !logitile.view<?x8xf32>
+    }
+  }
+}

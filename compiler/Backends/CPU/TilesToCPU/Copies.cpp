@@ -58,8 +58,6 @@ LogicalResult cpu::convertLoad(KernelContext &k, LoadOp op) {
   bool isVector = op.getAt().size() == 1, alongRows = view.isRowState() || type.getExtent(1) == 1;
   if (isPacked(view))
     return op.emitOpError() << "reads from " << view.type << "; packed buffers are operands of contractions only";
-  if (op.getMap() && (view.layout() != Layout::Strided || isVector || view.isRowState()))
-    return op.emitOpError() << "reads " << view.type << " through a map; only strided views of 2 dimensions have one";
   unsigned rowDim = view.isRowState() ? 1 : 0, columnDim = isVector ? 0 : 1;
   FailureOr<Int> rows = k.e.integer(1), columns = k.e.integer(1);
   if (!isVector || alongRows)

@@ -7,8 +7,6 @@ using namespace logitile::cpu;
 LogicalResult cpu::convertSumRows(KernelContext &k, SumRowsOp op) {
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
-  if (view.layout() != Layout::Strided || (op.getPlus() && k.view(op.getPlus()).layout() != Layout::Strided))
-    return op.emitOpError() << "sums rows of " << view.type << "; expected a strided view";
   FailureOr<Int> columns = k.countInside(op, view, 1, op.getColumn(), cast<TileType>(op.getType()).getExtent(1));
   if (failed(columns))
     return failure();

@@ -118,6 +118,8 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   Emitter &e = k.e;
   bool alongRows = tile.type.getExtent(1) == 1;
   int64_t count = tile.type.getExtent(alongRows ? 0 : 1);
+  if (alongRows && count > 1 && !view.isVector() && !view.isRowState())
+    return op.emitOpError() << "stores a column to " << view.type << "; CUDA kernels store columns to views of 1 dimension and to row states";
   unsigned dim = view.isVector() ? 0 : 1;
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))

@@ -8,8 +8,8 @@ LogicalResult convertSumRows(KernelContext &k, SumRowsOp op) {
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());
-  if (k.threads.sharing.isFragments || view.layout() != Layout::Strided)
-    return op.emitOpError() << "sums rows of " << view.type << "; expected a strided view in a kernel with tiles of one row";
+  if (k.threads.sharing.isFragments)
+    return op.emitOpError() << "sums rows of " << view.type << " in a kernel with tiles of several rows; CUDA kernels have no such use";
   FailureOr<Int> end = k.end(op, view, 1);
   if (failed(end))
     return failure();
