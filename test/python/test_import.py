@@ -39,3 +39,13 @@ def test_losses_and_tracing_load_nothing_heavy():
 
 def test_names():
     assert run("import logitile as lt; print(sorted(set(lt.__all__) - set(dir(lt))))") == "[]"
+
+
+def test_calls_load_no_other_framework():
+    code = [
+        "import numpy as np, logitile as lt",
+        "hidden, weight = np.ones((3, 4), np.float32), np.ones((9, 4), np.float32)",
+        "lt.jit(lt.losses.cross_entropy)(hidden, weight, target=np.zeros(3, np.int64))",
+        "print([m for m in ('torch', 'jax', 'ml_dtypes') if m in sys.modules])",
+    ]
+    assert run("; ".join(code)) == "[]"
