@@ -51,7 +51,7 @@ EXAMPLES = {
     "loss": ("logitile.loss", "logitile.loss @start vocab 5 outputs [] {\n  logitile.yield\n}\n"),
     "program": ("logitile.program",
                 "logitile.program @start vocab 5 outputs [] indices [] checked [] {\n}\n"),
-    "kernel": ("logitile.kernel", 'logitile.kernel @start(%count: index from "tokens") {\n}\n'),
+    "kernel": ("logitile.kernel", 'logitile.kernel @start(%count: index from tokens) {\n}\n'),
 }
 
 TEST = """// RUN: logitile-opt --{flag} --verify-diagnostics %s
