@@ -50,6 +50,11 @@ __all__ = (
 )  # fmt: skip
 
 
+def __dir__() -> list[str]:
+    """The public names; submodules and what this module imports for itself are left out."""
+    return sorted((*__all__, "testing"))
+
+
 def __getattr__(name: str) -> object:
     """`testing` is loaded on first use; for every other name an error that suggests the nearest one."""
     if name == "testing":

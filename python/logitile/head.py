@@ -371,7 +371,10 @@ class Head:
         return spec.result(evaluate(spec, options, call)), gradients
 
     def __repr__(self) -> str:
-        return f"<head of '{self.loss.name}'>"
+        """The loss, its constants, and the options that are not the defaults."""
+        bound = {**self.constants, **self.options.chosen}
+        told = "".join(f", {name}={value!r}" for name, value in bound.items())
+        return f"<head of '{self.loss.name}'{told}>"
 
     def __reduce__(self) -> tuple[object, ...]:
         """Copied and pickled without what was compiled."""

@@ -260,6 +260,8 @@ def test_a_call_has_the_same_schedule_whatever_was_called_before():
 def test_a_plan_serves_an_interval():
     plan = lt.jit(losses.cross_entropy, workspace="6MiB").compile(X, W, target=TARGET, grad=())
     first, behind = plan.interval
+    target = plan._native.describe(0, 1)["target"]
+    assert repr(plan) == f"<plan of 'cross_entropy' for {target}, {first} to {behind - 1} tokens>"
     assert first <= TOKENS < behind
     out, gradients = plan.run(X[:first], W, target=TARGET[:first])
     assert gradients == {} and out == lt.jit(losses.cross_entropy, workspace="6MiB")(

@@ -134,4 +134,9 @@ def test_numpy_constants_become_python_numbers():
     head = lt.jit(loss, eps=np.float32(0.5), gamma=np.int64(3))
     assert head.constants == {"eps": 0.5, "gamma": 3}
     assert type(head.constants["gamma"]) is int
-    assert repr(head) == "<head of 'loss'>"
+    assert repr(head) == "<head of 'loss', eps=0.5, gamma=3>"
+
+
+def test_a_head_tells_what_it_was_bound_to():
+    head = lt.jit(lt.losses.cross_entropy, label_smoothing=0.1, workspace="1KiB", reduction="sum")
+    assert repr(head) == "<head of 'cross_entropy', label_smoothing=0.1, reduction='sum', workspace=1024>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ..errors import CallTypeError, CallValueError, TargetError
 from ..frameworks.choice import python_number
@@ -42,6 +42,12 @@ class Options:
     backend: str = "auto"
     weight_layout: str = "vd"
     tiles: str = ""
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """Those that are not the defaults, by name."""
+        given = ((field, getattr(self, field.name)) for field in fields(self))
+        return {field.name: value for field, value in given if value != field.default}
 
     @property
     def reduces(self) -> str:

@@ -17,7 +17,7 @@ from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
-from ..messages.names import did_you_mean, listed
+from ..messages.names import did_you_mean, interval_text, listed
 from ..runtime.engine import engine
 from ..runtime.platforms import platform_of
 from .native_call import NativeCall, call_options
@@ -39,6 +39,10 @@ class Plan:
         self._native = native
         self._options = options
         self._described = native.describe(0, 1)
+
+    def __repr__(self) -> str:
+        made = self._described
+        return f"<plan of '{made['name']}' for {made['target']}, {interval_text(self.interval)} tokens>"
 
     @property
     def interval(self) -> tuple[int, int]:

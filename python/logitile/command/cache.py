@@ -10,10 +10,10 @@ from typing import Any
 from ..calls import keyed
 from ..errors import CallValueError
 from ..inspection.explanation import size_text
+from ..messages.names import interval_text
 from ..runtime.engine import native
 
 _SHOWN_DIGITS = 12
-_ENDLESS = 2**63 - 1  # the interval of a program that serves all larger numbers of tokens
 _PLACES = """\
 The folder is LOGITILE_CACHE_DIR, else $XDG_CACHE_HOME/logitile, else ~/.cache/logitile;
 LOGITILE_CACHE_DIR=off turns the cache off. It holds at most LOGITILE_CACHE_BYTES (1 GiB);
@@ -91,7 +91,7 @@ def _row(entry: Mapping[str, Any]) -> tuple[str, ...]:
     key, size, used = entry["key"][:_SHOWN_DIGITS], size_text(entry["bytes"]), _date(entry["last_use"])
     if "damage" in entry:
         return key, "(damaged)", "", "", size, used
-    return key, entry["name"], entry["target"], _tokens(entry["interval"]), size, used
+    return key, entry["name"], entry["target"], interval_text(entry["interval"]), size, used
 
 
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
@@ -105,11 +105,6 @@ def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> Iterator[
 
 def _date(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-
-
-def _tokens(interval: Sequence[int]) -> str:
-    first, behind = interval
-    return f"{first} and more" if behind == _ENDLESS else f"{first} to {behind - 1}"
 
 
 def _facts(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -136,7 +131,7 @@ def _plan_facts(entry: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple
         ("build", f"{entry['build']}, {'this one' if is_own else 'not this one, which cannot use it'}"),
         ("loss", entry["name"]),
         ("target", entry["target"]),
-        ("tokens", _tokens(entry["interval"])),
+        ("tokens", interval_text(entry["interval"])),
         ("vocabulary", str(plan["vocab"])),
         ("hidden", ", ".join(f"{p['name']} {p['hidden']} ({p['element']})" for p in plan["pairs"])),
         ("inputs", ", ".join(f"{i['name']} ({i['kind']})" for i in plan["inputs"]) or "none"),

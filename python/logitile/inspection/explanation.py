@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..messages.names import interval_text
+
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
 _PURPOSES = {  # by the role of a buffer
     "kept": "logits and their gradient",
@@ -108,12 +110,11 @@ class Explanation:
         return sum(kernel.bytes for kernel in self.kernels)
 
     def __str__(self) -> str:
-        first, behind = self.interval
         budget = "" if self.budget is None else f" of {size_text(self.budget)}"
         lines = [
             f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
             f"  tokens     {self.tokens} in {self.chunks} chunks of up to {self.chunk_tokens}; the same "
-            f"program serves {first} to {behind - 1}",
+            f"program serves {interval_text(self.interval)}",
             f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
             f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
             f"  tiles      {self._tiles()}",

@@ -1,8 +1,8 @@
-"""Helpers for the text of errors: the nearest name, lists of names, counted nouns."""
+"""Helpers for the text of errors: the nearest name, lists of names, counted nouns, ranges of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
@@ -35,3 +35,9 @@ def with_article(word: str) -> str:
 def shape_text(shape: Iterable[object]) -> str:
     """How errors write a shape: "[4, 32]"."""
     return "[" + ", ".join(str(extent) for extent in shape) + "]"
+
+
+def interval_text(interval: Sequence[int]) -> str:
+    """Numbers of tokens in words: [first, end), of which the largest number stands for no end."""
+    first, end = interval
+    return f"{first} and more" if end == 2**63 - 1 else f"{first} to {end - 1}"
