@@ -38,7 +38,8 @@ TEST(Target, NameOfEveryGpuParsesToItself) {
   }
   EXPECT_EQ(parse("cuda:sm_90a")->codeStage(), Stage::Ptx);
   EXPECT_EQ(parse("emu:sm_90a")->codeStage(), Stage::Llvm);
-  const Gpu &gpu = cuda::GPUTarget::from(*parse("emu:sm_90a"))->gpu;
+  std::shared_ptr<const Target> emulated = parse("emu:sm_90a"); // owns what 'gpu' refers to
+  const Gpu &gpu = cuda::GPUTarget::from(*emulated)->gpu;
   EXPECT_EQ(gpu.sm, 90);
   EXPECT_EQ(gpu.suffix, "a");
   EXPECT_EQ(gpu.architecture(), "sm_90a");
