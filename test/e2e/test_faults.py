@@ -70,10 +70,10 @@ def test_a_stage_that_fails_is_named_and_leaves_nothing_behind(monkeypatch):
     failures = {
         "text": lambda: fails("spec", lambda: program(SPEC.replace("BODY", "no such op")).plan(8)),
         "verifier": lambda: fails("spec", lambda: program(SPEC.replace("BODY", "math.absi")).plan(8)),
-        "passes of plan": lambda: fails("plan", lambda: program(SPEC.replace("BODY", "math.sin")).plan(8)),
+        "passes of plan": lambda: fails("plan", lambda: program(SPEC.replace("BODY", "math.sinh")).plan(8)),
         "budget": lambda: refused(program(SPEC.replace("BODY", "math.exp"), workspace=64)),
         "passes of device": lambda: fails("device", lambda: _native.stage_from_text(
-            tiles.replace("math.exp", "math.sin", 1), "tiles", "device")),
+            tiles.replace("math.exp", "math.sinh", 1), "tiles", "device")),
         "text of device": lambda: fails("device", lambda: _native.stage_from_text(
             device[: len(device) // 2], "device", "obj")),
     }  # fmt: skip
@@ -277,9 +277,6 @@ def test_heads_do_not_leak():
 SPECS_LEAK = (
     CALLS
     + """
-import resource
-
-
 @lt.loss
 def scaled(z: lt.Logits, target: lt.Token[int], *, by: float):
     return lt.logsumexp(z * by) - z[target]
@@ -289,22 +286,22 @@ def resident():
     return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmRSS"))
 
 
-def compile_some(first, count):
+def growth(first, count):
+    before = resident()
     for number in range(first, first + count):
         lt.jit(scaled, by=1 + number / 4096)(x[:3, :8], w[:20, :8], target=target[:3] % 20)
+    assert lt.runtime.engine.engine().usage()["plans"] == 256
+    return resident() - before
 
 
-compile_some(0, 400)
-usage = lt.runtime.engine.engine().usage()
-before = resident()
-compile_some(400, 600)
-assert lt.runtime.engine.engine().usage()["plans"] == usage["plans"] == 256, usage
-print(resident() - before)
+growth(0, 400)
+print(sorted(growth(first, 400) for first in (400, 800, 1200))[1])
 """
 )
 
 
 @pytest.mark.full
-def test_a_thousand_losses_take_no_more_memory_than_the_cache_may():
-    """Without trim: what is not used for longest goes."""
-    assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 8 << 20
+def test_losses_take_no_more_memory_than_the_cache_may():
+    """Without trim: what is not used for longest goes. The allocator takes and returns some megabytes at a
+    time, so the middle one of three rounds of 400 losses counts; a loss that stays has more than 20 kB."""
+    assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 4 << 20
