@@ -2,20 +2,11 @@
 // Which plan runs is Engine's decision.
 #pragma once
 #include "runtime/Arrays.h"
+#include "runtime/CallRules.h"
 #include "runtime/Interrupt.h"
 #include "runtime/LoadedPlan.h"
 
 namespace logitile {
-enum class Reduction : uint8_t { None, Sum, Mean };
-
-/// How the calls of a saved plan reduce their loss and tell ignored tokens.
-struct CallRules {
-  Reduction reduction = Reduction::None;
-  std::string ignore;                 // name of an input; empty: none
-  std::optional<int64_t> ignoreIndex; // lt.valid is compiled for it
-  bool isZeroWhenAllIgnored = false;
-};
-
 struct CallArguments {
   std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
   std::span<const Array> outputs;        // one for each output of the plan

@@ -2,7 +2,8 @@
 // The bytes hold code for one target; whoever loads them trusts them as he trusts a shared library.
 #pragma once
 #include "compiler/LaunchPlan.h"
-#include "runtime/Call.h"
+#include "runtime/CallRules.h"
+#include "runtime/Status.h"
 #include <optional>
 #include <string_view>
 
