@@ -1,7 +1,7 @@
 // Report.h - what the emulator tells after a launch: faults of the kernel with their places. How faults are found is the
 // business of the memories and the barriers.
 #pragma once
-#include "runtime/KernelCounters.h"
+#include "runtime/device/KernelCounters.h"
 #include <array>
 #include <cstdint>
 #include <map>

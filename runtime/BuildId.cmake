@@ -7,6 +7,6 @@ foreach(file ${FILES})
 endforeach()
 string(SHA256 digest "${digests}")
 file(CONFIGURE OUTPUT ${OUTPUT} @ONLY CONTENT [[
-#include "runtime/KernelKey.h"
+#include "runtime/plan/KernelKey.h"
 std::string_view logitile::compilerBuildId() { return "@VERSION@ @digest@"; }
 ]])

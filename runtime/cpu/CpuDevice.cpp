@@ -1,6 +1,6 @@
 // CpuDevice.cpp - kernels of compiled code and how their tasks reach threads.
 #include "runtime/cpu/CpuDevice.h"
-#include "runtime/NewPages.h"
+#include "runtime/support/NewPages.h"
 #include "runtime/cpu/ObjectLoader.h"
 #include <algorithm>
 #include <vector>

@@ -1,6 +1,6 @@
 // CpuDevice.h - the host CPU as a device: objects linked into this process, tasks on a pool of threads.
 #pragma once
-#include "runtime/Device.h"
+#include "runtime/device/Device.h"
 #include "runtime/cpu/ThreadPool.h"
 
 namespace logitile {

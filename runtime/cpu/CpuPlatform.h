@@ -1,6 +1,6 @@
 // CpuPlatform.h - the host CPU in the registry of platforms.
 #pragma once
-#include "runtime/Platform.h"
+#include "runtime/device/Platform.h"
 
 namespace logitile {
 std::unique_ptr<Platform> makeCpuPlatform();

@@ -1,7 +1,7 @@
 // ObjectLoader.h - brings compiled code into this process: an object file, or an archive of them. Where they come from is the
 // compiler's or the cache's business.
 #pragma once
-#include "runtime/Interrupt.h"
+#include "runtime/support/Interrupt.h"
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,6 +1,6 @@
 // ThreadCount.h - how many threads a program should use.
 #pragma once
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include <string>
 
 namespace logitile {

@@ -1,8 +1,8 @@
 // ThreadPool.h - runs the tasks of a launch on threads of our own.
 // What a task computes must not depend on the thread that runs it.
 #pragma once
-#include "runtime/ForkGuard.h"
-#include "runtime/Interrupt.h"
+#include "runtime/support/ForkGuard.h"
+#include "runtime/support/Interrupt.h"
 #include <memory>
 #include <type_traits>
 

@@ -1,6 +1,6 @@
 // CudaDevice.h - GPUs as devices: launches are queued on the streams of calls, and nothing waits for them.
 #pragma once
-#include "runtime/Device.h"
+#include "runtime/device/Device.h"
 #include "runtime/cuda/ModuleSet.h"
 #include "runtime/gpu/IndexReport.h"
 #include <set>

@@ -1,6 +1,6 @@
 // CudaPlatform.h - NVIDIA GPUs in the registry of platforms.
 #pragma once
-#include "runtime/Platform.h"
+#include "runtime/device/Platform.h"
 
 namespace logitile {
 std::unique_ptr<Platform> makeCudaPlatform();

@@ -1,6 +1,6 @@
 // Driver.cpp - finds the library and its functions, and spells its errors.
 #include "runtime/cuda/Driver.h"
-#include "runtime/ForkGuard.h"
+#include "runtime/support/ForkGuard.h"
 #include <cstdlib>
 #include <dlfcn.h>
 using namespace logitile;

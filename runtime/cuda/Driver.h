@@ -1,7 +1,7 @@
 // Driver.h - the functions of NVIDIA's driver that the runtime calls, in declarations of its own: nothing of CUDA has to be
 // installed to build. The library is opened when a call needs it; what is done with it is in the files beside this one.
 #pragma once
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include <cstddef>
 #include <type_traits>
 

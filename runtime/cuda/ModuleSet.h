@@ -1,6 +1,6 @@
 // ModuleSet.h - the same code in every context that calls come from.
 #pragma once
-#include "runtime/Device.h"
+#include "runtime/device/Device.h"
 #include "runtime/cuda/ContextModule.h"
 
 namespace logitile::cuda {

@@ -1,6 +1,6 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
-#include "runtime/Errand.h"
+#include "runtime/support/Errand.h"
 #include "runtime/emulator/Library.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>

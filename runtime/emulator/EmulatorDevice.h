@@ -1,6 +1,6 @@
 // EmulatorDevice.h - GPU kernels of a plan run by the emulator, in memory of the host. Every access is checked.
 #pragma once
-#include "runtime/Device.h"
+#include "runtime/device/Device.h"
 #include "runtime/gpu/IndexReport.h"
 
 namespace logitile {

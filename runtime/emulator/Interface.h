@@ -1,8 +1,8 @@
 // Interface.h - what the runtime and the emulator's library ask of each other. Each of the two has a C++ library of its own
 // inside, so only plain data crosses, and no function here throws.
 #pragma once
-#include "runtime/Interrupt.h"
-#include "runtime/KernelCounters.h"
+#include "runtime/support/Interrupt.h"
+#include "runtime/device/KernelCounters.h"
 #include <cstddef>
 
 namespace logitile::emulator::abi {

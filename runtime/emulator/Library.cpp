@@ -1,7 +1,7 @@
 // Library.cpp - finds the emulator's library beside this one, and turns its answers into those of the runtime.
 #include "runtime/emulator/Library.h"
-#include "runtime/ForkGuard.h"
-#include "runtime/OwnFolder.h"
+#include "runtime/support/ForkGuard.h"
+#include "runtime/support/OwnFolder.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <new>

@@ -1,6 +1,6 @@
 // Library.h - the emulator's library, opened when a call first needs it. What it offers is Interface.h.
 #pragma once
-#include "runtime/Status.h"
+#include "runtime/support/Status.h"
 #include "runtime/emulator/HostCode.h"
 #include <memory>
 

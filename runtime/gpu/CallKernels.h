@@ -1,7 +1,7 @@
 // CallKernels.h - what the runtime's own GPU kernels take: the work on single elements around the kernels of a plan, for
 // devices whose memory the host cannot read. Host and device compile this file.
 #pragma once
-#include "runtime/Floats.h"
+#include "runtime/arrays/Floats.h"
 
 namespace logitile::gpu {
 constexpr int kMaxAxes = 8;   // of one array, neighbours merged

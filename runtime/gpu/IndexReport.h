@@ -1,7 +1,7 @@
 // IndexReport.h - indices outside the vocabulary that kernels have met. Nothing waits for a GPU, so they are told late.
 #pragma once
-#include "runtime/ForkGuard.h"
-#include "runtime/Status.h"
+#include "runtime/support/ForkGuard.h"
+#include "runtime/support/Status.h"
 #include "runtime/gpu/CallKernels.h"
 #include <vector>
 

@@ -12,7 +12,9 @@ import tree
 INCLUDE = re.compile(r'^\s*#?\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 LLVM = ("mlir/", "llvm/", "llvm-c/", "mlir-c/")
 # All that the emulator's library shares with the runtime, which opens it.
-EMULATOR_INTERFACE = {"runtime/emulator/Interface.h", "runtime/Interrupt.h", "runtime/KernelCounters.h"}
+EMULATOR_INTERFACE = {
+    "runtime/emulator/Interface.h", "runtime/support/Interrupt.h", "runtime/device/KernelCounters.h",
+}  # fmt: skip
 
 
 def includes(file: pathlib.Path) -> list[str]:
@@ -75,7 +77,8 @@ def compiler_in_runtime(root: pathlib.Path) -> list[str]:
             found.append(f"{where} reaches {seen[0]}; runtime headers are free of MLIR and LLVM")
     for file in tree.files(root, *tree.CPP, under="runtime"):
         if file.name != "Engine.cpp" and "compiler/Compile.h" in reached(root, file):
-            found.append(f"{file.relative_to(root)} reaches compiler/Compile.h; only runtime/Engine.cpp may")
+            where = file.relative_to(root)
+            found.append(f"{where} reaches compiler/Compile.h; only runtime/engine/Engine.cpp may")
     return found
 
 
@@ -130,18 +133,18 @@ def test_a_relative_include_is_found(tmp_path):
 def test_mlir_behind_a_runtime_header_is_found(tmp_path):
     tree.write(tmp_path, "runtime/A.h", '#include "compiler/B.h"\n')
     tree.write(tmp_path, "compiler/B.h", '#include "mlir/IR/Builders.h"\n')
-    tree.write(tmp_path, "runtime/Engine.cpp", '#include "compiler/Compile.h"\n')
+    tree.write(tmp_path, "runtime/engine/Engine.cpp", '#include "compiler/Compile.h"\n')
     tree.write(tmp_path, "runtime/Other.cpp", '#include "compiler/Compile.h"\n')
     assert compiler_in_runtime(tmp_path) == [
         "runtime/A.h reaches mlir/IR/Builders.h; runtime headers are free of MLIR and LLVM",
-        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/Engine.cpp may"]
+        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/engine/Engine.cpp may"]
 
 
 def test_a_tie_of_the_emulator_is_found(tmp_path):
     tree.write(tmp_path, "emulator/A.h", '#include "runtime/emulator/Interface.h"\n')
     tree.write(tmp_path, "emulator/Ptx.cpp", '#include "emulator/A.h"\n#include "compiler/Ptx.def"\n')
-    tree.write(tmp_path, "runtime/emulator/Interface.h", '#include "runtime/Interrupt.h"\n')
-    tree.write(tmp_path, "runtime/Interrupt.h", "")
+    tree.write(tmp_path, "runtime/emulator/Interface.h", '#include "runtime/support/Interrupt.h"\n')
+    tree.write(tmp_path, "runtime/support/Interrupt.h", "")
     tree.write(tmp_path, "runtime/emulator/Device.cpp", '#include "emulator/A.h"\n')
     assert emulator_ties(tmp_path) == [
         "emulator/Ptx.cpp reaches compiler/Ptx.def; the emulator shares its interface alone",

@@ -30,7 +30,7 @@ def names_in_cpp(root: pathlib.Path) -> Iterator[str]:
             text = "\n".join(line.split("//")[0] for line in file.read_text().splitlines())
             for literal in LITERAL.findall(COMMENT.sub("", text)):
                 if NAME.fullmatch(literal):
-                    yield f'{path} has "{literal}"; ask runtime/Platform.h'
+                    yield f'{path} has "{literal}"; ask runtime/device/Platform.h'
 
 
 def compared(node: ast.AST) -> Iterator[ast.expr]:
@@ -73,11 +73,11 @@ def test_the_package_asks_the_registry():
 def test_a_name_in_the_runtime_is_found(tmp_path):
     text = ('// "cuda"\nbool f(Text t) { return t == "cuda" || t.starts_with("emu:sm_"); } // "cpu"\n'
             'auto u = "cpus";\n')
-    tree.write(tmp_path, "runtime/Call.cpp", text)
+    tree.write(tmp_path, "runtime/call/Call.cpp", text)
     tree.write(tmp_path, "runtime/cuda/Device.cpp", text)
     assert list(names_in_cpp(tmp_path)) == [
-        'runtime/Call.cpp has "cuda"; ask runtime/Platform.h',
-        'runtime/Call.cpp has "emu:sm_"; ask runtime/Platform.h']
+        'runtime/call/Call.cpp has "cuda"; ask runtime/device/Platform.h',
+        'runtime/call/Call.cpp has "emu:sm_"; ask runtime/device/Platform.h']
 
 
 def test_a_comparison_in_the_package_is_found(tmp_path):

@@ -1,7 +1,7 @@
 // DiskCaches.h - what the tests of the disk cache share: a folder that goes away, keys by name, and small plans.
 // Plans that run are in RuntimePlans.h.
 #pragma once
-#include "runtime/DiskCache.h"
+#include "runtime/cache/DiskCache.h"
 #include "test/unit/RuntimePlans.h"
 #include "gtest/gtest.h"
 #include <cstdlib>

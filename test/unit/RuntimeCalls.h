@@ -1,8 +1,8 @@
 // RuntimeCalls.h - arrays with any strides, one call of the hand-made loss, and its results in f64 to compare with.
 // Plans are in RuntimePlans.h.
 #pragma once
-#include "runtime/Call.h"
-#include "runtime/Values.h"
+#include "runtime/call/Call.h"
+#include "runtime/arrays/Values.h"
 #include "test/unit/RuntimePlans.h"
 #include <memory>
 

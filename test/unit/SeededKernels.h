@@ -2,8 +2,8 @@
 // emulator. Which edits there are is the business of the test.
 #pragma once
 #include "compiler/Compile.h"
-#include "runtime/LoadedPlan.h"
-#include "runtime/Status.h"
+#include "runtime/plan/LoadedPlan.h"
+#include "runtime/support/Status.h"
 #include "test/unit/RuntimeCalls.h"
 #include <set>
 

@@ -1,5 +1,5 @@
 // runtime_cache_test.cpp - the cache of plans: intervals, one maker for many askers, limits.
-#include "runtime/KernelCache.h"
+#include "runtime/cache/KernelCache.h"
 #include "gtest/gtest.h"
 #include <atomic>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // runtime_disk_cache_test.cpp - entries of the disk cache: what is found, what is refused, what goes when there is no room.
 // Many processes at once are in runtime_disk_processes_test.cpp; the way through an engine is in runtime_engine_test.cpp.
-#include "runtime/Bytes.h"
+#include "runtime/plan/Bytes.h"
 #include "test/unit/DiskCaches.h"
 #include "gtest/gtest.h"
 #include <csignal>

@@ -1,8 +1,8 @@
 // runtime_engine_test.cpp - from requests to plans through a compiler that the test brings, and what History tells of it.
 #include "compiler/Compile.h"
-#include "runtime/Describe.h"
-#include "runtime/Engine.h"
-#include "runtime/PlanFile.h"
+#include "runtime/engine/Describe.h"
+#include "runtime/engine/Engine.h"
+#include "runtime/plan/PlanFile.h"
 #include "test/unit/DiskCaches.h"
 #include "test/unit/RuntimeCalls.h"
 #include "llvm/Support/JSON.h"

@@ -1,6 +1,6 @@
 // runtime_errand_test.cpp - work on threads of its own: who waits, who leaves, forks, small stacks.
 #include "compiler/WorkThread.h"
-#include "runtime/Errand.h"
+#include "runtime/support/Errand.h"
 #include "gtest/gtest.h"
 #include <csignal>
 #include <cstdlib>

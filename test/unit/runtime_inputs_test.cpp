@@ -1,6 +1,6 @@
 // runtime_inputs_test.cpp - small inputs and outputs on their own: ignored tokens, rows, entries, conversions, fillings.
-#include "runtime/Inputs.h"
-#include "runtime/Outputs.h"
+#include "runtime/arrays/Inputs.h"
+#include "runtime/arrays/Outputs.h"
 #include "test/unit/RuntimeCalls.h"
 #include "gtest/gtest.h"
 #include <cmath>

@@ -1,5 +1,5 @@
 // runtime_key_test.cpp - every field of a request changes its key, and nothing else does.
-#include "runtime/KernelKey.h"
+#include "runtime/plan/KernelKey.h"
 #include "gtest/gtest.h"
 #include <functional>
 #include <set>

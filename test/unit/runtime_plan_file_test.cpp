@@ -1,5 +1,5 @@
 // runtime_plan_file_test.cpp - plans survive the way through bytes, and damaged bytes are refused.
-#include "runtime/PlanFile.h"
+#include "runtime/plan/PlanFile.h"
 #include "test/unit/RuntimeCalls.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/xxhash.h"

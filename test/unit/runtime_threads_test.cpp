@@ -1,5 +1,5 @@
 // runtime_threads_test.cpp - the pool of threads: every task once, nested and concurrent launches, forks, environment.
-#include "runtime/FloatEnvironment.h"
+#include "runtime/support/FloatEnvironment.h"
 #include "runtime/cpu/ThreadCount.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 // runtime_workspace_test.cpp - blocks are reused, accounted for and given back; conversions of 16-bit floats are exact.
-#include "runtime/Values.h"
-#include "runtime/Workspace.h"
+#include "runtime/arrays/Values.h"
+#include "runtime/device/Workspace.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "test/unit/RuntimeCalls.h"
 #include "gtest/gtest.h"

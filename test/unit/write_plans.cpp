@@ -1,5 +1,5 @@
 // write_plans.cpp - saves hand-made plans into the folder that is given, for tests in C and Python.
-#include "runtime/PlanFile.h"
+#include "runtime/plan/PlanFile.h"
 #include "test/unit/RuntimePlans.h"
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-"""`python -m logitile cache`: the compiled programs on disk, for people (runtime/DiskCache.h)."""
+"""`python -m logitile cache`: the compiled programs on disk, for people (runtime/cache/DiskCache.h)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // InterpreterDevice.h - the interpreter as the runtime asks about it.
 #pragma once
-#include "runtime/Platform.h"
+#include "runtime/device/Platform.h"
 
 namespace logitile::interpreter {
 std::unique_ptr<Platform> makePlatform();

@@ -1,7 +1,7 @@
 // interpreter_test.cpp - a kind of device that the tree does not know: two registrations, then losses and gradients as on any other.
 #include "compiler/Target/Backend.h"
-#include "runtime/Describe.h"
-#include "runtime/Engine.h"
+#include "runtime/engine/Describe.h"
+#include "runtime/engine/Engine.h"
 #include "test/backends/interpreter/InterpreterDevice.h"
 #include "test/backends/interpreter/InterpreterTarget.h"
 #include "test/unit/RuntimeCalls.h"

@@ -1,0 +1,440 @@
+// CApi.cpp - the C interface of engines, programs and plans. Calls are in CApiCall.cpp.
+#include "runtime/api/CApi.h"
+#include "runtime/engine/Describe.h"
+#include "runtime/plan/PlanFile.h"
+#include "runtime/device/Platform.h"
+#include "runtime/api/StageProcess.h"
+#include "runtime/cpu/ThreadCount.h"
+#include <cstdlib>
+#include <new>
+using namespace logitile;
+
+// ---- errors and texts -------------------------------------------------------------------------------------------------------
+
+namespace {
+struct LastError {
+  Status status; // owns what 'shown' points to
+  lt_error shown{LT_OK, "", "", "", 0, ""};
+};
+thread_local LastError last;
+
+struct GivenInterrupt {
+  lt_interrupt interrupt = nullptr;
+  void *context = nullptr;
+};
+thread_local GivenInterrupt given;
+
+static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::Interrupted) == LT_INTERRUPTED);
+static_assert(static_cast<int>(ArrayType::F16) == LT_FLOAT16 && static_cast<int>(ArrayType::Bool) == LT_BOOL);
+static_assert(static_cast<int>(ProgramMode::Split) == LT_SPLIT && static_cast<int>(Reduction::Mean) == LT_MEAN);
+} // namespace
+
+lt_code logitile::report(const Status &status) noexcept {
+  if (status.isOk())
+    return LT_OK;
+  last.status = status;
+  const Error &error = status.error();
+  last.shown = {static_cast<lt_code>(error.code), error.text.c_str(),     error.stage.c_str(), error.reproducer.c_str(),
+                error.minimumWorkspace,           error.computedIndex.c_str()};
+  return last.shown.code;
+}
+
+/// Needs no memory itself.
+static lt_code reportNoMemory() noexcept {
+  last.shown = {LT_VALUE_ERROR, "the system has no memory left for what the library does; free some, or raise the limit of the process",
+                "",             "",
+                0,              ""};
+  return last.shown.code;
+}
+
+lt_code logitile::reportException() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc &) {
+      return reportNoMemory();
+    } catch (const std::exception &error) {
+      return report(Status(ErrorCode::Internal, error.what()));
+    } catch (...) {
+      return report(Status(ErrorCode::Internal, "an exception of an unknown kind"));
+    }
+  } catch (...) { // the error itself needs memory
+    return reportNoMemory();
+  }
+}
+const lt_error *lt_last_error(void) { return &last.shown; }
+
+void lt_set_interrupt(lt_interrupt interrupt, void *context) { given = {interrupt, context}; }
+Interrupt logitile::interruptOfThread() {
+  if (!given.interrupt)
+    return {};
+  return {[](void *set) {
+            auto [interrupt, context] = *static_cast<GivenInterrupt *>(set);
+            return interrupt && interrupt(context) != 0;
+          },
+          &given};
+}
+
+lt_text logitile::textOf(std::string_view text) {
+  char *data = static_cast<char *>(std::malloc(text.size() + 1));
+  if (!data)
+    throw std::bad_alloc();
+  std::memcpy(data, text.data(), text.size());
+  data[text.size()] = 0;
+  return {data, text.size()};
+}
+void lt_text_destroy(lt_text *text) {
+  if (!text)
+    return;
+  std::free(text->data);
+  *text = {nullptr, 0};
+}
+
+int lt_abi_version(void) { return LT_ABI_VERSION; }
+const char *lt_build_id(void) {
+  static const std::string id(compilerBuildId());
+  return id.c_str();
+}
+
+// ---- engines ----------------------------------------------------------------------------------------------------------------
+
+void lt_engine_options_init(lt_engine_options *options) {
+  Engine::Options defaults;
+  *options = {};
+  options->cache_plans = defaults.cache.plans;
+  options->cache_code_bytes = defaults.cache.codeBytes;
+  options->workspace_keep_bytes = defaults.workspaceKeepBytes;
+  options->history_records = static_cast<int64_t>(defaults.historyRecords);
+  options->times_kernels = defaults.timesKernels;
+}
+
+static Result<std::optional<DiskCache::Options>> diskOptions(const lt_engine_options &given) {
+  using None = std::optional<DiskCache::Options>;
+  if (given.disk_cache && !*given.disk_cache)
+    return None();
+  Result<None> found = DiskCache::fromEnvironment(given.disk_cache);
+  if (found.isOk() && *found && given.disk_cache_bytes > 0)
+    (*found)->bytes = given.disk_cache_bytes;
+  return found;
+}
+
+lt_code lt_engine_create(const lt_engine_options *options, lt_engine **engine) {
+  return guarded([&]() -> Status {
+    lt_engine_options given;
+    lt_engine_options_init(&given);
+    if (options)
+      given = *options;
+    if (given.cache_plans < 1 || given.cache_code_bytes < 0 || given.workspace_keep_bytes < 0 || given.history_records < 0 ||
+        given.disk_cache_bytes < 0)
+      return Status(ErrorCode::Value, "an engine needs room for at least 1 plan, and no negative sizes");
+    Engine::Options made;
+    made.cache = {given.cache_plans, given.cache_code_bytes};
+    made.workspaceKeepBytes = given.workspace_keep_bytes;
+    made.historyRecords = static_cast<size_t>(given.history_records);
+    made.timesKernels = given.times_kernels;
+    Result<std::optional<DiskCache::Options>> disk = diskOptions(given);
+    if (!disk.isOk())
+      return disk.status();
+    made.disk = *disk;
+    *engine = new lt_engine{Engine::withCompiler(made)};
+    return Status();
+  });
+}
+void lt_engine_destroy(lt_engine *engine) { delete engine; }
+
+lt_code lt_thread_count(int wanted, int *threads) {
+  return guarded([&]() -> Status {
+    Result<int> count = chooseThreads(wanted);
+    if (count.isOk())
+      *threads = *count;
+    return count.status();
+  });
+}
+
+static Status nameTarget(const Platform &platform, int device, lt_text *name) {
+  Result<std::string> target = platform.findTarget(device);
+  if (target.isOk())
+    *name = textOf(*target);
+  return target.status();
+}
+lt_code lt_host_target(lt_text *name) {
+  return guarded([&] { return nameTarget(hostPlatform(), 0, name); });
+}
+lt_code lt_device_target(const char *platform, int device, lt_text *name) {
+  return guarded([&]() -> Status {
+    Result<const Platform *> found = findPlatform(platform);
+    return found.isOk() ? nameTarget(**found, device, name) : found.status();
+  });
+}
+
+lt_code lt_device_model(const char *target, int device, lt_text *name, lt_text *driver) {
+  return guarded([&]() -> Status {
+    Result<const Platform *> platform = findPlatform(target);
+    if (!platform.isOk())
+      return platform.status();
+    Result<DeviceModel> model = (*platform)->describe(featuresOf(target), device);
+    if (model.isOk()) {
+      *name = textOf(model->name);
+      *driver = textOf(model->driver);
+    }
+    return model.status();
+  });
+}
+
+lt_code lt_target_describe(const char *target, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::string> described = describeTarget(target);
+    if (described.isOk())
+      *json = textOf(*described);
+    return described.status();
+  });
+}
+
+lt_code lt_history(lt_engine *engine, lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describeHistory(engine->engine->history().snapshot()));
+    return Status();
+  });
+}
+lt_code lt_engine_check(lt_engine *engine) {
+  return guarded([&] { return engine->engine->check(); });
+}
+void lt_history_clear(lt_engine *engine) { engine->engine->history().clear(); }
+void lt_engine_trim(lt_engine *engine) {
+  engine->engine->cache().clear();
+  engine->engine->workspace().clear();
+}
+void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage) {
+  KernelCache::Usage cache = engine->engine->cache().usage();
+  Workspace::Usage workspace = engine->engine->workspace().usage();
+  *usage = {cache.plans, cache.codeBytes, workspace.takenBytes, workspace.freeBytes, workspace.peakBytes};
+}
+
+// ---- the disk cache ---------------------------------------------------------------------------------------------------------
+
+lt_code lt_disk_cache_settings(lt_text *folder, int64_t *bytes) {
+  return guarded([&]() -> Status {
+    Result<std::optional<DiskCache::Options>> options = DiskCache::fromEnvironment(nullptr);
+    if (!options.isOk())
+      return options.status();
+    DiskCache::Options settings = options->value_or(DiskCache::Options());
+    *folder = textOf(settings.folder);
+    *bytes = settings.bytes;
+    return Status();
+  });
+}
+lt_code lt_disk_cache_list(const char *folder, const char *prefix, int details, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::vector<DiskCache::Listed>> entries = DiskCache::list(folder, prefix);
+    if (entries.isOk())
+      *json = textOf(describeEntries(*entries, details));
+    return entries.status();
+  });
+}
+lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t *bytes) {
+  return guarded([&]() -> Status {
+    Result<DiskCache::Removed> removed = DiskCache::clear(folder);
+    if (removed.isOk()) {
+      *entries = removed->entries;
+      *bytes = removed->bytes;
+    }
+    return removed.status();
+  });
+}
+
+// ---- programs ---------------------------------------------------------------------------------------------------------------
+
+static Result<ElementType> elementOf(lt_type type, const char *name) {
+  switch (type) {
+  case LT_FLOAT16:
+    return ElementType::F16;
+  case LT_BFLOAT16:
+    return ElementType::BF16;
+  case LT_FLOAT32:
+    return ElementType::F32;
+  case LT_FLOAT64:
+    return ElementType::F64;
+  case LT_BOOL:
+    return ElementType::Bool;
+  default:
+    break;
+  }
+  bool isKnown = type >= LT_FLOAT16 && type <= LT_BOOL;
+  return Status(ErrorCode::Type, "'" + std::string(name) + "' is " +
+                                     (isKnown ? typeName(static_cast<ArrayType>(type)) : "of no known type") + "; floats are needed");
+}
+
+static Status copyTypes(const lt_named_type *types, size_t count, std::map<std::string, ElementType> &result) {
+  for (size_t i = 0; i < count; ++i) {
+    Result<ElementType> element = elementOf(types[i].type, types[i].name);
+    if (!element.isOk())
+      return element.status();
+    result[types[i].name] = *element;
+  }
+  return Status();
+}
+
+static Status copyRequest(const lt_request &given, Request &request) {
+  if (given.mode < LT_FORWARD || given.mode > LT_SPLIT)
+    return Status(ErrorCode::Value, "there is no mode " + std::to_string(given.mode));
+  if ((given.workspace > 0) == (given.chunks > 0))
+    return Status(ErrorCode::Value, "a program is given either 'workspace' or 'chunks', and they are positive");
+  request.spec = given.spec;
+  request.locatedSpec = given.located_spec ? given.located_spec : "";
+  for (size_t i = 0; i < given.pair_count; ++i) {
+    const lt_pair &pair = given.pairs[i];
+    Result<ElementType> element = elementOf(pair.type, pair.name);
+    Result<ElementType> hidden = elementOf(pair.hidden_memory, pair.name), weight = elementOf(pair.weight_memory, pair.name);
+    for (const Result<ElementType> *type : {&element, &hidden, &weight})
+      if (!type->isOk())
+        return type->status();
+    request.pairs.push_back({pair.name, pair.hidden, *element, *hidden, *weight});
+  }
+  if (Status status = copyTypes(given.dense, given.dense_count, request.dense); !status.isOk())
+    return status;
+  if (Status status = copyTypes(given.gradient_types, given.gradient_type_count, request.gradientElements); !status.isOk())
+    return status;
+  request.gradients.assign(given.gradients, given.gradients + given.gradient_count);
+  request.mode = static_cast<ProgramMode>(given.mode);
+  request.workspace = given.workspace;
+  request.chunks = given.chunks;
+  request.accumulate = given.accumulate;
+  request.target = given.target;
+  request.threads = given.threads;
+  if (given.slice && (given.slice->part < LT_SLICE_SWEEP || given.slice->part > LT_SLICE_GRADIENT))
+    return Status(ErrorCode::Value, "there is no part " + std::to_string(given.slice->part) + " of a slice");
+  if (given.slice)
+    request.slice = SlicePlan{static_cast<SlicePlan::Part>(given.slice->part), given.slice->columns, given.slice->sweep};
+  request.tiles = given.tiles ? given.tiles : "";
+  return Status();
+}
+
+lt_code lt_program_create(lt_engine *engine, const lt_request *given, lt_program **program) {
+  return guarded([&]() -> Status {
+    Request request;
+    if (Status status = copyRequest(*given, request); !status.isOk())
+      return status;
+    Result<Program> made = engine->engine->makeProgram(std::move(request));
+    if (!made.isOk())
+      return made.status();
+    std::string key = made->key.hex();
+    *program = new lt_program{engine->engine, std::move(*made), std::move(key)};
+    return Status();
+  });
+}
+void lt_program_destroy(lt_program *program) { delete program; }
+const char *lt_program_key(const lt_program *program) { return program->key.c_str(); }
+
+lt_code lt_program_task(const lt_program *program, lt_text *key) {
+  return guarded([&]() -> Status {
+    *key = textOf(KernelKey::ofTask(program->program.request).hex());
+    return Status();
+  });
+}
+lt_code lt_program_tiles(const lt_program *program, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::vector<std::string>> choices = Engine::tileChoices(program->program.request);
+    if (choices.isOk())
+      *json = textOf(describeNames(*choices));
+    return choices.status();
+  });
+}
+lt_code lt_program_predict(const lt_program *program, int64_t tokens, double *seconds) {
+  return guarded([&]() -> Status {
+    Result<double> predicted = Engine::predict(program->program.request, tokens, interruptOfThread());
+    if (predicted.isOk())
+      *seconds = *predicted;
+    return predicted.status();
+  });
+}
+
+static Result<Stage> stageOf(const char *name) {
+  std::optional<Stage> stage = parseStage(name);
+  if (stage)
+    return *stage;
+  std::string known;
+  for (std::string_view word : kStageNames)
+    known += (known.empty() ? "" : ", ") + std::string(word);
+  return Status(ErrorCode::Value, "there is no stage '" + std::string(name) + "'; stages are " + known);
+}
+
+lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text) {
+  return guarded([&]() -> Status {
+    Result<Stage> to = stageOf(stage);
+    if (!to.isOk())
+      return to.status();
+    Result<std::string> made = Engine::stageText(program->program.request, tokens, *to, kernel, interruptOfThread());
+    if (made.isOk())
+      *text = textOf(*made);
+    return made.status();
+  });
+}
+
+lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result) {
+  return guarded([&]() -> Status {
+    Result<Stage> first = stageOf(from), last = stageOf(to);
+    if (!first.isOk() || !last.isOk())
+      return first.isOk() ? last.status() : first.status();
+    Result<std::string> made = stageInProcess(text, *first, *last, kernel);
+    if (made.isOk())
+      *result = textOf(*made);
+    return made.status();
+  });
+}
+lt_code lt_operations(lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describeOperations(scalarOperations()));
+    return Status();
+  });
+}
+int lt_stage_main(int count, char **arguments) { return runStageProcess(count, arguments); }
+
+// ---- plans ------------------------------------------------------------------------------------------------------------------
+
+static lt_plan *newPlan(const std::shared_ptr<Engine> &engine, PlanUse use) {
+  std::string notice;
+  for (const std::string &line : use.notices)
+    notice += (notice.empty() ? "" : "\n") + line;
+  return new lt_plan{engine, std::move(use), std::move(notice)};
+}
+
+lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan) {
+  return guarded([&]() -> Status {
+    if (tokens < 0)
+      return Status(ErrorCode::Value, "a call cannot have " + std::to_string(tokens) + " tokens");
+    Result<PlanUse> use = program->engine->findPlan(program->program, tokens, interruptOfThread());
+    if (use.isOk())
+      *plan = newPlan(program->engine, std::move(*use));
+    return use.status();
+  });
+}
+const char *lt_plan_notice(const lt_plan *plan) { return plan->notice.c_str(); }
+lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan) {
+  return guarded([&]() -> Status {
+    Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size}, interruptOfThread());
+    if (use.isOk())
+      *plan = newPlan(engine->engine, std::move(*use));
+    return use.status();
+  });
+}
+lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes) {
+  return guarded([&]() -> Status {
+    std::optional<CallRules> rules = plan->use.rules;
+    if (call)
+      rules = {static_cast<Reduction>(call->reduction), call->ignore ? call->ignore : "",
+               call->ignore_index ? std::optional(*call->ignore_index) : std::nullopt, call->zero_if_all_ignored != 0};
+    *bytes = textOf(writePlan(plan->use.loaded->plan, rules));
+    return Status();
+  });
+}
+void lt_plan_destroy(lt_plan *plan) { delete plan; }
+void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind) {
+  *first = plan->use.loaded->plan.tokensFirst;
+  *behind = plan->use.loaded->plan.tokensBehind;
+}
+lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json) {
+  return guarded([&]() -> Status {
+    *json = textOf(describePlan(plan->use, tokens, threads));
+    return Status();
+  });
+}

@@ -1,0 +1,112 @@
+// Arrays.cpp - names, texts and the merging of leading dimensions.
+#include "runtime/arrays/Arrays.h"
+#include <numeric>
+using namespace logitile;
+
+namespace {
+struct TypeInfo {
+  const char *name;
+  int64_t bytes;
+};
+constexpr TypeInfo kTypes[] = {{"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"int8", 1},   {"int16", 2}, {"int32", 4},
+                               {"int64", 8},   {"uint8", 1},    {"uint16", 2},  {"uint32", 4},  {"uint64", 8}, {"bool", 1}};
+const TypeInfo &infoOf(ArrayType type) { return kTypes[static_cast<int>(type)]; }
+} // namespace
+
+int64_t logitile::elementBytes(ArrayType type) { return infoOf(type).bytes; }
+const char *logitile::typeName(ArrayType type) { return infoOf(type).name; }
+bool logitile::isFloat(ArrayType type) { return type <= ArrayType::F64; }
+bool logitile::isInteger(ArrayType type) { return type >= ArrayType::I8 && type <= ArrayType::U64; }
+
+std::optional<ArrayType> logitile::arrayTypeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return ArrayType::F32;
+  case ElementType::BF16:
+    return ArrayType::BF16;
+  case ElementType::F16:
+    return ArrayType::F16;
+  case ElementType::F64:
+    return ArrayType::F64;
+  case ElementType::I8:
+    return ArrayType::I8;
+  case ElementType::I16:
+    return ArrayType::I16;
+  case ElementType::I32:
+    return ArrayType::I32;
+  case ElementType::I64:
+    return ArrayType::I64;
+  case ElementType::U8:
+    return ArrayType::U8;
+  case ElementType::Bool:
+    return ArrayType::Bool;
+  }
+  return std::nullopt;
+}
+
+int64_t Array::elements() const {
+  int64_t count = 1;
+  for (int64_t extent : extents())
+    count *= extent;
+  return count;
+}
+
+std::string logitile::shapeText(std::span<const int64_t> shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+std::string logitile::describe(const Array &array) { return typeName(array.type) + shapeText(array.extents()); }
+
+std::string logitile::positionText(int64_t token, std::span<const int64_t> leading, int64_t entry) {
+  std::vector<int64_t> position(leading.size());
+  for (size_t axis = leading.size(); axis-- > 0;) {
+    position[axis] = token % leading[axis];
+    token /= leading[axis];
+  }
+  if (entry >= 0)
+    position.push_back(entry);
+  return position.empty() ? "" : shapeText(position);
+}
+
+const Array *logitile::findArray(std::span<const Array> arrays, std::string_view name) {
+  for (const Array &array : arrays)
+    if (array.name == name)
+      return &array;
+  return nullptr;
+}
+
+TokenLayout::TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides) {
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1)
+      continue;
+    Dimension dimension{shape[axis], strides[axis]};
+    Dimension *outer = count > 0 ? &dimensions[count - 1] : nullptr;
+    if (outer && outer->stride == dimension.stride * dimension.extent)
+      *outer = {outer->extent * dimension.extent, dimension.stride};
+    else
+      dimensions[count++] = dimension;
+  }
+  if (count == 0)
+    dimensions[count++] = {1, 1};
+}
+
+int64_t TokenLayout::unit() const {
+  int64_t unit = 0;
+  for (const Dimension &dimension : all())
+    unit = std::gcd(unit, dimension.stride);
+  return unit;
+}
+int64_t TokenLayout::smallestOffset() const {
+  int64_t offset = 0;
+  for (const Dimension &dimension : all())
+    offset += std::min<int64_t>(dimension.stride, 0) * (dimension.extent - 1);
+  return offset;
+}
+int64_t TokenLayout::largestOffset() const {
+  int64_t offset = 0;
+  for (const Dimension &dimension : all())
+    offset += std::max<int64_t>(dimension.stride, 0) * (dimension.extent - 1);
+  return offset;
+}

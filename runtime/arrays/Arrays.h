@@ -1,0 +1,93 @@
+// Arrays.h - the arrays of a caller: what they are called, where they lie, and how their tokens lie in memory.
+// Their elements are the business of Values.h.
+#pragma once
+#include "compiler/LaunchPlan.h"
+#include "runtime/arrays/Floats.h"
+#include "runtime/support/Status.h"
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace logitile {
+int64_t elementBytes(ArrayType type);
+const char *typeName(ArrayType type);
+bool isFloat(ArrayType type);
+bool isInteger(ArrayType type);
+/// The caller's type for elements that kernels read or write as they are.
+std::optional<ArrayType> arrayTypeOf(ElementType type);
+
+constexpr int kMaxRank = 32;
+
+struct Array {
+  std::string_view name;
+  void *data = nullptr;
+  ArrayType type = ArrayType::F32;
+  int rank = 0;
+  const int64_t *shape = nullptr;
+  const int64_t *strides = nullptr; // in elements
+
+  std::span<const int64_t> extents() const { return {shape, static_cast<size_t>(rank)}; }
+  int64_t extent(int axis) const { return shape[axis < 0 ? rank + axis : axis]; }
+  int64_t stride(int axis) const { return strides[axis < 0 ? rank + axis : axis]; }
+  int64_t elements() const;
+  char *bytes() const { return static_cast<char *>(data); }
+};
+
+/// "float32[4, 17]"
+std::string describe(const Array &array);
+/// "[4, 17]"
+std::string shapeText(std::span<const int64_t> shape);
+/// The position of a token in the leading dimensions, with an entry behind it unless that is negative: "[3, 17]"; "" where
+/// there are no dimensions.
+std::string positionText(int64_t token, std::span<const int64_t> leading, int64_t entry = -1);
+
+/// The array of that name, null where there is none.
+const Array *findArray(std::span<const Array> arrays, std::string_view name);
+
+/// How the tokens of one array lie in memory: leading dimensions, neighbours merged where they lie evenly.
+class TokenLayout {
+public:
+  TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides);
+
+  /// All tokens lie evenly: token t is at t * stride().
+  bool isEven() const { return count == 1; }
+  int64_t stride() const { return dimensions[count - 1].stride; }
+  /// The largest number that divides every offset; 0 where all tokens lie at the same place.
+  int64_t unit() const;
+  /// The smallest and largest offset of a token, in elements.
+  int64_t smallestOffset() const;
+  int64_t largestOffset() const;
+
+  /// Calls 'visit' with runs of tokens that lie evenly, in order: first token, number of tokens, offset of the first.
+  /// Within a run they are stride() apart. There must be at least one token.
+  template <typename Visit> void forRuns(Visit visit) const;
+
+  struct Dimension {
+    int64_t extent, stride;
+  };
+  std::span<const Dimension> all() const { return {dimensions, static_cast<size_t>(count)}; }
+  int dimensionCount() const { return count; }
+
+private:
+  int count = 0; // at least 1
+  Dimension dimensions[kMaxRank];
+};
+
+template <typename Visit> void TokenLayout::forRuns(Visit visit) const {
+  int64_t run = dimensions[count - 1].extent;
+  int64_t index[kMaxRank] = {}, offset = 0;
+  for (int64_t token = 0;; token += run) {
+    visit(token, run, offset);
+    int axis = count - 2;
+    for (; axis >= 0; --axis) { // one step of the outer dimensions, the last one fastest
+      offset += dimensions[axis].stride;
+      if (++index[axis] < dimensions[axis].extent)
+        break;
+      offset -= dimensions[axis].stride * dimensions[axis].extent;
+      index[axis] = 0;
+    }
+    if (axis < 0)
+      return;
+  }
+}
+} // namespace logitile

@@ -1,0 +1,27 @@
+// Outputs.h - brings results from compact buffers into the arrays of a caller: per-token values to their places, sums,
+// roundings, and zeros where no token counts.
+#pragma once
+#include "runtime/arrays/Tokens.h"
+
+namespace logitile {
+/// An error unless the array has these extents and one of these types.
+Status checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ArrayType> types);
+
+/// Per-token values of an output, f32, i32 or bytes, to float32, int64 or bool; 0, -1 or false for ignored tokens.
+void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values);
+/// Per-token gradients times a factor, 0 for ignored tokens. 'array' may be one entry of a larger array.
+void scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor);
+/// The gradient of a Vocab input times a factor.
+void storeVector(const Array &array, const float *values, float factor);
+/// A single number into an array of one element.
+void storeScalar(const Array &array, double value);
+
+/// The sum of f32, i32 or byte values in f64, in order.
+double sumOf(const char *values, ElementType element, int64_t count);
+
+void fillZero(const Array &array);
+/// Zeros in the rows of ignored tokens; the last axis is that of a row.
+void zeroIgnoredRows(const Array &array, const Tokens &tokens);
+/// Multiplies every element.
+void scale(const Array &array, float factor);
+} // namespace logitile

@@ -1,0 +1,17 @@
+// DiskEntry.h - an entry of the disk cache as bytes: a plan, the whole key that it was compiled for, and native code.
+// Where entries lie and who may write them is CacheFolder's and DiskCache's business.
+#pragma once
+#include "runtime/device/Device.h"
+#include <string_view>
+
+namespace logitile {
+struct DiskEntry {
+  std::string key; // as requestBytes writes it: compared as a whole, not by its digest
+  LaunchPlan plan;
+  NativeCode native;
+};
+
+std::string writeEntry(std::string_view key, const LaunchPlan &plan, const NativeCode &native = {});
+/// An error that says what is wrong where the bytes are cut off or damaged.
+Result<DiskEntry> readEntry(std::string_view bytes);
+} // namespace logitile

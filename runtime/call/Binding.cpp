@@ -1,0 +1,183 @@
+// Binding.cpp - checks the arrays of a call against the plan and finds strides.
+#include "runtime/call/Binding.h"
+#include "runtime/arrays/Outputs.h"
+#include <algorithm>
+using namespace logitile;
+
+static Status missing(const std::string &what, const std::string &name) {
+  return Status(ErrorCode::Value, what + " '" + name + "' is missing");
+}
+
+/// What makes no logits reads states of slices: one value per token.
+std::string Binding::tokenInput() const {
+  return plan.pairs.empty() ? std::ranges::find_if(plan.inputs, isPerToken)->name : plan.pairs.front().hiddenName();
+}
+
+Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
+  bool hasHidden = !plan.pairs.empty();
+  std::string name = tokenInput();
+  const Array *array = findArray(arguments.inputs, name);
+  if (!array)
+    return missing("input", name);
+  if (hasHidden && array->rank == 0)
+    return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and the hidden size");
+  Tokens tokens;
+  tokens.leading = array->extents().first(array->rank - hasHidden);
+  tokens.total = 1;
+  for (int64_t extent : tokens.leading)
+    tokens.total *= extent;
+  if (tokens.total > INT32_MAX)
+    return Status(ErrorCode::Value, "a call has at most 2147483647 tokens; '" + name + "' has " + std::to_string(tokens.total));
+  return tokens;
+}
+
+// ---- inputs ---------------------------------------------------------------------------------------------------------------
+
+Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffer, int64_t map) {
+  if (buffer < 0 || tokens.total == 0)
+    return Status();
+  size_t axes = tokens.leading.size();
+  TokenLayout layout(tokens.leading, {array.strides, axes});
+  RowUnits units = rowUnitsOf(layout, tokens.total);
+  if (units.most > INT32_MAX)
+    return Status(ErrorCode::Value, "the tokens of '" + std::string(array.name) + "' lie too far apart; make it contiguous");
+  states[buffer] = {array.bytes() + units.first * elementBytes(array.type), units.unit, array.stride(-1)};
+  if (map >= 0)
+    maps.push_back({map, layout, units});
+  return Status();
+}
+
+Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tokens &tokens) {
+  const PairPlan &pair = plan.pairs[index];
+  const PlanTables::Pair &table = tables.pairs[index];
+  const Array *hidden = findArray(arguments.inputs, pair.hiddenName());
+  const Array *weight = findArray(arguments.inputs, pair.weightName());
+  if (!hidden || !weight)
+    return missing("input", hidden ? pair.weightName() : pair.hiddenName());
+  std::optional<ArrayType> hiddenType = arrayTypeOf(pair.hiddenMemory), weightType = arrayTypeOf(pair.weightMemory);
+  std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
+  rows.push_back(pair.hidden);
+  if (Status status = checkArray(*hidden, "input", rows, {&*hiddenType, 1}); !status.isOk())
+    return status;
+  int64_t matrix[] = {plan.columns, pair.hidden};
+  if (Status status = checkArray(*weight, "input", matrix, {&*weightType, 1}); !status.isOk())
+    return status;
+  if (table.weight >= 0)
+    states[table.weight] = {weight->bytes(), weight->stride(0), weight->stride(1)};
+  return bindRows(*hidden, tokens, table.hidden, table.map);
+}
+
+Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens) {
+  for (size_t i = 0; i < plan.pairs.size(); ++i)
+    if (Status status = bindPair(i, arguments, tokens); !status.isOk())
+      return status;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    const InputPlan &input = plan.inputs[i];
+    const Array *array = findArray(arguments.inputs, input.name);
+    if (!array)
+      return missing("input", input.name);
+    if (input.kind != InputPlan::Kind::Dense)
+      continue;
+    std::optional<ArrayType> type = arrayTypeOf(input.element);
+    std::vector<int64_t> shape(tokens.leading.begin(), tokens.leading.end());
+    shape.push_back(plan.columns);
+    if (Status status = checkArray(*array, "input", shape, {&*type, 1}); !status.isOk())
+      return status;
+    if (Status status = bindRows(*array, tokens, tables.inputs[i].buffers.front(), tables.inputs[i].map); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+// ---- gradients --------------------------------------------------------------------------------------------------------------
+
+/// What the array of a gradient must look like. Entries of token inputs are as many as the input has.
+std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const {
+  std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
+  if (gradient.of == GradientPlan::Of::Weight)
+    return {plan.columns, plan.pairs[gradient.owner].hidden};
+  if (gradient.of == GradientPlan::Of::Hidden)
+    return rows.push_back(plan.pairs[gradient.owner].hidden), rows;
+  switch (gradient.kind) {
+  case GradientPlan::Kind::Direct:
+    return rows.push_back(plan.columns), rows;
+  case GradientPlan::Kind::Vocab:
+    return {plan.columns};
+  case GradientPlan::Kind::Scalar:
+    return {};
+  case GradientPlan::Kind::Zero:
+    return {array.extents().begin(), array.extents().end()};
+  case GradientPlan::Kind::Token:
+    break;
+  }
+  bool isUnread = gradient.owner < 0, isOfEntries = gradient.buffers.size() > 1 || array.rank > static_cast<int>(rows.size());
+  bool hasEntries = isUnread ? isOfEntries : plan.inputs[gradient.owner].entries > 0;
+  if (hasEntries)
+    rows.push_back(std::max<int64_t>(array.rank > 0 ? array.extent(-1) : 0, gradient.buffers.size()));
+  return rows;
+}
+
+Status Binding::bindGradient(const GradientPlan &gradient, const Array &array, const Tokens &tokens) {
+  constexpr ArrayType kFloats[] = {ArrayType::F32, ArrayType::BF16, ArrayType::F16, ArrayType::F64};
+  std::optional<ArrayType> exact = arrayTypeOf(gradient.element);
+  bool isDirect = gradient.kind == GradientPlan::Kind::Direct;
+  std::span<const ArrayType> types = isDirect ? std::span<const ArrayType>(&*exact, 1) : std::span<const ArrayType>(kFloats);
+  if (Status status = checkArray(array, "gradient", shapeOf(gradient, array, tokens), types); !status.isOk())
+    return status;
+  if (!isDirect || tokens.total == 0)
+    return Status();
+  BufferState &state = states[gradient.buffers.front()];
+  if (plan.buffers[gradient.buffers.front()].rows >= 0) { // one row for each vocabulary entry
+    state = {array.bytes(), array.stride(0), array.stride(1)};
+    return Status();
+  }
+  TokenLayout layout(tokens.leading, {array.strides, tokens.leading.size()});
+  if (!layout.isEven())
+    return Status(ErrorCode::Value, "gradient '" + gradient.name + "' must have tokens that lie evenly; make it contiguous");
+  state = {array.bytes(), layout.stride(), array.stride(-1)};
+  return Status();
+}
+
+Status Binding::bindGradients(const CallArguments &arguments, const Tokens &tokens) {
+  if (plan.isSplit && !isAdjoint)
+    return Status();
+  for (const GradientPlan &gradient : plan.gradients) {
+    const Array *array = findArray(arguments.gradients, gradient.name);
+    if (!array)
+      return missing("gradient", gradient.name);
+    if (Status status = bindGradient(gradient, *array, tokens); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+// ---- workspace ------------------------------------------------------------------------------------------------------------
+
+void Binding::bindWorkspace(const WorkspaceLayout &layout, char *saved, char *phase) {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (layout.offsets[i] < 0)
+      continue;
+    bool isSaved = plan.buffers[tables.roots[i]].scope == BufferScope::Saved;
+    states[i] = {(isSaved ? saved : phase) + layout.offsets[i], layout.geometry[i].stride0, layout.geometry[i].stride1};
+  }
+}
+
+void Binding::fillMaps(const IgnoreRule &rule, Tokens &tokens) {
+  auto *map = reinterpret_cast<int32_t *>(states[tables.map].base);
+  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + plan.panelWidth - 1) / plan.panelWidth * plan.panelWidth; };
+  auto fill = [&](int32_t *out) { std::fill(out + tokens.counted, out + lanes(tokens.counted), 0); }; // vector code reads them
+  fillMap(rule, tokens, map);
+  fill(map);
+  tokens.map = map;
+  for (const RowMap &rows : maps) {
+    if (rows.units.isNatural) {
+      useTokenMap(rows.buffer);
+      continue;
+    }
+    auto *out = reinterpret_cast<int32_t *>(states[rows.buffer].base);
+    if (!out)
+      continue; // no kernel of this phase reads it
+    fillRows(rows.layout, rows.units, tokens, out);
+    fill(out);
+  }
+}

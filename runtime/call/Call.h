@@ -1,0 +1,71 @@
+// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart, adjoint.
+// Which plan runs is Engine's decision.
+#pragma once
+#include "runtime/arrays/Arrays.h"
+#include "runtime/plan/CallRules.h"
+#include "runtime/support/Interrupt.h"
+#include "runtime/plan/LoadedPlan.h"
+
+namespace logitile {
+struct CallArguments {
+  std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
+  std::span<const Array> outputs;        // one for each output of the plan
+  std::span<const Array> gradients;      // one for each gradient that the phase makes
+  std::span<const Array> upstreams;      // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
+  Reduction reduction = Reduction::None; // of the output 'loss'
+  const Array *divisor = nullptr;        // of a mean, without axes; null: weights or tokens are counted
+  std::string_view ignore;               // name of the input that tells ignored tokens; empty: none does
+  std::optional<int64_t> ignoreIndex;    // also what entries of other inputs may be beside an index
+  bool isZeroWhenAllIgnored = false; // what a mean over no token is: 0 rather than NaN
+  int threads = 1;
+  DeviceStream stream;
+  Interrupt interrupt;
+  bool isTimed = false; // each kernel's time goes into the report
+};
+
+/// Work of one kernel, by the plan's cost model.
+struct PredictedWork {
+  int64_t matrixInstructions = 0, globalBytes = 0;
+};
+
+/// All launches of one kernel in a call that is timed, or on a device that counts.
+struct KernelUse {
+  int64_t kernel = 0; // in the plan
+  int64_t launches = 0;
+  std::optional<double> milliseconds;
+  std::optional<KernelCounters> counters;
+  PredictedWork predicted;
+};
+
+/// What happened in a call.
+struct CallReport {
+  int64_t tokens = 0, counted = 0;
+  int64_t chunks = 0;
+  int64_t predictedBytes = 0; // of workspace, by the plan
+  int64_t measuredBytes = 0;  // of workspace, as taken
+  std::vector<KernelUse> kernels;
+};
+
+/// What the adjoint phase needs of a forward call: memory, and how the loss was reduced.
+struct Saved {
+  std::shared_ptr<const LoadedPlan> loaded;
+  WorkspaceBlock memory;
+  std::vector<int64_t> leading;
+  int64_t counted = 0;
+  Reduction reduction = Reduction::None;
+  double divisor = 1;
+  std::string ignore;
+  std::optional<int64_t> ignoreIndex;
+  int threads = 1;
+  DeviceStream stream;
+};
+
+/// Runs prologue and forward steps; 'saved' is null unless the plan makes gradients in a phase of their own. After an error
+/// the contents of outputs and gradients are unspecified.
+Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments,
+                                          CallReport &report);
+
+/// Makes the gradients of a forward call from the same inputs, as often as asked, on the same stream. Reduction, divisor,
+/// ignored tokens and threads are those of the forward call; 'outputs' are not written.
+Status runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report);
+} // namespace logitile

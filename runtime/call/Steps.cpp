@@ -1,0 +1,197 @@
+// Steps.cpp - loops, grids and the packing of arguments.
+#include "runtime/call/Steps.h"
+#include <algorithm>
+using namespace logitile;
+
+StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const CallArguments &arguments, DeviceCall &device, char *scratch,
+                       CallReport &report)
+    : loaded(loaded), plan(loaded.plan), binding(binding), arguments(arguments), device(device), scratch(scratch), report(report) {
+  words.reserve(loaded.tables.mostWords);
+}
+
+Status StepRunner::run(const std::vector<StepPlan> &steps, int64_t tokens) {
+  Position position;
+  position.tokens = tokens;
+  position.slabBehind = plan.slabs();
+  return runSteps(steps, position);
+}
+
+Status StepRunner::runSteps(const std::vector<StepPlan> &steps, const Position &position) {
+  for (const StepPlan &step : steps) {
+    Status status = step.kind == StepKind::Launch      ? launch(step, position)
+                    : step.kind == StepKind::TokenLoop ? runTokenLoop(step, position)
+                                                       : runSlabLoop(step, position);
+    if (!status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+Status StepRunner::runTokenLoop(const StepPlan &step, Position position) {
+  int64_t behind = position.tokens, chunk = chunkTokens(behind, step.step, plan.tokenTile);
+  report.chunks = std::max(report.chunks, (behind + chunk - 1) / chunk);
+  for (int64_t first = 0; first < behind; first += chunk) {
+    position.firstToken = first;
+    position.tokens = std::min(chunk, behind - first);
+    position.isLaterChunk = first > 0;
+    if (Status status = runSteps(step.body, position); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+Status StepRunner::runSlabLoop(const StepPlan &step, Position position) {
+  for (int64_t slab = step.first; slab < step.behind; slab += step.step) {
+    position.slabFirst = slab;
+    position.slabBehind = std::min(slab + step.step, step.behind);
+    position.isLaterSlabs = slab > step.first;
+    if (Status status = runSteps(step.body, position); !status.isOk())
+      return status;
+  }
+  return Status();
+}
+
+// ---- launches -------------------------------------------------------------------------------------------------------------
+
+int64_t StepRunner::scalar(ScalarKind kind, const Position &position) const {
+  switch (kind) {
+  case ScalarKind::Tokens:
+    return position.tokens;
+  case ScalarKind::SlabFirst:
+    return position.slabFirst;
+  case ScalarKind::SlabBehind:
+    return position.slabBehind;
+  case ScalarKind::AgainTokens:
+    return position.isLaterChunk;
+  case ScalarKind::AgainSlabs:
+    break;
+  }
+  return position.isLaterSlabs;
+}
+
+int64_t StepRunner::extent(const Extent &extent, const Position &position) const {
+  int64_t value = extent.isConstant ? extent.scale : scalar(extent.scalar, position) * extent.scale;
+  return std::min(value, extent.cap);
+}
+
+int64_t StepRunner::stepCount(const std::vector<GridAxis> &axes, const Position &position) const {
+  int64_t steps = 1;
+  for (const GridAxis &axis : axes)
+    steps *= std::max<int64_t>(0, (extent(axis.upper, position) - extent(axis.lower, position) + axis.step - 1) / axis.step);
+  return steps;
+}
+
+int64_t StepRunner::work(const std::vector<WorkTerm> &terms, const Position &position) const {
+  int64_t sum = 0;
+  for (const WorkTerm &term : terms)
+    sum += term.amount * stepCount(term.axes, position) / term.share;
+  return sum;
+}
+
+/// Elements from the start of a buffer to token 'token', which starts a row panel.
+static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, int64_t token, int64_t panelWidth) {
+  int64_t row = token / buffer.tokensPerRow;
+  switch (buffer.layout) {
+  case BufferLayout::Strided:
+    return row * state.stride0;
+  case BufferLayout::ColumnMajor:
+    return row;
+  case BufferLayout::RowPanels:
+    return row / panelWidth * state.stride0;
+  case BufferLayout::ColumnPanels:
+    break;
+  }
+  return row * panelWidth;
+}
+
+/// Elements from the start of a buffer to where column 'column' would be, which starts a column panel.
+static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, int64_t column, int64_t panelWidth) {
+  switch (buffer.layout) {
+  case BufferLayout::Strided:
+  case BufferLayout::ColumnMajor:
+    return column * state.stride1;
+  case BufferLayout::RowPanels:
+    return column * panelWidth;
+  case BufferLayout::ColumnPanels:
+    break;
+  }
+  return column / panelWidth * state.stride1;
+}
+
+/// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the most.
+void StepRunner::packScalar(ScalarKind kind, const Position &position) {
+  if (kind == ScalarKind::Tokens && loaded.tables.facts >= 0) {
+    words.push_back(reinterpret_cast<int64_t>(binding.memory(loaded.tables.facts)));
+    words.push_back(position.firstToken);
+  }
+  words.push_back(scalar(kind, position));
+}
+
+char *StepRunner::addressOf(int64_t index, const Position &position) const {
+  const BufferPlan &buffer = plan.buffers[index];
+  const BufferState &state = binding[index];
+  BufferScope scope = plan.buffers[loaded.tables.roots[index]].scope;
+  int64_t offset = 0;
+  bool holdsAllTokens = (scope == BufferScope::Call || scope == BufferScope::Saved) && buffer.rows < 0;
+  if (holdsAllTokens && position.firstToken > 0)
+    offset += tokenOffset(buffer, state, position.firstToken, plan.panelWidth);
+  // Columns are counted from the start of the vocabulary. A window that reaches to the current slabs from there needs no
+  // shift; any other one holds the current slabs only.
+  bool isShifted = buffer.window > 0 && buffer.window < position.slabBehind * plan.slab;
+  if (isShifted)
+    offset -= columnOffset(buffer, state, position.slabFirst * plan.slab, plan.panelWidth);
+  return state.base + offset * elementBytes(buffer.element);
+}
+
+void StepRunner::note(int64_t kernel, const Position &position, std::optional<double> milliseconds) {
+  const KernelCounters *counters = device.counters();
+  if (!milliseconds && !counters)
+    return;
+  auto entry = std::ranges::find(report.kernels, kernel, &KernelUse::kernel);
+  if (entry == report.kernels.end())
+    entry = report.kernels.insert(entry, KernelUse{kernel, 0, {}, {}, {}});
+  ++entry->launches;
+  if (milliseconds)
+    entry->milliseconds = entry->milliseconds.value_or(0) + *milliseconds;
+  if (counters)
+    entry->counters = entry->counters.value_or(KernelCounters()) += *counters;
+  const KernelWork &predicted = plan.kernels[kernel].work;
+  entry->predicted.matrixInstructions += work(predicted.matrixInstructions, position);
+  entry->predicted.globalBytes += work(predicted.globalBytes, position);
+}
+
+Status StepRunner::launch(const StepPlan &step, Position position) {
+  if (arguments.interrupt())
+    return interrupted();
+  if (step.slabFirst >= 0) {
+    position.slabFirst = step.slabFirst;
+    position.slabBehind = step.slabBehind;
+  }
+  const KernelPlan &kernel = plan.kernels[step.kernel];
+  words.clear();
+  for (const ArgumentPlan &argument : kernel.arguments) {
+    if (!argument.isBuffer) {
+      packScalar(argument.scalar, position);
+      continue;
+    }
+    const BufferState &state = binding[argument.buffer];
+    words.push_back(reinterpret_cast<int64_t>(addressOf(argument.buffer, position)));
+    words.push_back(state.stride0);
+    words.push_back(state.stride1);
+  }
+  DeviceCall::Launch launch{step.kernel,      words.data(), stepCount(kernel.grid, position), scratch, loaded.tables.scratchStride,
+                            arguments.threads,  arguments.interrupt};
+  std::optional<double> milliseconds;
+  Status status;
+  if (arguments.isTimed) {
+    Result<double> timed = device.timedLaunch(launch);
+    status = timed.status();
+    if (status.isOk())
+      milliseconds = *timed;
+  } else {
+    status = device.launch(launch);
+  }
+  if (status.isOk())
+    note(step.kernel, position, milliseconds);
+  return status;
+}

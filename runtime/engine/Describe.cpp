@@ -1,0 +1,307 @@
+// Describe.cpp - the words that JSON uses for the enumerations of a plan, and its structure.
+#include "runtime/engine/Describe.h"
+#include "compiler/Target/Backend.h"
+#include "runtime/device/Platform.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+using namespace logitile;
+namespace json = llvm::json;
+
+namespace {
+const char *word(ElementType type) {
+  std::optional<ArrayType> known = arrayTypeOf(type);
+  return typeName(*known);
+}
+const char *word(BufferScope scope) {
+  constexpr const char *kWords[] = {"input", "output", "saved", "call", "chunk"};
+  return kWords[static_cast<int>(scope)];
+}
+const char *word(BufferLayout layout) {
+  constexpr const char *kWords[] = {"strided", "column_major", "row_panels", "column_panels"};
+  return kWords[static_cast<int>(layout)];
+}
+const char *word(InputPlan::Kind kind) {
+  constexpr const char *kWords[] = {"token", "vocab", "dense", "scalar"};
+  return kWords[static_cast<int>(kind)];
+}
+const char *word(BufferKind kind) {
+  constexpr const char *kWords[] = {"hidden",          "weight",          "hidden_map", "rounded_weight", "packed_rows",  "packed_columns", "kept",
+                                    "centre",          "logit_gradient",  "hidden_gradient", "weight_gradient", "hidden_sum", "weight_sum",   "input",
+                                    "input_map",       "input_blocks",    "input_sum",  "input_gradient", "upstream",     "row_state",      "result",
+                                    "token_map",       "token_slots",     "wrong_tokens", "call_facts"};
+  return kWords[static_cast<int>(kind)];
+}
+const char *word(PlanEvent event) {
+  constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
+  return kWords[static_cast<int>(event)];
+}
+const char *word(GradientPlan::Kind kind) {
+  constexpr const char *kWords[] = {"direct", "token", "vocab", "scalar", "zero"};
+  return kWords[static_cast<int>(kind)];
+}
+
+template <typename List, typename One> json::Array arrayOf(const List &list, One one) {
+  json::Array array;
+  for (const auto &element : list)
+    array.push_back(one(element));
+  return array;
+}
+
+std::string textOf(json::Value value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+
+json::Object millisecondsOf(const std::vector<StageMilliseconds> &stages) {
+  json::Object object;
+  for (const StageMilliseconds &time : stages)
+    object[llvm::StringRef(stageName(time.stage))] = time.milliseconds;
+  return object;
+}
+
+/// The layouts of both phases for one number of tokens.
+struct Layouts {
+  WorkspaceLayout forward, adjoint;
+
+  Layouts(const LaunchPlan &plan, int64_t tokens)
+      : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false)),
+        adjoint(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.adjoint, tokens, plan.tokenTile), plan.panelWidth, true)) {}
+
+  /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another buffer.
+  int64_t bytesOf(const LaunchPlan &plan, size_t i) const {
+    const BufferPlan &buffer = plan.buffers[i];
+    if (buffer.alias >= 0)
+      return 0;
+    int64_t bytes = forward.offsets[i] >= 0 ? forward.geometry[i].bytes : 0;
+    return std::max(bytes, plan.isSplit && adjoint.offsets[i] >= 0 ? adjoint.geometry[i].bytes : 0);
+  }
+};
+
+json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) {
+  const BufferPlan &buffer = plan.buffers[i];
+  json::Object object{{"name", buffer.name},
+                      {"role", word(buffer.kind)},
+                      {"owner", buffer.owner},
+                      {"scope", word(buffer.scope)},
+                      {"layout", word(buffer.layout)},
+                      {"element", word(buffer.element)},
+                      {"rows", buffer.rows},
+                      {"columns", buffer.columns},
+                      {"forward", buffer.inForward},
+                      {"adjoint", buffer.inAdjoint},
+                      {"bytes", layouts.bytesOf(plan, i)}};
+  if (buffer.alias >= 0)
+    object["alias"] = plan.buffers[buffer.alias].name;
+  if (buffer.window > 0)
+    object["window"] = buffer.window;
+  return object;
+}
+
+json::Array stepsOf(const LaunchPlan &plan, const std::vector<StepPlan> &steps) {
+  return arrayOf(steps, [&](const StepPlan &step) -> json::Value {
+    if (step.kind == StepKind::Launch && step.slabFirst >= 0)
+      return json::Object{{"launch", plan.kernels[step.kernel].name}, {"slabs", json::Array{step.slabFirst, step.slabBehind}}};
+    if (step.kind == StepKind::Launch)
+      return json::Object{{"launch", plan.kernels[step.kernel].name}};
+    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "slabs"},
+                      {"step", step.step},
+                      {"body", stepsOf(plan, step.body)}};
+    if (step.kind == StepKind::SlabLoop)
+      loop["range"] = json::Array{step.first, step.behind};
+    return loop;
+  });
+}
+
+json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
+  json::Array buffers;
+  for (const ArgumentPlan &argument : kernel.arguments)
+    if (argument.isBuffer)
+      buffers.push_back(plan.buffers[argument.buffer].name);
+  return json::Object{{"name", kernel.name}, {"scratch_bytes", kernel.scratchBytes}, {"buffers", std::move(buffers)}};
+}
+json::Object rulesOf(const CallRules &rules) {
+  constexpr const char *kReductions[] = {"none", "sum", "mean"};
+  return json::Object{{"reduction", kReductions[static_cast<int>(rules.reduction)]},
+                      {"ignore", rules.ignore},
+                      {"ignore_index", rules.ignoreIndex ? json::Value(*rules.ignoreIndex) : json::Value(nullptr)},
+                      {"zero_if_all_ignored", rules.isZeroWhenAllIgnored}};
+}
+
+json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
+  Layouts layouts(plan, tokens);
+  json::Array buffers;
+  for (size_t i = 0; i < plan.buffers.size(); ++i)
+    buffers.push_back(bufferOf(plan, layouts, i));
+  json::Object object{{"name", plan.name},
+                      {"target", plan.target},
+                      {"vocab", plan.vocab},
+                      {"columns", plan.columns},
+                      {"sweeps", json::Array{plan.forwardSweeps, plan.adjointSweeps}},
+                      {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
+                      {"slab", plan.slab},
+                      {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},
+                      {"adjoint_chunk", chunkOf(plan.adjoint, tokens, plan.tokenTile)},
+                      {"kept", plan.kept},
+                      {"split", plan.isSplit},
+                      {"code_bytes", static_cast<int64_t>(plan.code.size())},
+                      {"tokens", tokens},
+                      {"threads", threads},
+                      {"workspace_bytes", workspaceBytes(plan, tokens, threads)},
+                      {"saved_bytes", layouts.forward.savedBytes},
+                      {"buffers", std::move(buffers)}};
+  object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value {
+    return json::Object{{"name", pair.name},
+                        {"hidden", pair.hidden},
+                        {"element", word(pair.element)},
+                        {"memory", json::Array{word(pair.hiddenMemory), word(pair.weightMemory)}}};
+  });
+  object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
+    return json::Object{{"name", input.name},
+                        {"kind", word(input.kind)},
+                        {"entries", input.entries},
+                        {"element", word(input.element)},
+                        {"index", input.isIndex}};
+  });
+  object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value {
+    return json::Object{{"name", output.name}, {"element", word(output.element)}, {"upstream", output.hasUpstream}};
+  });
+  object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
+    return json::Object{{"name", gradient.name},
+                        {"kind", word(gradient.kind)},
+                        {"element", word(gradient.element)},
+                        {"accumulates", gradient.accumulates}};
+  });
+  object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
+  object["prologue"] = stepsOf(plan, plan.prologue);
+  object["forward"] = stepsOf(plan, plan.forward);
+  object["adjoint"] = stepsOf(plan, plan.adjoint);
+  return object;
+}
+
+json::Object countersOf(const KernelCounters &counters) {
+  const std::pair<const char *, uint64_t> named[] = {{"matrix_instructions", counters.matrixInstructions},
+                                                     {"global_read_bytes", counters.globalReadBytes},
+                                                     {"global_write_bytes", counters.globalWriteBytes},
+                                                     {"global_sectors", counters.globalSectors},
+                                                     {"shared_read_bytes", counters.sharedReadBytes},
+                                                     {"shared_write_bytes", counters.sharedWriteBytes},
+                                                     {"shared_wavefronts", counters.sharedWavefronts},
+                                                     {"bank_conflicts", counters.bankConflicts},
+                                                     {"barriers", counters.barriers}};
+  json::Object object;
+  for (auto [name, count] : named)
+    object[name] = static_cast<int64_t>(count);
+  return object;
+}
+
+json::Object useOf(const LaunchRecord::KernelRecord &kernel) {
+  json::Object object{{"name", kernel.name}, {"launches", kernel.use.launches}};
+  if (kernel.use.milliseconds)
+    object["ms"] = *kernel.use.milliseconds;
+  if (!kernel.use.counters)
+    return object;
+  object["counters"] = countersOf(*kernel.use.counters);
+  object["predicted"] = json::Object{{"matrix_instructions", kernel.use.predicted.matrixInstructions},
+                                     {"global_bytes", kernel.use.predicted.globalBytes}};
+  return object;
+}
+
+json::Value entryOf(const DiskCache::Listed &listed, bool details) {
+  constexpr double kSecond = 1e9; // in nanoseconds
+  json::Object object{{"key", listed.key}, {"path", listed.path}, {"bytes", listed.bytes}, {"last_use", listed.lastUse / kSecond}};
+  Status status = listed.entry.isOk() ? checkPlan(listed.entry->plan) : listed.entry.status();
+  if (!status.isOk()) {
+    object["damage"] = status.error().text;
+    return object;
+  }
+  const LaunchPlan &plan = listed.entry->plan;
+  object["build"] = std::string(buildIdOf(listed.entry->key));
+  object["name"] = plan.name;
+  object["target"] = plan.target;
+  object["interval"] = json::Array{plan.tokensFirst, plan.tokensBehind};
+  if (details)
+    object["plan"] = planOf(plan, std::max<int64_t>(plan.tokensFirst, 1), /*threads=*/1);
+  return object;
+}
+} // namespace
+
+std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
+  json::Object object = planOf(use.loaded->plan, tokens, threads);
+  if (use.rules)
+    object["rules"] = rulesOf(*use.rules);
+  object["event"] = word(use.origin.event);
+  object["stage_ms"] = millisecondsOf(use.origin.stages);
+  object["load_ms"] = use.origin.loadMilliseconds;
+  return textOf(std::move(object));
+}
+
+std::string logitile::describeEntries(const std::vector<DiskCache::Listed> &entries, bool details) {
+  return textOf(arrayOf(entries, [&](const DiskCache::Listed &listed) { return entryOf(listed, details); }));
+}
+
+std::string logitile::describeOperations(const std::vector<ScalarOperation> &operations) {
+  return textOf(arrayOf(operations, [](const ScalarOperation &operation) -> json::Value {
+    auto text = [](std::string_view letters) { return llvm::StringRef(letters).str(); };
+    return json::Object{{"name", text(operation.name)},
+                        {"operands", text(operation.operands)},
+                        {"result", text(operation.result)},
+                        {"flows", text(operation.flows)}};
+  }));
+}
+std::string logitile::describeNames(const std::vector<std::string> &names) {
+  return textOf(arrayOf(names, [](const std::string &name) -> json::Value { return name; }));
+}
+
+std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {
+  return textOf(arrayOf(records, [](const LaunchRecord &record) -> json::Value {
+    json::Object object{{"number", static_cast<int64_t>(record.number)},
+                        {"key", record.key.hex()},
+                        {"program", record.program},
+                        {"event", word(record.origin.event)},
+                        {"phase", record.isAdjoint ? "adjoint" : "forward"},
+                        {"tokens", record.tokens},
+                        {"counted", record.counted},
+                        {"chunks", record.chunks},
+                        {"predicted_bytes", record.predictedBytes},
+                        {"measured_bytes", record.measuredBytes},
+                        {"stage_ms", millisecondsOf(record.origin.stages)},
+                        {"load_ms", record.origin.loadMilliseconds},
+                        {"run_ms", record.runMilliseconds}};
+    object["kernels"] = arrayOf(record.kernels, [](const LaunchRecord::KernelRecord &kernel) -> json::Value {
+      return useOf(kernel);
+    });
+    return object;
+  }));
+}
+
+/// The stages of a target, in their order. The last one is what the runtime loads.
+static json::Array stagesOf(const Target &target) {
+  json::Array stages;
+  for (Stage stage : {Stage::Spec, Stage::Plan, Stage::Tiles, Stage::Device})
+    stages.push_back(llvm::StringRef(stageName(stage)));
+  if (target.asLLVM())
+    stages.push_back(llvm::StringRef(stageName(Stage::Llvm)));
+  if (target.codeStage() > Stage::Llvm)
+    stages.push_back(llvm::StringRef(stageName(target.codeStage())));
+  return stages;
+}
+
+Result<std::string> logitile::describeTarget(const std::string &name) {
+  Result<const Platform *> platform = findPlatform(name);
+  if (!platform.isOk())
+    return platform.status();
+  const PlatformFacts facts = (*platform)->facts();
+  json::Object object{{"platform", llvm::StringRef((*platform)->prefix())},
+                      {"memory", llvm::StringRef(facts.memory)},
+                      {"host_memory", facts.readsHostMemory},
+                      {"host_threads", facts.runsOnHostThreads}};
+  if (!featuresOf(name).empty()) {
+    std::string error;
+    std::shared_ptr<const Target> target = findTarget(name, error);
+    if (!target)
+      return Status(ErrorCode::Target, error);
+    object["stages"] = stagesOf(*target);
+  }
+  return textOf(std::move(object));
+}

@@ -1,0 +1,81 @@
+// Engine.h - from a request to a plan that runs: key, caches, compiler, device. The only class that sees everything.
+// What a call does is Call.h.
+#pragma once
+#include "runtime/call/Call.h"
+#include "runtime/cache/DiskCache.h"
+#include "runtime/engine/History.h"
+#include "runtime/cache/KernelCache.h"
+#include <functional>
+
+namespace logitile {
+struct CompileRequest;
+struct CompileResult;
+using CompileFunction = std::function<CompileResult(const CompileRequest &)>;
+
+/// A request and its key.
+struct Program {
+  Request request;
+  KernelKey key;
+};
+
+/// A plan that somebody asked for.
+struct PlanUse {
+  std::shared_ptr<const LoadedPlan> loaded;
+  PlanOrigin origin;                // of the plan where this request made it, else a hit
+  std::optional<CallRules> rules;   // of a plan from bytes: what it was saved for
+  std::vector<std::string> notices; // what went wrong with the disk cache meanwhile, for the user
+};
+
+class Engine {
+public:
+  struct Options {
+    KernelCache::Limits cache;
+    int64_t workspaceKeepBytes = int64_t(1) << 30; // free memory that is kept for later calls
+    size_t historyRecords = 256;
+    bool timesKernels = false;
+    std::optional<DiskCache::Options> disk; // none: plans live in memory only
+  };
+  Engine(CompileFunction compile, const Options &options);
+  /// With the compiler of this build.
+  static std::shared_ptr<Engine> withCompiler(const Options &options);
+
+  /// An error where the target is unknown. Whether this machine has the device, calls find out.
+  Result<Program> makeProgram(Request request);
+  // What follows takes long, so callers may be interrupted.
+  /// The plan for calls with 'tokens' tokens: from memory, from disk, or compiled.
+  Result<PlanUse> findPlan(const Program &program, int64_t tokens, const Interrupt &interrupt = {});
+  /// A plan from bytes that writePlan made.
+  Result<PlanUse> loadPlanBytes(std::string bytes, const Interrupt &interrupt = {});
+
+  /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it made.
+  Result<std::unique_ptr<Saved>> forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments);
+  Status adjoint(const Saved &saved, const CallArguments &arguments);
+
+  /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
+  static Result<std::vector<std::string>> tileChoices(const Request &request);
+  /// What the cost model says of a call with 'tokens' tokens, in seconds. An error where it would have no plan.
+  static Result<double> predict(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
+
+  /// The text of stage 'to' of a program's kernels for 'tokens' tokens.
+  static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
+                                       const Interrupt &interrupt = {});
+  /// The same from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
+  static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
+
+  /// Waits for all devices. An error where a call of theirs has met an index outside the vocabulary.
+  Status check();
+
+  History &history() { return records; }
+  KernelCache &cache() { return plans; }
+  Workspace &workspace(); // of the host
+
+private:
+  class PlanMaker;
+  void record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &report, double milliseconds);
+
+  const std::shared_ptr<PlanMaker> maker;
+  const bool timesKernels;
+  KernelCache plans;
+  History records;
+};
+} // namespace logitile

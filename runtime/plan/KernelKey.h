@@ -1,0 +1,45 @@
+// KernelKey.h - what makes two programs the same: a digest of the request and of the compiler that serves it.
+// Never of paths, line numbers or numbers of tokens; plans for several intervals of tokens share a key.
+#pragma once
+#include "runtime/plan/Request.h"
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace logitile {
+/// A request and the compiler 'buildId' that serves it as bytes, every field of them: what a key is the digest of.
+std::string requestBytes(const Request &request, std::string_view buildId);
+/// The 'buildId' of such bytes.
+std::string_view buildIdOf(std::string_view requestBytes);
+
+class KernelKey {
+public:
+  KernelKey() = default;
+  /// The key of a program that the compiler 'buildId' makes.
+  static KernelKey of(const Request &request, std::string_view buildId);
+  /// The key of what is asked for, whoever compiles it and into whatever tiles: tuning is kept under it.
+  static KernelKey ofTask(Request request);
+  /// The key of a plan that came without its request, by its bytes.
+  static KernelKey ofBytes(std::string_view bytes);
+
+  /// 64 hexadecimal digits.
+  std::string hex() const;
+  size_t hash() const {
+    size_t value;
+    std::memcpy(&value, digest.data(), sizeof(value));
+    return value;
+  }
+  friend bool operator==(const KernelKey &, const KernelKey &) = default;
+
+private:
+  static KernelKey ofRequestBytes(std::string_view bytes);
+  std::array<uint8_t, 32> digest{};
+};
+
+/// Names the compiler and the runtime in this build: the version and a digest of their code.
+std::string_view compilerBuildId();
+} // namespace logitile
+
+template <> struct std::hash<logitile::KernelKey> {
+  size_t operator()(const logitile::KernelKey &key) const { return key.hash(); }
+};

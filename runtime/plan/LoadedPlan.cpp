@@ -1,0 +1,150 @@
+// LoadedPlan.cpp - the checks of a plan before anything runs, and its tables of buffers.
+#include "runtime/plan/LoadedPlan.h"
+#include <algorithm>
+using namespace logitile;
+
+namespace {
+/// A plan may come from a file that another build wrote: what calls index with is checked here, once.
+class PlanChecker {
+public:
+  explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}
+
+  Status run() {
+    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
+    check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
+    check(!plan.pairs.empty() || !plan.isSplit, "its phases");
+    int64_t map = plan.findBuffer(BufferKind::TokenMap);
+    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "the token map");
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const BufferPlan &buffer = plan.buffers[i];
+      check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
+      check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.kind), "buffer '" + buffer.name + "'");
+    }
+    for (const KernelPlan &kernel : plan.kernels)
+      checkKernel(kernel);
+    for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
+      checkSteps(*steps);
+    for (const OutputPlan &output : plan.outputs)
+      check(hasBuffer(output.buffer), "output '" + output.name + "'");
+    for (const GradientPlan &gradient : plan.gradients)
+      checkGradient(gradient);
+    for (int64_t buffer : plan.checkedIndices)
+      check(hasBuffer(buffer), "its computed indices");
+    return wrong.empty() ? Status() : Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' is inconsistent in " + wrong);
+  }
+
+private:
+  void check(bool isFine, const std::string &what) {
+    if (!isFine && wrong.empty())
+      wrong = what;
+  }
+  /// How many owners buffers of this kind may have.
+  int64_t ownersOf(BufferKind kind) const {
+    if (kind <= BufferKind::WeightSum)
+      return plan.pairs.size();
+    if (kind <= BufferKind::InputGradient)
+      return plan.inputs.size();
+    return kind == BufferKind::Upstream ? plan.outputs.size() : 0;
+  }
+  bool hasBuffer(int64_t buffer) const { return buffer >= 0 && buffer < static_cast<int64_t>(plan.buffers.size()); }
+
+  void checkKernel(const KernelPlan &kernel) {
+    check(kernel.scratchBytes >= 0, "kernel '" + kernel.name + "'");
+    for (const ArgumentPlan &argument : kernel.arguments)
+      check(!argument.isBuffer || hasBuffer(argument.buffer), "kernel '" + kernel.name + "'");
+    checkAxes(kernel, kernel.grid);
+    for (const auto *terms : {&kernel.work.matrixInstructions, &kernel.work.globalBytes})
+      for (const WorkTerm &term : *terms) {
+        checkAxes(kernel, term.axes);
+        check(term.share > 0, "kernel '" + kernel.name + "'");
+      }
+  }
+  void checkAxes(const KernelPlan &kernel, const std::vector<GridAxis> &axes) {
+    for (const GridAxis &axis : axes)
+      check(axis.step > 0, "kernel '" + kernel.name + "'");
+  }
+  void checkSteps(const std::vector<StepPlan> &steps) {
+    for (const StepPlan &step : steps) {
+      bool isLaunch = step.kind == StepKind::Launch;
+      check(!isLaunch || (step.kernel >= 0 && step.kernel < static_cast<int64_t>(plan.kernels.size())), "a launch");
+      check(isLaunch || step.step > 0 || (step.kind == StepKind::TokenLoop && step.step < 0), "a loop");
+      checkSteps(step.body);
+    }
+  }
+  void checkGradient(const GradientPlan &gradient) {
+    bool mayLack = gradient.kind == GradientPlan::Kind::Token; // entries that no gradient reaches
+    for (int64_t buffer : gradient.buffers)
+      check(hasBuffer(buffer) || (mayLack && buffer == -1), "gradient '" + gradient.name + "'");
+    check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), "gradient '" + gradient.name + "'");
+    bool isOfInput = gradient.of == GradientPlan::Of::Input;
+    int64_t owners = isOfInput ? plan.inputs.size() : plan.pairs.size();
+    check(gradient.owner < owners && gradient.owner >= (isOfInput ? -1 : 0), "gradient '" + gradient.name + "'");
+  }
+
+  const LaunchPlan &plan;
+  std::string wrong;
+};
+
+/// Whether a kernel of these steps has the buffer as an argument.
+bool haveArgument(const LaunchPlan &plan, const std::vector<StepPlan> &steps, int64_t buffer) {
+  return std::ranges::any_of(steps, [&](const StepPlan &step) {
+    if (step.kind != StepKind::Launch)
+      return haveArgument(plan, step.body, buffer);
+    return std::ranges::any_of(plan.kernels[step.kernel].arguments,
+                               [&](const ArgumentPlan &argument) { return argument.isBuffer && argument.buffer == buffer; });
+  });
+}
+
+PlanTables tablesOf(const LaunchPlan &plan) {
+  PlanTables tables;
+  for (int64_t pair = 0; pair < static_cast<int64_t>(plan.pairs.size()); ++pair)
+    tables.pairs.push_back({plan.findBuffer(BufferKind::Hidden, pair), plan.findBuffer(BufferKind::Weight, pair),
+                            plan.findBuffer(BufferKind::HiddenMap, pair)});
+  for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
+    PlanTables::Input &table = tables.inputs.emplace_back();
+    table.map = plan.findBuffer(BufferKind::InputMap, i);
+    bool hasEntries = plan.inputs[i].entries > 0;
+    for (int64_t entry = 0; entry < std::max<int64_t>(plan.inputs[i].entries, 1); ++entry)
+      table.buffers.push_back(plan.findBuffer(BufferKind::Input, i, hasEntries ? entry : -1));
+  }
+  for (int64_t i = 0; i < static_cast<int64_t>(plan.outputs.size()); ++i) {
+    tables.upstreams.push_back(plan.findBuffer(BufferKind::Upstream, i));
+    if (plan.outputs[i].role == OutputPlan::Role::Loss)
+      tables.loss = i;
+    if (plan.outputs[i].role == OutputPlan::Role::Weight)
+      tables.weight = i;
+  }
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    int64_t alias = plan.buffers[i].alias;
+    tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
+  }
+  tables.map = plan.findBuffer(BufferKind::TokenMap);
+  tables.facts = plan.findBuffer(BufferKind::CallFacts);
+  tables.slots = plan.findBuffer(BufferKind::TokenSlots);
+  tables.wrong = plan.findBuffer(BufferKind::WrongTokens);
+  tables.isWeightInPrologue = tables.weight >= 0 && haveArgument(plan, plan.prologue, plan.outputs[tables.weight].buffer);
+  for (const KernelPlan &kernel : plan.kernels) {
+    constexpr int64_t kLine = 64;
+    tables.scratchStride = std::max(tables.scratchStride, (kernel.scratchBytes + kLine - 1) / kLine * kLine);
+    tables.mostWords = std::max<int64_t>(tables.mostWords, 3 * kernel.arguments.size());
+  }
+  return tables;
+}
+} // namespace
+
+Status logitile::checkPlan(const LaunchPlan &plan) { return PlanChecker(plan).run(); }
+
+Result<std::shared_ptr<LoadedPlan>> logitile::loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                                       NativeStore store) {
+  if (Status status = checkPlan(plan); !status.isOk())
+    return status;
+  PlanTables tables = tablesOf(plan);
+  if (!device->isHost() && (tables.facts < 0 || tables.slots < 0 || tables.wrong < 0))
+    return Status(ErrorCode::Internal, "the launch plan '" + plan.name + "' lacks buffers that GPUs need");
+  std::shared_ptr<LoadedPlan> loaded(new LoadedPlan{std::move(device), key, std::move(plan), std::move(tables), nullptr, {}});
+  Result<std::unique_ptr<DeviceCode>> code = loaded->device->load(loaded->plan, std::move(store));
+  if (!code.isOk())
+    return code.status();
+  loaded->code = std::move(*code);
+  return loaded;
+}

@@ -1,0 +1,45 @@
+// LoadedPlan.h - a launch plan with its code in memory, checked, and with the buffers that calls need looked up once.
+#pragma once
+#include "runtime/device/Device.h"
+#include "runtime/plan/KernelKey.h"
+#include "runtime/plan/PlanOrigin.h"
+#include <atomic>
+
+namespace logitile {
+/// Indices of buffers by what calls know them as; -1 where the plan has no such buffer.
+struct PlanTables {
+  struct Pair {
+    int64_t hidden = -1, weight = -1, map = -1;
+  };
+  struct Input {
+    std::vector<int64_t> buffers; // one for each entry of a token input, else one
+    int64_t map = -1;             // Dense: rows of the caller's array
+  };
+  std::vector<Pair> pairs;
+  std::vector<Input> inputs;
+  std::vector<int64_t> upstreams; // by output
+  std::vector<int64_t> roots;     // by buffer: whose memory it uses
+  int64_t map = -1;
+  int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h
+  int64_t loss = -1, weight = -1;             // outputs of these roles
+  bool isWeightInPrologue = false;            // known before anything reads logits
+  int64_t scratchStride = 0;                  // bytes for each thread
+  int64_t mostWords = 0;                      // arguments of a kernel
+};
+
+struct LoadedPlan {
+  std::shared_ptr<Device> device; // outlives code
+  KernelKey key;
+  LaunchPlan plan;
+  PlanTables tables;
+  std::unique_ptr<DeviceCode> code; // of 'plan'
+  PlanOrigin origin;
+  mutable std::atomic<bool> isOriginTold{false}; // by the record of a call
+};
+
+/// An error where calls of the plan would read or write what is not there.
+Status checkPlan(const LaunchPlan &plan);
+/// Checks a plan and brings its code to the device. 'key' is what History shows.
+Result<std::shared_ptr<LoadedPlan>> loadPlan(LaunchPlan plan, const KernelKey &key, std::shared_ptr<Device> device,
+                                             NativeStore store = {});
+} // namespace logitile

@@ -1,0 +1,177 @@
+// PlanFile.cpp - the format: a magic word, a version, the length and checksum of what follows, then every field in the order
+// of LaunchPlan.h. Numbers are 64-bit little-endian words; texts and lists have their length before them.
+#include "runtime/plan/PlanFile.h"
+#include "runtime/plan/Bytes.h"
+using namespace logitile;
+
+namespace {
+constexpr std::string_view kMagic = "logitile plan\n";
+constexpr uint64_t kVersion = 7;
+
+// Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
+
+template <typename F, typename T> void visitExtent(F &f, T &extent) {
+  f.field(extent.isConstant);
+  f.field(extent.scalar, ScalarKind::AgainSlabs);
+  f.field(extent.scale);
+  f.field(extent.cap);
+}
+template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
+  f.field(buffer.name);
+  f.field(buffer.kind, BufferKind::CallFacts);
+  f.field(buffer.owner);
+  f.field(buffer.entry);
+  f.field(buffer.scope, BufferScope::Chunk);
+  f.field(buffer.layout, BufferLayout::ColumnPanels);
+  f.field(buffer.element, ElementType::Bool);
+  f.field(buffer.rows);
+  f.field(buffer.columns);
+  f.field(buffer.tokensPerRow);
+  f.field(buffer.alias);
+  f.field(buffer.window);
+  f.field(buffer.inForward);
+  f.field(buffer.inAdjoint);
+}
+template <typename F, typename T> void visitAxes(F &f, T &axes) {
+  f.list(axes, [&](auto &axis) {
+    visitExtent(f, axis.lower);
+    visitExtent(f, axis.upper);
+    f.field(axis.step);
+  });
+}
+template <typename F, typename T> void visitWork(F &f, T &terms) {
+  f.list(terms, [&](auto &term) {
+    f.field(term.amount);
+    visitAxes(f, term.axes);
+    f.field(term.share);
+  });
+}
+template <typename F, typename T> void visitKernel(F &f, T &kernel) {
+  f.field(kernel.name);
+  f.field(kernel.code);
+  visitAxes(f, kernel.grid);
+  f.list(kernel.arguments, [&](auto &argument) {
+    f.field(argument.isBuffer);
+    f.field(argument.buffer);
+    f.field(argument.scalar, ScalarKind::AgainSlabs);
+  });
+  f.field(kernel.scratchBytes);
+  f.field(kernel.threads);
+  f.field(kernel.sharedBytes);
+  visitWork(f, kernel.work.matrixInstructions);
+  visitWork(f, kernel.work.globalBytes);
+}
+template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0) {
+  constexpr int kDeepest = 8; // loops in loops; a file must not exhaust the stack
+  f.list(steps, [&](auto &step) {
+    f.field(step.kind, StepKind::SlabLoop);
+    f.field(step.kernel);
+    f.field(step.slabFirst);
+    f.field(step.slabBehind);
+    f.field(step.step);
+    f.field(step.first);
+    f.field(step.behind);
+    if (depth < kDeepest)
+      visitSteps(f, step.body, depth + 1);
+  });
+}
+template <typename F, typename T> void visitInterface(F &f, T &plan) {
+  f.list(plan.pairs, [&](auto &pair) {
+    f.field(pair.name);
+    f.field(pair.hidden);
+    f.field(pair.element, ElementType::Bool);
+    f.field(pair.hiddenMemory, ElementType::Bool);
+    f.field(pair.weightMemory, ElementType::Bool);
+  });
+  f.list(plan.inputs, [&](auto &input) {
+    f.field(input.kind, InputPlan::Kind::Scalar);
+    f.field(input.name);
+    f.field(input.entries);
+    f.field(input.element, ElementType::Bool);
+    f.field(input.isIndex);
+  });
+  f.list(plan.outputs, [&](auto &output) {
+    f.field(output.name);
+    f.field(output.element, ElementType::Bool);
+    f.field(output.buffer);
+    f.field(output.hasUpstream);
+    f.field(output.role, OutputPlan::Role::Weight);
+  });
+  f.list(plan.gradients, [&](auto &gradient) {
+    f.field(gradient.kind, GradientPlan::Kind::Zero);
+    f.field(gradient.name);
+    f.field(gradient.element, ElementType::Bool);
+    f.list(gradient.buffers, [&](auto &buffer) { f.field(buffer); });
+    f.field(gradient.accumulates);
+    f.field(gradient.of, GradientPlan::Of::Input);
+    f.field(gradient.owner);
+  });
+  f.list(plan.checkedIndices, [&](auto &buffer) { f.field(buffer); });
+}
+template <typename F, typename T> void visitPlan(F &f, T &plan) {
+  f.field(plan.name);
+  f.field(plan.target);
+  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensBehind, &plan.slab,
+                       &plan.kept, &plan.tokenTile, &plan.panelWidth})
+    f.field(*number);
+  f.field(plan.isSplit);
+  visitInterface(f, plan);
+  f.list(plan.buffers, [&](auto &buffer) { visitBuffer(f, buffer); });
+  f.list(plan.kernels, [&](auto &kernel) { visitKernel(f, kernel); });
+  visitSteps(f, plan.prologue);
+  visitSteps(f, plan.forward);
+  visitSteps(f, plan.adjoint);
+  f.field(plan.code);
+}
+
+template <typename F, typename T> void visitRules(F &f, T &rules) {
+  f.field(rules.reduction, Reduction::Mean);
+  f.field(rules.ignore);
+  f.field(rules.ignoreIndex);
+  f.field(rules.isZeroWhenAllIgnored);
+}
+} // namespace
+
+std::string logitile::writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules) {
+  ByteWriter body;
+  visitPlan(body, plan);
+  body.field(rules.has_value());
+  if (rules)
+    visitRules(body, *rules);
+  ByteWriter file;
+  file.bytes = kMagic;
+  file.number(kVersion);
+  file.number(static_cast<int64_t>(body.bytes.size()));
+  file.number(static_cast<int64_t>(checksum(body.bytes)));
+  file.bytes += body.bytes;
+  return file.bytes;
+}
+
+Result<SavedPlan> logitile::readPlan(std::string_view bytes) {
+  auto refuse = [](const std::string &why) {
+    return Status(ErrorCode::Value, "these bytes are no launch plan that this build can load: " + why);
+  };
+  ByteReader file(bytes);
+  if (file.take(kMagic.size()) != kMagic)
+    return refuse("they do not start like one");
+  uint64_t version = file.number();
+  if (file.isFine && version != kVersion)
+    return refuse("they have format " + std::to_string(version) + ", not " + std::to_string(kVersion));
+  int64_t size = file.number();
+  uint64_t expected = file.number();
+  std::string_view body = file.take(size);
+  if (!file.isFine || !file.isAtEnd())
+    return refuse("their length is wrong, they may have been cut off");
+  if (checksum(body) != expected)
+    return refuse("their checksum is wrong, they are damaged");
+  ByteReader reader(body);
+  SavedPlan saved;
+  visitPlan(reader, saved.plan);
+  bool hasRules = false;
+  reader.field(hasRules);
+  if (hasRules)
+    visitRules(reader, saved.rules.emplace());
+  if (!reader.isFine || !reader.isAtEnd())
+    return refuse("their fields do not fit together");
+  return saved;
+}

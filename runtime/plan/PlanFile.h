@@ -1,0 +1,19 @@
+// PlanFile.h - launch plans as bytes: what is saved by users and kept on disk.
+// The bytes hold code for one target; whoever loads them trusts them as he trusts a shared library.
+#pragma once
+#include "compiler/LaunchPlan.h"
+#include "runtime/plan/CallRules.h"
+#include "runtime/support/Status.h"
+#include <optional>
+#include <string_view>
+
+namespace logitile {
+struct SavedPlan {
+  LaunchPlan plan;
+  std::optional<CallRules> rules; // none where whoever saved it named none
+};
+
+std::string writePlan(const LaunchPlan &plan, const std::optional<CallRules> &rules);
+/// An error where the bytes are of another version, cut off or damaged.
+Result<SavedPlan> readPlan(std::string_view bytes);
+} // namespace logitile
