@@ -169,8 +169,8 @@ private:
     return buffer.getRole() == BufferRole::Upstream ? number(plan.outputs) : -1;
   }
   /// The number of a buffer of the schedule; -1 where there is none.
-  int64_t numberOf(BufferRole role, StringRef owner) {
-    BufferOp buffer = schedule.findBuffer(role, owner);
+  int64_t numberOf(BufferKey key) {
+    BufferOp buffer = schedule.findBuffer(key.role, key.owner, key.entry);
     return buffer ? numbers.at(buffer.getSymNameAttr()) : -1;
   }
 
@@ -276,12 +276,12 @@ private:
   }
   /// What outputs and computed indices are in, once buffers have numbers.
   void findResults() {
-    for (OutputPlan &output : plan.outputs) {
-      output.buffer = numberOf(BufferRole::Result, output.name);
-      output.hasUpstream = numberOf(BufferRole::Upstream, output.name) >= 0;
+    for (auto [output, attribute] : llvm::zip_equal(plan.outputs, program.getOutputs().getAsRange<OutputAttr>())) {
+      output.buffer = numberOf(bufferOf(attribute.getResult()));
+      output.hasUpstream = numberOf({BufferRole::Upstream, output.name}) >= 0;
     }
-    for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
-      plan.checkedIndices.push_back(numberOf(BufferRole::Result, name));
+    for (ResultAttr index : program.getChecked().getAsRange<ResultAttr>())
+      plan.checkedIndices.push_back(numberOf(bufferOf(index)));
   }
 
   // ---- gradients ------------------------------------------------------------------------------------------------------
@@ -336,21 +336,21 @@ private:
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
         if (adjoint.getName() != entry.name)
           continue;
-        if (int64_t sum = numberOf(BufferRole::InputSum, entry.name); sum >= 0) {
+        if (int64_t sum = numberOf({BufferRole::InputSum, entry.name}); sum >= 0) {
           entry.kind = GradientPlan::Kind::Vocab;
           entry.buffers = {sum};
           continue;
         }
         if (!adjoint.getDense()) // nothing reaches it
           continue;
-        auto perToken = adjoint.getDense().getDefiningOp<InputOp>();
-        if (!perToken || perToken.getKind() != InputKind::Known)
+        auto perToken = adjoint.getDense().getDefiningOp<KnownOp>();
+        if (!perToken)
           return adjoint.emitOpError() << "is asked for as gradient '" << entry.name << "', which has no buffer and is no known value";
         entry.kind = adjoint.getKind() == InputKind::Token ? GradientPlan::Kind::Token : GradientPlan::Kind::Scalar;
         size_t slot = adjoint.getIndex().value_or(0);
         if (entry.buffers.size() <= slot)
           entry.buffers.resize(slot + 1, -1);
-        entry.buffers[slot] = numberOf(BufferRole::Result, perToken.getName());
+        entry.buffers[slot] = numberOf(bufferOf(perToken.getSource()));
       }
     return success();
   }

@@ -5,31 +5,27 @@ using namespace logitile;
 
 // ---- which buffer -----------------------------------------------------------------------------------------------
 
-BufferKey logitile::bufferOf(InputKind kind, StringRef name, int64_t index) {
-  if (kind == InputKind::Upstream)
-    return {BufferRole::Upstream, name};
-  if (kind == InputKind::Known)
-    return {BufferRole::Result, name};
-  return {BufferRole::Input, name, index < 0 ? std::nullopt : std::optional(index)};
+BufferKey logitile::bufferOf(InputOp input) {
+  if (input.getKind() == InputKind::Upstream)
+    return {BufferRole::Upstream, input.getName()};
+  return {BufferRole::Input, input.getName(), input.getIndex()};
 }
-BufferKey logitile::bufferOf(InputOp input) { return bufferOf(input.getKind(), input.getName(), input.getIndex().value_or(-1)); }
+BufferKey logitile::bufferOf(ResultAttr result) { return {BufferRole::Result, result.getFinish().getValue(), result.getNumber()}; }
+BufferKey logitile::bufferOf(Value value) {
+  auto known = value.getDefiningOp<KnownOp>();
+  return known ? bufferOf(known.getSource()) : bufferOf(value.getDefiningOp<InputOp>());
+}
 
 // ---- inputs -----------------------------------------------------------------------------------------------------
 
-InputRef logitile::getInputRef(InputOp input) {
-  InputRef ref;
-  ref.kind = input.getKind();
-  ref.name = input.getName();
-  ref.index = input.getIndex().value_or(-1);
-  ref.type = input.getType();
-  return ref;
-}
-InputRef logitile::getGatherRef(PickOp pick) {
-  InputRef ref = getInputRef(pick.getValue().getDefiningOp<InputOp>());
-  InputRef by = getInputRef(pick.getIndex().getDefiningOp<InputOp>());
-  ref.byKind = by.kind;
-  ref.byName = by.name;
-  ref.byIndex = by.index;
+InputRef logitile::getInputRef(Operation *op) {
+  if (auto known = dyn_cast<KnownOp>(op))
+    return {bufferOf(known.getSource()), InputKind::Token, known.getType(), std::nullopt};
+  if (auto input = dyn_cast<InputOp>(op))
+    return {bufferOf(input), input.getKind(), input.getType(), std::nullopt};
+  auto pick = cast<PickOp>(op);
+  InputRef ref = getInputRef(pick.getValue().getDefiningOp());
+  ref.index = bufferOf(pick.getIndex());
   return ref;
 }
 
@@ -43,15 +39,15 @@ static bool isOnlyGathered(InputOp input) {
   return (input.getKind() == InputKind::Vocab || input.getKind() == InputKind::Dense) &&
          llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()); });
 }
-/// Whether every use of 'input' is the index of a gather.
-static bool isOnlyIndex(InputOp input) {
-  return !input->use_empty() &&
-         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 1; });
+/// Whether every use of 'read' is the index of a gather.
+static bool isOnlyIndex(Operation *read) {
+  return !read->use_empty() &&
+         llvm::all_of(read->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 1; });
 }
 
-/// Whether every use of 'input' is in a gradient that kernels do not make element by element.
-static bool isOnlyPerToken(InputOp input) {
-  return !input->use_empty() && llvm::all_of(input->getUses(), [](OpOperand &use) {
+/// Whether every use of 'read' is in a gradient that kernels do not make element by element.
+static bool isOnlyPerToken(Operation *read) {
+  return !read->use_empty() && llvm::all_of(read->getUses(), [](OpOperand &use) {
     auto adjoint = dyn_cast<AdjointOp>(use.getOwner());
     if (!adjoint)
       return false;
@@ -62,13 +58,14 @@ static bool isOnlyPerToken(InputOp input) {
 
 void LaunchShape::collect(Region &region) {
   for (Operation &op : region.getOps()) {
-    if (auto pick = dyn_cast<PickOp>(op))
-      add(getGatherRef(pick));
+    if (isa<PickOp>(op))
+      add(getInputRef(&op));
     auto input = dyn_cast<InputOp>(op);
-    if (!input || isOnlyGathered(input) || isOnlyIndex(input) || isOnlyPerToken(input))
+    bool isRead = input ? !isOnlyGathered(input) : isa<KnownOp>(op);
+    if (!isRead || isOnlyIndex(&op) || isOnlyPerToken(&op))
       continue;
-    if (input.getKind() != InputKind::Logits)
-      add(getInputRef(input));
+    if (!input || input.getKind() != InputKind::Logits)
+      add(getInputRef(&op));
     else if (!llvm::is_contained(projections, input.getName()))
       projections.push_back(input.getName());
   }
@@ -210,7 +207,7 @@ bool LaunchShape::isRounded(StringRef pair) const {
 void LaunchShape::appendTerms(AdjointOp adjoint, Keys &keys) const {
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))
     for (Value value : {column, coefficient})
-      keys.push_back(bufferOf(value.getDefiningOp<InputOp>()));
+      keys.push_back(bufferOf(value));
 }
 
 AdjointOp LaunchShape::adjointOf(StringRef input) const {
@@ -232,11 +229,11 @@ SmallVector<unsigned> LaunchShape::termCounts(BundleKind kind) const {
 LaunchShape::Keys LaunchShape::inputKeys() const {
   Keys keys;
   for (const InputRef &ref : inputs) {
-    keys.push_back(bufferOf(ref.kind, ref.name, ref.index));
+    keys.push_back(ref.buffer);
     if (ref.isGathered())
-      keys.push_back(bufferOf(ref.byKind, ref.byName, ref.byIndex));
+      keys.push_back(*ref.index);
     if (ref.kind == InputKind::Dense)
-      keys.push_back({BufferRole::InputMap, ref.name});
+      keys.push_back({BufferRole::InputMap, ref.buffer.owner});
   }
   return keys;
 }
@@ -263,6 +260,9 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   auto inputsOf = [](ArrayRef<AdjointOp> adjoints) {
     return llvm::map_to_vector(adjoints, [](AdjointOp adjoint) { return adjoint.getName(); });
   };
+  auto numbered = [](BufferRole role, StringRef part, int64_t count) {
+    return llvm::map_to_vector(llvm::seq(count), [&](int64_t i) { return BufferKey{role, part, i}; });
+  };
   auto either = [&](BufferRole made, BufferRole given) {
     return llvm::map_to_vector(projections, [&](StringRef pair) { return BufferKey{find({made, pair}) ? made : given, pair}; });
   };
@@ -281,12 +281,10 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return each(inputsOf(denseGradients), BufferRole::InputGradient);
   case BundleKind::InputViews:
     return inputKeys();
-  case BundleKind::RowViews: {
-    int64_t entries = sweep ? SweepOp(sweep).getStateTypes().size() : 0;
-    return llvm::map_to_vector(llvm::seq(entries), [&](int64_t i) { return BufferKey{BufferRole::RowState, SweepOp(sweep).getSymName(), i}; });
-  }
+  case BundleKind::RowViews:
+    return sweep ? numbered(BufferRole::RowState, SweepOp(sweep).getSymName(), SweepOp(sweep).getStateTypes().size()) : Keys();
   case BundleKind::ResultViews:
-    return finish ? Keys(each(FinishOp(finish).getResultNames().getAsValueRange<StringAttr>(), BufferRole::Result)) : Keys();
+    return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::TermViews:
     return termKeys(/*taken=*/false);
   case BundleKind::TakenViews:

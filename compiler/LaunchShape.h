@@ -4,31 +4,31 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace logitile {
-/// A value that regions read beside logits: an input, or an entry of a Vocab or Dense input at an index per token.
-struct InputRef {
-  InputKind kind;
-  llvm::StringRef name;
-  int64_t index = -1;             // entry of a token input, -1 where it has only one
-  InputKind byKind = InputKind::Token; // of a gathered input: where its index is read
-  llvm::StringRef byName;         // empty: not gathered
-  int64_t byIndex = -1;
-  mlir::Type type;                // f32, i32 or i1
-
-  bool isGathered() const { return !byName.empty(); }
-  friend bool operator==(const InputRef &a, const InputRef &b) {
-    return std::tie(a.kind, a.name, a.index, a.byKind, a.byName, a.byIndex) == std::tie(b.kind, b.name, b.index, b.byKind, b.byName, b.byIndex);
-  }
-};
-
-/// The buffer of an input: which role it has, and whose it is.
+/// Which buffer: what it holds, and whose it is.
 struct BufferKey {
   BufferRole role;
   llvm::StringRef owner = {};
-  std::optional<int64_t> entry = std::nullopt; // of a token input or of a row state
+  std::optional<int64_t> entry = std::nullopt; // of a token input, of a row state, or the number of a result
+  friend bool operator==(const BufferKey &a, const BufferKey &b) {
+    return std::tie(a.role, a.owner, a.entry) == std::tie(b.role, b.owner, b.entry);
+  }
 };
-/// The buffer that 'input' is read from, and the one that 'pick' reads its index from.
+/// The buffer that an input, or a result of a finish, is read from.
 BufferKey bufferOf(InputOp input);
-BufferKey bufferOf(InputKind kind, llvm::StringRef name, int64_t index);
+BufferKey bufferOf(ResultAttr result);
+/// The buffer of a value that is an InputOp or a KnownOp.
+BufferKey bufferOf(mlir::Value value);
+
+/// A value that regions read beside logits, or an entry of a Vocab or Dense input at an index per token.
+struct InputRef {
+  BufferKey buffer;
+  InputKind kind;                 // its axes; a result of a finish has those of a token input
+  mlir::Type type;                // f32, i32 or i1
+  std::optional<BufferKey> index; // of a gathered input: where its index is read
+
+  bool isGathered() const { return index.has_value(); }
+  friend bool operator==(const InputRef &a, const InputRef &b) { return a.buffer == b.buffer && a.index == b.index; }
+};
 
 /// Resolves bundles: which projections, inputs, rows, results and terms one launch has, in a fixed order.
 class LaunchShape {
@@ -74,7 +74,6 @@ private:
   AdjointOp adjointOf(llvm::StringRef input) const;
 };
 
-/// The InputRef of 'input', or of the pick that gathers from it.
-InputRef getInputRef(InputOp input);
-InputRef getGatherRef(PickOp pick);
+/// The InputRef of an InputOp, of a KnownOp, or of a pick that gathers.
+InputRef getInputRef(mlir::Operation *op);
 } // namespace logitile

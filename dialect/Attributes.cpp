@@ -60,7 +60,7 @@ LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
-LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type) {
+LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type, ResultAttr) {
   if (name.empty())
     return emitError() << "an output has no name";
   if (!type.isF32() && !type.isInteger(32) && !type.isInteger(1))

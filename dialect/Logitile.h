@@ -53,6 +53,10 @@ void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
 /// The word of a bundle in types: "logits", "row_views".
 llvm::StringRef stringifyBundleKind(BundleKind kind);
+/// The finish that 'result' is of, where it is one of 'program' and has such a result; else null.
+FinishOp findFinish(ProgramOp program, ResultAttr result);
+/// The type of that result.
+mlir::Type typeOf(FinishOp finish, ResultAttr result);
 /// A buffer as the schedule spells it: `kept of "z"`.
 std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> entry);
 std::string describeBuffer(BufferOp buffer);

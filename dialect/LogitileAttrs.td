@@ -24,7 +24,6 @@ def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is
   Logitile_Case<"Dense", 3, "dense", "one value per token and vocabulary entry">,
   Logitile_Case<"Scalar", 4, "scalar", "one value for the whole call">,
   Logitile_Case<"Upstream", 5, "upstream", "the gradient that reaches an output, one per token">,
-  Logitile_Case<"Known", 6, "known", "what an earlier finish left, one per token">,
 ]>;
 def Logitile_InputKindAttr : Logitile_EnumAttr<Logitile_InputKind, "input_kind">;
 
@@ -162,17 +161,31 @@ def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
   let genVerifyDecl = 1;
 }
 
+def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
+  let summary = "a result of a finish, by its number";
+  let description = [{
+    ```mlir
+    #logitile.result<@finish1[0]>
+    ```
+  }];
+  let parameters = (ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number);
+  let assemblyFormat = "`<` $finish `[` $number `]` `>`";
+  let builders = [AttrBuilderWithInferredContext<(ins "mlir::FlatSymbolRefAttr":$finish, "int64_t":$number), [{
+    return $_get(finish.getContext(), finish, number);
+  }]>];
+}
+
 def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
   let summary = "one output of a loss: a per-token value";
   let description = [{
     `type` is what the caller sees: f32, i32 or i1. Finishes give an i1 as i32, 0 or 1.
 
     ```mlir
-    #logitile.output<"loss" : f32>
+    #logitile.output<"loss" : f32 is <@finish1[0]>>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the output">:$name, "mlir::Type":$type);
-  let assemblyFormat = "`<` $name `:` $type `>`";
+  let parameters = (ins StringRefParameter<"name of the output">:$name, "mlir::Type":$type, "ResultAttr":$result);
+  let assemblyFormat = "`<` $name `:` $type `is` $result `>`";
   let genVerifyDecl = 1;
 }
 

@@ -1,7 +1,6 @@
 // PlanOps.cpp - checks of programs, sweeps and finishes. Schedules have a file of their own.
 #include "dialect/Checks.h"
 #include "dialect/Limits.h"
-#include "llvm/ADT/StringMap.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -13,13 +12,18 @@ static bool isGathered(InputOp input) {
          llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 0; });
 }
 
+/// Whether 'value' lies in memory with one value per token: a token input, or a result of a finish.
+static bool isPerToken(Value value) {
+  auto input = value.getDefiningOp<InputOp>();
+  return value.getDefiningOp<KnownOp>() || (input && input.getKind() == InputKind::Token);
+}
+
 /// A pick in a program gathers from an input, at an index that is read as well.
 static LogicalResult verifyGather(PickOp pick) {
   auto table = pick.getValue().getDefiningOp<InputOp>();
   if (!table || (table.getKind() != InputKind::Vocab && table.getKind() != InputKind::Dense))
     return pick.emitOpError() << "picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep";
-  auto index = pick.getIndex().getDefiningOp<InputOp>();
-  if (!index || (index.getKind() != InputKind::Token && index.getKind() != InputKind::Known))
+  if (!isPerToken(pick.getIndex()))
     return pick.emitOpError() << "has an index that is no token or known input; a finish has to make it known first";
   return success();
 }
@@ -27,8 +31,7 @@ static LogicalResult verifyGather(PickOp pick) {
 /// The single entries of a gradient are read from memory, so their columns and coefficients are inputs.
 static LogicalResult verifyRows(AdjointOp adjoint) {
   for (auto [i, value] : llvm::enumerate(llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))) {
-    auto input = value.getDefiningOp<InputOp>();
-    if (!input || (input.getKind() != InputKind::Token && input.getKind() != InputKind::Known))
+    if (!isPerToken(value))
       return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
                                    << " is no token or known input; a finish has to make it known first";
   }
@@ -55,7 +58,7 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
       return failure();
     if (auto adjoint = dyn_cast<AdjointOp>(op); adjoint && failed(verifyRows(adjoint)))
       return failure();
-    if (!isa<InputOp, ColumnOp, PickOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
+    if (!isa<InputOp, KnownOp, ColumnOp, PickOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
       return op.emitOpError() << "has no place in '" << name
                               << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";
   }
@@ -99,7 +102,7 @@ LogicalResult SweepOp::verifyRegions() {
       failed(verifySignature(*this, "merge", getMerge(), two, state)))
     return failure();
   for (Operation &op : getInit().front())
-    if (isa<InputOp, ColumnOp>(op))
+    if (isa<InputOp, KnownOp, ColumnOp>(op))
       return op.emitOpError() << "stands in 'init', which gives the same state for every token and reads nothing";
   return failure(failed(verifyReads("init", getInit(), false)) || failed(verifyReads("bound", getBound(), true)) ||
                  failed(verifyReads("update", getUpdate(), true)) || failed(verifyReads("merge", getMerge(), false)));
@@ -126,14 +129,6 @@ LogicalResult FinishOp::verifyRegions() {
 
 // ---- the program ----------------------------------------------------------------------------------------------
 
-namespace {
-/// What a finish left: its type and when it is there.
-struct Known {
-  Type type;
-  Phase phase;
-};
-} // namespace
-
 static Phase phaseOf(Operation &part) {
   if (auto sweep = dyn_cast<SweepOp>(part))
     return sweep.getPhase();
@@ -141,9 +136,8 @@ static Phase phaseOf(Operation &part) {
   return finish ? finish.getPhase() : Phase::Adjoint;
 }
 
-/// A part reads only what its phase has: what earlier finishes left, logits after the prologue, upstream gradients after
-/// the forward phase.
-static LogicalResult verifyPhase(Operation &part, const llvm::StringMap<Known> &known) {
+/// A part reads only what its phase has: logits after the prologue, upstream gradients after the forward phase.
+static LogicalResult verifyPhase(Operation &part) {
   Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
     auto complain = [&](auto &&...text) {
@@ -155,22 +149,12 @@ static LogicalResult verifyPhase(Operation &part, const llvm::StringMap<Known> &
       return complain(" in the prologue, which has no logits");
     if (phase <= Phase::Forward && input.getKind() == InputKind::Upstream)
       return complain(" in phase ", stringifyPhase(phase), "; upstream gradients come with the adjoint phase");
-    if (input.getKind() != InputKind::Known)
-      return WalkResult::advance();
-    auto it = known.find(input.getName());
-    if (it == known.end())
-      return complain(", which no earlier finish gives");
-    if (it->second.type != input.getType())
-      return complain(" as ", input.getType(), ", but its finish gives ", it->second.type);
-    if (phase <= Phase::Forward && phase < it->second.phase)
-      return complain(" in phase ", stringifyPhase(phase), ", but its finish is ", stringifyPhase(it->second.phase));
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }
 
-/// The parts in order; fills in what they leave.
-static LogicalResult verifyParts(ProgramOp program, llvm::StringMap<Known> &known) {
+static LogicalResult verifyParts(ProgramOp program) {
   llvm::StringSet<> differentiated;
   bool hasSchedule = false;
   for (Operation &part : program.getBody().front()) {
@@ -178,17 +162,11 @@ static LogicalResult verifyParts(ProgramOp program, llvm::StringMap<Known> &know
       return part.emitOpError() << "has no place in a program: expected sweep, finish, gradient or schedule";
     if (isa<ScheduleOp>(part) && std::exchange(hasSchedule, true))
       return part.emitOpError() << "is the second one of program @" << program.getSymName();
-    if (failed(verifyPhase(part, known)))
+    if (failed(verifyPhase(part)))
       return failure();
     auto gradient = dyn_cast<GradientOp>(part);
     if (gradient && (failed(verifyReads("gradient", gradient.getBody(), true)) || failed(verifyAdjoints(gradient, differentiated))))
       return failure();
-    auto finish = dyn_cast<FinishOp>(part);
-    if (!finish)
-      continue;
-    for (auto [name, type] : llvm::zip_equal(finish.getResultNames().getAsRange<StringAttr>(), typesOf(finish.getResultTypes())))
-      if (!known.try_emplace(name.getValue(), Known{type, finish.getPhase()}).second)
-        return finish.emitOpError() << "gives known '" << name.getValue() << "', which an earlier finish gives already";
   }
   return success();
 }
@@ -202,23 +180,62 @@ LogicalResult ProgramOp::verifyRegions() {
     return emitOpError() << "sees " << getWidth() << " columns of a vocabulary of " << getVocab() << " entries; expected 1 to " << getVocab();
   if (getSweeps() && getSweeps()->size() != 2)
     return emitOpError() << "counts [" << *getSweeps() << "] sweeps; expected two numbers, forward and adjoint";
-  llvm::StringMap<Known> known;
-  if (failed(verifyParts(*this, known)) || failed(verifyInputNames(*this)))
-    return failure();
   llvm::StringSet<> outputs;
+  for (OutputAttr output : getOutputs().getAsRange<OutputAttr>())
+    if (!outputs.insert(output.getName()).second)
+      return emitOpError() << "names output '" << output.getName() << "' twice";
+  return failure(failed(verifyParts(*this)) || failed(verifyInputNames(*this)));
+}
+
+// ---- results of finishes --------------------------------------------------------------------------------------
+
+FinishOp logitile::findFinish(ProgramOp program, ResultAttr result) {
+  auto finish = dyn_cast_or_null<FinishOp>(SymbolTable::lookupSymbolIn(program, result.getFinish().getAttr()));
+  bool hasIt = finish && result.getNumber() >= 0 && result.getNumber() < static_cast<int64_t>(finish.getResultTypes().size());
+  return hasIt ? finish : FinishOp();
+}
+
+Type logitile::typeOf(FinishOp finish, ResultAttr result) {
+  return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue();
+}
+
+static std::string spell(ResultAttr result) {
+  return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str();
+}
+
+/// Outputs and checked indices are results of the program.
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   for (OutputAttr output : getOutputs().getAsRange<OutputAttr>()) {
-    StringRef name = output.getName();
-    if (!outputs.insert(name).second)
-      return emitOpError() << "names output '" << name << "' twice";
-    auto it = known.find(name);
-    if (it == known.end())
-      return emitOpError() << "output '" << name << "' is the result of no finish";
-    bool isKeptBool = output.getType().isInteger(1) && it->second.type.isInteger(32); // per-token values have 32 bits
-    if (it->second.type != output.getType() && !isKeptBool)
-      return emitOpError() << "output '" << name << "' is " << output.getType() << ", but its finish gives " << it->second.type;
+    FinishOp finish = findFinish(*this, output.getResult());
+    if (!finish)
+      return emitOpError() << "output '" << output.getName() << "' is " << spell(output.getResult()) << ", which no finish gives";
+    Type type = typeOf(finish, output.getResult());
+    bool isKeptBool = output.getType().isInteger(1) && type.isInteger(32); // per-token values have 32 bits
+    if (type != output.getType() && !isKeptBool)
+      return emitOpError() << "output '" << output.getName() << "' is " << output.getType() << ", but its finish gives " << type;
   }
-  for (StringRef index : getChecked().getAsValueRange<StringAttr>())
-    if (!known.contains(index) || !known.lookup(index).type.isInteger(32))
-      return emitOpError() << "checked index '" << index << "' is no i32 result of a finish";
+  for (ResultAttr index : getChecked().getAsRange<ResultAttr>()) {
+    FinishOp finish = findFinish(*this, index);
+    if (!finish || !typeOf(finish, index).isInteger(32))
+      return emitOpError() << "checked index " << spell(index) << " is no i32 result of a finish";
+  }
+  return success();
+}
+
+/// The finish stands before the part that reads, and has run when the part runs.
+LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (!program)
+    return emitOpError() << "reads " << spell(getSource()) << "; only programs have results of finishes";
+  Operation *part = program.getBody().front().findAncestorOpInBlock(**this);
+  FinishOp finish = findFinish(program, getSource());
+  auto complain = [&] { return emitOpError() << "reads " << spell(getSource()); };
+  if (!finish || !finish->isBeforeInBlock(part))
+    return complain() << ", which no earlier finish gives";
+  if (Type type = typeOf(finish, getSource()); type != getType())
+    return complain() << " as " << getType() << ", but its finish gives " << type;
+  Phase phase = phaseOf(*part);
+  if (phase <= Phase::Forward && phase < finish.getPhase())
+    return complain() << " in phase " << stringifyPhase(phase) << ", but its finish is " << stringifyPhase(finish.getPhase());
   return success();
 }

@@ -9,14 +9,15 @@ def Logitile_PlanStage : OpDocGroup {
   let description = "What runs over the vocabulary, what is made of it per token, and which kernels do it in which order.";
 }
 def Logitile_OutputArrayAttr : TypedArrayAttrBase<Logitile_OutputAttr, "array of outputs">;
+def Logitile_ResultArrayAttr : TypedArrayAttrBase<Logitile_ResultAttr, "array of results">;
 
 let opDocGroup = Logitile_PlanStage in {
 
-def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
+def Logitile_ProgramOp : Logitile_Op<"program", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
   let summary = "the plan of one loss";
   let description = [{
     Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
-    `logitile.input`; a `known` value is a result of an earlier finish, and so is every output. The first gradient has
+    `logitile.input`, and results of earlier finishes with `logitile.known`. Every output is such a result. The first gradient has
     the gradients of logits and of other arrays with a value per vocabulary entry. A second gradient has those that are
     one value per token or per call.
 
@@ -24,15 +25,15 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
     `vocab` counts those of all slices. `sweeps` says how many forward and adjoint sweeps there were before
     `logitile-slice-program` took out the part that the slice runs.
 
-    `indices` names the token inputs that are used as an index as they are; `checked` names the known values that are
-    computed indices. Both must lie in the vocabulary when the program runs.
+    `indices` names the token inputs that are used as an index as they are; `checked` has the results that are computed
+    indices. Both must lie in the vocabulary when the program runs.
 
     Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
     is an input too. An op reads no result of a later phase, and no upstream gradient before the `adjoint` phase. Ops of the
     `prologue` phase read no logits.
 
     ```mlir
-    logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32>] indices [] checked [] {
+    logitile.program @log_partition vocab 32000 outputs [#logitile.output<"one" : f32 is <@constant[0]>>] indices [] checked [] {
       logitile.finish @constant forward results ["one" : f32] {
         %one = arith.constant 1.0 : f32
         logitile.yield %one : f32
@@ -42,7 +43,7 @@ def Logitile_ProgramOp : Logitile_Op<"program", [IsolatedFromAbove, Symbol, Symb
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, OptionalAttr<Logitile_Int>:$columns,
                        OptionalAttr<DenseI64ArrayAttr>:$sweeps, Logitile_OutputArrayAttr:$outputs, StrArrayAttr:$indices,
-                       StrArrayAttr:$checked);
+                       Logitile_ResultArrayAttr:$checked);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `vocab` $vocab (`columns` $columns^)? (`sweeps` $sweeps^)? `outputs` $outputs `indices` $indices `checked` $checked
@@ -107,8 +108,8 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
 def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "per-token values: what a sweep's state comes to";
   let description = [{
-    The region takes the state of the sweep named by `of`, all slabs merged; without a sweep it takes nothing. Its
-    results are `known` from here on. Sums, differences and products of per-token values carry their rounding error
+    The region takes the state of the sweep named by `of`, all slabs merged; without a sweep it takes nothing. Later
+    parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products of per-token values carry their rounding error
     along, which is why results often come as a large and a small part.
 
     ```mlir
@@ -129,6 +130,21 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   let hasRegionVerifier = 1;
 }
 
+def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a result of an earlier finish, for the token at hand";
+  let description = [{
+    A finish leaves its results in memory, one value per token. A symbol names the finish, as it does in launches and
+    buffers; operations that define a symbol have no SSA results in MLIR.
+
+    ```mlir
+    %lse = logitile.known <@after_statistics[0]> : f32
+    ```
+  }];
+  let arguments = (ins Logitile_ResultAttr:$source);
+  let results = (outs Logitile_Scalar:$result);
+  let assemblyFormat = "$source attr-dict `:` type($result)";
+}
+
 def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
@@ -138,7 +154,7 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoT
 
     ```mlir
     logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
-      logitile.buffer @loss call result of "loss" : !logitile.view<?xf32>
+      logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
       logitile.run forward {
       }
     }
@@ -161,8 +177,9 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoT
 def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"ScheduleOp">]> {
   let summary = "memory that launches use";
   let description = [{
-    Passes and the runtime find a buffer by its role and by its owner, which follows `of`: a projection, an input, an output
-    or a result by its name, a sweep as a symbol. `[...]` is the number of an entry: of a token input, or of a row state.
+    Passes and the runtime find a buffer by its role and by its owner, which follows `of`: a projection, an input or an output
+    by its name, a sweep or a finish as a symbol. `[...]` is the number of an entry: of a token input, of a row state, or of a
+    result.
     Buffers of a call have no owner. The symbol is for references and for people; nothing follows from its spelling.
 
     `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the

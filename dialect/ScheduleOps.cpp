@@ -85,10 +85,13 @@ BufferOp ScheduleOp::lookupBuffer(StringAttr name) { return dyn_cast_or_null<Buf
 
 // ---- buffers --------------------------------------------------------------------------------------------------
 
+/// Whether the owner is a sweep or a finish.
+static bool isOfPart(BufferRole role) { return role == BufferRole::RowState || role == BufferRole::Result; }
+
 std::string logitile::describeBuffer(BufferRole role, StringRef owner, std::optional<int64_t> entry) {
   std::string text = stringifyBufferRole(role).str();
   if (!owner.empty())
-    text += (role == BufferRole::RowState ? " of @" + owner : " of \"" + owner + "\"").str();
+    text += (isOfPart(role) ? " of @" + owner : " of \"" + owner + "\"").str();
   if (entry)
     text += "[" + std::to_string(*entry) + "]";
   return text;
@@ -98,8 +101,8 @@ std::string logitile::describeBuffer(BufferOp buffer) {
 }
 
 StringRef BufferOp::getOwnerName() {
-  if (auto sweep = dyn_cast_or_null<FlatSymbolRefAttr>(getOwnerAttr()))
-    return sweep.getValue();
+  if (auto part = dyn_cast_or_null<FlatSymbolRefAttr>(getOwnerAttr()))
+    return part.getValue();
   auto name = dyn_cast_or_null<StringAttr>(getOwnerAttr());
   return name ? name.getValue() : StringRef();
 }
@@ -111,15 +114,15 @@ static LogicalResult verifyOwner(BufferOp buffer) {
   auto complain = [&] { return buffer.emitOpError() << "@" << buffer.getSymName() << " has role '" << role << "', "; };
   if (buffer.getRole() >= BufferRole::TokenMap)
     return owner ? complain() << "which belongs to the call and takes no owner" : LogicalResult(success());
-  if (buffer.getRole() == BufferRole::RowState) {
+  if (isOfPart(buffer.getRole())) {
     if (!isa_and_nonnull<FlatSymbolRefAttr>(owner) || !buffer.getEntry())
-      return complain() << "which needs a sweep and the number of an entry: 'of @sweep[0]'";
+      return complain() << "which needs a part of the program and a number: 'of @part[0]'";
     return success();
   }
   if (!isa_and_nonnull<StringAttr>(owner))
     return complain() << "which needs the name of its owner in quotes";
   if (buffer.getEntry() && buffer.getRole() != BufferRole::Input)
-    return complain() << "which has no entries; only 'input' and 'row_state' do";
+    return complain() << "which has no entries; only 'input', 'row_state' and 'result' do";
   return success();
 }
 
@@ -148,15 +151,18 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
     if (!base || !base->isBeforeInBlock(*this))
       return emitOpError() << "lies over " << getAliasAttr() << ", which is no earlier buffer";
   }
-  if (getRole() != BufferRole::RowState)
+  if (!isOfPart(getRole()))
     return success();
-  auto program = (*this)->getParentOfType<ProgramOp>();
-  auto sweep = symbols.lookupSymbolIn<SweepOp>(program, cast<FlatSymbolRefAttr>(getOwnerAttr()));
-  if (!sweep)
-    return emitOpError() << "is of " << getOwnerAttr() << ", which is no sweep of its program";
-  if (*getEntry() < 0 || *getEntry() >= static_cast<int64_t>(sweep.getStateTypes().size()))
-    return emitOpError() << "is of entry " << *getEntry() << ", but the state of " << getOwnerAttr() << " has "
-                         << sweep.getStateTypes().size();
+  bool isState = getRole() == BufferRole::RowState;
+  Operation *part = symbols.lookupSymbolIn((*this)->getParentOfType<ProgramOp>(), cast<FlatSymbolRefAttr>(getOwnerAttr()));
+  auto sweep = isState ? dyn_cast_or_null<SweepOp>(part) : SweepOp();
+  auto finish = isState ? FinishOp() : dyn_cast_or_null<FinishOp>(part);
+  if (!sweep && !finish)
+    return emitOpError() << "is of " << getOwnerAttr() << ", which is no " << (isState ? "sweep" : "finish") << " of its program";
+  int64_t count = sweep ? sweep.getStateTypes().size() : finish.getResultTypes().size();
+  if (*getEntry() < 0 || *getEntry() >= count)
+    return emitOpError() << "is of number " << *getEntry() << ", but " << getOwnerAttr() << " has " << count
+                         << (isState ? " entries of state" : " results");
   return success();
 }
 

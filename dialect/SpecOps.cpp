@@ -111,8 +111,6 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
 /// One op of a loss: where it may stand and what it may name.
 static LogicalResult verifyPlace(LossOp loss, Operation *op) {
   if (auto input = dyn_cast<InputOp>(op)) {
-    if (input.getKind() == InputKind::Known)
-      return input.emitOpError() << "reads " << describe(input.getKind(), input.getName()) << "; only programs have known values";
     if (input.getKind() != InputKind::Upstream)
       return success();
     if (!isa<GradientOp>(input->getParentOp()))
@@ -165,7 +163,7 @@ LogicalResult AdjointOp::verify() {
     return failure();
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
-  if (kind == InputKind::Upstream || kind == InputKind::Known)
+  if (kind == InputKind::Upstream)
     return emitOpError() << "gives " << describe(kind, getName()) << " a gradient; only inputs of the loss have one";
   bool hasColumns = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
   if (!hasColumns && !getColumns().empty())

@@ -48,9 +48,8 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
   let summary = "a value that a region reads, by kind and name";
   let description = [{
     The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
-    both (`dense`), or one for the call (`scalar`). Programs also have `upstream`, the gradient of an output, and
-    `known`, a result of an earlier finish; the scalar `slice.offset`, i32, is the first column of
-    a slice of the vocabulary. A token input with several entries per token has an index.
+    both (`dense`), or one for the call (`scalar`). Gradients also have `upstream`, the gradient of an output. The
+    scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. A token input with several entries per token has an index.
 
     ```mlir
     %z = logitile.input logits "student" : f32

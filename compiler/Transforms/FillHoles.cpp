@@ -53,21 +53,16 @@ public:
 
 private:
   Value argumentFor(Operation &op) {
-    if (auto pick = dyn_cast<PickOp>(op))
-      return argumentFor(getGatherRef(pick));
-    auto input = dyn_cast<InputOp>(op);
-    if (!input)
+    if (!isa<PickOp, InputOp, KnownOp>(op))
       return {};
-    if (input.getKind() == InputKind::Logits)
+    auto input = dyn_cast<InputOp>(op);
+    if (input && input.getKind() == InputKind::Logits)
       return logits[llvm::find(shape.projections, input.getName()) - shape.projections.begin()];
-    return argumentFor(getInputRef(input));
-  }
-  Value argumentFor(const InputRef &ref) {
-    const auto *it = llvm::find(shape.inputs, ref);
+    const auto *it = llvm::find(shape.inputs, getInputRef(&op));
     return it == shape.inputs.end() ? Value() : inputs[it - shape.inputs.begin()];
   }
-  /// An input that only feeds gathers is read by the kernel, not by the region.
-  static bool isIndexOnly(Operation &op) { return isa<InputOp>(op); }
+  /// A value that only feeds gathers is read by the kernel, not by the region.
+  static bool isIndexOnly(Operation &op) { return isa<InputOp, KnownOp>(op); }
 
   const LaunchShape &shape;
   Block &block;

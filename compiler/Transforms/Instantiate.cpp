@@ -217,12 +217,12 @@ private:
   }
   /// An input takes the indices that it has: [row, column] of the tile, the row alone, or the column alone.
   Value loadInput(LoadOp load, const InputRef &ref, TileType type, ArrayRef<Value> at, Location loc, OpBuilder &builder) {
-    Value view = argumentOf(bufferOf(ref.kind, ref.name, ref.index));
+    Value view = argumentOf(ref.buffer);
     Value row = at[0], column = at[1];
     bool perToken = ref.kind == InputKind::Dense;
-    Value map = perToken ? argumentOf({BufferRole::InputMap, ref.name}) : Value(); // memory of the caller
+    Value map = perToken ? argumentOf({BufferRole::InputMap, ref.buffer.owner}) : Value(); // memory of the caller
     if (ref.isGathered()) {
-      Value indexView = argumentOf(bufferOf(ref.byKind, ref.byName, ref.byIndex));
+      Value indexView = argumentOf(*ref.index);
       auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
       Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
       return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);

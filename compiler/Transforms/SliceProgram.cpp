@@ -94,6 +94,7 @@ private:
   Value input(InputKind kind, StringRef name, Type type, Location loc) {
     return InputOp::create(builder, loc, type, kind, builder.getStringAttr(name), IntegerAttr());
   }
+  static ResultAttr resultOf(FinishOp finish, int64_t number) { return ResultAttr::get(FlatSymbolRefAttr::get(finish), number); }
   FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
     SmallVector<StringRef> names(results.begin(), results.end());
     return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types);
@@ -102,8 +103,8 @@ private:
   /// The state of the sweep that runs, of all its slabs, is a result.
   void yieldState() {
     builder.setInsertionPointAfter(current);
-    FinishOp finish = addFinish("state", current.getPhase(), FlatSymbolRefAttr::get(current), stateNames(current), current.getStateTypes());
-    Block &block = finish.getBody().emplaceBlock();
+    state = addFinish("state", current.getPhase(), FlatSymbolRefAttr::get(current), stateNames(current), current.getStateTypes());
+    Block &block = state.getBody().emplaceBlock();
     for (Type type : current.getStateTypes().getAsValueRange<TypeAttr>())
       block.addArgument(type, program.getLoc());
     builder.setInsertionPointToEnd(&block);
@@ -113,12 +114,12 @@ private:
   void mergeStates() {
     builder.setInsertionPointAfter(current);
     Phase phase = current.getPhase() == Phase::Forward ? Phase::Prologue : Phase::Adjoint;
-    FinishOp finish = addFinish("merged", phase, FlatSymbolRefAttr(), stateNames(current), current.getStateTypes());
+    state = addFinish("merged", phase, FlatSymbolRefAttr(), stateNames(current), current.getStateTypes());
     IRMapping none;
-    current.getMerge().cloneInto(&finish.getBody(), none);
+    current.getMerge().cloneInto(&state.getBody(), none);
     SmallVector<std::string> names = stateNames(current, "first.");
     names.append(stateNames(current, "second."));
-    readState(finish.getBody().front(), names);
+    readState(state.getBody().front(), names);
   }
 
   // ---- columns ------------------------------------------------------------------------------------------------------
@@ -154,14 +155,14 @@ private:
 
   /// Single entries of the gradient: those of other slices have no column here.
   void moveRows() {
-    llvm::MapVector<Attribute, std::string> local;
+    llvm::MapVector<Attribute, ResultAttr> local; // by the attributes of the op that reads the column
     SmallVector<Value> results;
     FinishOp finish;
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
       for (AdjointOp adjoint : llvm::to_vector(gradient.getBody().getOps<AdjointOp>()))
         for (OpOperand &column : adjoint.getColumnsMutable()) {
-          auto read = column.get().getDefiningOp<InputOp>();
-          auto [it, isNew] = local.try_emplace(read->getAttrDictionary(), "local." + std::to_string(local.size()));
+          Operation *read = column.get().getDefiningOp();
+          auto [it, isNew] = local.try_emplace(read->getAttrDictionary());
           if (isNew) {
             if (!finish) {
               builder.setInsertionPoint(gradient);
@@ -169,20 +170,22 @@ private:
               finish.getBody().emplaceBlock();
             }
             builder.setInsertionPointToEnd(&finish.getBody().front());
+            it->second = resultOf(finish, results.size());
             results.push_back(localColumn(read));
           }
           builder.setInsertionPoint(adjoint);
-          column.set(input(InputKind::Known, it->second, builder.getI32Type(), adjoint.getLoc()));
+          column.set(KnownOp::create(builder, adjoint.getLoc(), builder.getI32Type(), it->second));
         }
     if (!finish)
       return;
     builder.setInsertionPointToEnd(&finish.getBody().front());
     YieldOp::create(builder, program.getLoc(), results);
-    finish.setResultNamesAttr(builder.getStrArrayAttr(llvm::map_to_vector(local, [](auto &entry) { return StringRef(entry.second); })));
+    auto names = llvm::map_to_vector(llvm::seq(results.size()), [](size_t i) { return "local." + std::to_string(i); });
+    finish.setResultNamesAttr(builder.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())));
     finish.setResultTypesAttr(builder.getTypeArrayAttr(SmallVector<Type>(results.size(), builder.getI32Type())));
   }
-  Value localColumn(InputOp read) {
-    Location loc = read.getLoc();
+  Value localColumn(Operation *read) {
+    Location loc = read->getLoc();
     Value column = builder.clone(*read)->getResult(0);
     auto number = [&](int32_t value) -> Value { return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)); };
     Value here = arith::SubIOp::create(builder, loc, column, offset(loc));
@@ -198,40 +201,45 @@ private:
     if (!current || current.getPhase() == Phase::Adjoint)
       llvm::append_range(outputs, program.getOutputs());
     if (current)
-      for (auto [name, type] : llvm::zip_equal(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))
-        outputs.push_back(OutputAttr::get(program.getContext(), name, type));
+      for (auto [i, name, type] : llvm::enumerate(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))
+        outputs.push_back(OutputAttr::get(program.getContext(), name, type, resultOf(state, i)));
     program.setOutputsAttr(builder.getArrayAttr(outputs));
   }
 
   /// Results that neither the caller nor a later part reads go, and what only they need.
   void dropUnread() {
-    llvm::StringSet<> read;
+    llvm::DenseSet<Attribute> read;
     for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>())
-      read.insert(output.getName());
+      read.insert(output.getResult());
     SmallVector<Attribute> checked;
-    for (FinishOp finish : program.getBody().getOps<FinishOp>())
-      for (Attribute name : finish.getResultNames())
-        if (slice.getPart() == SlicePart::Sweep && llvm::is_contained(program.getChecked(), name))
-          checked.push_back(name), read.insert(cast<StringAttr>(name).getValue());
+    for (ResultAttr result : program.getChecked().getAsRange<ResultAttr>())
+      if (slice.getPart() == SlicePart::Sweep && findFinish(program, result))
+        checked.push_back(result), read.insert(result);
     program.setCheckedAttr(builder.getArrayAttr(checked));
+    AttrTypeReplacer renumbering;
+    llvm::DenseMap<Attribute, Attribute> moved;
     for (Operation &part : llvm::make_early_inc_range(llvm::reverse(program.getBody().front()))) {
       auto finish = dyn_cast<FinishOp>(part);
-      if (finish && !keepResults(finish, read))
+      if (finish && !keepResults(finish, read, moved))
         continue;
-      part.walk([&](InputOp input) {
-        if (input.getKind() == InputKind::Known)
-          read.insert(input.getName());
-      });
+      part.walk([&](KnownOp known) { read.insert(known.getSource()); });
     }
+    renumbering.addReplacement([&](ResultAttr result) -> std::optional<Attribute> {
+      Attribute now = moved.lookup(result);
+      return now ? std::optional(now) : std::nullopt;
+    });
+    renumbering.recursivelyReplaceElementsIn(program, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/false);
   }
-  /// False where none of the results is read: then the finish is gone.
-  bool keepResults(FinishOp finish, const llvm::StringSet<> &read) {
+  /// False where none of the results is read: then the finish is gone. Says which number those that stay have in 'moved'.
+  bool keepResults(FinishOp finish, const llvm::DenseSet<Attribute> &read, llvm::DenseMap<Attribute, Attribute> &moved) {
     SmallVector<Attribute> names, types;
     SmallVector<Value> values;
     auto yield = cast<YieldOp>(finish.getBody().front().getTerminator());
-    for (auto [name, type, value] : llvm::zip_equal(finish.getResultNames(), finish.getResultTypes(), yield.getValues()))
-      if (read.contains(cast<StringAttr>(name).getValue()))
+    for (auto [i, name, type, value] : llvm::enumerate(finish.getResultNames(), finish.getResultTypes(), yield.getValues()))
+      if (read.contains(resultOf(finish, i))) {
+        moved[resultOf(finish, i)] = resultOf(finish, names.size());
         names.push_back(name), types.push_back(type), values.push_back(value);
+      }
     if (names.empty())
       return finish.erase(), false;
     finish.setResultNamesAttr(builder.getArrayAttr(names));
@@ -248,6 +256,7 @@ private:
   OpBuilder builder;
   SmallVector<SweepOp> sweeps;
   SweepOp current; // that runs or is merged; null in parts without one
+  FinishOp state;  // that gives its state
 };
 
 struct SliceProgramPass : impl::SliceProgramPassBase<SliceProgramPass> {

@@ -30,7 +30,7 @@ func.func private @a() attributes {x = #logitile.pair<"z", hidden = 8, element =
 // Outputs.
 
 // expected-error @+1 {{type 'i64' of output 'best' must be f32, i32 or i1}}
-func.func private @a() attributes {x = #logitile.output<"best" : i64>}
+func.func private @a() attributes {x = #logitile.output<"best" : i64 is <@f[0]>>}
 
 // -----
 

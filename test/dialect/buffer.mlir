@@ -3,13 +3,18 @@
 
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 300 outputs [] indices [] checked [] {
+  logitile.finish @f forward results ["lse" : f32] {
+    %lse = logitile.input token "lse" : f32
+    logitile.yield %lse : f32
+  }
+  // CHECK: logitile.schedule
   logitile.schedule tokens [0, 16) slab 300 kept 0 {
     // CHECK: logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     // CHECK-NEXT: logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
     logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
-    // CHECK-NEXT: logitile.buffer @known_lse saved result of "lse" : !logitile.view<?xf32>
-    logitile.buffer @known_lse saved result of "lse" : !logitile.view<?xf32>
+    // CHECK-NEXT: logitile.buffer @known_lse saved result of @f[0] : !logitile.view<?xf32>
+    logitile.buffer @known_lse saved result of @f[0] : !logitile.view<?xf32>
     // CHECK-NEXT: logitile.buffer @map call input of "map" : !logitile.view<?xi32>
     logitile.buffer @map call input of "map" : !logitile.view<?xi32>
     // CHECK-NEXT: logitile.buffer @kept_z chunk kept of "z" window 100 : !logitile.view<?x300xf32, column_major>

@@ -52,6 +52,14 @@ logitile.yield %a, %b : f32, f32
 logitile.yield %a, %b : f32, f32
 }
 """
+AFTER = PROGRAM.replace(HERE, f"""logitile.finish @after_statistics forward results ["lse" : f32] {{
+%c = arith.constant 0.0 : f32
+logitile.yield %c : f32
+}}
+logitile.finish @later forward results ["loss" : f32] {{
+{HERE}
+logitile.yield %lse : f32
+}}""")
 # What stands around the example of an op, by mnemonic.
 AROUND = {
     "gradient": LOSS,
@@ -59,6 +67,7 @@ AROUND = {
     "yield": OUTPUTS,
     "sweep": PROGRAM,
     "finish": PROGRAM.replace(HERE, SWEEP + HERE),
+    "known": AFTER,
     "schedule": PROGRAM,
     "buffer": SCHEDULE,
     "run": SCHEDULE,

@@ -26,8 +26,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32):
   logitile.finish @after adjoint of @s results ["x" : f32] attributes {note} {
   ^bb0(%sum: f32):
-    // CHECK-NEXT: %[[ONE:.*]] = logitile.input known "one" : f32
-    %one = logitile.input known "one" : f32
+    // CHECK-NEXT: %[[ONE:.*]] = logitile.known <@before[0]> : f32
+    %one = logitile.known <@before[0]> : f32
     // CHECK-NEXT: %[[X:.*]] = arith.addf %[[SUM]], %[[ONE]] : f32
     %x = arith.addf %sum, %one : f32
     // CHECK-NEXT: logitile.yield %[[X]] : f32

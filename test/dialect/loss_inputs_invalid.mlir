@@ -39,8 +39,8 @@ logitile.loss @a vocab 5 outputs ["l"] {
 // -----
 
 logitile.loss @a vocab 5 outputs ["l"] {
-  // expected-error @+1 {{'logitile.input' op reads known 'lse'; only programs have known values}}
-  %a = logitile.input known "lse" : f32
+  // expected-error @+1 {{'logitile.known' op reads @none[0]; only programs have results of finishes}}
+  %a = logitile.known <@none[0]> : f32
   logitile.yield %a : f32
 }
 

@@ -7,8 +7,8 @@ logitile.program @empty vocab 32000 outputs [] indices [] checked [] {
 }
 
 // Parts in the order in which they run; what a finish gives is known after it.
-// CHECK-LABEL: logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32>, #logitile.output<"best" : i32>] indices ["target"] checked ["best"] attributes {note} {
-logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32>, #logitile.output<"best" : i32>] indices ["target"] checked ["best"] attributes {note} {
+// CHECK-LABEL: logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@second[0]>>, #logitile.output<"best" : i32 is <@first[0]>>] indices ["target"] checked [#logitile.result<@first[0]>] attributes {note} {
+logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@second[0]>>, #logitile.output<"best" : i32 is <@first[0]>>] indices ["target"] checked [#logitile.result<@first[0]>] attributes {note} {
   // CHECK: logitile.finish @first forward results ["best" : i32]
   logitile.finish @first forward results ["best" : i32] {
     %target = logitile.input token "target" : i32
@@ -18,7 +18,7 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32>, #logiti
   // CHECK: logitile.finish @second forward results ["loss" : f32]
   logitile.finish @second forward results ["loss" : f32] {
     %table = logitile.input vocab "class_weight" : f32
-    %best = logitile.input known "best" : i32
+    %best = logitile.known <@first[0]> : i32
     // CHECK: logitile.pick %{{.*}}[%{{.*}}] : f32
     %weight = logitile.pick %table[%best] : f32
     logitile.yield %weight : f32
@@ -26,13 +26,13 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32>, #logiti
   // CHECK: logitile.finish @third adjoint results ["down" : f32]
   logitile.finish @third adjoint results ["down" : f32] {
     %up = logitile.input upstream "loss" : f32
-    %loss = logitile.input known "loss" : f32
+    %loss = logitile.known <@second[0]> : f32
     %down = arith.mulf %up, %loss : f32
     logitile.yield %down : f32
   }
   // CHECK: logitile.gradient {
   logitile.gradient {
-    %down = logitile.input known "down" : f32
+    %down = logitile.known <@third[0]> : f32
     logitile.adjoint logits "z" dense %down
   }
   // CHECK: logitile.schedule tokens [0, 16) slab 5 kept 0 {

@@ -2,28 +2,14 @@
 
 // Outputs and indices.
 
-logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.finish @f forward results ["x" : f32] {
-    %x = arith.constant 1.0 : f32
-    logitile.yield %x : f32
-  }
-  // expected-error @+1 {{'logitile.finish' op gives known 'x', which an earlier finish gives already}}
-  logitile.finish @g forward results ["x" : f32] {
-    %x = arith.constant 1.0 : f32
-    logitile.yield %x : f32
-  }
-}
-
-// -----
-
-// expected-error @+1 {{'logitile.program' op output 'loss' is the result of no finish}}
-logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+// expected-error @+1 {{'logitile.program' op output 'loss' is @f[0], which no finish gives}}
+logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32 is <@f[0]>>] indices [] checked [] {
 }
 
 // -----
 
 // expected-error @+1 {{'logitile.program' op output 'loss' is 'f32', but its finish gives 'i32'}}
-logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32 is <@f[0]>>] indices [] checked [] {
   logitile.finish @f forward results ["loss" : i32] {
     %x = arith.constant 1 : i32
     logitile.yield %x : i32
@@ -34,7 +20,7 @@ logitile.program @a vocab 5 outputs [#logitile.output<"loss" : f32>] indices [] 
 
 // Only an i32 stands for a condition.
 // expected-error @+1 {{'logitile.program' op output 'holds' is 'i1', but its finish gives 'f32'}}
-logitile.program @a vocab 5 outputs [#logitile.output<"holds" : i1>] indices [] checked [] {
+logitile.program @a vocab 5 outputs [#logitile.output<"holds" : i1 is <@f[0]>>] indices [] checked [] {
   logitile.finish @f forward results ["holds" : f32] {
     %x = arith.constant 1.0 : f32
     logitile.yield %x : f32
@@ -44,7 +30,7 @@ logitile.program @a vocab 5 outputs [#logitile.output<"holds" : i1>] indices [] 
 // -----
 
 // expected-error @+1 {{'logitile.program' op names output 'x' twice}}
-logitile.program @a vocab 5 outputs [#logitile.output<"x" : i32>, #logitile.output<"x" : i32>] indices [] checked [] {
+logitile.program @a vocab 5 outputs [#logitile.output<"x" : i32 is <@f[0]>>, #logitile.output<"x" : i32 is <@f[0]>>] indices [] checked [] {
   logitile.finish @f forward results ["x" : i32] {
     %x = arith.constant 1 : i32
     logitile.yield %x : i32
@@ -53,14 +39,14 @@ logitile.program @a vocab 5 outputs [#logitile.output<"x" : i32>, #logitile.outp
 
 // -----
 
-// expected-error @+1 {{'logitile.program' op checked index 'best' is no i32 result of a finish}}
-logitile.program @a vocab 5 outputs [] indices [] checked ["best"] {
+// expected-error @+1 {{'logitile.program' op checked index @none[0] is no i32 result of a finish}}
+logitile.program @a vocab 5 outputs [] indices [] checked [#logitile.result<@none[0]>] {
 }
 
 // -----
 
-// expected-error @+1 {{'logitile.program' op checked index 'x' is no i32 result of a finish}}
-logitile.program @a vocab 5 outputs [] indices [] checked ["x"] {
+// expected-error @+1 {{'logitile.program' op checked index @f[0] is no i32 result of a finish}}
+logitile.program @a vocab 5 outputs [] indices [] checked [#logitile.result<@f[0]>] {
   logitile.finish @f forward results ["x" : f32] {
     %x = arith.constant 1.0 : f32
     logitile.yield %x : f32

@@ -180,12 +180,16 @@ class Frame:
             return self.tile[0]
         if name == "logitile.pick":
             return self._pick(rest, values)
+        if name == "logitile.known":
+            return self._known(rest)
         return self._input(rest)
+
+    def _known(self, rest):
+        finish, number = re.match(r"\s*<@(\w+)\[(\d+)\]>", rest).groups()
+        return self.known[finish, int(number)]
 
     def _input(self, rest):
         kind, name, index = re.match(r'\s*(\w+) "([^"]+)"(?:\[(\d+)\])?', rest).groups()
-        if kind == "known":
-            return self.known[name]
         if kind == "logits":
             return self.tile[1][name]
         value = self.inputs[kind, name]
@@ -226,7 +230,7 @@ class PlanRun:
         self.count, self.vocab = some.shape
         self.frame = Frame(inputs, {})
         self.frame.count = self.count
-        self.states, self.dense, self.adjoints = {}, {}, {}
+        self.states, self.dense, self.adjoints, self.results = {}, {}, {}, {}
         self.sweeps = {part.name: part for part in parts if part.kind == "sweep"}
 
     def run(self):
@@ -297,8 +301,8 @@ class PlanRun:
         self._view(region)
         self.frame.tile = None
         state = self.states[part.sweep] if part.sweep else []
-        for name, value in zip(part.names, self.frame.results(region, state), strict=True):
-            self.frame.known[name] = self._full(value)
+        for number, (name, value) in enumerate(zip(part.names, self.frame.results(region, state), strict=True)):
+            self.frame.known[part.name, number] = self.results[name] = self._full(value)
 
     def _gradient(self, part):
         region = part.regions["body"]

@@ -53,7 +53,7 @@ def start(parts, spec, given, upstream, rng, pieces=None):
 
 def results(run, spec, given, wrt):
     """Outputs and gradients, in the shapes of the arguments."""
-    found = {o.name: run.frame.known[o.name][:, 0] for o in spec.outputs}
+    found = {o.name: run.results[o.name][:, 0] for o in spec.outputs}
     for name in wrt:
         if isinstance(given[name], tuple):
             dz = run.gradient("logits", name)

@@ -18,12 +18,12 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.gradient {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
-    %row = logitile.input known "row" : f32
+    %row = logitile.known <@f[0]> : f32
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
-    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xf32>

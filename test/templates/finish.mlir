@@ -55,8 +55,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer @scale call input of "scale" : !logitile.view<1xf32>
     logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
-    logitile.buffer @known_scaled chunk result of "scaled" : !logitile.view<?xf32>
-    logitile.buffer @known_down chunk result of "down" : !logitile.view<?xf32>
+    logitile.buffer @known_scaled chunk result of @f[0] : !logitile.view<?xf32>
+    logitile.buffer @known_down chunk result of @g[0] : !logitile.view<?xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
       logitile.launch "after" from @finish<TM = 64> sweep @s finish @f

@@ -47,7 +47,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     %q = logitile.input dense "q" : f32
     %target = logitile.input token "target" : i32
-    %row = logitile.input known "row" : f32
+    %row = logitile.known <@f[0]> : f32
     %difference = arith.subf %z, %q : f32
     %negative = arith.negf %z : f32
     logitile.adjoint logits "z" dense %difference rows [%target -> %row]
@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @q input input of "q" : !logitile.view<?x300xbf16>
     logitile.buffer @gradient_q output input_gradient of "q" : !logitile.view<?x300xbf16>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
-    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
     logitile.buffer @blocks_bias chunk input_blocks of "bias" per 64 : !logitile.view<?x300xf32>

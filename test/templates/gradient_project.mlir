@@ -21,7 +21,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.gradient {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
-    %row = logitile.input known "row" : f32
+    %row = logitile.known <@f[0]> : f32
     %p = math.exp %z : f32
     logitile.adjoint logits "z" dense %p rows [%target -> %row]
   }
@@ -30,7 +30,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
-    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" window 200 : !logitile.view<?x300xbf16>
     logitile.run adjoint {
       logitile.loop slabs 2 from 0 to 3 {

@@ -16,12 +16,12 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.gradient {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
-    %row = logitile.input known "row" : f32
+    %row = logitile.known <@f[0]> : f32
     logitile.adjoint vocab "bias" dense %z rows [%target -> %row]
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
-    logitile.buffer @known_row chunk result of "row" : !logitile.view<?xf32>
+    logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @blocks_bias chunk input_blocks of "bias" per 64 : !logitile.view<?x300xf32>
     logitile.buffer @gradient_bias call input_gradient of "bias" : !logitile.view<1x300xf32>
     logitile.run adjoint {

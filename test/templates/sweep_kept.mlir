@@ -22,7 +22,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   } update {
   ^bb0(%sum: f32):
     %z = logitile.input logits "z" : f32
-    %mean = logitile.input known "mean" : f32
+    %mean = logitile.known <@f[0]> : f32
     %x = arith.subf %z, %mean : f32
     %next = arith.addf %sum, %x : f32
     logitile.yield %next : f32
@@ -33,7 +33,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 300 {
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
-    logitile.buffer @known_mean chunk result of "mean" : !logitile.view<?xf32>
+    logitile.buffer @known_mean chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {

@@ -112,8 +112,7 @@ void ScheduleBuilder::declareInputs() {
       declare(key, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
       break;
     }
-    case InputKind::Logits:
-    case InputKind::Known: break;
+    case InputKind::Logits: break;
     }
   }
 }
@@ -131,12 +130,12 @@ void ScheduleBuilder::declareFacts() {
 void ScheduleBuilder::declareKnown() {
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
-    for (auto [name, type] :
-         llvm::zip_equal(finish.getResultNames().getAsValueRange<StringAttr>(), finish.getResultTypes().getAsValueRange<TypeAttr>())) {
-      bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(name);
-      BufferScope scope = saved ? BufferScope::Saved : prologue || problem.knownOfCall.contains(name) ? BufferScope::Call : BufferScope::Chunk;
+    for (auto [number, type] : llvm::enumerate(finish.getResultTypes().getAsValueRange<TypeAttr>())) {
+      auto result = ResultAttr::get(FlatSymbolRefAttr::get(finish), number);
+      bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(result);
+      BufferScope scope = saved ? BufferScope::Saved : prologue || problem.knownOfCall.contains(result) ? BufferScope::Call : BufferScope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
-      declare({BufferRole::Result, name}, scope, use, view({ShapedType::kDynamic}, type));
+      declare(bufferOf(result), scope, use, view({ShapedType::kDynamic}, type));
     }
   }
 }

@@ -60,7 +60,7 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
 // ---- buffers ------------------------------------------------------------------------------------------------------------
 
 /// What people read for a buffer: its owner and a word for what it holds.
-static std::string nameOf(BufferKey key, SweepOp sweep) {
+static std::string nameOf(BufferKey key, Operation *part) {
   std::string owner = key.owner.str(), entry = key.entry ? "_" + std::to_string(*key.entry) : "";
   switch (key.role) {
   case BufferRole::Hidden: return owner + "_hidden";
@@ -82,8 +82,8 @@ static std::string nameOf(BufferKey key, SweepOp sweep) {
   case BufferRole::InputSum: return "sum_" + owner;
   case BufferRole::InputGradient: return "gradient_" + owner;
   case BufferRole::Upstream: return "upstream_" + owner;
-  case BufferRole::RowState: return "rows_" + owner + "_" + cast<StringAttr>(sweep.getStateNames()[*key.entry]).str();
-  case BufferRole::Result: return "known_" + owner;
+  case BufferRole::RowState: return "rows_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
+  case BufferRole::Result: return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
   case BufferRole::TokenMap: return "tokens_map";
   case BufferRole::TokenSlots: return "tokens_slots";
   case BufferRole::WrongTokens: return "tokens_wrong";
@@ -97,11 +97,11 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
   SymbolTable symbols(schedule);
   for (auto [buffer, plan] : llvm::zip_equal(buffers, plans)) {
     auto [key, type] = buffer;
-    bool isRowState = key.role == BufferRole::RowState, hasOwner = !key.owner.empty();
-    auto sweep = isRowState ? dyn_cast<SweepOp>(SymbolTable::lookupSymbolIn(ProgramOp(problem.program), key.owner)) : SweepOp();
-    std::string name = nameOf(key, sweep);
+    bool isOfPart = key.role == BufferRole::RowState || key.role == BufferRole::Result, hasOwner = !key.owner.empty();
+    Operation *part = isOfPart ? SymbolTable::lookupSymbolIn(ProgramOp(problem.program), key.owner) : nullptr;
+    std::string name = nameOf(key, part);
     std::replace_if(name.begin(), name.end(), [](char c) { return !llvm::isAlnum(c) && c != '_'; }, '_');
-    Attribute owner = !hasOwner ? Attribute() : isRowState ? Attribute(symbolOf(sweep)) : b.getStringAttr(key.owner);
+    Attribute owner = !hasOwner ? Attribute() : part ? Attribute(symbolOf(part)) : b.getStringAttr(key.owner);
     auto number = [&](std::optional<int64_t> value) { return value ? b.getI64IntegerAttr(*value) : IntegerAttr(); };
     auto alias = plan.alias >= 0 ? FlatSymbolRefAttr::get(emitted[plan.alias]) : FlatSymbolRefAttr();
     auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, scopeOf(plan.scope), key.role, owner, number(key.entry), alias,

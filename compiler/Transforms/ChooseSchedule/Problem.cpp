@@ -31,26 +31,25 @@ SmallVector<StringRef> Problem::pairsOf(ArrayRef<Operation *> parts) const {
 /// Schedules are tried by the hundred: none of them walks through the program for this.
 void Problem::collectReads() {
   for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>())
-    knownOfCall.insert(output.getName());
-  for (StringRef name : program.getChecked().getAsValueRange<StringAttr>())
-    knownOfCall.insert(name);
+    knownOfCall.insert(output.getResult());
+  for (Attribute result : program.getChecked())
+    knownOfCall.insert(result);
   llvm::DenseSet<std::tuple<InputKind, StringRef, int64_t>> seen;
   program.walk([&](InputOp input) {
-    if (input.getKind() != InputKind::Known) {
-      bool needsMemory = input.getKind() != InputKind::Logits;
-      if (needsMemory && seen.insert({input.getKind(), input.getName(), input.getIndex().value_or(-1)}).second)
-        inputs.push_back(input);
-      return;
-    }
-    auto finish = input->getParentOfType<FinishOp>();
-    auto sweep = input->getParentOfType<SweepOp>();
+    bool needsMemory = input.getKind() != InputKind::Logits;
+    if (needsMemory && seen.insert({input.getKind(), input.getName(), input.getIndex().value_or(-1)}).second)
+      inputs.push_back(input);
+  });
+  program.walk([&](KnownOp known) {
+    auto finish = known->getParentOfType<FinishOp>();
+    auto sweep = known->getParentOfType<SweepOp>();
     bool forward = (finish && finish.getPhase() <= Phase::Forward) || (sweep && sweep.getPhase() == Phase::Forward);
     if (!forward)
-      knownInAdjoint.insert(input.getName());
-    for (Operation *user : input->getUsers())
+      knownInAdjoint.insert(known.getSource());
+    for (Operation *user : known->getUsers())
       if (auto adjoint = dyn_cast<AdjointOp>(user))
         if (adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar)
-          knownOfCall.insert(input.getName());
+          knownOfCall.insert(known.getSource());
   });
 }
 

@@ -5,7 +5,7 @@
 #include "compiler/LaunchShape.h"
 #include "compiler/Target/Target.h"
 #include "compiler/TileTable.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace logitile {
 /// One projection of the program, and the types that its operands have on the way.
@@ -36,8 +36,8 @@ struct Problem {
   SweepOp lateSweep;
   GradientOp gradient;                    // per element; null where there is none
   llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
-  llvm::StringSet<> knownOfCall;          // results of finishes that the runtime reads
-  llvm::StringSet<> knownInAdjoint;       // and those that are read after the forward phase
+  llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
+  llvm::DenseSet<mlir::Attribute> knownInAdjoint; // and those that are read after the forward phase
   /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
   /// token's results do not depend on that number.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }

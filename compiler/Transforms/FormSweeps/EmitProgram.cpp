@@ -147,30 +147,37 @@ std::string ProgramEmitter::uniqueName(NodeRef node, Part part) {
   return name;
 }
 
-void ProgramEmitter::addRequest(int point, Request request) {
-  usedNames.insert(request.name);
-  requests[point].push_back(std::move(request));
+std::string ProgramEmitter::finishName(int point) {
+  return "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
 }
 
-std::string ProgramEmitter::request(NodeRef node, Part part) {
+ResultAttr ProgramEmitter::addRequest(int point, Request request) {
+  usedNames.insert(request.name);
+  std::vector<Request> &wanted = requests[point];
+  wanted.push_back(std::move(request));
+  return ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), finishName(point)), wanted.size() - 1);
+}
+
+ResultAttr ProgramEmitter::request(NodeRef node, Part part) {
   node = settle(node);
   if (part != Part::Low && !hasLow(node))
     part = Part::Whole;
-  std::string &name = names[{node, static_cast<unsigned>(part)}];
-  if (name.empty()) {
-    name = uniqueName(node, part);
-    addRequest(std::max(pointOf(node), 0), {name, node, part, false});
-  }
-  return name;
+  ResultAttr &result = results[{node, static_cast<unsigned>(part)}];
+  if (!result)
+    result = addRequest(std::max(pointOf(node), 0), {uniqueName(node, part), node, part, false});
+  return result;
 }
 
 void ProgramEmitter::requestOutputs() {
+  SmallVector<Attribute> attributes;
   for (auto [name, node] : outputs) {
-    addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
-    // Others may read it under this name, unless it changes its type on the way.
+    ResultAttr result = addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
+    attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
+    // Others may read it there, unless it changes its type on the way.
     if (node->type != NodeType::Bool)
-      names.try_emplace({settle(node), static_cast<unsigned>(Part::Whole)}, name.str());
+      results.try_emplace({settle(node), static_cast<unsigned>(Part::Whole)}, result);
   }
+  program.setOutputsAttr(builder.getArrayAttr(attributes));
 }
 
 /// Computed indices have to be known, so that the runtime can check their range.
@@ -191,9 +198,9 @@ void ProgramEmitter::requestChecks() {
     bool inRange = index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
     if (inRange || index->isInput(InputKind::Token))
       continue;
-    StringAttr name = builder.getStringAttr(request(index, Part::Whole));
-    if (!llvm::is_contained(checked, name))
-      checked.push_back(name);
+    ResultAttr result = request(index, Part::Whole);
+    if (!llvm::is_contained(checked, result))
+      checked.push_back(result);
   }
 }
 
@@ -216,11 +223,8 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
 
 ProgramOp ProgramEmitter::emit(LossOp loss) {
   builder.setInsertionPoint(loss);
-  SmallVector<Attribute> outputAttrs;
-  for (auto [name, node] : outputs)
-    outputAttrs.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type)));
   program = ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), IntegerAttr(), DenseI64ArrayAttr(),
-                              builder.getArrayAttr(outputAttrs), builder.getStrArrayAttr(directIndices(outputs, gradients)),
+                              builder.getArrayAttr({}), builder.getStrArrayAttr(directIndices(outputs, gradients)),
                               builder.getArrayAttr({}));
   program.getBody().emplaceBlock();
   requestOutputs();
@@ -280,9 +284,8 @@ void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepEntrie
 void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entries, StringRef sweep) {
   builder.setInsertionPointToStart(&program.getBody().front());
   const std::vector<Request> &wanted = requests[point];
-  std::string name = "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
   bool hasState = entries && !entries->empty();
-  auto finish = FinishOp::create(builder, program.getLoc(), name, phase,
+  auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
                                  builder.getArrayAttr({}), builder.getArrayAttr({}));
   Block &block = finish.getBody().emplaceBlock();
@@ -333,7 +336,6 @@ void ProgramEmitter::emitGradient() {
   auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
   Block &block = op.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, lateStage() * kHops, /*isFinish=*/false);
-  MLIRContext *context = builder.getContext();
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
   for (const GradientNodes &gradient : gradients) {
     if (gradient.isPerToken())
@@ -342,14 +344,13 @@ void ProgramEmitter::emitGradient() {
     SmallVector<Value> columns, coefficients;
     for (auto [i, row] : llvm::enumerate(gradient.rows)) {
       auto [column, coefficient] = row;
-      // A name of its own: kernels may change it in place.
+      // A result of its own: kernels may change it in place.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
-      addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
-      auto read = [&](StringRef known, Type type) -> Value {
-        return InputOp::create(emitter.ops(), gradient.loc, type, InputKind::Known, StringAttr::get(context, known), IntegerAttr());
-      };
+      ResultAttr own =
+          addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
+      auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
       columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
-      coefficients.push_back(read(name, f32));
+      coefficients.push_back(read(own, f32));
     }
     builder.setInsertionPointToEnd(&block);
     emitAdjoint(gradient, dense, columns, coefficients);
@@ -368,8 +369,9 @@ void ProgramEmitter::emitPerTokenGradients() {
     Value dense;
     if (gradient.dense) {
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
-      addRequest(std::max<int>(pointOf(gradient.dense), adjointStage() * kHops), {name, gradient.dense, Part::Whole, false});
-      dense = InputOp::create(builder, gradient.loc, builder.getF32Type(), InputKind::Known, builder.getStringAttr(name), IntegerAttr());
+      ResultAttr known =
+          addRequest(std::max<int>(pointOf(gradient.dense), adjointStage() * kHops), {name, gradient.dense, Part::Whole, false});
+      dense = KnownOp::create(builder, gradient.loc, builder.getF32Type(), known);
     }
     emitAdjoint(gradient, dense, {}, {});
   }

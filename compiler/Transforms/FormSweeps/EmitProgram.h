@@ -1,4 +1,4 @@
-// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and under which name.
+// EmitProgram.h - prints a placed plan as a program: where each per-token value becomes known, and as which result.
 #pragma once
 #include "compiler/Expression/Import.h"
 #include "compiler/Transforms/FormSweeps/Placement.h"
@@ -34,8 +34,8 @@ public:
   Graph::Origin originOf(NodeRef node);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
   bool isCheap(NodeRef node);
-  /// Asks the finish at the value's point for it; the name under which it will be known.
-  std::string request(NodeRef node, Part part);
+  /// Asks the finish at the value's point for it; which of its results it will be.
+  ResultAttr request(NodeRef node, Part part);
   unsigned stageOf(const Entry *entry) const { return entryStages.lookup(entry->number); }
 
 private:
@@ -48,7 +48,8 @@ private:
   void requestOutputs();
   void requestChecks();
   std::string uniqueName(NodeRef node, Part part);
-  void addRequest(int point, Request request);
+  ResultAttr addRequest(int point, Request request);
+  static std::string finishName(int point);
   void emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef name);
   void emitFinishes(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef sweep);
   void emitFinish(int point, Phase phase, const SweepEntries *entries, mlir::StringRef sweep);
@@ -69,7 +70,7 @@ private:
   llvm::DenseMap<NodeRef, int> points;
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
   std::map<int, std::vector<Request>> requests;
-  llvm::DenseMap<std::pair<NodeRef, unsigned>, std::string> names;
+  llvm::DenseMap<std::pair<NodeRef, unsigned>, ResultAttr> results;
   llvm::StringSet<> usedNames;
   llvm::SmallVector<mlir::Attribute> checked;
 };
@@ -153,6 +154,8 @@ private:
   mlir::Value softmax(NodeRef node);
   mlir::Value gather(NodeRef node);
   mlir::Value read(InputKind kind, mlir::StringRef name, mlir::Type type);
+  /// What an earlier finish gives.
+  mlir::Value readKnown(NodeRef node, Part part, mlir::Type type);
 
   ProgramEmitter &program;
   mlir::OpBuilder builder;

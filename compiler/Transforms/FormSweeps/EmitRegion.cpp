@@ -21,6 +21,10 @@ Value RegionEmitter::read(InputKind kind, StringRef name, Type type) {
   return InputOp::create(builder, where(), type, kind, builder.getStringAttr(name), IntegerAttr());
 }
 
+Value RegionEmitter::readKnown(NodeRef node, Part part, Type type) {
+  return KnownOp::create(builder, where(), type, program.request(node, part));
+}
+
 Value RegionEmitter::roundingOf(Value a, Value b, Value sum) {
   Value partB = sub(sum, a), partA = sub(sum, partB);
   return add(sub(a, partA), sub(b, partB));
@@ -77,7 +81,7 @@ Value RegionEmitter::value(NodeRef node) {
 Value RegionEmitter::compute(NodeRef node) {
   if (isKnown(node)) {
     Type type = node->type == NodeType::Float ? Type(builder.getF32Type()) : builder.getI32Type();
-    Value known = read(InputKind::Known, program.request(node, Part::Whole), type);
+    Value known = readKnown(node, Part::Whole, type);
     if (node->type == NodeType::Bool)
       known = arith::CmpIOp::create(builder, where(), arith::CmpIPredicate::ne, known, i32(0));
     return known;
@@ -112,7 +116,7 @@ Value RegionEmitter::gather(NodeRef node) {
   NodeRef index = program.settle(node->operand(1));
   Value column = value(index);
   if (isFinish && !index->is(NodeOp::Input)) // the kernel gathers before the region runs
-    column = read(InputKind::Known, program.request(index, Part::Whole), builder.getI32Type());
+    column = readKnown(index, Part::Whole, builder.getI32Type());
   Value input = emitNode(builder, node->operand(0), {});
   Value entry = PickOp::create(builder, node->loc, input, column);
   if (node->type == NodeType::Bool)
@@ -263,7 +267,7 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     return {value(node), {}};
   if (isKnown(node)) {
     Type type = builder.getF32Type();
-    return {read(InputKind::Known, program.request(node, Part::High), type), read(InputKind::Known, program.request(node, Part::Low), type)};
+    return {readKnown(node, Part::High, type), readKnown(node, Part::Low, type)};
   }
   if (Graph::Origin origin = program.originOf(node))
     if (Pair pair = makeEntryPair(origin); pair.high)

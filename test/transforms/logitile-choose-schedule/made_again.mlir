@@ -4,8 +4,8 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
 // SAVED: kept 30000 {
-// SAVED-DAG: logitile.buffer @known_twice saved result of "twice"
-// SAVED-DAG: logitile.buffer @known_loss call result of "loss"
+// SAVED-DAG: logitile.buffer @known_twice saved result of @loss[1]
+// SAVED-DAG: logitile.buffer @known_loss call result of @loss[0]
 // SAVED-DAG: logitile.buffer @kept_z saved kept of "z" : !logitile.view<?x30000xf32, column_major>
 // SAVED-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" window 1920 : !logitile.view<?x30000xf32, column_major>
 // SAVED-DAG: logitile.buffer @sum_z_hidden chunk hidden_sum of "z" : !logitile.view<?x512xf32>

@@ -4,9 +4,9 @@
 // CHECK: logitile.schedule
 // The logits are kept: later sweeps, as the gradient, read them where they are.
 // CHECK-DAG: logitile.buffer @kept_z chunk kept of "z"
-// CHECK-DAG: logitile.buffer @known_early call result of "early"
-// CHECK-DAG: logitile.buffer @known_down chunk result of "down"
-// CHECK-DAG: logitile.buffer @known_gradient_b call result of "gradient.b"
+// CHECK-DAG: logitile.buffer @known_early call result of @prologue[0]
+// CHECK-DAG: logitile.buffer @known_down chunk result of @coefficients[0]
+// CHECK-DAG: logitile.buffer @known_gradient_b call result of @after_late[0]
 // CHECK-DAG: logitile.buffer @q call input of "q" : !logitile.view<300xf32>
 // CHECK-DAG: logitile.buffer @s call input of "s" : !logitile.view<1xf32>
 // CHECK-DAG: logitile.buffer @d input input of "d" : !logitile.view<?x300xbf16>
@@ -33,7 +33,7 @@
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {d = bf16},
     gradients = ["z.hidden", "b", "q", "d"], gradient_elements = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "cpu:avx2", threads = 1>} {
-  logitile.program @p vocab 300 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+  logitile.program @p vocab 300 outputs [#logitile.output<"loss" : f32 is <@after_second[0]>>] indices [] checked [] {
     logitile.finish @prologue prologue results ["early" : f32] {
       %s = logitile.input scalar "s" : f32
       logitile.yield %s : f32
@@ -53,7 +53,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     }
     logitile.finish @after_first forward of @first results ["x" : f32] {
     ^bb0(%sum: f32):
-      %early = logitile.input known "early" : f32
+      %early = logitile.known <@prologue[0]> : f32
       %x = arith.addf %sum, %early : f32
       logitile.yield %x : f32
     }
@@ -65,7 +65,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     } update {
     ^bb0(%sum: f32):
       %z = logitile.input logits "z" : f32
-      %x = logitile.input known "x" : f32
+      %x = logitile.known <@after_first[0]> : f32
       %next = arith.mulf %z, %x : f32
       logitile.yield %next : f32
     } merge {
@@ -88,7 +88,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     } update {
     ^bb0(%sum: f32):
       %z = logitile.input logits "z" : f32
-      %down = logitile.input known "down" : f32
+      %down = logitile.known <@coefficients[0]> : f32
       %next = arith.mulf %z, %down : f32
       logitile.yield %next : f32
     } merge {
@@ -115,7 +115,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.gradient {
       %z = logitile.input logits "z" : f32
       %d = logitile.input dense "d" : f32
-      %total = logitile.input known "total" : f32
+      %total = logitile.known <@after_third[0]> : f32
       %zt = arith.mulf %z, %total : f32
       %zd = arith.mulf %z, %d : f32
       logitile.adjoint logits "z" dense %zt
@@ -127,7 +127,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.yield %sum : f32
     }
     logitile.gradient {
-      %b = logitile.input known "gradient.b" : f32
+      %b = logitile.known <@after_late[0]> : f32
       logitile.adjoint token "b" dense %b
     }
   }

@@ -16,7 +16,7 @@
 module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 64, element = f32>], dense = {}, gradients = ["z.hidden", "z.weight"],
     gradient_elements = {}, mode = early, tokens = 256, workspace = 300000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 4000, part = gradient, sweep = 0>>} {
-  logitile.program @p vocab 32000 columns 4000 sweeps [1, 0] outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+  logitile.program @p vocab 32000 columns 4000 sweeps [1, 0] outputs [#logitile.output<"loss" : f32 is <@finish1[0]>>] indices [] checked [] {
     logitile.finish @finish1 prologue results ["loss" : f32] {
       %max = logitile.input token "forward0.max0" : f32
       logitile.yield %max : f32
@@ -24,7 +24,7 @@ module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 
     logitile.gradient {
       %z = logitile.input logits "z" : f32
       %bias = logitile.input vocab "bias" : f32
-      %loss = logitile.input known "loss" : f32
+      %loss = logitile.known <@finish1[0]> : f32
       %biased = arith.addf %z, %bias : f32
       %x = arith.mulf %biased, %loss : f32
       logitile.adjoint logits "z" dense %x

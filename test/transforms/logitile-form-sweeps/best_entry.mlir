@@ -35,11 +35,11 @@ logitile.loss @carried vocab 100 outputs ["loss"] {
 // A maximum is the entry at the argmax, so it is a row of the gradient.
 // CHECK-LABEL: logitile.program @largest
 // CHECK: state ["arg0.index" : i32, "arg0.value" : f32, "carry1" : f32]
-// CHECK: results ["loss" : f32, "[[BEST:v[0-9]+]]" : i32]
+// CHECK: logitile.finish @finish1 {{.*}} results ["loss" : f32, "{{v[0-9]+}}" : i32]
 // CHECK-NEXT: ^bb0(%arg0.index: i32, %arg0.value: f32, %carry1: f32):
 // CHECK-NEXT: logitile.yield %carry1, %arg0.index : f32, i32
 // CHECK: logitile.gradient {
-// CHECK-NEXT: %[[INDEX:.*]] = logitile.input known "[[BEST]]" : i32
+// CHECK-NEXT: %[[INDEX:.*]] = logitile.known <@finish1[1]> : i32
 // CHECK: logitile.adjoint logits "z" rows [%[[INDEX]] -> %{{.*}}]
 logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -65,7 +65,7 @@ logitile.loss @one_order vocab 100 outputs ["a", "b"] {
 
 // Conditions are counted; any and all are questions about the counts. An output that is true or false is known as 0 or 1.
 // CHECK-LABEL: logitile.program @counted
-// CHECK-SAME: #logitile.output<"some" : i1>
+// CHECK-SAME: #logitile.output<"some" : i1 is <@finish1[1]>>
 // CHECK: state ["count0" : i32, "count1" : i32]
 // CHECK: } update {
 // CHECK: %[[ABOVE:.*]] = arith.cmpf ogt

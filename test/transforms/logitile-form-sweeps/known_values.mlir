@@ -3,12 +3,12 @@
 
 // What needs no logits and is more than a few operations is made once, before the sweeps; the rest is made again.
 // CHECK-LABEL: logitile.program @prologue
-// CHECK: logitile.finish @finish0 prologue results ["[[SCALE:v[0-9]+]]" : f32]
+// CHECK: logitile.finish @finish0 prologue results ["{{v[0-9]+}}" : f32]
 // CHECK: math.absf
 // CHECK: logitile.sweep @forward0
 // CHECK: } bound {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
-// CHECK-NEXT: %[[S:.*]] = logitile.input known "[[SCALE]]" : f32
+// CHECK-NEXT: %[[S:.*]] = logitile.known <@finish0[0]> : f32
 // CHECK-NEXT: %[[ZS:.*]] = arith.mulf %[[Z]], %[[S]] : f32
 // CHECK-NEXT: %[[A:.*]] = logitile.input token "a" : f32
 // CHECK-NEXT: %[[E:.*]] = math.exp %[[A]] : f32
@@ -33,14 +33,14 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
 // An upstream gradient comes with the adjoint phase: coefficients of single entries and of all entries are made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
-// CHECK: logitile.finish @finish2 adjoint results ["[[ALL:v[0-9]+]]" : f32, "row.z.0" : f32]
+// CHECK: logitile.finish @finish2 adjoint results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]
 // CHECK: logitile.pick
 // CHECK: logitile.input upstream "loss" : f32
 // CHECK: logitile.gradient {
-// CHECK: %[[FACTOR:.*]] = logitile.input known "[[ALL]]" : f32
+// CHECK: %[[FACTOR:.*]] = logitile.known <@finish2[0]> : f32
 // CHECK-NEXT: %[[DENSE:.*]] = logitile.weigh %{{.*}}, %[[FACTOR]] : f32
 // CHECK-NEXT: %[[TARGET:.*]] = logitile.input token "target" : i32
-// CHECK-NEXT: %[[ROW:.*]] = logitile.input known "row.z.0" : f32
+// CHECK-NEXT: %[[ROW:.*]] = logitile.known <@finish2[1]> : f32
 // CHECK-NEXT: logitile.adjoint logits "z" dense %[[DENSE]] rows [%[[TARGET]] -> %[[ROW]]]
 logitile.loss @coefficients vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32

@@ -30,14 +30,14 @@ logitile.loss @leaves vocab 100 outputs ["loss"] {
 // Each index that was itself gathered takes a finish of its own, and so one kernel after the other. An index out of a
 // table is checked after the call; that of a minimum is in range.
 // CHECK-LABEL: logitile.program @hops
-// CHECK-SAME: indices [] checked ["[[AFTER:v[0-9]+]]"]
-// CHECK: logitile.finish @finish1 forward of @forward0 results ["[[BEST:v[0-9]+]]" : i32]
-// CHECK: logitile.finish @finish1_1 forward results ["[[AFTER]]" : i32]
-// CHECK: %[[INDEX:.*]] = logitile.input known "[[BEST]]" : i32
+// CHECK-SAME: indices [] checked [#logitile.result<@finish1_1[0]>]
+// CHECK: logitile.finish @finish1 forward of @forward0 results ["{{v[0-9]+}}" : i32]
+// CHECK: logitile.finish @finish1_1 forward results ["{{v[0-9]+}}" : i32]
+// CHECK: %[[INDEX:.*]] = logitile.known <@finish1[0]> : i32
 // CHECK-NEXT: %[[TABLE:.*]] = logitile.input vocab "next" : i32
 // CHECK-NEXT: logitile.pick %[[TABLE]][%[[INDEX]]] : i32
 // CHECK: logitile.finish @finish1_2 forward results ["loss" : f32]
-// CHECK: logitile.input known "[[AFTER]]" : i32
+// CHECK: logitile.known <@finish1_1[0]> : i32
 logitile.loss @hops vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %next = logitile.input vocab "next" : i32
@@ -50,11 +50,11 @@ logitile.loss @hops vocab 100 outputs ["loss"] {
 
 // A computed index has to be known, so that its range can be checked; here it needs no logits.
 // CHECK-LABEL: logitile.program @computed
-// CHECK-SAME: indices [] checked ["[[NEXT:v[0-9]+]]"]
-// CHECK: logitile.finish @finish0 prologue results ["[[NEXT]]" : i32]
+// CHECK-SAME: indices [] checked [#logitile.result<@finish0[0]>]
+// CHECK: logitile.finish @finish0 prologue results ["{{v[0-9]+}}" : i32]
 // CHECK: logitile.gradient {
-// CHECK-NEXT: %[[INDEX:.*]] = logitile.input known "[[NEXT]]" : i32
-// CHECK-NEXT: %[[COEFFICIENT:.*]] = logitile.input known "row.z.0" : f32
+// CHECK-NEXT: %[[INDEX:.*]] = logitile.known <@finish0[0]> : i32
+// CHECK-NEXT: %[[COEFFICIENT:.*]] = logitile.known <@finish{{[0-9_]+\[[0-9]\]}}> : f32
 // CHECK-NEXT: logitile.adjoint logits "z" rows [%[[INDEX]] -> %[[COEFFICIENT]]]
 logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -67,10 +67,10 @@ logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"
 
 // An index that is a sum of entries of the same logits: the pick takes the sweep behind it.
 // CHECK-LABEL: logitile.program @later
-// CHECK-SAME: checked ["[[RANK:v[0-9]+]]"]
+// CHECK-SAME: checked [#logitile.result<@[[RANK:finish1[_0-9]*\[[0-9]\]]]>]
 // CHECK: logitile.sweep @forward0 forward state ["count0" : i32]
 // CHECK: logitile.sweep @forward1 forward state ["pick1" : f32]
-// CHECK: logitile.input known "[[RANK]]" : i32
+// CHECK: logitile.known <@[[RANK]]> : i32
 logitile.loss @later vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %a = logitile.input token "a" : f32

@@ -4,13 +4,13 @@
 
 // The maximum is that of rounded sums, and so is what it is compared with: one addition, no rounding error beside it.
 // CHECK-LABEL: logitile.program @own_maximum
-// CHECK: logitile.finish @finish1_1 forward results ["[[BEST:v[0-9]+]]" : f32]
+// CHECK: logitile.finish @finish1_1 forward results ["{{v[0-9]+}}" : f32]
 // CHECK: %[[SUM:.*]] = arith.addf
 // CHECK-NEXT: logitile.yield %[[SUM]] : f32
 // CHECK: logitile.sweep @forward1
 // CHECK: } update {
 // CHECK: %[[X:.*]] = arith.addf
-// CHECK: %[[MAX:.*]] = logitile.input known "[[BEST]]" : f32
+// CHECK: %[[MAX:.*]] = logitile.known <@finish1_1[0]> : f32
 // CHECK: arith.cmpf oge, %[[X]], %[[MAX]] : f32
 logitile.loss @own_maximum vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32

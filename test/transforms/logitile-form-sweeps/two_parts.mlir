@@ -3,15 +3,15 @@
 
 // A later sweep subtracts first the maximum, with the distance that the sum was made of, then the logarithm.
 // CHECK-LABEL: logitile.program @later_sweep
-// CHECK: results ["[[HIGHEST:v[0-9]+]]" : f32, "[[LOGARITHM:v[0-9]+]]" : f32]
+// CHECK: logitile.finish @finish1 {{.*}} results ["{{v[0-9]+}}" : f32, "{{v[0-9]+}}" : f32]
 // CHECK-NEXT: ^bb0(%max0: f32, %exp1.high: f32, %exp1.low: f32):
 // CHECK: %[[SUM:.*]] = arith.addf %exp1.high, %{{.*}} : f32
 // CHECK-NEXT: %[[LOG:.*]] = math.log %[[SUM]] : f32
 // CHECK-NEXT: logitile.yield %max0, %[[LOG]] : f32, f32
 // CHECK: } update {
-// CHECK: %[[HIGH:.*]] = logitile.input known "[[HIGHEST]]" : f32
+// CHECK: %[[HIGH:.*]] = logitile.known <@finish1[0]> : f32
 // CHECK-NEXT: %[[X:.*]] = arith.subf %{{.*}}, %[[HIGH]] : f32
-// CHECK-NEXT: %[[LOW:.*]] = logitile.input known "[[LOGARITHM]]" : f32
+// CHECK-NEXT: %[[LOW:.*]] = logitile.known <@finish1[1]> : f32
 // CHECK-NEXT: %[[MINUS:.*]] = arith.negf %[[LOW]] : f32
 // CHECK-NEXT: arith.addf %[[X]], %[[MINUS]] : f32
 logitile.loss @later_sweep vocab 100 outputs ["loss"] {
@@ -25,12 +25,12 @@ logitile.loss @later_sweep vocab 100 outputs ["loss"] {
 
 // A probability is e^(z - max) / sum: the exponential of the sweep again, and one factor per token.
 // CHECK-LABEL: logitile.program @probability
-// CHECK: results ["loss" : f32, "[[MAX:v[0-9]+]]" : f32, "[[INVERSE:v[0-9]+]]" : f32]
+// CHECK: logitile.finish @finish1 {{.*}} results ["loss" : f32, "{{v[0-9]+}}" : f32, "{{v[0-9]+}}" : f32]
 // CHECK: logitile.gradient {
-// CHECK: %[[M:.*]] = logitile.input known "[[MAX]]" : f32
+// CHECK: %[[M:.*]] = logitile.known <@finish1[1]> : f32
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %[[M]] : f32
 // CHECK-NEXT: %[[E:.*]] = math.exp %[[X]] : f32
-// CHECK-NEXT: %[[FACTOR:.*]] = logitile.input known "[[INVERSE]]" : f32
+// CHECK-NEXT: %[[FACTOR:.*]] = logitile.known <@finish1[2]> : f32
 // CHECK-NEXT: %[[P:.*]] = arith.mulf %[[E]], %[[FACTOR]] : f32
 // CHECK-NEXT: %[[UP:.*]] = logitile.input upstream "loss" : f32
 // CHECK-NEXT: logitile.weigh %[[P]], %[[UP]] : f32

@@ -3,7 +3,7 @@
 // A comparison moves its other side, so that a pick is still seen to be one entry's.
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=PICK
 // PICK: %[[COLUMN:.*]] = logitile.column : i32
-// PICK-NEXT: %[[NEXT:.*]] = logitile.input known "next" : i32
+// PICK-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32
 // PICK-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
 // PICK-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
 // PICK-NEXT: arith.cmpi eq, %[[COLUMN]], %[[LOCAL]] : i32
@@ -17,7 +17,7 @@
 // Single entries of other slices get a column that no kernel finds. Equal columns are made once.
 // RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ROWS
 // ROWS: logitile.finish @local_columns adjoint results ["local.0" : i32, "local.1" : i32] {
-// ROWS-NEXT: %[[NEXT:.*]] = logitile.input known "next" : i32
+// ROWS-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32
 // ROWS-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
 // ROWS-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
 // ROWS-NEXT: %[[COLUMNS:.*]] = arith.constant 40 : i32
@@ -27,8 +27,8 @@
 // ROWS: %[[SECOND:.*]] = arith.select
 // ROWS-NEXT: logitile.yield %[[FIRST]], %[[SECOND]] : i32, i32
 // ROWS: logitile.gradient {
-// ROWS-DAG: %[[A:.*]] = logitile.input known "local.0" : i32
-// ROWS-DAG: %[[B:.*]] = logitile.input known "local.1" : i32
+// ROWS-DAG: %[[A:.*]] = logitile.known <@local_columns[0]> : i32
+// ROWS-DAG: %[[B:.*]] = logitile.known <@local_columns[1]> : i32
 // ROWS: logitile.adjoint logits "z" dense %{{.*}} rows [%[[A]] -> %{{.*}}, %[[B]] -> %{{.*}}]
-// ROWS: %[[C:.*]] = logitile.input known "local.1" : i32
+// ROWS: %[[C:.*]] = logitile.known <@local_columns[1]> : i32
 // ROWS: logitile.adjoint vocab "bias" rows [%[[C]] -> %{{.*}}]

@@ -64,7 +64,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @t call input of "t" : !logitile.view<?xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op needs a buffer for result of "x", which the schedule does not define}}
+      // expected-error @+1 {{'logitile.launch' op needs a buffer for result of @f[0], which the schedule does not define}}
       logitile.launch "k" from @finish<TM = 64> finish @f
     }
   }
@@ -79,7 +79,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
-    logitile.buffer @known_x call result of "x" : !logitile.view<?xf32>
+    logitile.buffer @known_x call result of @f[0] : !logitile.view<?xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op needs a buffer for input of "t"[1], which the schedule does not define}}
       logitile.launch "k" from @finish<TM = 64> finish @f

@@ -21,7 +21,7 @@
 // CHECK-NEXT: %[[ENTRY:.*]] = logitile.gather %weight[%[[INDEX]]]
 // CHECK-NEXT: %g = logitile.map(%z, %[[ROW]], %[[ENTRY]]) at %column
 // CHECK-LABEL: logitile.program @p
-logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
+logitile.program @p vocab 300 outputs [] indices ["target"] checked [#logitile.result<@first[0]>] {
   logitile.finish @first forward results ["best" : i32] {
     %best = logitile.input token "t" : i32
     logitile.yield %best : i32
@@ -31,7 +31,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
     %target = logitile.input token "target" : i32
     %weight = logitile.pick %weights[%target] : f32
     %q = logitile.input dense "q" : f32
-    %best = logitile.input known "best" : i32
+    %best = logitile.known <@first[0]> : i32
     %p = logitile.pick %q[%best] : f32
     %x = arith.mulf %weight, %p : f32
     logitile.yield %x : f32
@@ -52,8 +52,8 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked ["best"] {
     logitile.buffer @map_q call input_map of "q" : !logitile.view<?xi32>
     logitile.buffer @q input input of "q" : !logitile.view<?x300xf32>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
-    logitile.buffer @known_best chunk result of "best" : !logitile.view<?xi32>
-    logitile.buffer @known_x chunk result of "x" : !logitile.view<?xf32>
+    logitile.buffer @known_best chunk result of @first[0] : !logitile.view<?xi32>
+    logitile.buffer @known_x chunk result of @second[0] : !logitile.view<?xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
     logitile.run forward {

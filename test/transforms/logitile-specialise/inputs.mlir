@@ -38,7 +38,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %d = logitile.input dense "d" : i1
     %s = logitile.input scalar "s" : f32
     %up = logitile.input upstream "loss" : f32
-    %x = logitile.input known "x" : f32
+    %x = logitile.known <@f[0]> : f32
     %column = logitile.column : i32
     %is = arith.cmpi eq, %column, %t : i32
     %0 = arith.mulf %k, %v : f32
@@ -63,7 +63,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @d input input of "d" : !logitile.view<?x300xi1>
     logitile.buffer @s call input of "s" : !logitile.view<1xf32>
     logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
-    logitile.buffer @known_x chunk result of "x" : !logitile.view<?xf32>
+    logitile.buffer @known_x chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @rows_a_any chunk row_state of @a[0] : !logitile.view<3x?xi1>
     logitile.run forward {
       logitile.launch "sweep" from @sweep_kept<TM = 64, TN = 32, acc = f32> sweep @a

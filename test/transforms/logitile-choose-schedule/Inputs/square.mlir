@@ -2,7 +2,7 @@
 // $ELEMENT of hidden and weight, $GRADIENTS that are wanted, and $PLAN, the rest of the request.
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 512, element = $ELEMENT>], dense = {},
     gradients = [$GRADIENTS], gradient_elements = {}, $PLAN, target = "cpu:avx2", threads = 4>} {
-  logitile.program @square vocab 30000 outputs [#logitile.output<"loss" : f32>] indices [] checked [] {
+  logitile.program @square vocab 30000 outputs [#logitile.output<"loss" : f32 is <@loss[0]>>] indices [] checked [] {
     logitile.sweep @squares forward state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
@@ -29,7 +29,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.gradient {
       %z = logitile.input logits "z" : f32
       %up = logitile.input upstream "loss" : f32
-      %twice = logitile.input known "twice" : f32
+      %twice = logitile.known <@loss[1]> : f32
       %zz = arith.mulf %z, %twice : f32
       %d = arith.mulf %zz, %up : f32
       logitile.adjoint logits "z" dense %d

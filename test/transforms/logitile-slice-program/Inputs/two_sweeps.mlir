@@ -1,7 +1,7 @@
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_elements = {}, mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 40, part = $PART>>} {
-  logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32>] indices ["t"] checked ["next"] {
+  logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
     logitile.finish @finish0 prologue results ["next" : i32] {
       %one = arith.constant 1 : i32
       %t = logitile.input token "t" : i32
@@ -16,7 +16,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     } update {
     ^bb0(%pick: f32):
       %column = logitile.column : i32
-      %next = logitile.input known "next" : i32
+      %next = logitile.known <@finish0[0]> : i32
       %here = arith.cmpi eq, %column, %next : i32
       %z = logitile.input logits "z" : f32
       %caught = arith.select %here, %z, %pick : f32
@@ -42,13 +42,13 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       %ten = arith.constant 10 : i32
       %late = arith.cmpi sgt, %column, %ten : i32
       %z = logitile.input logits "z" : f32
-      %picked = logitile.input known "picked" : f32
+      %picked = logitile.known <@finish1[0]> : f32
       %x = arith.select %late, %z, %picked : f32
       %next = arith.addf %sum, %x : f32
       logitile.yield %next : f32
     } merge {
     ^bb0(%a: f32, %b: f32):
-      %picked = logitile.input known "picked" : f32
+      %picked = logitile.known <@finish1[0]> : f32
       %both = arith.addf %a, %b : f32
       %sum = arith.addf %both, %picked : f32
       logitile.yield %sum : f32
@@ -68,7 +68,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.yield
     } update {
     ^bb0(%total: f32):
-      %up = logitile.input known "up" : f32
+      %up = logitile.known <@finish3[0]> : f32
       %next = arith.addf %total, %up : f32
       logitile.yield %next : f32
     } merge {
@@ -81,10 +81,10 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.yield %total : f32
     }
     logitile.gradient {
-      %up = logitile.input known "up" : f32
-      %next = logitile.input known "next" : i32
+      %up = logitile.known <@finish3[0]> : f32
+      %next = logitile.known <@finish0[0]> : i32
       %t = logitile.input token "t" : i32
-      %row = logitile.input known "row" : f32
+      %row = logitile.known <@finish4[0]> : f32
       logitile.adjoint logits "z" dense %up rows [%next -> %row, %t -> %row]
       logitile.adjoint vocab "bias" rows [%t -> %row]
     }
