@@ -5,8 +5,7 @@
 namespace logitile {
 /// Rows of the head that are multiplied at a time.
 inline constexpr int64_t kDotRows = 4;
-/// Rows of the head that a gradient of hidden states takes at a time. A contraction in blocks of so few multiplies them where
-/// they lie.
+/// The most rows of the head that rank updates take at a time.
 inline constexpr int64_t kUpdateRows = 8;
 /// Elements from one copied row of the head to the next.
 inline int64_t dotCopyStride(int64_t size) { return llvm::alignTo(size, 32) + 32; }

@@ -92,13 +92,14 @@ struct TemplateUse {
       auto store = dyn_cast<StoreOp>(op);
       hasRows |= isa<InitRowsOp>(op);
       projects |= isa<ProjectOp>(op);
+      multiplies |= isa<ProjectOp, ContractOp>(op);
       hasFinish |= apply && apply.getHole() == "finish";
       hasGradient |= apply && apply.getHole() == "gradient";
       auto views = store ? dyn_cast<BundleType>(store.getView().getType()) : BundleType();
       keeps |= views && views.getKind() == BundleKind::LogitViews;
     });
   }
-  bool hasRows = false, projects = false, keeps = false, hasFinish = false, hasGradient = false;
+  bool hasRows = false, projects = false, multiplies = false, keeps = false, hasFinish = false, hasGradient = false;
 };
 } // namespace
 
@@ -109,6 +110,10 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return complain("names a sweep");
   if (launch.getFinish() && !use.hasFinish)
     return complain("names a finish");
+  if (launch.getAlgorithm() && !use.multiplies)
+    return complain("names an algorithm");
+  if (use.multiplies && !launch.getAlgorithm())
+    return launch.emitOpError() << "needs 'using' and an algorithm for the products of template @" << source.getSymName();
   if (launch.getKeep() && !use.keeps)
     return complain("keeps logits");
   auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };

@@ -164,6 +164,14 @@ static SmallVector<StringRef> dimensionsOf(Operation *op) {
   return symbols;
 }
 
+/// The algorithm of a product; nothing for other ops, and where it is open.
+static std::optional<Algorithm> algorithmOf(Operation *op) {
+  if (auto project = dyn_cast<ProjectOp>(op))
+    return project.getAlgorithm();
+  auto contract = dyn_cast<ContractOp>(op);
+  return contract ? contract.getAlgorithm() : std::nullopt;
+}
+
 LogicalResult TemplateOp::verifyRegions() {
   llvm::StringSet<> declared;
   for (StringRef param : getParams().getAsValueRange<StringAttr>())
@@ -190,6 +198,10 @@ LogicalResult TemplateOp::verifyRegions() {
   if (failed(types))
     return failure();
   WalkResult walk = this->walk([&](Operation *op) {
+    if (algorithmOf(op)) {
+      op->emitOpError() << "has 'using' in a template; the launch chooses the algorithm";
+      return WalkResult::interrupt();
+    }
     if (isa<MapOp, UpdateRowsOp, GatherOp>(op)) {
       op->emitOpError() << "stands in a template; only kernels have it, a template uses 'logitile.apply'";
       return WalkResult::interrupt();
@@ -225,6 +237,10 @@ LogicalResult KernelOp::verifyRegions() {
   if (failed(types))
     return failure();
   WalkResult walk = this->walk([&](Operation *op) {
+    if (isa<ProjectOp, ContractOp>(op) && !algorithmOf(op) && dimensionsOf(op).empty()) {
+      op->emitOpError() << "needs 'using' and an algorithm in a kernel";
+      return WalkResult::interrupt();
+    }
     if (!isa<ApplyOp, ParamOp>(op) && dimensionsOf(op).empty())
       return WalkResult::advance();
     op->emitOpError() << "belongs to templates; a kernel has everything bound";

@@ -134,6 +134,14 @@ def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a s
 ]>;
 def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
 
+def Logitile_Algorithm : Logitile_Enum<"Algorithm", "how a product of matrices is computed", [
+  Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
+  Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
+  Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
+  Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
+]>;
+def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
+
 def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
   Logitile_Case<"Take", 1, "take", "the tile's entry moves into the coefficient and becomes 0">,

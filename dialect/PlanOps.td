@@ -250,23 +250,24 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `sweep` and
+    `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `using` is the
+    algorithm of the template's products. `sweep` and
     `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
     stores the logits that the kernel makes; `views` gives the template's plain view arguments a buffer;
     `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again` says when the kernel adds to
     what is there: `never`, `always`, or after the first iteration of a loop.
 
     ```mlir
-    logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32>
+    logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32> using panels
         input "z" views {out = @gradient_z_hidden} again slabs
     ```
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
-                       OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
+                       OptionalAttr<Logitile_AlgorithmAttr>:$algorithm, OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
                        OptionalAttr<StrAttr>:$input, UnitAttr:$keep, OptionalAttr<DictionaryAttr>:$views,
                        OptionalAttr<DenseI64ArrayAttr>:$slabs, DefaultValuedAttr<Logitile_AgainAttr, "Again::Never">:$again);
   let assemblyFormat = [{
-    $kernel `from` $source `` custom<Bindings>($bindings) (`sweep` $sweep^)? (`finish` $finish^)?
+    $kernel `from` $source `` custom<Bindings>($bindings) (`using` `` $algorithm^)? (`sweep` $sweep^)? (`finish` $finish^)?
     (`input` $input^)? (`keep` $keep^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
   }];
   let hasVerifier = 1;

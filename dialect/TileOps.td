@@ -148,18 +148,19 @@ def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSiz
 def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
   let summary = "logits of one tile: rows of hidden times rows of weight";
   let description = [{
-    The loop over the hidden axis is inside, in blocks of `by`. Of few tokens on a CPU, `hidden` lies in rows whose elements are
-    neighbours, not in panels: then the hidden axis is in the lanes of vectors.
+    The loop over the hidden axis is inside, in blocks of `by`. `using` names the algorithm. Kernels have one; in a template,
+    the launch chooses it.
 
     ```mlir
-    %z = logitile.project %hidden, %weight at [%row, %column] by 512
+    %z = logitile.project %hidden, %weight at [%row, %column] by 512 using panels
         : !logitile.view<?x1024xf32, row_panels>, !logitile.view<32000x1024xf32> -> !logitile.tile<512x112xf32>
     ```
   }];
-  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, Logitile_Extent:$depth);
+  let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, Logitile_Extent:$depth,
+                       OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
   let results = (outs Logitile_AnyTile:$result);
   let assemblyFormat = [{
-    $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) attr-dict
+    $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) (`using` `` $algorithm^)? attr-dict
     `:` type($hidden) `,` type($weight) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -169,22 +170,22 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
   let summary = "one tile of lhs * rhs, or of lhs^T * rhs";
   let description = [{
     The loop over the shared axis is inside: from `first` to `behind`, in blocks of `by`. The result starts from
-    `plus`, where `when` holds, else from zero. In blocks of at most 8, as for few tokens, CPUs read `rhs` where it lies; else
-    they pack each block of it first.
+    `plus`, where `when` holds, else from zero. `using` names the algorithm. Kernels have one; in a template, the launch
+    chooses it.
 
     ```mlir
-    %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 plus %out when %again
+    %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 using panels plus %out when %again
         : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels>
           plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
     ```
   }];
   let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
                        Index:$behind, Logitile_Extent:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
-                       Optional<Logitile_ViewType>:$map, UnitAttr:$transposed);
+                       Optional<Logitile_ViewType>:$map, UnitAttr:$transposed, OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
   let results = (outs Logitile_TileType:$result);
   let assemblyFormat = [{
     $lhs (`transposed` $transposed^)? `,` $rhs `at` ` ` `[` $row `,` $column `]` `over` ` ` `[` $first `to` $behind `]` `by` custom<Dim>($depth)
-    (`plus` $plus^ `when` $when)? (`through` $map^)? attr-dict
+    (`using` `` $algorithm^)? (`plus` $plus^ `when` $when)? (`through` $map^)? attr-dict
     `:` type($lhs) `,` type($rhs) (`plus` type($plus)^)? (`through` type($map)^)? `->` type($result)
   }];
   let hasVerifier = 1;

@@ -190,7 +190,8 @@ private:
     SmallVector<Value> &tiles = values[project];
     Attribute depth = bindings.bind(project.getDepth());
     for (auto [hidden, weight, type] : llvm::zip_equal(values.at(project.getHidden()), values.at(project.getWeight()), *types))
-      tiles.push_back(ProjectOp::create(builder, loc, type, hidden, weight, plainValue(project.getRow()), plainValue(project.getColumn()), depth));
+      tiles.push_back(ProjectOp::create(builder, loc, type, hidden, weight, plainValue(project.getRow()), plainValue(project.getColumn()), depth,
+                                        launch.getAlgorithmAttr()));
     return success();
   }
 
@@ -313,6 +314,8 @@ private:
     for (unsigned i = 0; i < op.getNumRegions(); ++i)
       state.addRegion();
     Operation *copy = builder.create(state);
+    if (auto contract = dyn_cast<ContractOp>(copy))
+      contract.setAlgorithmAttr(launch.getAlgorithmAttr());
     for (auto [from, to] : llvm::zip_equal(op.getRegions(), copy->getRegions()))
       for (Block &block : from)
         if (failed(cloneBlock(block, to.emplaceBlock())))

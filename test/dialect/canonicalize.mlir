@@ -5,8 +5,8 @@
 func.func @never_again(%lhs: !logitile.view<?x300xf32>, %rhs: !logitile.view<300x24xf32>, %plus: !logitile.view<?x24xf32>, %i: index)
     -> (!logitile.tile<4x4xf32>, !logitile.tile<1x4xf32>) {
   %no = arith.constant false
-  // CHECK: logitile.contract %{{.*}}, %{{.*}} at [%{{.*}}, %{{.*}}] over [%{{.*}} to %{{.*}}] by 8 :
-  %0 = logitile.contract %lhs, %rhs at [%i, %i] over [%i to %i] by 8 plus %plus when %no
+  // CHECK: logitile.contract %{{.*}}, %{{.*}} at [%{{.*}}, %{{.*}}] over [%{{.*}} to %{{.*}}] by 8 using rank_updates :
+  %0 = logitile.contract %lhs, %rhs at [%i, %i] over [%i to %i] by 8 using rank_updates plus %plus when %no
       : !logitile.view<?x300xf32>, !logitile.view<300x24xf32> plus !logitile.view<?x24xf32> -> !logitile.tile<4x4xf32>
   // CHECK: logitile.sum_rows %{{.*}} at %{{.*}} below %{{.*}} : !logitile.view<?x24xf32> ->
   %1 = logitile.sum_rows %plus at %i below %i plus %plus when %no

@@ -17,10 +17,10 @@ func.func @store_between(%x: !logitile.view<?x8xf32>, %tile: !logitile.tile<4x8x
 func.func @project_again(%hidden: !logitile.view<?x8xf32>, %weight: !logitile.view<300x8xf32>, %tile: !logitile.tile<4x4xf32>, %i: index)
     -> (!logitile.tile<4x4xf32>, !logitile.tile<4x4xf32>) {
   // CHECK: %[[BEFORE:.*]] = logitile.project
-  %0 = logitile.project %hidden, %weight at [%i, %i] by 8 : !logitile.view<?x8xf32>, !logitile.view<300x8xf32> -> !logitile.tile<4x4xf32>
+  %0 = logitile.project %hidden, %weight at [%i, %i] by 8 using dot_products : !logitile.view<?x8xf32>, !logitile.view<300x8xf32> -> !logitile.tile<4x4xf32>
   logitile.store %tile to %hidden at [%i, %i] : !logitile.tile<4x4xf32> to !logitile.view<?x8xf32>
   // CHECK: %[[AFTER:.*]] = logitile.project
-  %1 = logitile.project %hidden, %weight at [%i, %i] by 8 : !logitile.view<?x8xf32>, !logitile.view<300x8xf32> -> !logitile.tile<4x4xf32>
+  %1 = logitile.project %hidden, %weight at [%i, %i] by 8 using dot_products : !logitile.view<?x8xf32>, !logitile.view<300x8xf32> -> !logitile.tile<4x4xf32>
   // CHECK: return %[[BEFORE]], %[[AFTER]]
   return %0, %1 : !logitile.tile<4x4xf32>, !logitile.tile<4x4xf32>
 }

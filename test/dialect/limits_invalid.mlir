@@ -85,6 +85,6 @@ logitile.kernel @a(%n: index from tokens, %x: !logitile.view<?x64xf32> from @x, 
   scf.forall (%row) = (0) to (%n) step (64) {
     %zero = arith.constant 0 : index
     // expected-error @+1 {{'by' is 2147418113; 2147418112 is the most}}
-    %z = logitile.project %x, %w at [%row, %zero] by 2147418113 : !logitile.view<?x64xf32>, !logitile.view<64x64xf32> -> !logitile.tile<64x64xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 2147418113 using dot_products : !logitile.view<?x64xf32>, !logitile.view<64x64xf32> -> !logitile.tile<64x64xf32>
   }
 }

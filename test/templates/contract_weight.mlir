@@ -7,7 +7,7 @@
 // CHECK: %slabFirst = arith.constant 0 : index
 // CHECK: %slabBehind = arith.constant 3 : index
 // CHECK: scf.forall (%row, %column) = (%first, %zero) to (%behind, %d) step (%tn, %td) {
-// CHECK-NEXT: %sum = logitile.contract %grad_z transposed, %packed_z_columns at [%row, %column] over [%zero to %tokens] by 16 plus %gradient_z_weight when %again_tokens : !logitile.view<?x300xf32>, !logitile.view<?x24xf32, column_panels> plus !logitile.view<300x24xf32> -> !logitile.tile<32x8xf32>
+// CHECK-NEXT: %sum = logitile.contract %grad_z transposed, %packed_z_columns at [%row, %column] over [%zero to %tokens] by 16 using panels plus %gradient_z_weight when %again_tokens : !logitile.view<?x300xf32>, !logitile.view<?x24xf32, column_panels> plus !logitile.view<300x24xf32> -> !logitile.tile<32x8xf32>
 // CHECK-NEXT: logitile.store %sum to %gradient_z_weight at [%row, %column] : !logitile.tile<32x8xf32> to !logitile.view<300x24xf32>
 // CHECK-NEXT: }
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
@@ -29,7 +29,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xf32>
     logitile.run adjoint {
       logitile.loop tokens 512 {
-        logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+        logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
             input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} again tokens
       }
     }

@@ -13,7 +13,7 @@
 // CHECK-NEXT: %end = arith.minui %behind, %v : index
 // CHECK-NEXT: %start = logitile.init_rows : !logitile.tile<64x1xf32> {
 // CHECK: %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
-// CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: logitile.store %z to %kept_z at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x300xf32>
 // CHECK-NEXT: %in = logitile.load %bias at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
@@ -50,8 +50,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "keeps" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
-      logitile.launch "forgets" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
+      logitile.launch "keeps" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "forgets" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s
     }
   }
 }

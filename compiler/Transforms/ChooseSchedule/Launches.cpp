@@ -12,7 +12,7 @@ LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef so
   bool isTaken = kernel.str() == ProgramOp(problem.program).getSymName();
   std::string name = isTaken ? (kernel + "_kernel").str() : kernel.str();
   auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(name), FlatSymbolRefAttr::get(b.getContext(), source),
-                             b.getDictionaryAttr(named), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), DictionaryAttr(),
+                             b.getDictionaryAttr(named), AlgorithmAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), DictionaryAttr(),
                              DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
   return op;
 }
@@ -165,6 +165,8 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
     if (projects)
       bindings.push_back({"TK", number(projectDepth())});
     LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), projects ? "project_sweep" : "sweep_kept", bindings);
+    if (projects)
+      op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
     op.setKeep(kept && makesKept);
     if (hasKept && hasRest)
@@ -252,6 +254,8 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept
   if (!kept)
     bindings.push_back({"TK", number(projectDepth())});
   LaunchOp op = launch(b, "gradient" + suffix, kept ? "gradient_kept" : "gradient_project", bindings);
+  if (!kept)
+    op.setAlgorithm(projectAlgorithm());
   if (problem.lateSweep)
     op.setSweepAttr(symbolOf(problem.lateSweep));
   if (first >= 0)
@@ -271,6 +275,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       if (whole)
         bindings.push_back({"out", type(pair.hiddenGradient)});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
+      op.setAlgorithm(hiddenAlgorithm());
       op.setInput(pair.name);
       std::pair<StringRef, BufferKey> grad{"grad", {BufferRole::LogitGradient, pair.name}}, weight{"weight", weightOf(pair)};
       if (whole)
@@ -288,6 +293,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
                        {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
                        {"out", sums ? f32 : type(pair.weightGradient)}});
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
+      op.setAlgorithm(weightAlgorithm());
       op.setInput(pair.name);
       BufferKey out{sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name};
       setViews(op, {{"grad", {BufferRole::LogitGradient, pair.name}}, {"hidden", hiddenOfWeight(pair)}, {"out", out}});

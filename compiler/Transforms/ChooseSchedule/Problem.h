@@ -109,6 +109,9 @@ private:
   static int64_t depthOf(int64_t steps, mlir::Type operand);
   int64_t hiddenDepth(const PairProblem &pair) const;
   int64_t projectDepth() const;
+  Algorithm projectAlgorithm() const;
+  Algorithm hiddenAlgorithm() const;
+  Algorithm weightAlgorithm() const;
 
   // ---- launches (Launches.cpp)
   void emitPrologue(mlir::OpBuilder &b);

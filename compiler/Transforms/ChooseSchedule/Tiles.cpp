@@ -1,5 +1,5 @@
-// Tiles.cpp - tile sizes that follow from the sizes of a call; those of the table are limits. None of them changes the
-// order of a sum.
+// Tiles.cpp - algorithms of products, and tile sizes that follow from the sizes of a call; those of the table are limits. No
+// tile size changes the order of a sum.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;
@@ -50,7 +50,7 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair)
 int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) { return steps * 32 / operand.getIntOrFloatBitWidth(); }
 
 int64_t ScheduleBuilder::hiddenDepth(const PairProblem &pair) const {
-  return problem.hasFewTokens() ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
+  return hiddenAlgorithm() == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
 }
 
 int64_t ScheduleBuilder::projectDepth() const {
@@ -59,3 +59,20 @@ int64_t ScheduleBuilder::projectDepth() const {
     depth = std::min(depth, depthOf(problem.tiles.TKproject, pair.operand));
   return depth;
 }
+
+// ---- algorithms -----------------------------------------------------------------------------------------------------------
+
+Algorithm ScheduleBuilder::projectAlgorithm() const {
+  if (!problem.packsPanels())
+    return Algorithm::MmaSync;
+  return problem.hasFewTokens() ? Algorithm::DotProducts : Algorithm::Panels;
+}
+
+Algorithm ScheduleBuilder::hiddenAlgorithm() const {
+  if (!problem.packsPanels())
+    return Algorithm::MmaSync;
+  bool hasFewEntries = problem.columns <= kUpdateRows; // of the vocabulary: one update takes all of them
+  return problem.hasFewTokens() || hasFewEntries ? Algorithm::RankUpdates : Algorithm::Panels;
+}
+
+Algorithm ScheduleBuilder::weightAlgorithm() const { return problem.packsPanels() ? Algorithm::Panels : Algorithm::MmaSync; }

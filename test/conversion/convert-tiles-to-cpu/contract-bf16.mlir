@@ -15,7 +15,7 @@ logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xbf16, c
   %zero = arith.constant 0 : index
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 : !logitile.view<?x96xbf16, column_major>, !logitile.view<96x32xbf16> -> !logitile.tile<64x32xf32>
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 using panels : !logitile.view<?x96xbf16, column_major>, !logitile.view<96x32xbf16> -> !logitile.tile<64x32xf32>
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
   }
 }

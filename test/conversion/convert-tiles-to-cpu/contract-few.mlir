@@ -31,7 +31,7 @@ logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x300xf32, c
   %zero = arith.constant 0 : index
   %v = arith.constant 300 : index
   scf.forall (%row) = (0) to (%n) step (32) {
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 8 : !logitile.view<?x300xf32, column_major>, !logitile.view<300x64xf32> -> !logitile.tile<32x64xf32>
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 8 using rank_updates : !logitile.view<?x300xf32, column_major>, !logitile.view<300x64xf32> -> !logitile.tile<32x64xf32>
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<32x64xf32> to !logitile.view<?x64xf32>
   }
 }
@@ -49,7 +49,7 @@ logitile.kernel @pairs(%n: index from tokens, %g: !logitile.view<?x100xbf16, col
   %zero = arith.constant 0 : index
   %v = arith.constant 100 : index
   scf.forall (%row) = (0) to (%n) step (32) {
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 8 : !logitile.view<?x100xbf16, column_major>, !logitile.view<100x64xbf16> -> !logitile.tile<32x64xf32>
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 8 using rank_updates : !logitile.view<?x100xbf16, column_major>, !logitile.view<100x64xbf16> -> !logitile.tile<32x64xf32>
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<32x64xf32> to !logitile.view<?x64xf32>
   }
 }

@@ -12,7 +12,7 @@
 logitile.kernel @contract(%n: index from tokens, %again: i1 from again_tokens, %g: !logitile.view<?x28xf32, column_major> from @g, %x: !logitile.view<?x32xf32, column_panels> from @x, %out: !logitile.view<28x32xf32> from @out) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (28) step (14) {
-    %sum = logitile.contract %g transposed, %x at [%row, %zero] over [%zero to %n] by 48 plus %out when %again
+    %sum = logitile.contract %g transposed, %x at [%row, %zero] over [%zero to %n] by 48 using panels plus %out when %again
         : !logitile.view<?x28xf32, column_major>, !logitile.view<?x32xf32, column_panels> plus !logitile.view<28x32xf32> -> !logitile.tile<14x32xf32>
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<14x32xf32> to !logitile.view<28x32xf32>
   }

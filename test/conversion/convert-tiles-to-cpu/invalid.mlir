@@ -30,7 +30,7 @@ logitile.kernel @element(%x: !logitile.view<8xf64> from @x) {
 logitile.kernel @transposed_hidden(%n: index from tokens, %x: !logitile.view<?x32xf32, column_major> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
     // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, column_major>'; pack it as row_panels, or lay it out in rows}}
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, column_major>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using dot_products : !logitile.view<?x32xf32, column_major>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }
 }
@@ -40,7 +40,7 @@ logitile.kernel @transposed_hidden(%n: index from tokens, %x: !logitile.view<?x3
 logitile.kernel @packed_bf16(%n: index from tokens, %x: !logitile.view<?x32xbf16, row_panels> from @x, %w: !logitile.view<64x32xbf16> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
     // expected-error @+1 {{'hidden' is packed as 'bf16', which avx512 cannot multiply; pack it as f32}}
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<64x32xbf16> -> !logitile.tile<32x16xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xbf16, row_panels>, !logitile.view<64x32xbf16> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }
 }
@@ -57,7 +57,7 @@ logitile.kernel @slab_of_no_tiles(%n: index from tokens, %x: !logitile.view<?x32
     %end = arith.minui %next, %v : index
     scf.for %column = %first to %end step %tn {
       // expected-error @+1 {{has tiles of 16 along the vocabulary axis that start at multiples of 8; make slabs a multiple of the tile}}
-      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
     }
   }
@@ -68,7 +68,7 @@ logitile.kernel @slab_of_no_tiles(%n: index from tokens, %x: !logitile.view<?x32
 logitile.kernel @past_the_loop(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 40) step (32, 16) {
     // expected-error @+1 {{has tiles of 16 along the vocabulary axis that may reach past the end of their loop; make slabs a multiple of the tile}}
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }
 }
@@ -80,7 +80,7 @@ logitile.kernel @packed_gradient(%n: index from tokens, %g: !logitile.view<?x96x
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     // expected-error @+1 {{'lhs' is '!logitile.view<?x96xf32>'; expected column_major}}
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 : !logitile.view<?x96xf32>, !logitile.view<96x32xf32> -> !logitile.tile<64x32xf32>
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 using panels : !logitile.view<?x96xf32>, !logitile.view<96x32xf32> -> !logitile.tile<64x32xf32>
     logitile.store %sum to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
   }
 }

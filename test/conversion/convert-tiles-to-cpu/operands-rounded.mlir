@@ -33,7 +33,7 @@ logitile.kernel @pack(%n: index from tokens, %map: !logitile.view<?xi32> from @m
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x32xbf16, row_panels> from @x, %w: !logitile.view<140x32xf32 to bf16> from @w,
                          %z: !logitile.view<?x140xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 140) step (64, 14) {
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xf32 to bf16> -> !logitile.tile<64x14xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xf32 to bf16> -> !logitile.tile<64x14xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x14xf32> to !logitile.view<?x140xf32, column_major>
   }
 }
@@ -51,7 +51,7 @@ logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xbf16, c
   %zero = arith.constant 0 : index
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {
-    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 : !logitile.view<?x96xbf16, column_major>, !logitile.view<96x32xf32 to bf16> -> !logitile.tile<64x32xf32>
+    %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 using panels : !logitile.view<?x96xbf16, column_major>, !logitile.view<96x32xf32 to bf16> -> !logitile.tile<64x32xf32>
     %exact = logitile.contract_terms %sum, [%column, %coefficient], %w at [%row, %zero] below %n
         : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<96x32xf32 to bf16>
     logitile.store %exact to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>

@@ -12,7 +12,7 @@
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x32xbf16, row_panels> from @x, %w: !logitile.view<140x32xbf16> from @w,
                          %z: !logitile.view<?x140xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 140) step (64, 14) {
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xbf16> -> !logitile.tile<64x14xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xbf16, row_panels>, !logitile.view<140x32xbf16> -> !logitile.tile<64x14xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x14xf32> to !logitile.view<?x140xf32, column_major>
   }
 }

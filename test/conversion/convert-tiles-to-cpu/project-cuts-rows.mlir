@@ -20,7 +20,7 @@
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x64xf32, row_panels> from @x, %w: !logitile.view<304x64xf32> from @w,
                          %z: !logitile.view<?x304xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 304) step (64, 112) {
-    %tile = logitile.project %x, %w at [%row, %column] by 64 : !logitile.view<?x64xf32, row_panels>, !logitile.view<304x64xf32> -> !logitile.tile<64x112xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 64 using panels : !logitile.view<?x64xf32, row_panels>, !logitile.view<304x64xf32> -> !logitile.tile<64x112xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x112xf32> to !logitile.view<?x304xf32, column_major>
   }
 }

@@ -27,7 +27,7 @@
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x64xf32, row_panels> from @x, %w: !logitile.view<28x64xf32> from @w,
                          %z: !logitile.view<?x28xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 28) step (64, 14) {
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x64xf32, row_panels>, !logitile.view<28x64xf32> -> !logitile.tile<64x14xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x64xf32, row_panels>, !logitile.view<28x64xf32> -> !logitile.tile<64x14xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x14xf32> to !logitile.view<?x28xf32, column_major>
   }
 }

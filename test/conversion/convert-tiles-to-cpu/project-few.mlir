@@ -24,7 +24,7 @@
 logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x40xbf16> from @x, %w: !logitile.view<141x40xbf16> from @w,
                          %z: !logitile.view<?x141xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 141) step (64, 141) {
-    %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x40xbf16>, !logitile.view<141x40xbf16> -> !logitile.tile<64x141xf32>
+    %tile = logitile.project %x, %w at [%row, %column] by 32 using dot_products : !logitile.view<?x40xbf16>, !logitile.view<141x40xbf16> -> !logitile.tile<64x141xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x141xf32> to !logitile.view<?x141xf32, column_major>
   }
 }

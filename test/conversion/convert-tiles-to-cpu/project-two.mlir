@@ -8,8 +8,8 @@ logitile.kernel @apart(%n: index from tokens, %x: !logitile.view<?x32xf32, row_p
                        %s: !logitile.view<1x?xf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
-    %first = logitile.project %x, %w at [%row, %zero] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>
-    %second = logitile.project %x, %w at [%row, %zero] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>
+    %first = logitile.project %x, %w at [%row, %zero] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>
+    %second = logitile.project %x, %w at [%row, %zero] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>
     logitile.store %first to %z at [%row, %zero] : !logitile.tile<64x16xf32> to !logitile.view<?x160xf32, column_major>
     logitile.store %second to %t at [%row, %zero] : !logitile.tile<64x16xf32> to !logitile.view<?x160xf32, column_major>
     %start = logitile.init_rows : !logitile.tile<64x1xf32> {

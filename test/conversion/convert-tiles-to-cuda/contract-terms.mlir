@@ -18,7 +18,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
                          %c: !logitile.view<?xi32> from @c, %a: !logitile.view<?xf32> from @a, %out: !logitile.view<128x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row, %column) = (0, 0) to (128, 64) step (64, 64) {
-      %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32 : !logitile.view<?x128xbf16>, !logitile.view<?x64xbf16> -> !logitile.tile<64x64xf32>
+      %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32 using mma_sync : !logitile.view<?x128xbf16>, !logitile.view<?x64xbf16> -> !logitile.tile<64x64xf32>
       %all = logitile.contract_terms %sum, [%c, %a] transposed, %x at [%row, %column] below %n
         : !logitile.tile<64x64xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<?x64xbf16>
       logitile.store %all to %out at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<128x64xf32>

@@ -14,7 +14,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     %zero = arith.constant 0 : index
     %v = arith.constant 128 : index
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
-      %sum = logitile.contract %g, %w at [%row, %column] over [%zero to %v] by 32
+      %sum = logitile.contract %g, %w at [%row, %column] over [%zero to %v] by 32 using mma_sync
           : !logitile.view<?x128xbf16>, !logitile.view<128x64xbf16> -> !logitile.tile<64x64xf32>
       logitile.store %sum to %out at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
@@ -23,7 +23,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
                           %out: !logitile.view<128x64xf32> from @out) {
     %zero = arith.constant 0 : index
     scf.forall (%row, %column) = (0, 0) to (128, 64) step (64, 64) {
-      %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32
+      %sum = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 32 using mma_sync
           : !logitile.view<?x128xbf16>, !logitile.view<?x64xbf16> -> !logitile.tile<64x64xf32>
       logitile.store %sum to %out at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<128x64xf32>
     }

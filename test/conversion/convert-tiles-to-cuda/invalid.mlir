@@ -7,7 +7,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
                           %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, row_panels>'; expected a strided view of 2 dimensions}}
-      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 32 using mma_sync : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
   }
@@ -21,7 +21,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
                          %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{goes 'by' 8; tensor cores take 16 steps at a time}}
-      %tile = logitile.project %x, %w at [%row, %column] by 8 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 8 using mma_sync : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
   }
@@ -35,7 +35,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   logitile.kernel @rows(%n: index from tokens, %x: !logitile.view<?x32xf32> from @x, %w: !logitile.view<64x32xf32> from @w,
                         %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (40, 64) {
-      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<40x64xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 32 using mma_sync : !logitile.view<?x32xf32>, !logitile.view<64x32xf32> -> !logitile.tile<40x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<40x64xf32> to !logitile.view<?x64xf32>
     }
   }
@@ -49,7 +49,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
                          %z: !logitile.view<?x64xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 64) step (64, 64) {
       // expected-error @+1 {{has blocks of 524288 bytes; 2 of them and 16384 bytes do not fit the 166912 bytes of shared memory}}
-      %tile = logitile.project %x, %w at [%row, %column] by 1024 : !logitile.view<?x1024xf32>, !logitile.view<64x1024xf32> -> !logitile.tile<64x64xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 1024 using mma_sync : !logitile.view<?x1024xf32>, !logitile.view<64x1024xf32> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x64xf32>
     }
   }

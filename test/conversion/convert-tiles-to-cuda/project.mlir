@@ -37,7 +37,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x64xbf16> from @x, %w: !logitile.view<128x64xbf16> from @w,
                            %z: !logitile.view<?x128xf32> from @z) {
     scf.forall (%row, %column) = (0, 0) to (%n, 128) step (64, 64) {
-      %tile = logitile.project %x, %w at [%row, %column] by 32 : !logitile.view<?x64xbf16>, !logitile.view<128x64xbf16> -> !logitile.tile<64x64xf32>
+      %tile = logitile.project %x, %w at [%row, %column] by 32 using mma_sync : !logitile.view<?x64xbf16>, !logitile.view<128x64xbf16> -> !logitile.tile<64x64xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<64x64xf32> to !logitile.view<?x128xf32>
     }
   }

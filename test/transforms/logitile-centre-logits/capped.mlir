@@ -20,7 +20,7 @@ logitile.kernel @capped(%count: index from tokens, %x: !logitile.view<?x16xf32> 
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest : f32
     }
-    %z = logitile.project %x, %w at [%row, %zero] by 16 : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 16 using dot_products : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
     logitile.store %z to %kept at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
     %next = logitile.update_rows(%rows) with (%z) at %zero below 32 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
       %lowest = arith.constant 0xFF7FFFFF : f32

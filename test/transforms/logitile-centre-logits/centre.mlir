@@ -28,7 +28,7 @@ logitile.kernel @sweep(%count: index from tokens, %x: !logitile.view<?x16xf32> f
       logitile.yield %lowest : f32
     }
     %state = scf.for %column = %zero to %end step %step iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
-      %z = logitile.project %x, %w at [%row, %column] by 16
+      %z = logitile.project %x, %w at [%row, %column] by 16 using dot_products
           : !logitile.view<?x16xf32>, !logitile.view<256x16xf32> -> !logitile.tile<64x32xf32>
       logitile.store %z to %kept at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x256xf16, column_major>
       %in = logitile.load %bias at [%column] : !logitile.view<256xf32> -> !logitile.tile<1x32xf32>

@@ -8,7 +8,7 @@ logitile.kernel @no_memory(%count: index from tokens, %x: !logitile.view<?x16xf3
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest : f32
     }
-    %z = logitile.project %x, %w at [%row, %zero] by 16 : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 16 using dot_products : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
     // expected-error @below {{keeps logits in 16 bits, but the schedule has no buffer for centre of "z"}}
     logitile.store %z to %kept at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
     %next = logitile.update_rows(%rows) with (%z) at %zero below 32 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
@@ -39,7 +39,7 @@ logitile.kernel @no_maximum(%count: index from tokens, %x: !logitile.view<?x16xf
                        %kept: !logitile.view<?x32xf16, column_major> from @kept_z) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%count) step (64) {
-    %z = logitile.project %x, %w at [%row, %zero] by 16 : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 16 using dot_products : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
     // expected-error @below {{keeps logits in 16 bits; they need one running maximum to be relative to}}
     logitile.store %z to %kept at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
   }
@@ -61,7 +61,7 @@ logitile.kernel @stores(%count: index from tokens, %x: !logitile.view<?x16xf32> 
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest : f32
     }
-    %z = logitile.project %x, %w at [%row, %zero] by 16 : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 16 using dot_products : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
     logitile.store %z to %kept at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
     %next = logitile.update_rows(%rows) with (%z) at %zero below 32 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
       %lowest = arith.constant 0xFF7FFFFF : f32
@@ -106,7 +106,7 @@ logitile.kernel @stores(%count: index from tokens, %x: !logitile.view<?x16xf32> 
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest : f32
     }
-    %z = logitile.project %x, %w at [%row, %zero] by 16 : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
+    %z = logitile.project %x, %w at [%row, %zero] by 16 using dot_products : !logitile.view<?x16xf32>, !logitile.view<32x16xf32> -> !logitile.tile<64x32xf32>
     logitile.store %z to %kept at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf16, column_major>
     %next = logitile.update_rows(%rows) with (%z) at %zero below 32 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
       %lowest = arith.constant 0xFF7FFFFF : f32

@@ -10,7 +10,7 @@
 // SAVED-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" window 1920 : !logitile.view<?x30000xf32, column_major>
 // SAVED-DAG: logitile.buffer @sum_z_hidden chunk hidden_sum of "z" : !logitile.view<?x512xf32>
 // SAVED: logitile.run forward {
-// SAVED: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares keep
+// SAVED: logitile.launch "squares" from @project_sweep<{{.*}}> using panels sweep @squares keep
 // SAVED: logitile.run adjoint {
 // SAVED-NOT: pack_z_rows
 // SAVED: logitile.loop slabs 1 from 0 to 16 {
@@ -26,8 +26,8 @@
 // PART: kept 15360 {
 // PART-DAG: logitile.buffer @kept_z saved kept of "z" window 15360
 // PART: logitile.run forward {
-// PART: logitile.launch "squares_kept" from @project_sweep<{{.*}}> sweep @squares keep slabs [0, 8]
-// PART-NEXT: logitile.launch "squares" from @project_sweep<{{.*}}> sweep @squares slabs [8, 16]
+// PART: logitile.launch "squares_kept" from @project_sweep<{{.*}}> using panels sweep @squares keep slabs [0, 8]
+// PART-NEXT: logitile.launch "squares" from @project_sweep<{{.*}}> using panels sweep @squares slabs [8, 16]
 // PART: logitile.run adjoint {
 // PART-NEXT: logitile.launch "pack_z_rows_again" from @pack
 // PART: logitile.loop slabs 1 from 0 to 8 {

@@ -5,7 +5,7 @@
 // CHECK-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xf32, column_major>
 // CHECK-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<30000x512xbf16>
 // CHECK: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = bf16, op = f32>
-// CHECK: logitile.launch "z_weight" from @contract_weight<{{.*}} g = f32, op = f32, out = bf16>
+// CHECK: logitile.launch "z_weight" from @contract_weight<{{.*}} g = f32, op = f32, out = bf16> using panels
 
 // Chunks would round their sum each time: it is kept in f32 and rounded once, behind the last one.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/' \
@@ -34,7 +34,7 @@
 // ROUNDED-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" {{.*}}: !logitile.view<?x30000xbf16, column_major>
 // ROUNDED-DAG: logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x512xbf16>
 // ROUNDED-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<30000x512xf32>
-// ROUNDED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} g = bf16, in = !logitile.rounded<f32 to bf16>, out = bf16>
+// ROUNDED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} g = bf16, in = !logitile.rounded<f32 to bf16>, out = bf16> using panels
 // ROUNDED-NOT: round_weight
 // ROUNDED-NOT: round_z_operand
 

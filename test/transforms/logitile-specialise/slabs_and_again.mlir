@@ -28,15 +28,15 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<301x24xf32>
     logitile.run adjoint {
-      logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+      logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
           input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} slabs [1, 3] again always
       logitile.loop tokens 512 {
-        logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+        logitile.launch "all" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
             input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight}
         logitile.loop slabs 1 from 0 to 4 {
-          logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+          logitile.launch "loop" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
               input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} again tokens
-          logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+          logitile.launch "own" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
               input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} slabs [0, 2] again slabs
         }
       }

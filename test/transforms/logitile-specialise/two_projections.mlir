@@ -5,8 +5,8 @@
 // CHECK-SAME: %student_hidden: !logitile.view<?x24xf32> from @student_hidden, %packed_teacher_rows: !logitile.view<?x40xf32, row_panels> from @packed_teacher_rows,
 // CHECK-SAME: %student_weight: !logitile.view<300x24xf32> from @student_weight, %teacher_weight: !logitile.view<300x40xf32> from @teacher_weight,
 // CHECK-SAME: %kept_student: !logitile.view<?x300xf32> from @kept_student, %kept_teacher: !logitile.view<?x300xf32> from @kept_teacher, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
-// CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden, %student_weight at [%row, %column] by 16 : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
-// CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows, %teacher_weight at [%row, %column] by 16 : !logitile.view<?x40xf32, row_panels>, !logitile.view<300x40xf32> -> !logitile.tile<64x32xf32>
+// CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden, %student_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
+// CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows, %teacher_weight at [%row, %column] by 16 using panels : !logitile.view<?x40xf32, row_panels>, !logitile.view<300x40xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: logitile.store %[[STUDENT]] to %kept_student at [%row, %column]
 // CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]]) at %column below 300 :
@@ -58,7 +58,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_student chunk logit_gradient of "student" alias @kept_student : !logitile.view<?x300xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s keep
+      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
       logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
     }
   }

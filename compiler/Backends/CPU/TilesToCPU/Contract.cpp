@@ -22,7 +22,7 @@ public:
   }
 
   void emit() {
-    if (!op.getTransposed() && depth <= kUpdateRows)
+    if (op.getAlgorithm() == Algorithm::RankUpdates)
       return emitUpdates();
     allocate();
     Int first = k.scalar(op.getFirst()), behind = k.scalar(op.getBehind());
@@ -158,6 +158,13 @@ private:
 
 LogicalResult checkOperands(KernelContext &k, ContractOp op, int64_t depth) {
   const View &lhs = k.view(op.getLhs()), &rhs = k.view(op.getRhs());
+  bool isUpdated = op.getAlgorithm() == Algorithm::RankUpdates;
+  if (!isUpdated && op.getAlgorithm() != Algorithm::Panels)
+    return op.emitOpError() << "is 'using' " << stringifyAlgorithm(*op.getAlgorithm())
+                            << ", which this target does not have here; use panels or rank_updates";
+  if (isUpdated && (op.getTransposed() || depth > kUpdateRows))
+    return op.emitOpError() << "is 'using' rank_updates" << (op.getTransposed() ? " of a transposed operand" : "") << " 'by' " << depth
+                            << "; they take at most " << kUpdateRows << " rows of 'rhs' at a time, and no transposed operand";
   if (lhs.layout() != Layout::ColumnMajor)
     return op.emitOpError() << "'lhs' is " << lhs.type << "; expected column_major";
   Layout wanted = op.getTransposed() ? Layout::ColumnPanels : Layout::Strided;

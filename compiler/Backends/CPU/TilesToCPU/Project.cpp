@@ -35,8 +35,13 @@ static NextRows nextWeights(KernelContext &k, const View &weight, Int column, in
 }
 
 static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &hidden, const View &weight, int64_t depth) {
-  if (hidden.layout() != Layout::RowPanels && hidden.layout() != Layout::Strided)
-    return op.emitOpError() << "'hidden' is " << hidden.type << "; pack it as row_panels, or lay it out in rows";
+  StringRef algorithm = stringifyAlgorithm(*op.getAlgorithm());
+  bool isPacked = op.getAlgorithm() == Algorithm::Panels;
+  if (!isPacked && op.getAlgorithm() != Algorithm::DotProducts)
+    return op.emitOpError() << "is 'using' " << algorithm << ", which this target does not have here; use panels or dot_products";
+  if (hidden.layout() != (isPacked ? Layout::RowPanels : Layout::Strided))
+    return op.emitOpError() << "'hidden' is " << hidden.type << ", but " << algorithm
+                            << (isPacked ? " read it as row_panels" : " read it in rows: a strided view");
   if (weight.layout() != Layout::Strided)
     return op.emitOpError() << "'weight' is " << weight.type << "; expected a strided view";
   Type element = hidden.type.getElement();
@@ -66,7 +71,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
   Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
   k.setTile(op->getResult(0), tile);
-  if (hidden.layout() == Layout::Strided) {
+  if (op.getAlgorithm() == Algorithm::DotProducts) {
     DotProducts(k, tile, hidden, weight, row, column).emit();
     return success();
   }

@@ -15,6 +15,12 @@ static LogicalResult checkOperand(Operation *op, StringRef name, const View &vie
   return success();
 }
 
+static LogicalResult checkAlgorithm(Operation *op, std::optional<Algorithm> algorithm) {
+  if (algorithm == Algorithm::MmaSync)
+    return success();
+  return op->emitOpError() << "is 'using' " << stringifyAlgorithm(*algorithm) << ", which CUDA kernels do not have; use mma_sync";
+}
+
 static LogicalResult checkDepth(Operation *op, int64_t depth) {
   if (depth % 16 == 0)
     return success();
@@ -47,8 +53,8 @@ LogicalResult convertProject(KernelContext &k, ProjectOp op) {
   auto type = cast<TileType>(op.getType());
   int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
   Type element = weight.type.getElement();
-  if (failed(checkOperand(op, "hidden", hidden, element)) || failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, depth)) ||
-      failed(checkTile(op, type)))
+  if (failed(checkAlgorithm(op, op.getAlgorithm())) || failed(checkOperand(op, "hidden", hidden, element)) ||
+      failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, depth)) || failed(checkTile(op, type)))
     return failure();
   FailureOr<Operand> left = makeOperand(k, op, hidden, 0, op.getRow(), type.getExtent(0), /*isRight=*/false);
   FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
@@ -93,8 +99,8 @@ LogicalResult convertContract(KernelContext &k, ContractOp op) {
   Type element = rhs.type.getElement();
   if (op.getMap())
     return op.emitOpError() << "goes through a map; CUDA kernels gather the rows of an operand before";
-  if (failed(checkOperand(op, "lhs", lhs, element)) || failed(checkOperand(op, "rhs", rhs, element)) || failed(checkDepth(op, depth)) ||
-      failed(checkTile(op, type)))
+  if (failed(checkAlgorithm(op, op.getAlgorithm())) || failed(checkOperand(op, "lhs", lhs, element)) ||
+      failed(checkOperand(op, "rhs", rhs, element)) || failed(checkDepth(op, depth)) || failed(checkTile(op, type)))
     return failure();
   unsigned outer = op.getTransposed() ? 1 : 0;
   FailureOr<Operand> left = makeOperand(k, op, lhs, outer, op.getRow(), type.getExtent(0), /*isRight=*/false);
