@@ -91,15 +91,17 @@ struct TemplateUse {
       auto apply = dyn_cast<ApplyOp>(op);
       auto store = dyn_cast<StoreOp>(op);
       hasRows |= isa<InitRowsOp>(op);
+      makesOrLoads |= isa<LogitsOp>(op);
       projects |= isa<ProjectOp>(op);
-      multiplies |= isa<ProjectOp, ContractOp>(op);
+      contracts |= isa<ContractOp>(op);
       hasFinish |= apply && apply.getHole() == "finish";
       hasGradient |= apply && apply.getHole() == "gradient";
       auto views = store ? dyn_cast<BundleType>(store.getView().getType()) : BundleType();
       keeps |= views && views.getKind() == BundleKind::LogitViews;
+      mapsRows |= store && store.getMap() && isa<BundleType>(store.getMap().getType());
     });
   }
-  bool hasRows = false, projects = false, multiplies = false, keeps = false, hasFinish = false, hasGradient = false;
+  bool hasRows = false, makesOrLoads = false, projects = false, contracts = false, mapsRows = false, keeps = false, hasFinish = false, hasGradient = false;
 };
 } // namespace
 
@@ -110,12 +112,17 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return complain("names a sweep");
   if (launch.getFinish() && !use.hasFinish)
     return complain("names a finish");
-  if (launch.getAlgorithm() && !use.multiplies)
+  bool multiplies = use.projects || use.contracts;
+  if (launch.getAlgorithm() && !multiplies && !use.makesOrLoads)
     return complain("names an algorithm");
-  if (use.multiplies && !launch.getAlgorithm())
+  if (launch.getPart() && !use.mapsRows)
+    return complain("makes a part");
+  if (multiplies && !launch.getAlgorithm())
     return launch.emitOpError() << "needs 'using' and an algorithm for the products of template @" << source.getSymName();
   if (launch.getKeep() && !use.keeps)
     return complain("keeps logits");
+  if (launch.getKeep() && use.makesOrLoads && !launch.getAlgorithm())
+    return launch.emitOpError() << "keeps logits, but makes none: that needs 'using' and an algorithm";
   auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };
   auto hasScalar = [&](ScalarRole role) { return has(ScalarRoleAttr::get(source.getContext(), role)); };
   if (launch.getAgain() != Again::Never && !hasScalar(ScalarRole::Again))
@@ -144,7 +151,8 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   if (failed(sweep) || failed(finish) || failed(verifyPlaces(launch, source, use)) || failed(verifyFinish(launch, *finish)))
     return failure();
   LaunchShape shape;
-  shape.projects = use.projects;
+  shape.projects = use.projects || (use.makesOrLoads && launch.getAlgorithm());
+  shape.loads = use.makesOrLoads && !shape.projects;
   shape.program = program;
   shape.schedule = launch->getParentOfType<ScheduleOp>();
   shape.launch = launch;
@@ -273,11 +281,13 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   };
   switch (kind) {
   case BundleKind::Hiddens:
-    return either(BufferRole::PackedRows, BufferRole::Hidden);
+    return loads ? Keys() : either(BufferRole::PackedRows, BufferRole::Hidden);
   case BundleKind::Weights:
-    return either(BufferRole::RoundedWeight, BufferRole::Weight);
+    return loads ? Keys() : either(BufferRole::RoundedWeight, BufferRole::Weight);
   case BundleKind::LogitViews:
-    return projects && !LaunchOp(launch).getKeep() ? Keys() : Keys(each(keptProjections(), BufferRole::Kept));
+    return LaunchOp(launch).getKeep() ? Keys(each(keptProjections(), BufferRole::Kept)) : Keys();
+  case BundleKind::KeptViews:
+    return projects ? Keys() : Keys(each(projections, BufferRole::Kept));
   case BundleKind::GradViews:
     return each(inputsOf(gradients), BufferRole::LogitGradient);
   case BundleKind::VocabGradViews:
@@ -293,7 +303,9 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   case BundleKind::TermViews:
     return termKeys(/*taken=*/false);
   case BundleKind::TakenViews:
-    return termKeys(/*taken=*/true);
+    return LaunchOp(launch).getPart() ? Keys() : termKeys(/*taken=*/true);
+  case BundleKind::RowMaps:
+    return LaunchOp(launch).getPart() ? Keys() : Keys{{BufferRole::TokenMap}};
   default: // bundles of values
     return {};
   }

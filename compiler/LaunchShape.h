@@ -56,7 +56,8 @@ public:
   SweepOp sweep;       // null where the launch has none
   FinishOp finish;     // null where the launch has none
   GradientOp gradient; // null where the template has no @gradient
-  bool projects = false; // the template makes logits, rather than reading them
+  bool projects = false; // the launch makes logits
+  bool loads = false;    // it reads kept ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
   llvm::SmallVector<InputRef> inputs;
   llvm::SmallVector<AdjointOp> gradients, vocabGradients, denseGradients; // per element, by kind of input

@@ -12,7 +12,7 @@ constexpr Skeleton kSkeletons[] = {
 #include "templates/Skeletons.inc"
 };
 
-/// "templates/project_sweep.mlir" holds the template "project_sweep".
+/// "templates/sweep.mlir" holds the template "sweep".
 StringRef nameOf(const Skeleton &skeleton) {
   StringRef name = skeleton.file;
   name.consume_front("templates/");

@@ -18,7 +18,7 @@ namespace logitile {
 /// What a bundle stands for: values first, memory after. See the table of BundleType.
 enum class BundleKind {
   Logits, Grads, VocabGrads, DenseGrads, Rows, Inputs, Results,
-  Hiddens, Weights, LogitViews, GradViews, VocabGradViews, DenseGradViews, InputViews, RowViews, ResultViews, TermViews, TakenViews
+  Hiddens, Weights, LogitViews, KeptViews, GradViews, VocabGradViews, DenseGradViews, InputViews, RowViews, ResultViews, TermViews, TakenViews, RowMaps
 };
 } // namespace logitile
 

@@ -139,6 +139,7 @@ def Logitile_Algorithm : Logitile_Enum<"Algorithm", "how a product of matrices i
   Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
   Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
   Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
+  Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 

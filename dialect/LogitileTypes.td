@@ -67,14 +67,16 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
 
     | memory | stands for |
     |---|---|
-    | `hiddens`, `weights` | the operands of every projection |
-    | `logit_views`, `grad_views` | kept logits, gradients of logits |
+    | `hiddens`, `weights` | the operands of every projection, where the launch makes logits |
+    | `kept_views` | kept logits, where the launch reads them instead |
+    | `logit_views`, `grad_views` | where logits are kept; gradients of logits |
     | `vocab_grad_views`, `dense_grad_views` | sums over blocks of tokens `[block][column]`; gradients of Dense inputs |
     | `input_views` | token, vocab, dense, scalar, upstream and known values |
     | `row_views` | row states of slabs, `[slab][token]` |
     | `result_views` | per-token results |
     | `term_views` | columns and coefficients of single entries that are added to a gradient |
     | `taken_views` | those of single entries that are taken out of a rounded gradient |
+    | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);
   let genVerifyDecl = 1;

@@ -253,7 +253,7 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
     `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `using` is the
     algorithm of the template's products. `sweep` and
     `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
-    stores the logits that the kernel makes; `views` gives the template's plain view arguments a buffer;
+    stores the logits that the kernel makes; a `part` of a gradient is ended by a later launch; `views` gives the template's plain view arguments a buffer;
     `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again` says when the kernel adds to
     what is there: `never`, `always`, or after the first iteration of a loop.
 
@@ -264,11 +264,11 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
                        OptionalAttr<Logitile_AlgorithmAttr>:$algorithm, OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
-                       OptionalAttr<StrAttr>:$input, UnitAttr:$keep, OptionalAttr<DictionaryAttr>:$views,
+                       OptionalAttr<StrAttr>:$input, UnitAttr:$keep, UnitAttr:$part, OptionalAttr<DictionaryAttr>:$views,
                        OptionalAttr<DenseI64ArrayAttr>:$slabs, DefaultValuedAttr<Logitile_AgainAttr, "Again::Never">:$again);
   let assemblyFormat = [{
     $kernel `from` $source `` custom<Bindings>($bindings) (`using` `` $algorithm^)? (`sweep` $sweep^)? (`finish` $finish^)?
-    (`input` $input^)? (`keep` $keep^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
+    (`input` $input^)? (`keep` $keep^)? (`part` $part^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

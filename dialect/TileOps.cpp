@@ -28,6 +28,8 @@ static LogicalResult verifyKind(Operation *op, StringRef name, Value value, Bund
 static LogicalResult verifyMap(Operation *op, Value map) {
   if (!map)
     return success();
+  if (isBundle(map))
+    return verifyKind(op, "map", map, BundleKind::RowMaps);
   auto view = cast<ViewType>(map.getType());
   if (view.getDims().size() == 1 && view.getElement().isInteger(32))
     return success();
@@ -76,10 +78,10 @@ struct MemoryBundle {
   unsigned indices;
 };
 constexpr MemoryBundle kMemory[] = {
-    {BundleKind::LogitViews, BundleKind::Logits, 2},         {BundleKind::GradViews, BundleKind::Grads, 2},
-    {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2}, {BundleKind::DenseGradViews, BundleKind::DenseGrads, 2},
-    {BundleKind::InputViews, BundleKind::Inputs, 2},         {BundleKind::RowViews, BundleKind::Rows, 2},
-    {BundleKind::ResultViews, BundleKind::Results, 1},
+    {BundleKind::LogitViews, BundleKind::Logits, 2},         {BundleKind::KeptViews, BundleKind::Logits, 2},
+    {BundleKind::GradViews, BundleKind::Grads, 2},           {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},
+    {BundleKind::DenseGradViews, BundleKind::DenseGrads, 2}, {BundleKind::InputViews, BundleKind::Inputs, 2},
+    {BundleKind::RowViews, BundleKind::Rows, 2},             {BundleKind::ResultViews, BundleKind::Results, 1},
 };
 } // namespace
 
@@ -141,6 +143,13 @@ LogicalResult ProjectOp::verify() {
                    failed(verifyKind(*this, "result", getResult(), BundleKind::Logits)));
   return failure(failed(verifyMatrix(*this, "hidden", getHidden())) || failed(verifyMatrix(*this, "weight", getWeight())) ||
                  failed(verifySame(*this, "hidden size", "hidden", getHidden(), 1, "weight", getWeight(), 1)));
+}
+
+LogicalResult LogitsOp::verify() {
+  return failure(failed(verifyKind(*this, "hidden", getHidden(), BundleKind::Hiddens)) ||
+                 failed(verifyKind(*this, "weight", getWeight(), BundleKind::Weights)) ||
+                 failed(verifyKind(*this, "kept", getKept(), BundleKind::KeptViews)) ||
+                 failed(verifyKind(*this, "result", getResult(), BundleKind::Logits)) || failed(verifyDim(*this, "by", getDepth())));
 }
 
 /// The sum that a kernel adds to: a matrix with the columns of 'other'.

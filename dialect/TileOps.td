@@ -118,7 +118,7 @@ def Logitile_StoreOp : Logitile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSize
     logitile.store %tile to %out at [%row, %column] : !logitile.tile<32x64xf32> to !logitile.view<?x1024xbf16>
     ```
   }];
-  let arguments = (ins Logitile_AnyTile:$value, Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_ViewType>:$map);
+  let arguments = (ins Logitile_AnyTile:$value, Logitile_AnyView:$view, Variadic<Index>:$at, Optional<Logitile_AnyView>:$map);
   let assemblyFormat = [{
     $value `to` $view `at` ` ` `[` $at `]` (`through` $map^)? attr-dict `:` type($value) `to` type($view) (`,` type($map)^)?
   }];
@@ -162,6 +162,26 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = [{
     $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) (`using` `` $algorithm^)? attr-dict
     `:` type($hidden) `,` type($weight) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
+  let summary = "the hole of a template where logits come from";
+  let description = [{
+    A launch with an algorithm makes them, as `logitile.project` does. Any other launch loads what an earlier one has kept.
+
+    ```mlir
+    %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
+        : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
+    ```
+  }];
+  let arguments = (ins Logitile_BundleType:$hidden, Logitile_BundleType:$weight, Logitile_Extent:$depth, Logitile_BundleType:$kept,
+                       Index:$row, Index:$column);
+  let results = (outs Logitile_BundleType:$result);
+  let assemblyFormat = [{
+    `of` $hidden `,` $weight `by` custom<Dim>($depth) `or` $kept `at` ` ` `[` $row `,` $column `]` attr-dict
+    `:` type($hidden) `,` type($weight) `or` type($kept) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -28,6 +28,7 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::Hiddens, "hiddens", 0, false},
     {BundleKind::Weights, "weights", 0, false},
     {BundleKind::LogitViews, "logit_views", 0, false},
+    {BundleKind::KeptViews, "kept_views", 0, false},
     {BundleKind::GradViews, "grad_views", 0, false},
     {BundleKind::VocabGradViews, "vocab_grad_views", 0, false},
     {BundleKind::DenseGradViews, "dense_grad_views", 0, false},
@@ -36,6 +37,7 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::ResultViews, "result_views", 0, false},
     {BundleKind::TermViews, "term_views", 0, false},
     {BundleKind::TakenViews, "taken_views", 0, false},
+    {BundleKind::RowMaps, "row_maps", 0, false},
 };
 } // namespace
 

@@ -1,19 +1,24 @@
-// The gradient of hidden states, whole: dX = G W. Single entries that were taken out of G come in here, in full precision.
-logitile.template @contract_hidden<TM, TD, TK, V, D, in, g, out, acc>(
-    %tokenCount: index from tokens, %map: !logitile.view<? x i32> from token_map, %grad: !logitile.view<? x V x g> from "grad",
+// The gradient of hidden states over a range of slabs: dX = G W, added to the parts before it. Single entries that were taken
+// out of G come in here, in full precision, and rows go through the map of tokens. Of a part, @round_rows does both.
+logitile.template @contract_hidden<TM, TD, TK, SLAB, V, D, in, g, out, acc>(
+    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+    %again: i1 from again, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.taken_views,
     %out: !logitile.view<? x D x out> from "out") {
-  %zero = arith.constant 0 : index
   %tm = logitile.param TM
   %td = logitile.param TD
   %d = logitile.param D
   %v = logitile.param V
+  %slabColumns = logitile.param SLAB
+  %first = arith.muli %slabFirst, %slabColumns : index
+  %unclipped = arith.muli %slabBehind, %slabColumns : index
+  %behind = arith.minui %unclipped, %v : index
   scf.forall (%row, %column) = (0, 0) to (%tokenCount, %d) step (%tm, %td) {
-    %sum = logitile.contract %grad, %weight at [%row, %column] over [%zero to %v] by TK
-        : !logitile.view<? x V x g>, !logitile.view<V x D x in> -> !logitile.tile<TM x TD x acc>
+    %sum = logitile.contract %grad, %weight at [%row, %column] over [%first to %behind] by TK plus %out when %again
+        : !logitile.view<? x V x g>, !logitile.view<V x D x in> plus !logitile.view<? x D x out> -> !logitile.tile<TM x TD x acc>
     %exact = logitile.contract_terms %sum, [%terms], %weight at [%row, %column] below %tokenCount
         : !logitile.tile<TM x TD x acc>, [!logitile.taken_views], !logitile.view<V x D x in>
-    logitile.store %exact to %out at [%row, %column] through %map
-        : !logitile.tile<TM x TD x acc> to !logitile.view<? x D x out>, !logitile.view<? x i32>
+    logitile.store %exact to %out at [%row, %column] through %maps
+        : !logitile.tile<TM x TD x acc> to !logitile.view<? x D x out>, !logitile.row_maps
   }
 }

@@ -156,7 +156,8 @@ private:
       llvm::append_range(plain, values.at(value));
     return plain;
   }
-  Value plainValue(Value value) { return value ? values.at(value).front() : Value(); }
+  /// Null where 'value' is, or is an empty bundle.
+  Value plainValue(Value value) { return value && !values.at(value).empty() ? values.at(value).front() : Value(); }
 
   LogicalResult cloneOp(Operation &op, OpBuilder &builder) {
     Location loc = place(op.getLoc());
@@ -166,6 +167,7 @@ private:
           return success();
         })
         .Case<ProjectOp>([&](ProjectOp project) { return cloneProject(project, loc, builder); })
+        .Case<LogitsOp>([&](LogitsOp logits) { return shape.projects ? cloneProject(logits, loc, builder) : loadLogits(logits, loc, builder); })
         .Case<LoadOp>([&](LoadOp load) { return cloneLoad(load, loc, builder); })
         .Case<StoreOp>([&](StoreOp store) { return cloneStore(store, loc, builder); })
         .Case<TermsOp>([&](TermsOp terms) { return cloneTerms(terms, loc, builder); })
@@ -183,7 +185,16 @@ private:
         .Default([&](Operation *) { return cloneGeneric(op, loc, builder); });
   }
 
-  LogicalResult cloneProject(ProjectOp project, Location loc, OpBuilder &builder) {
+  LogicalResult loadLogits(LogitsOp logits, Location loc, OpBuilder &builder) {
+    FailureOr<SmallVector<Type>> types = plainTypes(logits->getResultTypes());
+    if (failed(types))
+      return failure();
+    SmallVector<Value> at{plainValue(logits.getRow()), plainValue(logits.getColumn())}, &tiles = values[logits];
+    for (auto [view, type] : llvm::zip_equal(values.at(logits.getKept()), *types))
+      tiles.push_back(LoadOp::create(builder, loc, type, view, at, Value()));
+    return success();
+  }
+  template <typename OpT> LogicalResult cloneProject(OpT project, Location loc, OpBuilder &builder) {
     FailureOr<SmallVector<Type>> types = plainTypes(project->getResultTypes());
     if (failed(types))
       return failure();

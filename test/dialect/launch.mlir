@@ -11,8 +11,8 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
       // Bindings are sorted by name.
       // CHECK-NEXT: logitile.launch "bound" from @pack<TM = 32, in = bf16, op = f32>
       logitile.launch "bound" from @pack<TM = 32, op = f32, in = bf16>
-      // CHECK-NEXT: logitile.launch "sweep" from @project_sweep<TM = 32> using panels sweep @s finish @f keep
-      logitile.launch "sweep" from @project_sweep<TM = 32> using panels sweep @s finish @f keep
+      // CHECK-NEXT: logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
+      logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
       // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {grad = @x, out = @x} slabs [1, 3] again slabs {note}
       logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {out = @x, grad = @x} slabs [1, 3] again slabs {note}
       // CHECK-NEXT: logitile.launch "tokens" from @pack<> again tokens

@@ -12,7 +12,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32 to bf16>
     logitile.buffer @rounded_z_weight call rounded_weight of "z" : !logitile.view<300x24xbf16>
     logitile.run prologue {
-      logitile.launch "round" from @round_operand<TN = 64, TD = 8, D = 24, in = !logitile.rounded<f32 to bf16>, op = bf16> views {source = @z_weight, rounded = @rounded_z_weight}
+      logitile.launch "round" from @round<TN = 64, TD = 8, D = 24, in = !logitile.rounded<f32 to bf16>, tile = bf16, out = bf16> views {source = @z_weight, out = @rounded_z_weight}
     }
   }
 }

@@ -34,6 +34,7 @@ TargetFacts GPUTarget::facts() const {
   TargetFacts facts;
   facts.sharesHostMemory = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
+  facts.hasTensorCores = true;
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
   return facts;
 }

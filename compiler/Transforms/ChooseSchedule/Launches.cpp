@@ -12,7 +12,7 @@ LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef so
   bool isTaken = kernel.str() == ProgramOp(problem.program).getSymName();
   std::string name = isTaken ? (kernel + "_kernel").str() : kernel.str();
   auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(name), FlatSymbolRefAttr::get(b.getContext(), source),
-                             b.getDictionaryAttr(named), AlgorithmAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), DictionaryAttr(),
+                             b.getDictionaryAttr(named), AlgorithmAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), UnitAttr(), DictionaryAttr(),
                              DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
   return op;
 }
@@ -135,10 +135,10 @@ void ScheduleBuilder::emitPrologue(OpBuilder &b) {
   for (const PairProblem &pair : problem.pairs) {
     if (!copiesWeight(pair))
       continue;
-    LaunchOp op = launch(b, "round_" + pair.name + "_operand", "round_operand",
+    LaunchOp op = launch(b, "round_" + pair.name + "_operand", "round",
                          {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-                          {"in", type(pair.weightElement)}, {"op", type(pair.operand)}});
-    setViews(op, {{"source", {BufferRole::Weight, pair.name}}, {"rounded", weightOf(pair)}});
+                          {"in", type(pair.weightElement)}, {"tile", type(pair.operand)}, {"out", type(pair.operand)}});
+    setViews(op, {{"source", {BufferRole::Weight, pair.name}}, {"out", weightOf(pair)}});
   }
   emitFinishes(b, SweepOp(), Phase::Prologue);
 }
@@ -161,10 +161,8 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
     if (kept ? !hasKept : !hasRest)
       continue;
     bool projects = !kept || makesKept;
-    SmallVector<std::pair<StringRef, Attribute>> bindings{{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}};
-    if (projects)
-      bindings.push_back({"TK", number(projectDepth())});
-    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), projects ? "project_sweep" : "sweep_kept", bindings);
+    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), "sweep",
+                         {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
@@ -249,11 +247,9 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
 }
 
 void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t behind) {
-  SmallVector<std::pair<StringRef, Attribute>> bindings{
-      {"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", type(b.getF32Type())}};
-  if (!kept)
-    bindings.push_back({"TK", number(projectDepth())});
-  LaunchOp op = launch(b, "gradient" + suffix, kept ? "gradient_kept" : "gradient_project", bindings);
+  LaunchOp op = launch(b, "gradient" + suffix, "gradient",
+                       {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())},
+                        {"acc", type(b.getF32Type())}});
   if (!kept)
     op.setAlgorithm(projectAlgorithm());
   if (problem.lateSweep)
@@ -271,17 +267,14 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       auto bindings = common;
       HiddenTile tile = hiddenTile(pair);
       bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
-                       {"TK", number(hiddenDepth(pair))}, {"in", type(weightElement(pair))}});
-      if (whole)
-        bindings.push_back({"out", type(pair.hiddenGradient)});
-      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, whole ? "contract_hidden" : "contract_hidden_part", bindings);
+                       {"TK", number(hiddenDepth(pair))}, {"in", type(weightElement(pair))},
+                       {"out", whole ? type(pair.hiddenGradient) : f32}});
+      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, "contract_hidden", bindings);
       op.setAlgorithm(hiddenAlgorithm());
       op.setInput(pair.name);
-      std::pair<StringRef, BufferKey> grad{"grad", {BufferRole::LogitGradient, pair.name}}, weight{"weight", weightOf(pair)};
-      if (whole)
-        setViews(op, {grad, weight, {"out", {BufferRole::HiddenGradient, pair.name}}});
-      else
-        setViews(op, {grad, weight, {"sum", {BufferRole::HiddenSum, pair.name}}});
+      setViews(op, {{"grad", {BufferRole::LogitGradient, pair.name}}, {"weight", weightOf(pair)},
+                    {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
+      op.setPart(!whole);
       if (!whole)
         op.setAgain(again);
     }
@@ -308,9 +301,9 @@ void ScheduleBuilder::emitEnd(OpBuilder &b) {
   for (const PairProblem &pair : problem.pairs) {
     if (!sumsWeight(pair))
       continue;
-    LaunchOp op = launch(b, "round_" + pair.name + "_weight", "round_weight",
+    LaunchOp op = launch(b, "round_" + pair.name + "_weight", "round",
                          {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-                          {"acc", type(b.getF32Type())}, {"out", type(pair.weightGradient)}});
-    setViews(op, {{"sum", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
+                          {"in", type(b.getF32Type())}, {"tile", type(b.getF32Type())}, {"out", type(pair.weightGradient)}});
+    setViews(op, {{"source", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
   }
 }

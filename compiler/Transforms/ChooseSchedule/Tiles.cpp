@@ -62,17 +62,16 @@ int64_t ScheduleBuilder::projectDepth() const {
 
 // ---- algorithms -----------------------------------------------------------------------------------------------------------
 
-Algorithm ScheduleBuilder::projectAlgorithm() const {
-  if (!problem.packsPanels())
-    return Algorithm::MmaSync;
-  return problem.hasFewTokens() ? Algorithm::DotProducts : Algorithm::Panels;
+/// What products take where tokens are many: the layout of packed operands is that of panels.
+Algorithm ScheduleBuilder::weightAlgorithm() const {
+  if (problem.facts.packsOperands)
+    return Algorithm::Panels;
+  return problem.facts.hasTensorCores ? Algorithm::MmaSync : Algorithm::Loops;
 }
+
+Algorithm ScheduleBuilder::projectAlgorithm() const { return problem.hasFewTokens() ? Algorithm::DotProducts : weightAlgorithm(); }
 
 Algorithm ScheduleBuilder::hiddenAlgorithm() const {
-  if (!problem.packsPanels())
-    return Algorithm::MmaSync;
-  bool hasFewEntries = problem.columns <= kUpdateRows; // of the vocabulary: one update takes all of them
-  return problem.hasFewTokens() || hasFewEntries ? Algorithm::RankUpdates : Algorithm::Panels;
+  bool hasFewEntries = problem.facts.packsOperands && problem.columns <= kUpdateRows; // of the vocabulary: one update takes all
+  return problem.hasFewTokens() || hasFewEntries ? Algorithm::RankUpdates : weightAlgorithm();
 }
-
-Algorithm ScheduleBuilder::weightAlgorithm() const { return problem.packsPanels() ? Algorithm::Panels : Algorithm::MmaSync; }

@@ -9,10 +9,10 @@
 // CHECK-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xf32, column_major>
 // CHECK: logitile.run forward {
 // CHECK-NEXT: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = f32, op = f32> views {map = @map_z_hidden, packed = @packed_z_rows, source = @z_hidden}
-// CHECK-NEXT: logitile.launch "squares" from @project_sweep<TK = 256, TM = 512, TN = 120, acc = f32> using panels sweep @squares keep
+// CHECK-NEXT: logitile.launch "squares" from @sweep<TK = 256, TM = 512, TN = 120, acc = f32> using panels sweep @squares keep
 // CHECK-NEXT: logitile.launch "loss" from @finish<TM = 512> sweep @squares finish @loss
 // CHECK-NEXT: logitile.launch "pack_z_columns" from @pack
-// CHECK-NEXT: logitile.launch "gradient" from @gradient_kept<TM = 512, TN = 120, acc = f32> slabs [0, 16]
+// CHECK-NEXT: logitile.launch "gradient" from @gradient<TK = 256, TM = 512, TN = 120, acc = f32> slabs [0, 16]
 // CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}}> using panels input "z" views {grad = @grad_z, out = @gradient_z_hidden, weight = @z_weight}
 // CHECK-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}> using panels input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight}
 // CHECK-NEXT: }

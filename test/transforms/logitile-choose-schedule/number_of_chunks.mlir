@@ -5,7 +5,7 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=THREE
 // THREE: logitile.schedule tokens [25, 9223372036854775807) slab 1920 kept 30000 {
 // THREE: logitile.loop tokens -3 {
-// THREE: from @gradient_kept
+// THREE: from @gradient<{{[^>]*}}>{{( s.*)?$}}
 // THREE: logitile.launch "z_weight" {{.*}} again tokens
 
 // One: no loop.
@@ -24,4 +24,4 @@
 // SPLIT: logitile.run adjoint {
 // SPLIT-NEXT: logitile.loop tokens -2 {
 // SPLIT: logitile.loop slabs 16 from 0 to 16 {
-// SPLIT-NEXT: logitile.launch "gradient" from @gradient_project
+// SPLIT-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> using panels

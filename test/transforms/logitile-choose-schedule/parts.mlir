@@ -19,14 +19,14 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: logitile.run forward {
 // CHECK-NEXT: logitile.launch "pack_z_rows"
-// CHECK-NEXT: logitile.launch "first" from @project_sweep<{{.*}} sweep @first keep
+// CHECK-NEXT: logitile.launch "first" from @sweep<{{[^>]*}}> using panels sweep @first keep
 // CHECK-NEXT: logitile.launch "after_first" from @finish<{{.*}} sweep @first
-// CHECK-NEXT: logitile.launch "second" from @sweep_kept<{{.*}} sweep @second
+// CHECK-NEXT: logitile.launch "second" from @sweep<{{[^>]*}}> sweep @second
 // CHECK-NEXT: logitile.launch "after_second" from @finish<{{.*}} sweep @second
 // CHECK-NEXT: logitile.launch "coefficients" from @finish<TM = 512> finish @coefficients
-// CHECK-NEXT: logitile.launch "third" from @sweep_kept<{{.*}} sweep @third
+// CHECK-NEXT: logitile.launch "third" from @sweep<{{[^>]*}}> sweep @third
 // CHECK-NEXT: logitile.launch "after_third" from @finish<{{.*}} sweep @third
-// CHECK-NEXT: logitile.launch "gradient" from @gradient_kept<{{.*}} sweep @late slabs
+// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> sweep @late slabs
 // CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden
 // CHECK-NEXT: logitile.launch "after_late" from @finish<{{.*}} sweep @late
 // CHECK-NEXT: logitile.launch "sum_q" from @sum_blocks

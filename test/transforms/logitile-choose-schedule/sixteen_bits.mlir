@@ -14,7 +14,7 @@
 // CHUNKS: logitile.loop tokens -3 {
 // CHUNKS: logitile.launch "z_weight" {{.*}} out = f32> input "z" views {{{.*}}out = @sum_z_weight} again tokens
 // CHUNKS-NEXT: }
-// CHUNKS-NEXT: logitile.launch "round_z_weight" from @round_weight<{{.*}}> views {out = @gradient_z_weight, sum = @sum_z_weight}
+// CHUNKS-NEXT: logitile.launch "round_z_weight" from @round<{{.*}}> views {out = @gradient_z_weight, source = @sum_z_weight}
 // CHUNKS-NEXT: }
 
 // With dot products packed operands and the gradient are bf16 as well; the gradient cannot take the place of f32 logits.
@@ -35,7 +35,7 @@
 // ROUNDED-DAG: logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x512xbf16>
 // ROUNDED-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<30000x512xf32>
 // ROUNDED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} g = bf16, in = !logitile.rounded<f32 to bf16>, out = bf16> using panels
-// ROUNDED-NOT: round_weight
+// ROUNDED-NOT: from @round<
 // ROUNDED-NOT: round_z_operand
 
 // GPUs round hidden states while they gather them, and the head once per call; everything else reads the copy.
@@ -47,7 +47,7 @@
 // COPIED-DAG: logitile.buffer @packed_z_rows chunk packed_rows of "z" : !logitile.view<?x512xbf16>
 // COPIED-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<30000x512xf32>
 // COPIED: logitile.run prologue {
-// COPIED-NEXT: logitile.launch "round_z_operand" from @round_operand<{{.*}} in = !logitile.rounded<f32 to bf16>, op = bf16> views {rounded = @rounded_z_weight, source = @z_weight}
+// COPIED-NEXT: logitile.launch "round_z_operand" from @round<{{.*}} in = !logitile.rounded<f32 to bf16>, out = bf16, tile = bf16> views {out = @rounded_z_weight, source = @z_weight}
 // COPIED: logitile.launch "pack_z_rows" from @pack<{{.*}} in = !logitile.rounded<f32 to bf16>, op = bf16>
 // COPIED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} in = bf16, {{.*}} views {{{.*}} weight = @rounded_z_weight}
 
@@ -55,9 +55,9 @@
 // RUN: sed 's/$ELEMENT/bf16, memory = [f32, f32]/; s/$GRADIENTS/"z.hidden"/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SPLIT
 // SPLIT: logitile.buffer @rounded_z_weight saved rounded_weight of "z" : !logitile.view<30000x512xbf16>
-// SPLIT-COUNT-1: from @round_operand<
+// SPLIT-COUNT-1: from @round<
 // SPLIT: logitile.run adjoint
-// SPLIT-NOT: from @round_operand<
+// SPLIT-NOT: from @round<
 
 // Where one exponential is the gradient, logits are kept in 16 bits, with their centres, and the gradient takes their place.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \

@@ -11,7 +11,7 @@
 // CHECK-NEXT: logitile.launch "finish1" from @finish
 // CHECK: logitile.run forward {
 // CHECK: logitile.loop slabs
-// CHECK-NEXT: logitile.launch "gradient" from @gradient_project
+// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> using panels
 // CHECK: logitile.launch "round_z_hidden" from @round_rows
 module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 64, element = f32>], dense = {}, gradients = ["z.hidden", "z.weight"],
     gradient_elements = {}, mode = early, tokens = 256, workspace = 300000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,

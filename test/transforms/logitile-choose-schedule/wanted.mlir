@@ -8,7 +8,7 @@
 // FORWARD-NOT: logit_gradient of
 // FORWARD: logitile.run forward {
 // FORWARD-NEXT: logitile.launch "pack_z_rows"
-// FORWARD-NEXT: logitile.launch "squares" from @project_sweep<{{.*}}> using panels sweep @squares{{$}}
+// FORWARD-NEXT: logitile.launch "squares" from @sweep<{{.*}}> using panels sweep @squares{{$}}
 // FORWARD-NEXT: logitile.launch "loss"
 // FORWARD-NEXT: }
 // FORWARD-NEXT: }

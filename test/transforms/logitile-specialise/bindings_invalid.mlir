@@ -6,7 +6,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op leaves parameter 'TD' without a value}}
-      logitile.launch "k" from @round_weight<TN = 64, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 64, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -17,7 +17,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op binds 'TM', which is no parameter of the template}}
-      logitile.launch "k" from @round_weight<TM = 64, TD = 8, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TM = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -28,7 +28,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op binds 'V', which the program and its schedule give}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, V = 300, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 64, TD = 8, V = 300, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -39,7 +39,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op binds 'TN' to 0, which must be positive}}
-      logitile.launch "k" from @round_weight<TN = 0, TD = 8, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 0, TD = 8, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -50,7 +50,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op binds 'TD' to -8, which must be positive}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = -8, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 64, TD = -8, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op binds 'D' to f32; capitals take an integer, small letters a type}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = f32, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = f32, in = f32, tile = f32, out = f32>
     }
   }
 }
@@ -71,8 +71,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op binds 'acc' to 32 : i64; capitals take an integer, small letters a type}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = 32, out = f32>
+      // expected-error @+1 {{'logitile.launch' op binds 'tile' to 32 : i64; capitals take an integer, small letters a type}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = 32, out = f32>
     }
   }
 }
@@ -82,8 +82,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op binds 'acc' to index, which is no integer and no float type}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = index, out = f32>
+      // expected-error @+1 {{'logitile.launch' op binds 'tile' to index, which is no integer and no float type}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = index, out = f32>
     }
   }
 }

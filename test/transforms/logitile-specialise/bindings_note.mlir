@@ -2,10 +2,10 @@
 
 // The launch is blamed, and the skeleton is shown.
 // CHECK: bindings_note.mlir:[[@LINE+4]]:7: error: 'logitile.launch' op leaves parameter 'TD' without a value
-// CHECK: templates/round_weight.mlir:{{[0-9]+}}:1: note: template '@round_weight' is here
+// CHECK: templates/round.mlir:{{[0-9]+}}:1: note: template '@round' is here
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 { logitile.run forward {
-      logitile.launch "k" from @round_weight<TN = 64, D = 24, acc = f32, out = f32>
+      logitile.launch "k" from @round<TN = 64, D = 24, in = f32, tile = f32, out = f32>
     }
   }
 }

@@ -6,8 +6,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives no buffer for 'out' of template @round_weight}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = @x}
+      // expected-error @+1 {{'logitile.launch' op gives no buffer for 'out' of template @round}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> views {source = @x}
     }
   }
 }
@@ -20,7 +20,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @y call input of "y" : !logitile.view<300x32xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @y of '!logitile.view<300x32xf32>', expected '!logitile.view<300x24xf32>'}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {sum = @x, out = @y}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> views {source = @x, out = @y}
     }
   }
 }
@@ -32,7 +32,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @x of '!logitile.view<300x24xf32>', expected '!logitile.view<300x24xbf16>'}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @x, out = @x}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @x, out = @x}
     }
   }
 }
@@ -100,7 +100,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no buffer for weight of "z"}}
-      logitile.launch "k" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
     }
   }
 }

@@ -56,8 +56,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @rows_students_last chunk row_state of @students[0] : !logitile.view<3x?xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
-      logitile.launch "one" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @students keep
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "one" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @students keep
     }
   }
 }

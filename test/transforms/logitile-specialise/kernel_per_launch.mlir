@@ -6,7 +6,7 @@
 // CHECK: logitile.kernel @second(
 // CHECK: logitile.kernel @third(
 // CHECK: logitile.program @p
-// CHECK: logitile.launch "first" from @round_weight
+// CHECK: logitile.launch "first" from @round
 // CHECK: logitile.kernel @other(
 // CHECK: logitile.program @q
 // CHECK-NOT: logitile.kernel
@@ -18,13 +18,13 @@ module @m attributes {logitile.request = #logitile.request<
       logitile.buffer @sum call input of "sum" : !logitile.view<300x24xf32>
       logitile.buffer @out output input of "out" : !logitile.view<300x24xbf16>
       logitile.run forward {
-        logitile.launch "first" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
+        logitile.launch "first" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum, out = @out}
         logitile.loop tokens 4 {
-          logitile.launch "second" from @round_weight<TN = 32, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
+          logitile.launch "second" from @round<TN = 32, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum, out = @out}
         }
       }
       logitile.run adjoint {
-        logitile.launch "third" from @round_weight<TN = 16, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum, out = @out}
+        logitile.launch "third" from @round<TN = 16, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum, out = @out}
       }
     }
   }
@@ -32,7 +32,7 @@ module @m attributes {logitile.request = #logitile.request<
     logitile.schedule tokens [0, 4096) slab 10 kept 0 {
       logitile.buffer @sum call input of "sum" : !logitile.view<30x8xf32>
       logitile.run forward {
-        logitile.launch "other" from @round_weight<TN = 2, TD = 8, D = 8, acc = f32, out = f32> views {sum = @sum, out = @sum}
+        logitile.launch "other" from @round<TN = 2, TD = 8, D = 8, in = f32, tile = f32, out = f32> views {source = @sum, out = @sum}
       }
     }
   }

@@ -23,7 +23,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names sweep @s, which the program does not have}}
-      logitile.launch "k" from @sweep_kept<TM = 64, TN = 32, acc = f32> sweep @s
+      logitile.launch "k" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> sweep @s
     }
   }
 }
@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op makes a gradient, but the program has none}}
-      logitile.launch "k" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
     }
   }
 }

@@ -8,8 +8,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   }
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op names a finish, for which template @round_weight has no place}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> finish @f
+      // expected-error @+1 {{'logitile.launch' op names a finish, for which template @round has no place}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> finish @f
     }
   }
 }
@@ -19,8 +19,52 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op keeps logits, for which template @sweep_kept has no place}}
-      logitile.launch "k" from @sweep_kept<TM = 64, TN = 32, acc = f32> keep
+      // expected-error @+1 {{'logitile.launch' op keeps logits, for which template @gradient has no place}}
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> keep
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op keeps logits, but makes none: that needs 'using' and an algorithm}}
+      logitile.launch "k" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> keep
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op needs 'using' and an algorithm for the products of template @contract_weight}}
+      logitile.launch "k" from @contract_weight<TN = 64, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op names an algorithm, for which template @pack has no place}}
+      logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> using panels
+    }
+  }
+}
+
+// -----
+
+logitile.program @p vocab 300 outputs [] indices [] checked [] {
+  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op makes a part, for which template @pack has no place}}
+      logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> part
     }
   }
 }
@@ -31,8 +75,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op gives a buffer for 'summ', for which template @round_weight has no place}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> views {summ = @x, out = @x}
+      // expected-error @+1 {{'logitile.launch' op gives a buffer for 'sourcee', for which template @round has no place}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> views {sourcee = @x, out = @x}
     }
   }
 }
@@ -121,8 +165,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op adds to what is there, for which template @round_weight has no place}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> again tokens
+      // expected-error @+1 {{'logitile.launch' op adds to what is there, for which template @round has no place}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> again tokens
     }
   }
 }
@@ -132,8 +176,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) slab 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op names slabs, for which template @round_weight has no place}}
-      logitile.launch "k" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = f32> slabs [0, 1]
+      // expected-error @+1 {{'logitile.launch' op names slabs, for which template @round has no place}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> slabs [0, 1]
     }
   }
 }

@@ -58,8 +58,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_student chunk logit_gradient of "student" alias @kept_student : !logitile.view<?x300xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
-      logitile.launch "gradient" from @gradient_kept<TM = 64, TN = 32, acc = f32>
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
     }
   }
 }

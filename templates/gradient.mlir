@@ -1,9 +1,9 @@
 // Turns kept logits into their gradients where they lie. Sums that only per-token gradients read are made on the way:
 // they are the row state of a late sweep. Single entries are added, or taken out where the gradient is rounded.
-logitile.template @gradient_kept<TM, TN, SLAB, V, acc>(
+logitile.template @gradient<TM, TN, TK, SLAB, V, acc>(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
-    %map: !logitile.view<? x i32> from token_map, %kept: !logitile.logit_views, %inputViews: !logitile.input_views,
-    %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
+    %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
+    %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
     %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -17,7 +17,8 @@ logitile.template @gradient_kept<TM, TN, SLAB, V, acc>(
     %end = arith.minui %behind, %v : index
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
-      %z = logitile.load %kept at [%row, %column] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
+      %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
+          : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>

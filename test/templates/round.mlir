@@ -12,7 +12,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @sum_z_weight call weight_sum of "z" : !logitile.view<300x24xf32>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xbf16>
     logitile.run forward {
-      logitile.launch "round" from @round_weight<TN = 64, TD = 8, D = 24, acc = f32, out = bf16> views {sum = @sum_z_weight, out = @gradient_z_weight}
+      logitile.launch "round" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum_z_weight, out = @gradient_z_weight}
     }
   }
 }

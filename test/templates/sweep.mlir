@@ -50,8 +50,8 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "keeps" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
-      logitile.launch "forgets" from @project_sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s
+      logitile.launch "keeps" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "forgets" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s
     }
   }
 }

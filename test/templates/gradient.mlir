@@ -34,7 +34,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" window 200 : !logitile.view<?x300xbf16>
     logitile.run adjoint {
       logitile.loop slabs 2 from 0 to 3 {
-        logitile.launch "gradient" from @gradient_project<TM = 64, TN = 32, TK = 16, acc = f32> using panels
+        logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> using panels
       }
     }
   }

@@ -1,8 +1,10 @@
-// A further sweep over kept logits: no contraction.
-logitile.template @sweep_kept<TM, TN, SLAB, V, acc>(
+// One pass over the vocabulary, which is cut into slabs so that tasks exist on both axes; the row state of each slab is left
+// in memory for @finish. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
+// so: else %stored is empty and the store vanishes.
+logitile.template @sweep<TM, TN, TK, SLAB, V, acc>(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
-    %kept: !logitile.logit_views,
-    %inputViews: !logitile.input_views, %partial: !logitile.row_views) {
+    %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
+    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %slabColumns = logitile.param SLAB
@@ -14,7 +16,9 @@ logitile.template @sweep_kept<TM, TN, SLAB, V, acc>(
     %end = arith.minui %behind, %v : index
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
-      %z = logitile.load %kept at [%row, %column] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
+      %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
+          : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
+      logitile.store %z to %stored at [%row, %column] : !logitile.logits<TM x TN x acc> to !logitile.logit_views
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
