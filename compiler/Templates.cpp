@@ -44,6 +44,20 @@ TemplateOp TemplateLibrary::find(StringRef name) {
   return module->lookupSymbol<TemplateOp>(name);
 }
 
+TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend) {
+  TemplateOp general;
+  for (StringRef name : names()) {
+    TemplateOp source = find(name);
+    if (!source || source.getPurpose() != purpose)
+      continue;
+    if (!source.getTargets())
+      general = general ? general : source;
+    else if (llvm::is_contained(source.getTargetsAttr().getAsValueRange<StringAttr>(), backend))
+      return source;
+  }
+  return general;
+}
+
 StringRef TemplateLibrary::nameAt(Location loc) {
   auto place = dyn_cast<FileLineColLoc>(loc);
   if (!place)

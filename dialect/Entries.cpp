@@ -24,6 +24,30 @@ static ParseResult parseParams(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
+/// `for purpose on ["cpu", "cuda"]`, both optional.
+static ParseResult parseService(OpAsmParser &parser, OperationState &result) {
+  if (succeeded(parser.parseOptionalKeyword("for"))) {
+    StringRef word;
+    SMLoc at = parser.getCurrentLocation();
+    if (parser.parseKeyword(&word))
+      return failure();
+    std::optional<Purpose> purpose = symbolizePurpose(word);
+    if (!purpose)
+      return parser.emitError(at, "nothing is launched for '") << word << "'";
+    result.addAttribute("purpose", PurposeAttr::get(parser.getContext(), *purpose));
+  }
+  if (failed(parser.parseOptionalKeyword("on")))
+    return success();
+  ArrayAttr targets;
+  return parser.parseAttribute(targets, "targets", result.attributes);
+}
+static void printService(OpAsmPrinter &printer, TemplateOp op) {
+  if (op.getPurpose())
+    printer << " for " << stringifyPurpose(*op.getPurpose());
+  if (op.getTargets())
+    printer << " on " << op.getTargetsAttr() << ' ';
+}
+
 /// What a plain argument is given: `"view of the launch"`, `@buffer`, or the word of a scalar or of a buffer's role.
 static ParseResult parseRole(OpAsmParser &parser, Attribute &role) {
   std::string view;
@@ -54,7 +78,7 @@ static void printRole(OpAsmPrinter &printer, Attribute role) {
 /// `%name: type from role`, the role only where the type is no bundle.
 static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool hasParams) {
   StringAttr name;
-  if (parser.parseSymbolName(name, "sym_name", result.attributes) || (hasParams && parseParams(parser, result)))
+  if (parser.parseSymbolName(name, "sym_name", result.attributes) || (hasParams && (parseParams(parser, result) || parseService(parser, result))))
     return failure();
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Attribute> roles;
@@ -73,13 +97,14 @@ static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool 
   return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*result.addRegion(), arguments));
 }
 
-static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, ArrayAttr params, ArrayAttr roles) {
+static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, TemplateOp source, ArrayAttr roles) {
   printer << ' ';
   printer.printSymbolName(name);
-  if (params) {
+  if (source) {
     printer << '<';
-    llvm::interleaveComma(params.getAsValueRange<StringAttr>(), printer);
+    llvm::interleaveComma(source.getParams().getAsValueRange<StringAttr>(), printer);
     printer << '>';
+    printService(printer, source);
   }
   printer << '(';
   llvm::interleaveComma(llvm::zip(op->getRegion(0).getArguments(), roles), printer, [&](auto pair) {
@@ -91,14 +116,14 @@ static void printEntry(OpAsmPrinter &printer, Operation *op, StringRef name, Arr
     printRole(printer, role);
   });
   printer << ')';
-  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {"sym_name", "params", "roles"});
+  printer.printOptionalAttrDictWithKeyword(op->getAttrs(), {"sym_name", "params", "purpose", "targets", "roles"});
   printer << ' ';
   printer.printRegion(op->getRegion(0), /*printEntryBlockArgs=*/false);
 }
 
 ParseResult TemplateOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, true); }
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) { return parseEntry(parser, result, false); }
-void TemplateOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), getParams(), getRoles()); }
+void TemplateOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), *this, getRoles()); }
 void KernelOp::print(OpAsmPrinter &printer) { printEntry(printer, *this, getSymName(), {}, getRoles()); }
 
 // ---- checks -----------------------------------------------------------------------------------------------------

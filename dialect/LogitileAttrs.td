@@ -134,6 +134,19 @@ def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a s
 ]>;
 def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
 
+def Logitile_Purpose : Logitile_Enum<"Purpose", "what choose-schedule launches a template for", [
+  Logitile_Case<"Pack", 0, "pack", "hidden states of the tokens that count, in the layout that products read">,
+  Logitile_Case<"Round", 1, "round", "a copy of a matrix with a row for each vocabulary entry, rounded">,
+  Logitile_Case<"Sweep", 2, "sweep", "one pass over the vocabulary">,
+  Logitile_Case<"Finish", 3, "finish", "the results of a finish, from the row states of all slabs">,
+  Logitile_Case<"Gradient", 4, "gradient", "the gradients of logits and of other values per element">,
+  Logitile_Case<"HiddenGradient", 5, "hidden_gradient", "the gradient of hidden states, or a part of it">,
+  Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
+  Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
+  Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
+]>;
+def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
+
 def Logitile_Algorithm : Logitile_Enum<"Algorithm", "how a product of matrices is computed", [
   Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
   Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,

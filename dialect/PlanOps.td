@@ -271,6 +271,13 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
     (`input` $input^)? (`keep` $keep^)? (`part` $part^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
   }];
   let hasVerifier = 1;
+  let builders = [
+    OpBuilder<(ins "llvm::StringRef":$kernel, "llvm::StringRef":$source, "mlir::DictionaryAttr":$bindings), [{
+      $_state.getOrAddProperties<Properties>().kernel = $_builder.getStringAttr(kernel);
+      $_state.getOrAddProperties<Properties>().source = mlir::FlatSymbolRefAttr::get($_builder.getContext(), source);
+      $_state.getOrAddProperties<Properties>().bindings = bindings;
+    }]>,
+  ];
   let extraClassDeclaration = [{
     mlir::DictionaryAttr viewsOrEmpty() { return getViews().value_or(mlir::DictionaryAttr::get(getContext())); }
   }];

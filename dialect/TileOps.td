@@ -26,8 +26,12 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
     is given: a scalar of the launch, the buffer of a role that has no owner, or, in quotes, the buffer that the launch gives
     under this name. Bundles need none. Parallel loops are `scf.forall` at the top.
 
+    `for` says what choose-schedule launches the template for, `on` which backends it serves, by the prefixes of their targets;
+    without `on`, all. A template that names a backend goes before one that serves all.
+
     ```mlir
-    logitile.template @copy<TM, D, acc>(%count: index from tokens, %source: !logitile.view<? x D x acc> from "source",
+    logitile.template @copy<TM, D, acc> for pack on ["cpu"] (
+                                        %count: index from tokens, %source: !logitile.view<? x D x acc> from "source",
                                         %out: !logitile.view<? x D x acc> from "out") {
       %tm = logitile.param TM
       %zero = arith.constant 0 : index
@@ -38,7 +42,8 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, ArrayAttr:$roles);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, OptionalAttr<Logitile_PurposeAttr>:$purpose,
+                       OptionalAttr<StrArrayAttr>:$targets, ArrayAttr:$roles);
 }
 
 def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

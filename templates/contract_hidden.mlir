@@ -1,6 +1,6 @@
 // The gradient of hidden states over a range of slabs: dX = G W, added to the parts before it. Single entries that were taken
 // out of G come in here, in full precision, and rows go through the map of tokens. Of a part, @round_rows does both.
-logitile.template @contract_hidden<TM, TD, TK, SLAB, V, D, in, g, out, acc>(
+logitile.template @contract_hidden<TM, TD, TK, SLAB, V, D, in, g, out, acc> for hidden_gradient(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %again: i1 from again, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.taken_views,

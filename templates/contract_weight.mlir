@@ -1,6 +1,6 @@
 // The gradient of the head: dW = G^T X for the rows of a range of slabs, added to what earlier chunks of tokens left.
 // Single entries that were taken out of G come in here, in full precision.
-logitile.template @contract_weight<TN, TD, TK, SLAB, V, D, op, g, out, acc>(
+logitile.template @contract_weight<TN, TD, TK, SLAB, V, D, op, g, out, acc> for weight_gradient(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %again: i1 from again, %grad: !logitile.view<? x V x g> from "grad",
     %hidden: !logitile.view<? x D x op> from "hidden", %terms: !logitile.taken_views,

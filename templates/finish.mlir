@@ -1,6 +1,6 @@
 // Joins the row states that slabs left in memory, in slab order, and makes the per-token results. A finish without a
 // sweep has no rows: then the loop carries nothing.
-logitile.template @finish<TM, SLABS>(
+logitile.template @finish<TM, SLABS> for finish(
     %tokenCount: index from tokens, %partial: !logitile.row_views,
     %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM

@@ -1,6 +1,6 @@
 // Turns kept logits into their gradients where they lie. Sums that only per-token gradients read are made on the way:
 // they are the row state of a late sweep. Single entries are added, or taken out where the gradient is rounded.
-logitile.template @gradient<TM, TN, TK, SLAB, V, acc>(
+logitile.template @gradient<TM, TN, TK, SLAB, V, acc> for gradient(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
     %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,

@@ -1,6 +1,6 @@
 // The gradient of a Vocab input: sums that blocks of tokens left are joined in order, with the single entries, and added to
 // what earlier chunks of tokens left.
-logitile.template @sum_blocks<TM, TN, V, acc>(
+logitile.template @sum_blocks<TM, TN, V, acc> for vocab_gradient(
     %tokenCount: index from tokens, %again: i1 from again, %partial: !logitile.view<? x V x acc> from "partial",
     %terms: !logitile.term_views, %out: !logitile.view<1 x V x acc> from "out") {
   %tm = logitile.param TM

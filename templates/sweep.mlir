@@ -1,7 +1,7 @@
 // One pass over the vocabulary, which is cut into slabs so that tasks exist on both axes; the row state of each slab is left
 // in memory for @finish. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
 // so: else %stored is empty and the store vanishes.
-logitile.template @sweep<TM, TN, TK, SLAB, V, acc>(
+logitile.template @sweep<TM, TN, TK, SLAB, V, acc> for sweep(
     %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
     %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views) {

@@ -100,3 +100,12 @@ logitile.kernel @a(%x: !logitile.view<?xf32> from "x") {
 // expected-error @+1 {{'logitile.kernel' op argument 0 is from 'again'; expected 'again_tokens' or 'again_slabs'}}
 logitile.kernel @a(%again: i1 from again) {
 }
+
+// -----
+
+logitile.kernel @a(%hidden: !logitile.view<?x8xf32> from @h, %weight: !logitile.view<16x8xf32> from @w) {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'logitile.project' op needs 'using' and an algorithm in a kernel}}
+  %z = logitile.project %hidden, %weight at [%zero, %zero] by 8
+      : !logitile.view<?x8xf32>, !logitile.view<16x8xf32> -> !logitile.tile<4x16xf32>
+}

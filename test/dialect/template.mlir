@@ -27,3 +27,11 @@ logitile.template @copy<TM, D, acc>(
 // CHECK-NEXT: }
 logitile.template @nothing<>(%weights: !logitile.weights) {
 }
+
+// What it is launched for, and on which backends.
+// CHECK-LABEL: logitile.template @served<> for sweep on ["cpu", "cuda"] (%{{.*}}: !logitile.weights) {
+logitile.template @served<> for sweep on ["cpu", "cuda"] (%weights: !logitile.weights) {
+}
+// CHECK-LABEL: logitile.template @everywhere<TM> for pack(%{{.*}}: !logitile.weights) {
+logitile.template @everywhere<TM> for pack(%weights: !logitile.weights) {
+}

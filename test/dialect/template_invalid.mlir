@@ -125,3 +125,18 @@ logitile.template @a<TM>(%x: !logitile.view<?xf32> from "x") {
 // expected-error @+1 {{'logitile.template' op argument 0 is from 'again_slabs'; expected 'again': the launch decides when}}
 logitile.template @a<>(%again: i1 from again_slabs) {
 }
+
+// -----
+
+// expected-error @+1 {{nothing is launched for 'walk'}}
+logitile.template @a<> for walk(%weights: !logitile.weights) {
+}
+
+// -----
+
+logitile.template @a<TM>(%hidden: !logitile.view<?x8xf32> from "h", %weight: !logitile.view<16x8xf32> from "w") {
+  %zero = arith.constant 0 : index
+  // expected-error @+1 {{'logitile.project' op has 'using' in a template; the launch chooses the algorithm}}
+  %z = logitile.project %hidden, %weight at [%zero, %zero] by 8 using panels
+      : !logitile.view<?x8xf32>, !logitile.view<16x8xf32> -> !logitile.tile<TM x 16 x f32>
+}

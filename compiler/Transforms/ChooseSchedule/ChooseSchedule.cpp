@@ -170,8 +170,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     ScheduleBuilder builder(*problem, best->choice);
     Builder b(request.getContext());
     getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(request.getTokens())));
-    builder.emit(best->first, best->behind);
-    return success();
+    return builder.emit(best->first, best->behind);
   }
 
   void runOnOperation() override {

@@ -1,25 +1,46 @@
 // Launches.cpp - the launches of a schedule, in the order in which they run.
 #include "compiler/BuildPlan.h"
+#include "compiler/Target/Backend.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 using namespace logitile;
 
 Attribute ScheduleBuilder::number(int64_t value) const { return dimension(ProgramOp(problem.program).getContext(), value); }
 
-LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, StringRef source, ArrayRef<std::pair<StringRef, Attribute>> bindings) {
-  SmallVector<NamedAttribute> named = llvm::map_to_vector(bindings, [&](auto binding) { return b.getNamedAttr(binding.first, binding.second); });
+LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, Purpose purpose, Values values, Views views) {
+  ProgramOp program = problem.program;
+  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix());
+  if (!source) {
+    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << ", and none serves " << problem.target->name();
+    lacksTemplate = true;
+  }
+  SmallVector<NamedAttribute> bindings;
+  for (auto [name, value] : values)
+    if (source && llvm::is_contained(source.getParams(), b.getStringAttr(name)))
+      bindings.push_back(b.getNamedAttr(name, value));
   // A loss may be called like one of its kernels, and both are symbols of the module.
-  bool isTaken = kernel.str() == ProgramOp(problem.program).getSymName();
-  std::string name = isTaken ? (kernel + "_kernel").str() : kernel.str();
-  auto op = LaunchOp::create(b, ProgramOp(problem.program).getLoc(), b.getStringAttr(name), FlatSymbolRefAttr::get(b.getContext(), source),
-                             b.getDictionaryAttr(named), AlgorithmAttr(), FlatSymbolRefAttr(), FlatSymbolRefAttr(), StringAttr(), UnitAttr(), UnitAttr(), DictionaryAttr(),
-                             DenseI64ArrayAttr(), AgainAttr::get(b.getContext(), Again::Never));
+  std::string name = kernel.str() == program.getSymName() ? (kernel + "_kernel").str() : kernel.str();
+  auto op = LaunchOp::create(b, program.getLoc(), name, source ? source.getSymName() : "", b.getDictionaryAttr(bindings));
+  if (!views.empty())
+    op.setViewsAttr(viewsOf(source, views));
   return op;
+}
+
+DictionaryAttr ScheduleBuilder::viewsOf(TemplateOp source, Views views) const {
+  Builder b(ProgramOp(problem.program).getContext());
+  SmallVector<NamedAttribute> named;
+  for (const auto &[name, key] : views)
+    if (source && llvm::is_contained(source.getRoles(), b.getStringAttr(name))) {
+      BufferOp buffer = emitted[numbers.at({key.role, key.owner, key.entry.value_or(-1)})];
+      named.push_back(b.getNamedAttr(name, FlatSymbolRefAttr::get(buffer)));
+    }
+  return b.getDictionaryAttr(named);
 }
 static FlatSymbolRefAttr symbolOf(Operation *op) { return FlatSymbolRefAttr::get(SymbolTable::getSymbolName(op)); }
 
-ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
+LogicalResult ScheduleBuilder::emit(int64_t first, int64_t behind) {
   ProgramOp program = problem.program;
+  templates = std::make_unique<TemplateLibrary>(program.getContext());
   OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
   int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.columns);
   auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
@@ -46,7 +67,7 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   openLoop(problem.isSplit() ? choice.forwardChunk : choice.chunk);
   emitForward(b);
   if (!problem.makesGradients())
-    return schedule;
+    return failure(lacksTemplate);
   if (problem.isSplit()) {
     run = openRun(Phase::Adjoint);
     openLoop(choice.chunk);
@@ -54,7 +75,7 @@ ScheduleOp ScheduleBuilder::emit(int64_t first, int64_t behind) {
   emitAdjoint(b);
   b.setInsertionPointToEnd(&run.getBody().front());
   emitEnd(b);
-  return schedule;
+  return failure(lacksTemplate);
 }
 
 // ---- buffers ------------------------------------------------------------------------------------------------------------
@@ -111,34 +132,24 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
   }
 }
 
-void ScheduleBuilder::setViews(LaunchOp launch, ArrayRef<std::pair<StringRef, BufferKey>> views) const {
-  Builder b(launch.getContext());
-  launch.setViewsAttr(b.getDictionaryAttr(llvm::map_to_vector(views, [&](const auto &view) {
-    const BufferKey &key = view.second;
-    BufferOp buffer = emitted[numbers.at({key.role, key.owner, key.entry.value_or(-1)})];
-    return b.getNamedAttr(view.first, FlatSymbolRefAttr::get(buffer));
-  })));
-}
-
 // ---- forward ------------------------------------------------------------------------------------------------------------
 
 void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
-  LaunchOp op = launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, "pack",
-                       {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)},
-                        {"op", type(pair.operand)}});
-  setViews(op, {{"source", {BufferRole::Hidden, pair.name}},
-                {"map", {BufferRole::HiddenMap, pair.name}},
-                {"packed", {rows ? BufferRole::PackedRows : BufferRole::PackedColumns, pair.name}}});
+  launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, Purpose::Pack,
+         {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)}, {"op", type(pair.operand)}},
+         {{"source", {BufferRole::Hidden, pair.name}},
+          {"map", {BufferRole::HiddenMap, pair.name}},
+          {"packed", {rows ? BufferRole::PackedRows : BufferRole::PackedColumns, pair.name}}});
 }
 
 void ScheduleBuilder::emitPrologue(OpBuilder &b) {
   for (const PairProblem &pair : problem.pairs) {
     if (!copiesWeight(pair))
       continue;
-    LaunchOp op = launch(b, "round_" + pair.name + "_operand", "round",
-                         {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-                          {"in", type(pair.weightElement)}, {"tile", type(pair.operand)}, {"out", type(pair.operand)}});
-    setViews(op, {{"source", {BufferRole::Weight, pair.name}}, {"out", weightOf(pair)}});
+    launch(b, "round_" + pair.name + "_operand", Purpose::Round,
+           {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+            {"in", type(pair.weightElement)}, {"tile", type(pair.operand)}, {"out", type(pair.operand)}},
+           {{"source", {BufferRole::Weight, pair.name}}, {"out", weightOf(pair)}});
   }
   emitFinishes(b, SweepOp(), Phase::Prologue);
 }
@@ -161,7 +172,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
     if (kept ? !hasKept : !hasRest)
       continue;
     bool projects = !kept || makesKept;
-    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), "sweep",
+    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), Purpose::Sweep,
                          {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
@@ -174,7 +185,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
 
 void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
-    LaunchOp op = launch(b, finish.getSymName(), "finish", {{"TM", number(problem.tiles.TM)}});
+    LaunchOp op = launch(b, finish.getSymName(), Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());
@@ -204,11 +215,11 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() != InputKind::Vocab)
         continue;
-      LaunchOp op = launch(b, "sum_" + adjoint.getName(), "sum_blocks",
-                           {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}});
+      LaunchOp op = launch(b, "sum_" + adjoint.getName(), Purpose::VocabGradient,
+                           {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}},
+                           {{"partial", {BufferRole::InputBlocks, adjoint.getName()}}, {"out", {BufferRole::InputSum, adjoint.getName()}}});
       op.setInput(adjoint.getName());
       op.setAgain(hasManyChunks() ? Again::Tokens : Again::Never);
-      setViews(op, {{"partial", {BufferRole::InputBlocks, adjoint.getName()}}, {"out", {BufferRole::InputSum, adjoint.getName()}}});
     }
 }
 
@@ -237,17 +248,17 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
     if (!pair.wantsHidden)
       continue;
     HiddenTile tile = hiddenTile(pair);
-    LaunchOp op = launch(b, "round_" + pair.name + "_hidden", "round_rows",
+    LaunchOp op = launch(b, "round_" + pair.name + "_hidden", Purpose::HiddenEnd,
                          {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
-                          {"in", type(weightElement(pair))}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}});
+                          {"in", type(weightElement(pair))}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}},
+                         {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)},
+                          {"out", {BufferRole::HiddenGradient, pair.name}}});
     op.setInput(pair.name);
-    setViews(op, {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)},
-                  {"out", {BufferRole::HiddenGradient, pair.name}}});
   }
 }
 
 void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t behind) {
-  LaunchOp op = launch(b, "gradient" + suffix, "gradient",
+  LaunchOp op = launch(b, "gradient" + suffix, Purpose::Gradient,
                        {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())},
                         {"acc", type(b.getF32Type())}});
   if (!kept)
@@ -269,11 +280,11 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
                        {"TK", number(hiddenDepth(pair))}, {"in", type(weightElement(pair))},
                        {"out", whole ? type(pair.hiddenGradient) : f32}});
-      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, "contract_hidden", bindings);
+      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, Purpose::HiddenGradient, bindings,
+                           {{"grad", {BufferRole::LogitGradient, pair.name}}, {"weight", weightOf(pair)},
+                            {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
       op.setAlgorithm(hiddenAlgorithm());
       op.setInput(pair.name);
-      setViews(op, {{"grad", {BufferRole::LogitGradient, pair.name}}, {"weight", weightOf(pair)},
-                    {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
       op.setPart(!whole);
       if (!whole)
         op.setAgain(again);
@@ -285,11 +296,11 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
       bindings.append({{"TN", number(tile.columns)}, {"TD", number(tile.hidden)},
                        {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
                        {"out", sums ? f32 : type(pair.weightGradient)}});
-      LaunchOp op = launch(b, pair.name + "_weight" + suffix, "contract_weight", bindings);
+      LaunchOp op = launch(b, pair.name + "_weight" + suffix, Purpose::WeightGradient, bindings,
+                           {{"grad", {BufferRole::LogitGradient, pair.name}}, {"hidden", hiddenOfWeight(pair)},
+                            {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name}}});
       op.setAlgorithm(weightAlgorithm());
       op.setInput(pair.name);
-      BufferKey out{sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name};
-      setViews(op, {{"grad", {BufferRole::LogitGradient, pair.name}}, {"hidden", hiddenOfWeight(pair)}, {"out", out}});
       bool accumulates = problem.request.getAccumulate();
       op.setAgain(accumulates ? Again::Always : hasManyChunks() ? Again::Tokens : Again::Never);
     }
@@ -301,9 +312,9 @@ void ScheduleBuilder::emitEnd(OpBuilder &b) {
   for (const PairProblem &pair : problem.pairs) {
     if (!sumsWeight(pair))
       continue;
-    LaunchOp op = launch(b, "round_" + pair.name + "_weight", "round",
-                         {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-                          {"in", type(b.getF32Type())}, {"tile", type(b.getF32Type())}, {"out", type(pair.weightGradient)}});
-    setViews(op, {{"source", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
+    launch(b, "round_" + pair.name + "_weight", Purpose::Round,
+           {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
+            {"in", type(b.getF32Type())}, {"tile", type(b.getF32Type())}, {"out", type(pair.weightGradient)}},
+           {{"source", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
   }
 }

@@ -4,6 +4,7 @@
 #include "compiler/LaunchPlan.h"
 #include "compiler/LaunchShape.h"
 #include "compiler/Target/Target.h"
+#include "compiler/Templates.h"
 #include "compiler/TileTable.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -77,8 +78,8 @@ public:
   double seconds(int64_t tokens) const;
   /// The same with what the sizes of tiles cost.
   double tiledSeconds(int64_t tokens) const;
-  /// Appends the schedule to the program.
-  ScheduleOp emit(int64_t first, int64_t behind);
+  /// Appends the schedule to the program. Fails with a diagnostic where no template serves the target.
+  mlir::LogicalResult emit(int64_t first, int64_t behind);
 
 private:
   enum Use { Forward = 1, Adjoint = 2, Both = 3 };
@@ -125,9 +126,12 @@ private:
   void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Again again);
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
-  void setViews(LaunchOp launch, llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>> views) const;
-  LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, llvm::StringRef source,
-                  llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>> bindings);
+  mlir::DictionaryAttr viewsOf(TemplateOp source, Views views) const;
+  /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.
+  using Values = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>>;
+  using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
+  /// A launch of the template for 'purpose', with what that asks for.
+  LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, Purpose purpose, Values values, Views views = {});
   mlir::Attribute number(int64_t value) const;
   mlir::Attribute type(mlir::Type value) const { return mlir::TypeAttr::get(value); }
   bool sumsWeight(const PairProblem &pair) const;
@@ -148,6 +152,8 @@ private:
   std::vector<std::pair<BufferKey, ViewType>> buffers; // in the order of 'plans'
   std::vector<BufferPlan> plans;                       // their sizes, which many calls are asked for
   llvm::SmallVector<BufferOp> emitted;                 // in the schedule
+  std::unique_ptr<TemplateLibrary> templates;          // while it is emitted
+  bool lacksTemplate = false;
   llvm::DenseMap<std::tuple<BufferRole, llvm::StringRef, int64_t>, size_t> numbers;
 };
 } // namespace logitile
