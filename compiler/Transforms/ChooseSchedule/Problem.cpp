@@ -1,6 +1,6 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
-#include "compiler/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/Target/Backend.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"

@@ -1,5 +1,5 @@
 // KeptBase.cpp - finds the base by its structure.
-#include "compiler/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/MatchValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 using namespace mlir;

@@ -1,6 +1,6 @@
 // ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its exponential. What
 // follows from it is the business of choose-schedule.
-#include "compiler/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/Passes.h"
 #include "dialect/Logitile.h"
 #include "llvm/ADT/DenseMap.h"
