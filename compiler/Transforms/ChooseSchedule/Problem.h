@@ -115,6 +115,9 @@ private:
   Algorithm weightAlgorithm() const;
 
   // ---- launches (Launches.cpp)
+  /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.
+  using Values = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>>;
+  using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
   void emitPrologue(mlir::OpBuilder &b);
   void emitForward(mlir::OpBuilder &b);
   void emitAdjoint(mlir::OpBuilder &b);
@@ -127,9 +130,6 @@ private:
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
   mlir::DictionaryAttr viewsOf(TemplateOp source, Views views) const;
-  /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.
-  using Values = llvm::ArrayRef<std::pair<llvm::StringRef, mlir::Attribute>>;
-  using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
   /// A launch of the template for 'purpose', with what that asks for.
   LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, Purpose purpose, Values values, Views views = {});
   mlir::Attribute number(int64_t value) const;
