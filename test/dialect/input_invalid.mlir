@@ -57,7 +57,7 @@ func.func @a() {
 // -----
 
 func.func @a() {
-  // expected-error @+2 {{expected ::logitile::InputKind to be one of: logits, token, vocab, dense, scalar, upstream, known}}
+  // expected-error @+2 {{expected ::logitile::InputKind to be one of: logits, token, vocab, dense, scalar, upstream}}
   // expected-error @+1 {{failed to parse Logitile_InputKindAttr}}
   %0 = logitile.input label "target" : i32
   return

@@ -30,7 +30,7 @@ logitile.loss @a vocab 50 outputs [""] {
 // -----
 
 // expected-error @+1 {{an output has no name}}
-func.func private @a() attributes {x = #logitile.output<"" : f32>}
+func.func private @a() attributes {x = #logitile.output<"" : f32 is <@f[0]>>}
 
 // -----
 

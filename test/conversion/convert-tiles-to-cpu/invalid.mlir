@@ -29,7 +29,7 @@ logitile.kernel @element(%x: !logitile.view<8xf64> from @x) {
 
 logitile.kernel @transposed_hidden(%n: index from tokens, %x: !logitile.view<?x32xf32, column_major> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 64) step (32, 16) {
-    // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, column_major>'; pack it as row_panels, or lay it out in rows}}
+    // expected-error @+1 {{'hidden' is '!logitile.view<?x32xf32, column_major>', but dot_products read it in rows: a strided view}}
     %tile = logitile.project %x, %w at [%row, %column] by 32 using dot_products : !logitile.view<?x32xf32, column_major>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }

@@ -27,7 +27,7 @@ logitile.loss @saved vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
 // CHECK-NOT: logitile.sweep
 // CHECK: logitile.gradient {
-// CHECK: logitile.known <@finish2[0]> : f32
+// CHECK: logitile.known <@finish1[0]> : f32
 logitile.loss @shared vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %lse = logitile.reduce logsumexp %z : f32 -> f32

@@ -11,7 +11,7 @@
 // FIRST-NOT: logitile.{{sweep|finish|gradient}}
 
 // RUN: sed 's/$PART/sweep, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=SECOND
-// SECOND: outputs [#logitile.output<"forward1.sum" : f32 is <@merged[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
+// SECOND: outputs [#logitile.output<"forward1.sum" : f32 is <@state[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
 // SECOND: logitile.finish @finish0 prologue
 // SECOND: logitile.finish @finish1 prologue results ["picked" : f32] {
 // SECOND-NEXT: %[[PICK:.*]] = logitile.input token "forward0.pick" : f32
