@@ -33,7 +33,7 @@ def calls(shape: tuple[int, int, int], dtype: str, mode: str) -> dict[str, Call]
     )
     given = {"target": random.integers(0, vocab, tokens)}
     bias = {"bias": random.standard_normal(vocab, numpy.float32)}
-    upstream = {"grad_output": {name: numpy.ones(tokens, numpy.float32) for name in ("logprob", "entropy")}}
+    cotangent = {"grad_output": {name: numpy.ones(tokens, numpy.float32) for name in ("logprob", "entropy")}}
 
     def call(loss: lt.Loss, more: dict[str, object], **options: float) -> Call:
         head = lt.jit(loss, **options)
@@ -47,7 +47,7 @@ def calls(shape: tuple[int, int, int], dtype: str, mode: str) -> dict[str, Call]
         "smoothing + z-loss + softcap + bias": call(
             plain, bias, label_smoothing=SMOOTHING, z_loss=Z_LOSS, softcap=SOFTCAP
         ),
-        "log-prob + entropy": call(policy, upstream if mode == "gradients" else {}),
+        "log-prob + entropy": call(policy, cotangent if mode == "gradients" else {}),
     }
 
 

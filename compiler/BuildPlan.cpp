@@ -50,7 +50,7 @@ BufferPlan logitile::makeBufferPlan(BufferRole role, BufferScope scope, ViewType
 // ---- grids --------------------------------------------------------------------------------------------------------
 
 static ScalarKind scalarOf(ScalarRole role) { return static_cast<ScalarKind>(role); }
-static_assert(static_cast<int>(ScalarKind::AgainSlabs) == static_cast<int>(ScalarRole::AgainSlabs));
+static_assert(static_cast<int>(ScalarKind::AccumulateVocabSplits) == static_cast<int>(ScalarRole::AccumulateVocabSplits));
 
 static std::optional<Extent> extentOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -105,8 +105,8 @@ public:
     plan.columns = program.getWidth();
     countSweeps();
     plan.tokensFirst = schedule.getFirst();
-    plan.tokensBehind = schedule.getBehind();
-    plan.slab = schedule.getSlab();
+    plan.tokensEnd = schedule.getEnd();
+    plan.vocabSplit = schedule.getVocabSplit();
     plan.kept = schedule.getKept();
     plan.panelWidth = plan.tokenTile = target->facts().panelWidth;
     plan.isSplit = request.getMode() == Mode::Split;
@@ -166,7 +166,7 @@ private:
       return number(plan.pairs);
     if (buffer.getRole() <= BufferRole::InputGradient)
       return number(plan.inputs);
-    return buffer.getRole() == BufferRole::Upstream ? number(plan.outputs) : -1;
+    return buffer.getRole() == BufferRole::Cotangent ? number(plan.outputs) : -1;
   }
   /// The number of a buffer of the schedule; -1 where there is none.
   int64_t numberOf(BufferKey key) {
@@ -207,10 +207,10 @@ private:
     for (Operation &op : block) {
       StepPlan step;
       if (auto loop = dyn_cast<LoopOp>(op)) {
-        step.kind = loop.getAxis() == Axis::Tokens ? StepKind::TokenLoop : StepKind::SlabLoop;
+        step.kind = loop.getAxis() == Axis::Tokens ? StepKind::TokenLoop : StepKind::VocabSplitLoop;
         step.step = loop.getStep();
         step.first = loop.getFirst().value_or(0);
-        step.behind = loop.getBehind().value_or(0);
+        step.end = loop.getEnd().value_or(0);
         if (failed(addSteps(loop.getBody().front(), step.body, adjoint)))
           return failure();
       }
@@ -218,9 +218,9 @@ private:
         step.kernel = llvm::find_if(plan.kernels, [&](const KernelPlan &kernel) { return kernel.name == launch.getKernel(); }) - plan.kernels.begin();
         if (step.kernel == static_cast<int64_t>(plan.kernels.size()))
           return launch.emitOpError() << "names kernel '" << launch.getKernel() << "', which the module does not have";
-        if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs()) {
-          step.slabFirst = (*slabs)[0];
-          step.slabBehind = (*slabs)[1];
+        if (std::optional<ArrayRef<int64_t>> vocabSplits = launch.getVocabSplits()) {
+          step.vocabSplitFirst = (*vocabSplits)[0];
+          step.vocabSplitEnd = (*vocabSplits)[1];
         }
         markUsed(step.kernel, adjoint);
       }
@@ -278,7 +278,7 @@ private:
   void findResults() {
     for (auto [output, attribute] : llvm::zip_equal(plan.outputs, program.getOutputs().getAsRange<OutputAttr>())) {
       output.buffer = numberOf(bufferOf(attribute.getResult()));
-      output.hasUpstream = numberOf({BufferRole::Upstream, output.name}) >= 0;
+      output.hasCotangent = numberOf({BufferRole::Cotangent, output.name}) >= 0;
     }
     for (ResultAttr index : program.getChecked().getAsRange<ResultAttr>())
       plan.checkedIndices.push_back(numberOf(bufferOf(index)));

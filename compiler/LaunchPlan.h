@@ -50,7 +50,7 @@ enum class BufferKind : uint8_t {
   InputSum,      // Vocab: the gradient, summed over all tokens
   InputGradient, // Dense: the gradient, memory of the caller
   // Of an output.
-  Upstream, // the gradient that reaches it
+  Cotangent, // the gradient that reaches it
   // Without an owner.
   RowState, // one entry of the row state of a sweep
   Result,   // of a finish
@@ -74,7 +74,7 @@ struct BufferPlan {
   int64_t columns = 1;       // 1-D buffers have one column
   int64_t tokensPerRow = 1;  // rows of -1: how many tokens share one
   int64_t alias = -1;        // index of the buffer whose memory this one uses, row over row; -1: its own
-  int64_t window = 0;        // columns that it holds: those of the current slabs; 0: all
+  int64_t window = 0;        // columns that it holds: those of the current vocabulary splits; 0: all
   bool inForward = false;    // which phases use it (the prologue counts as forward)
   bool inAdjoint = false;
 };
@@ -87,11 +87,11 @@ struct BufferGeometry {
 
 /// A scalar that kernels take or that bounds a grid.
 enum class ScalarKind : uint8_t {
-  Tokens,      // of the chunk, or of the call outside loops over tokens
-  SlabFirst,   // first slab of the launch
-  SlabBehind,  // the slab behind the last
-  AgainTokens, // 1 after the first chunk of tokens
-  AgainSlabs,  // 1 after the first iteration over slabs
+  Tokens,                // of the chunk, or of the call outside loops over tokens
+  VocabSplitFirst,       // first vocabulary split of the launch
+  VocabSplitEnd,         // the vocabulary split behind the last
+  AccumulateTokens,      // 1 after the first chunk of tokens
+  AccumulateVocabSplits, // 1 after the first iteration over vocabulary splits
 };
 
 /// min(scalar * scale, cap), or the constant 'scale' where there is no scalar.
@@ -144,17 +144,17 @@ struct KernelPlan {
   const std::string &function() const { return code.empty() ? name : code; }
 };
 
-enum class StepKind : uint8_t { Launch, TokenLoop, SlabLoop };
+enum class StepKind : uint8_t { Launch, TokenLoop, VocabSplitLoop };
 
 /// A launch of one kernel, or a loop around further steps.
 struct StepPlan {
   StepKind kind = StepKind::Launch;
   int64_t kernel = -1;       // launches
-  int64_t slabFirst = -1;    // launches: range of slabs, -1: the loop's
-  int64_t slabBehind = -1;
-  int64_t step = 0;          // loops: tokens of a chunk, or -number of chunks; slabs at a time
-  int64_t first = 0;         // loops over slabs: their range
-  int64_t behind = 0;
+  int64_t vocabSplitFirst = -1; // launches: range of vocabulary splits, -1: the loop's
+  int64_t vocabSplitEnd = -1;
+  int64_t step = 0;  // loops: tokens of a chunk, or -number of chunks; vocabulary splits at a time
+  int64_t first = 0; // loops over vocabulary splits: their range
+  int64_t end = 0;
   std::vector<StepPlan> body;
 };
 
@@ -191,7 +191,7 @@ struct OutputPlan {
   std::string name;
   ElementType element = ElementType::F32; // F32, I32 or Bool
   int64_t buffer = -1;                    // holds it, one value per token that counts
-  bool hasUpstream = false;               // a gradient reaches it
+  bool hasCotangent = false;              // a gradient reaches it
   Role role = Role::Value;
 };
 
@@ -226,8 +226,8 @@ struct LaunchPlan {
   int64_t vocab = 0;        // of all slices
   int64_t columns = 0;      // vocabulary entries that the program sees: of its slice, or all
   int64_t forwardSweeps = 0, adjointSweeps = 0; // of the whole program: a slice runs one at a time
-  int64_t tokensFirst = 0, tokensBehind = INT64_MAX;
-  int64_t slab = 1;         // vocabulary entries of a slab
+  int64_t tokensFirst = 0, tokensEnd = INT64_MAX;
+  int64_t vocabSplit = 1;   // vocabulary entries of a vocabulary split
   int64_t kept = 0;         // vocabulary entries per token whose logits are kept
   int64_t tokenTile = 1;    // chunks are multiples of it
   int64_t panelWidth = 1;
@@ -243,7 +243,7 @@ struct LaunchPlan {
   std::vector<StepPlan> forward, adjoint;
   std::string code; // CPU: an object file; CUDA: PTX; emulator: LLVM bitcode for NVPTX
 
-  int64_t slabs() const { return (columns + slab - 1) / slab; }
+  int64_t vocabSplits() const { return (columns + vocabSplit - 1) / vocabSplit; }
   /// Index of a buffer; -1 where there is none.
   int64_t findBuffer(BufferKind kind, int64_t owner = -1, int64_t entry = -1) const;
 };

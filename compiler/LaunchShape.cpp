@@ -6,8 +6,8 @@ using namespace logitile;
 // ---- which buffer -----------------------------------------------------------------------------------------------
 
 BufferKey logitile::bufferOf(InputOp input) {
-  if (input.getKind() == InputKind::Upstream)
-    return {BufferRole::Upstream, input.getName()};
+  if (input.getKind() == InputKind::Cotangent)
+    return {BufferRole::Cotangent, input.getName()};
   return {BufferRole::Input, input.getName(), input.getIndex()};
 }
 BufferKey logitile::bufferOf(ResultAttr result) { return {BufferRole::Result, result.getFinish().getValue(), result.getNumber()}; }
@@ -23,7 +23,7 @@ InputRef logitile::getInputRef(Operation *op) {
     return {bufferOf(known.getSource()), InputKind::Token, known.getType(), std::nullopt};
   if (auto input = dyn_cast<InputOp>(op))
     return {bufferOf(input), input.getKind(), input.getType(), std::nullopt};
-  auto pick = cast<PickOp>(op);
+  auto pick = cast<GatherOp>(op);
   InputRef ref = getInputRef(pick.getValue().getDefiningOp());
   ref.index = bufferOf(pick.getIndex());
   return ref;
@@ -37,12 +37,12 @@ void LaunchShape::add(InputRef ref) {
 /// Whether every use of 'input' picks single entries, so that the whole of it is not read.
 static bool isOnlyGathered(InputOp input) {
   return (input.getKind() == InputKind::Vocab || input.getKind() == InputKind::Dense) &&
-         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()); });
+         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<GatherOp>(use.getOwner()); });
 }
 /// Whether every use of 'read' is the index of a gather.
 static bool isOnlyIndex(Operation *read) {
   return !read->use_empty() &&
-         llvm::all_of(read->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 1; });
+         llvm::all_of(read->getUses(), [](OpOperand &use) { return isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 1; });
 }
 
 /// Whether every use of 'read' is in a gradient that kernels do not make element by element.
@@ -58,7 +58,7 @@ static bool isOnlyPerToken(Operation *read) {
 
 void LaunchShape::collect(Region &region) {
   for (Operation &op : region.getOps()) {
-    if (isa<PickOp>(op))
+    if (isa<GatherOp>(op))
       add(getInputRef(&op));
     auto input = dyn_cast<InputOp>(op);
     bool isRead = input ? !isOnlyGathered(input) : isa<KnownOp>(op);
@@ -101,7 +101,8 @@ struct TemplateUse {
       mapsRows |= store && store.getMap() && isa<BundleType>(store.getMap().getType());
     });
   }
-  bool hasRows = false, makesOrLoads = false, projects = false, contracts = false, mapsRows = false, keeps = false, hasFinish = false, hasGradient = false;
+  bool hasRows = false, makesOrLoads = false, projects = false, contracts = false, mapsRows = false, keeps = false, hasFinish = false,
+       hasGradient = false;
 };
 } // namespace
 
@@ -125,10 +126,10 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return launch.emitOpError() << "keeps logits, but makes none: that needs 'using' and an algorithm";
   auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };
   auto hasScalar = [&](ScalarRole role) { return has(ScalarRoleAttr::get(source.getContext(), role)); };
-  if (launch.getAgain() != Again::Never && !hasScalar(ScalarRole::Again))
+  if (launch.getAccumulate() != Accumulate::Never && !hasScalar(ScalarRole::Accumulate))
     return complain("adds to what is there");
-  if (launch.getSlabs() && !hasScalar(ScalarRole::SlabFirst))
-    return complain("names slabs");
+  if (launch.getVocabSplits() && !hasScalar(ScalarRole::VocabSplitFirst))
+    return complain("names vocabulary splits");
   for (NamedAttribute view : launch.viewsOrEmpty())
     if (!has(view.getName()))
       return complain("gives a buffer for '" + view.getName().getValue().str() + "'");

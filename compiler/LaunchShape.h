@@ -48,7 +48,7 @@ public:
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
-  int64_t slab() const { return ScheduleOp(schedule).getSlab(); }
+  int64_t vocabSplit() const { return ScheduleOp(schedule).getVocabSplit(); }
 
   ProgramOp program;
   ScheduleOp schedule;
@@ -56,8 +56,8 @@ public:
   SweepOp sweep;       // null where the launch has none
   FinishOp finish;     // null where the launch has none
   GradientOp gradient; // null where the template has no @gradient
-  bool projects = false; // the launch makes logits
-  bool loads = false;    // it reads kept ones instead
+  bool projects = false;                          // the launch makes logits
+  bool loads = false;                             // it reads kept ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
   llvm::SmallVector<InputRef> inputs;
   llvm::SmallVector<AdjointOp> gradients, vocabGradients, denseGradients; // per element, by kind of input

@@ -92,7 +92,7 @@ def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
   let summary = "decides what is kept and what is made again, within the byte budget";
   let description = [{
     Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
-    `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and slabs of the
+    `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and vocab_splits of the
     vocabulary, and the interval of token counts that it serves within the budget. The module gets the time that
     the cost model predicts, `logitile.predicted_seconds`.
 

@@ -54,7 +54,7 @@ LogicalResult logitile::verifyInputNames(Operation *op) {
   llvm::StringMap<Use> first;
   WalkResult walk = op->walk([&](Operation *inner) {
     std::optional<Use> use = useOf(inner);
-    if (!use || use->kind == InputKind::Upstream)
+    if (!use || use->kind == InputKind::Cotangent)
       return WalkResult::advance();
     StringRef name = nameOf(inner);
     Use &known = first.try_emplace(name, *use).first->second;

@@ -78,7 +78,8 @@ static void printRole(OpAsmPrinter &printer, Attribute role) {
 /// `%name: type from role`, the role only where the type is no bundle.
 static ParseResult parseEntry(OpAsmParser &parser, OperationState &result, bool hasParams) {
   StringAttr name;
-  if (parser.parseSymbolName(name, "sym_name", result.attributes) || (hasParams && (parseParams(parser, result) || parseService(parser, result))))
+  if (parser.parseSymbolName(name, "sym_name", result.attributes) ||
+      (hasParams && (parseParams(parser, result) || parseService(parser, result))))
     return failure();
   SmallVector<OpAsmParser::Argument> arguments;
   SmallVector<Attribute> roles;
@@ -147,7 +148,7 @@ static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref
     auto scalar = dyn_cast<ScalarRoleAttr>(role);
     if (!scalar)
       return complain() << "is from " << role << "; expected a scalar of the launch";
-    bool isCount = llvm::is_contained({ScalarRole::Tokens, ScalarRole::SlabFirst, ScalarRole::SlabBehind}, scalar.getValue());
+    bool isCount = llvm::is_contained({ScalarRole::Tokens, ScalarRole::VocabSplitFirst, ScalarRole::VocabSplitEnd}, scalar.getValue());
     if (isCount != type.isIndex())
       return complain() << "is from '" << stringifyScalarRole(scalar.getValue()) << "', which is an " << (isCount ? "index" : "i1");
   }
@@ -158,9 +159,10 @@ static LogicalResult verifyRoles(Operation *entry, ArrayAttr roles, function_ref
 static LogicalResult verifyAgain(Operation *entry, ArrayAttr roles, bool isTemplate) {
   for (auto [i, role] : llvm::enumerate(roles)) {
     auto scalar = dyn_cast<ScalarRoleAttr>(role);
-    if (scalar && scalar.getValue() >= ScalarRole::AgainTokens && isTemplate != (scalar.getValue() == ScalarRole::Again))
+    if (scalar && scalar.getValue() >= ScalarRole::AccumulateTokens && isTemplate != (scalar.getValue() == ScalarRole::Accumulate))
       return entry->emitOpError() << "argument " << i << " is from '" << stringifyScalarRole(scalar.getValue()) << "'; expected "
-                                  << (isTemplate ? "'again': the launch decides when" : "'again_tokens' or 'again_slabs'");
+                                  << (isTemplate ? "'accumulate': the launch decides when"
+                                                 : "'accumulate_tokens' or 'accumulate_vocab_splits'");
   }
   return success();
 }
@@ -227,7 +229,7 @@ LogicalResult TemplateOp::verifyRegions() {
       op->emitOpError() << "has 'using' in a template; the launch chooses the algorithm";
       return WalkResult::interrupt();
     }
-    if (isa<MapOp, UpdateRowsOp, GatherOp>(op)) {
+    if (isa<MapOp, UpdateRowsOp, LoadGatherOp>(op)) {
       op->emitOpError() << "stands in a template; only kernels have it, a template uses 'logitile.apply'";
       return WalkResult::interrupt();
     }

@@ -17,8 +17,26 @@
 namespace logitile {
 /// What a bundle stands for: values first, memory after. See the table of BundleType.
 enum class BundleKind {
-  Logits, Grads, VocabGrads, DenseGrads, Rows, Inputs, Results,
-  Hiddens, Weights, LogitViews, KeptViews, GradViews, VocabGradViews, DenseGradViews, InputViews, RowViews, ResultViews, TermViews, TakenViews, RowMaps
+  Logits,
+  Grads,
+  VocabGrads,
+  DenseGrads,
+  Rows,
+  Inputs,
+  Results,
+  Hiddens,
+  Weights,
+  LogitViews,
+  KeptViews,
+  GradViews,
+  VocabGradViews,
+  DenseGradViews,
+  InputViews,
+  RowViews,
+  ResultViews,
+  TermViews,
+  TakenViews,
+  RowMaps
 };
 } // namespace logitile
 

@@ -17,13 +17,13 @@ class Logitile_EnumAttr<EnumInfo info, string mnemonic> : EnumAttr<Logitile_Dial
   let assemblyFormat = "$value";
 }
 
-def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is read from", [
-  Logitile_Case<"Logits", 0, "logits", "one projection: hidden times weight">,
-  Logitile_Case<"Token", 1, "token", "one value per token">,
-  Logitile_Case<"Vocab", 2, "vocab", "one value per vocabulary entry">,
-  Logitile_Case<"Dense", 3, "dense", "one value per token and vocabulary entry">,
-  Logitile_Case<"Scalar", 4, "scalar", "one value for the whole call">,
-  Logitile_Case<"Upstream", 5, "upstream", "the gradient that reaches an output, one per token">,
+def Logitile_InputKind : Logitile_Enum<"InputKind", "what a value of a region is read from",
+                                       [Logitile_Case<"Logits", 0, "logits", "one projection: hidden times weight">,
+                                        Logitile_Case<"Token", 1, "token", "one value per token">,
+                                        Logitile_Case<"Vocab", 2, "vocab", "one value per vocabulary entry">,
+                                        Logitile_Case<"Dense", 3, "dense", "one value per token and vocabulary entry">,
+                                        Logitile_Case<"Scalar", 4, "scalar", "one value for the whole call">,
+                                        Logitile_Case<"Cotangent", 5, "cotangent", "the gradient that reaches an output, one per token">,
 ]>;
 def Logitile_InputKindAttr : Logitile_EnumAttr<Logitile_InputKind, "input_kind">;
 
@@ -41,11 +41,11 @@ def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the ent
 ]>;
 def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
 
-def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs", [
-  Logitile_Case<"Prologue", 0, "prologue", "needs no logits: runs once for all tokens">,
-  Logitile_Case<"Forward", 1, "forward", "needs inputs only">,
-  Logitile_Case<"Adjoint", 2, "adjoint", "needs the upstream gradients as well">,
-  Logitile_Case<"Late", 3, "late", "summed while the gradient is made">,
+def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs",
+                                   [Logitile_Case<"Prologue", 0, "prologue", "needs no logits: runs once for all tokens">,
+                                    Logitile_Case<"Forward", 1, "forward", "needs inputs only">,
+                                    Logitile_Case<"Adjoint", 2, "adjoint", "needs the cotangents as well">,
+                                    Logitile_Case<"Late", 3, "late", "summed while the gradient is made">,
 ]>;
 def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
 
@@ -66,63 +66,69 @@ def Logitile_Scope : Logitile_Enum<"Scope", "how long the contents of a buffer a
 ]>;
 def Logitile_ScopeAttr : Logitile_EnumAttr<Logitile_Scope, "scope">;
 
-def Logitile_BufferRole : Logitile_Enum<"BufferRole", "what a buffer holds", [
-  Logitile_Case<"Hidden", 0, "hidden", "hidden states of a projection: the caller's">,
-  Logitile_Case<"Weight", 1, "weight", "the head of a projection: the caller's">,
-  Logitile_Case<"HiddenMap", 2, "hidden_map", "which row of a projection's hidden states each token is in">,
-  Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
-  Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
-  Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
-  Logitile_Case<"Kept", 6, "kept", "logits of a projection">,
-  Logitile_Case<"Centre", 7, "centre", "maxima that 16-bit logits are relative to, one per tile and token">,
-  Logitile_Case<"LogitGradient", 8, "logit_gradient", "the gradient of a projection's logits">,
-  Logitile_Case<"HiddenGradient", 9, "hidden_gradient", "the gradient of hidden states: the caller's">,
-  Logitile_Case<"WeightGradient", 10, "weight_gradient", "the gradient of the head: the caller's">,
-  Logitile_Case<"HiddenSum", 11, "hidden_sum", "the gradient of hidden states, summed in f32">,
-  Logitile_Case<"WeightSum", 12, "weight_sum", "the gradient of the head, summed in f32">,
-  Logitile_Case<"Input", 13, "input", "an input of the loss, or one entry of it">,
-  Logitile_Case<"InputMap", 14, "input_map", "which row of a Dense input each token is in">,
-  Logitile_Case<"InputBlocks", 15, "input_blocks", "the gradient of a Vocab input, summed over each block of tokens">,
-  Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
-  Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
-  Logitile_Case<"Upstream", 18, "upstream", "the gradient that reaches an output">,
-  Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each slab">,
-  Logitile_Case<"Result", 20, "result", "a result of a finish">,
-  Logitile_Case<"TokenMap", 21, "token_map", "which tokens count">,
-  Logitile_Case<"TokenSlots", 22, "token_slots", "the inverse of the token map, on GPUs">,
-  Logitile_Case<"WrongTokens", 23, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-  Logitile_Case<"CallFacts", 24, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+def Logitile_BufferRole
+    : Logitile_Enum<"BufferRole", "what a buffer holds",
+                    [Logitile_Case<"Hidden", 0, "hidden", "hidden states of a projection: the caller's">,
+                     Logitile_Case<"Weight", 1, "weight", "the head of a projection: the caller's">,
+                     Logitile_Case<"HiddenMap", 2, "hidden_map", "which row of a projection's hidden states each token is in">,
+                     Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
+                     Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
+                     Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
+                     Logitile_Case<"Kept", 6, "kept", "logits of a projection">,
+                     Logitile_Case<"Centre", 7, "centre", "maxima that 16-bit logits are relative to, one per tile and token">,
+                     Logitile_Case<"LogitGradient", 8, "logit_gradient", "the gradient of a projection's logits">,
+                     Logitile_Case<"HiddenGradient", 9, "hidden_gradient", "the gradient of hidden states: the caller's">,
+                     Logitile_Case<"WeightGradient", 10, "weight_gradient", "the gradient of the head: the caller's">,
+                     Logitile_Case<"HiddenSum", 11, "hidden_sum", "the gradient of hidden states, summed in f32">,
+                     Logitile_Case<"WeightSum", 12, "weight_sum", "the gradient of the head, summed in f32">,
+                     Logitile_Case<"Input", 13, "input", "an input of the loss, or one entry of it">,
+                     Logitile_Case<"InputMap", 14, "input_map", "which row of a Dense input each token is in">,
+                     Logitile_Case<"InputBlocks", 15, "input_blocks", "the gradient of a Vocab input, summed over each block of tokens">,
+                     Logitile_Case<"InputSum", 16, "input_sum", "the gradient of a Vocab input, summed over all tokens">,
+                     Logitile_Case<"InputGradient", 17, "input_gradient", "the gradient of a Dense input: the caller's">,
+                     Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
+                     Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
+                     Logitile_Case<"Result", 20, "result", "a result of a finish">,
+                     Logitile_Case<"TokenMap", 21, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 22, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 23, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 24, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
-def Logitile_ScalarRole : Logitile_Enum<"ScalarRole", "a scalar that a launch gives to a kernel", [
-  Logitile_Case<"Tokens", 0, "tokens", "the number of tokens: of the chunk, or of the call outside loops over tokens">,
-  Logitile_Case<"SlabFirst", 1, "slab_first", "the first slab of the launch">,
-  Logitile_Case<"SlabBehind", 2, "slab_behind", "the slab behind the last">,
-  Logitile_Case<"AgainTokens", 3, "again_tokens", "whether this is not the first chunk of tokens">,
-  Logitile_Case<"AgainSlabs", 4, "again_slabs", "whether this is not the first iteration over slabs">,
-  Logitile_Case<"Again", 5, "again", "in templates: whether the kernel adds to what is there, which the launch decides">,
+def Logitile_ScalarRole
+    : Logitile_Enum<
+          "ScalarRole", "a scalar that a launch gives to a kernel",
+          [Logitile_Case<"Tokens", 0, "tokens", "the number of tokens: of the chunk, or of the call outside loops over tokens">,
+           Logitile_Case<"VocabSplitFirst", 1, "vocab_split_first", "the first vocabulary split of the launch">,
+           Logitile_Case<"VocabSplitEnd", 2, "vocab_split_end", "the vocabulary split behind the last">,
+           Logitile_Case<"AccumulateTokens", 3, "accumulate_tokens", "whether this is not the first chunk of tokens">,
+           Logitile_Case<"AccumulateVocabSplits", 4, "accumulate_vocab_splits",
+                         "whether this is not the first iteration over vocabulary splits">,
+           Logitile_Case<"Accumulate", 5, "accumulate", "in templates: whether the kernel adds to what is there, which the launch decides">,
 ]>;
 def Logitile_ScalarRoleAttr : Logitile_EnumAttr<Logitile_ScalarRole, "scalar_role">;
 
-def Logitile_Axis : Logitile_Enum<"Axis", "what a loop of the schedule runs over", [
-  Logitile_Case<"Tokens", 0, "tokens", "chunks of tokens">,
-  Logitile_Case<"Slabs", 1, "slabs", "slabs of the vocabulary">,
+def Logitile_Axis : Logitile_Enum<"Axis", "what a loop of the schedule runs over",
+                                  [Logitile_Case<"Tokens", 0, "tokens", "chunks of tokens">,
+                                   Logitile_Case<"VocabSplits", 1, "vocab_splits", "vocabulary splits">,
 ]>;
 def Logitile_AxisAttr : Logitile_EnumAttr<Logitile_Axis, "axis">;
 
-def Logitile_Again : Logitile_Enum<"Again", "when a kernel adds to what is there, instead of starting from zero", [
-  Logitile_Case<"Never", 0, "never", "it starts from zero">,
-  Logitile_Case<"Tokens", 1, "tokens", "after the first chunk of tokens">,
-  Logitile_Case<"Slabs", 2, "slabs", "after the first iteration over slabs">,
-  Logitile_Case<"Always", 3, "always", "it always adds">,
+def Logitile_Accumulate
+    : Logitile_Enum<"Accumulate", "when a kernel adds to what is there, instead of starting from zero",
+                    [Logitile_Case<"Never", 0, "never", "it starts from zero">,
+                     Logitile_Case<"Tokens", 1, "tokens", "after the first chunk of tokens">,
+                     Logitile_Case<"VocabSplits", 2, "vocab_splits", "after the first iteration over vocabulary splits">,
+                     Logitile_Case<"Always", 3, "always", "it always adds">,
 ]>;
-def Logitile_AgainAttr : Logitile_EnumAttr<Logitile_Again, "again">;
+def Logitile_AccumulateAttr : Logitile_EnumAttr<Logitile_Accumulate, "accumulate">;
 
-def Logitile_Mode : Logitile_Enum<"Mode", "which gradients a program makes, and when", [
-  Logitile_Case<"Forward", 0, "forward", "outputs only">,
-  Logitile_Case<"Early", 1, "early", "outputs and gradients in one phase: upstream gradients are known at its start">,
-  Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
+def Logitile_Mode
+    : Logitile_Enum<"Mode", "which gradients a program makes, and when",
+                    [Logitile_Case<"Forward", 0, "forward", "outputs only">,
+                     Logitile_Case<"Early", 1, "early", "outputs and gradients in one phase: cotangents are known at its start">,
+                     Logitile_Case<"Split", 2, "split", "outputs in one phase, gradients in another">,
 ]>;
 def Logitile_ModeAttr : Logitile_EnumAttr<Logitile_Mode, "mode">;
 
@@ -134,25 +140,29 @@ def Logitile_SlicePart : Logitile_Enum<"SlicePart", "which part of a program a s
 ]>;
 def Logitile_SlicePartAttr : Logitile_EnumAttr<Logitile_SlicePart, "slice_part">;
 
-def Logitile_Purpose : Logitile_Enum<"Purpose", "what choose-schedule launches a template for", [
-  Logitile_Case<"Pack", 0, "pack", "hidden states of the tokens that count, in the layout that products read">,
-  Logitile_Case<"Round", 1, "round", "a copy of a matrix with a row for each vocabulary entry, rounded">,
-  Logitile_Case<"Sweep", 2, "sweep", "one pass over the vocabulary">,
-  Logitile_Case<"Finish", 3, "finish", "the results of a finish, from the row states of all slabs">,
-  Logitile_Case<"Gradient", 4, "gradient", "the gradients of logits and of other values per element">,
-  Logitile_Case<"HiddenGradient", 5, "hidden_gradient", "the gradient of hidden states, or a part of it">,
-  Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
-  Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
-  Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
+def Logitile_Purpose
+    : Logitile_Enum<
+          "Purpose", "what choose-schedule launches a template for",
+          [Logitile_Case<"Pack", 0, "pack", "hidden states of the tokens that count, in the layout that products read">,
+           Logitile_Case<"Round", 1, "round", "a copy of a matrix with a row for each vocabulary entry, rounded">,
+           Logitile_Case<"Sweep", 2, "sweep", "one pass over the vocabulary">,
+           Logitile_Case<"Finish", 3, "finish", "the results of a finish, from the row states of all vocabulary splits">,
+           Logitile_Case<"Gradient", 4, "gradient", "the gradients of logits and of other values per element">,
+           Logitile_Case<"HiddenGradient", 5, "hidden_gradient", "the gradient of hidden states, or a part of it">,
+           Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
+           Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
+           Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
 
-def Logitile_Algorithm : Logitile_Enum<"Algorithm", "how a product of matrices is computed", [
-  Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
-  Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
-  Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
-  Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
-  Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
+def Logitile_Algorithm
+    : Logitile_Enum<
+          "Algorithm", "how a product of matrices is computed",
+          [Logitile_Case<"Panels", 0, "panels", "blocks of both operands in packed panels, sums in vector registers">,
+           Logitile_Case<"DotProducts", 1, "dot_products", "of few tokens: the shared axis in the lanes of vectors, both operands in rows">,
+           Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
+           Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
+           Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 

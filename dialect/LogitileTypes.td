@@ -31,7 +31,7 @@ def Logitile_TileType : Logitile_Type<"Tile", "tile"> {
 def Logitile_ViewType : Logitile_Type<"View", "view"> {
   let summary = "a view: memory of the caller or of the workspace";
   let description = [{
-    `?` is an extent that is known at run time only: a number of tokens or of slabs. The layout says where elements
+    `?` is an extent that is known at run time only: a number of tokens or of vocabulary splits. The layout says where elements
     lie; without one, any two strides are allowed.
 
     ```mlir
@@ -71,8 +71,8 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `kept_views` | kept logits, where the launch reads them instead |
     | `logit_views`, `grad_views` | where logits are kept; gradients of logits |
     | `vocab_grad_views`, `dense_grad_views` | sums over blocks of tokens `[block][column]`; gradients of Dense inputs |
-    | `input_views` | token, vocab, dense, scalar, upstream and known values |
-    | `row_views` | row states of slabs, `[slab][token]` |
+    | `input_views` | token, vocab, dense, scalar, cotangent and known values |
+    | `row_views` | row states of vocabulary splits, `[vocabulary split][token]` |
     | `result_views` | per-token results |
     | `term_views` | columns and coefficients of single entries that are added to a gradient |
     | `taken_views` | those of single entries that are taken out of a rounded gradient |

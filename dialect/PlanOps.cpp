@@ -9,7 +9,7 @@ using namespace logitile;
 /// Whether 'input' is only the table of gathers, so that one entry per token is read.
 static bool isGathered(InputOp input) {
   return !input->use_empty() &&
-         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<PickOp>(use.getOwner()) && use.getOperandNumber() == 0; });
+         llvm::all_of(input->getUses(), [](OpOperand &use) { return isa<GatherOp>(use.getOwner()) && use.getOperandNumber() == 0; });
 }
 
 /// Whether 'value' lies in memory with one value per token: a token input, or a result of a finish.
@@ -19,7 +19,7 @@ static bool isPerToken(Value value) {
 }
 
 /// A pick in a program gathers from an input, at an index that is read as well.
-static LogicalResult verifyGather(PickOp pick) {
+static LogicalResult verifyGather(GatherOp pick) {
   auto table = pick.getValue().getDefiningOp<InputOp>();
   if (!table || (table.getKind() != InputKind::Vocab && table.getKind() != InputKind::Dense))
     return pick.emitOpError() << "picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep";
@@ -54,11 +54,11 @@ static LogicalResult verifyReads(StringRef name, Region &region, bool hasVocabul
     auto input = dyn_cast<InputOp>(op);
     if (!hasVocabulary && (isa<ColumnOp>(op) || (input && input.isVaryingInput() && !isGathered(input))))
       return op.emitOpError() << "differs along the vocabulary, which '" << name << "' does not see: it has one value per token";
-    if (auto pick = dyn_cast<PickOp>(op); pick && failed(verifyGather(pick)))
+    if (auto pick = dyn_cast<GatherOp>(op); pick && failed(verifyGather(pick)))
       return failure();
     if (auto adjoint = dyn_cast<AdjointOp>(op); adjoint && failed(verifyRows(adjoint)))
       return failure();
-    if (!isa<InputOp, KnownOp, ColumnOp, PickOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
+    if (!isa<InputOp, KnownOp, ColumnOp, GatherOp, AdjointOp, YieldOp>(op) && !isScalarMaths(&op))
       return op.emitOpError() << "has no place in '" << name
                               << "': expected input, column, gathers, or arith and math ops on f32, i32 and i1";
   }
@@ -136,7 +136,7 @@ static Phase phaseOf(Operation &part) {
   return finish ? finish.getPhase() : Phase::Adjoint;
 }
 
-/// A part reads only what its phase has: logits after the prologue, upstream gradients after the forward phase.
+/// A part reads only what its phase has: logits after the prologue, cotangents after the forward phase.
 static LogicalResult verifyPhase(Operation &part) {
   Phase phase = phaseOf(part);
   WalkResult walk = part.walk([&](InputOp input) {
@@ -147,8 +147,8 @@ static LogicalResult verifyPhase(Operation &part) {
     };
     if (phase == Phase::Prologue && input.getKind() == InputKind::Logits)
       return complain(" in the prologue, which has no logits");
-    if (phase <= Phase::Forward && input.getKind() == InputKind::Upstream)
-      return complain(" in phase ", stringifyPhase(phase), "; upstream gradients come with the adjoint phase");
+    if (phase <= Phase::Forward && input.getKind() == InputKind::Cotangent)
+      return complain(" in phase ", stringifyPhase(phase), "; cotangents come with the adjoint phase");
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -195,13 +195,9 @@ FinishOp logitile::findFinish(ProgramOp program, ResultAttr result) {
   return hasIt ? finish : FinishOp();
 }
 
-Type logitile::typeOf(FinishOp finish, ResultAttr result) {
-  return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue();
-}
+Type logitile::typeOf(FinishOp finish, ResultAttr result) { return cast<TypeAttr>(finish.getResultTypes()[result.getNumber()]).getValue(); }
 
-static std::string spell(ResultAttr result) {
-  return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str();
-}
+static std::string spell(ResultAttr result) { return ("@" + result.getFinish().getValue() + "[" + Twine(result.getNumber()) + "]").str(); }
 
 /// Outputs and checked indices are results of the program.
 LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {

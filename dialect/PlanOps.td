@@ -13,9 +13,10 @@ def Logitile_ResultArrayAttr : TypedArrayAttrBase<Logitile_ResultAttr, "array of
 
 let opDocGroup = Logitile_PlanStage in {
 
-def Logitile_ProgramOp : Logitile_Op<"program", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, IsolatedFromAbove, Symbol, SymbolTable, SingleBlock, NoTerminator]> {
-  let summary = "the plan of one loss";
-  let description = [{
+  def Logitile_ProgramOp : Logitile_Op<"program", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, IsolatedFromAbove, Symbol, SymbolTable,
+                                                   SingleBlock, NoTerminator]> {
+    let summary = "the plan of one loss";
+    let description = [{
     Sweeps, finishes and gradients in the order in which they run, then the schedule. Regions read what they need with
     `logitile.input`, and results of earlier finishes with `logitile.known`. Every output is such a result. The first gradient has
     the gradients of logits and of other arrays with a value per vocabulary entry. A second gradient has those that are
@@ -28,8 +29,8 @@ def Logitile_ProgramOp : Logitile_Op<"program", [DeclareOpInterfaceMethods<Symbo
     `indices` names the token inputs that are used as an index as they are; `checked` has the results that are computed
     indices. Both must lie in the vocabulary when the program runs.
 
-    Regions hold scalar arith and math ops, and gathers: a `logitile.pick` of a Vocab or Dense input at an index that
-    is an input too. An op reads no result of a later phase, and no upstream gradient before the `adjoint` phase. Ops of the
+    Regions hold scalar arith and math ops, and gathers: a `logitile.gather` of a Vocab or Dense input at an index that
+    is an input too. An op reads no result of a later phase, and no cotangent before the `adjoint` phase. Ops of the
     `prologue` phase read no logits.
 
     ```mlir
@@ -41,27 +42,27 @@ def Logitile_ProgramOp : Logitile_Op<"program", [DeclareOpInterfaceMethods<Symbo
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, OptionalAttr<Logitile_Int>:$columns,
-                       OptionalAttr<DenseI64ArrayAttr>:$sweeps, Logitile_OutputArrayAttr:$outputs, StrArrayAttr:$indices,
-                       Logitile_ResultArrayAttr:$checked);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
+    let arguments = (ins SymbolNameAttr:$sym_name, Logitile_Int:$vocab, OptionalAttr<Logitile_Int>:$columns,
+        OptionalAttr<DenseI64ArrayAttr>:$sweeps, Logitile_OutputArrayAttr:$outputs, StrArrayAttr:$indices,
+        Logitile_ResultArrayAttr:$checked);
+    let regions = (region SizedRegion<1>:$body);
+    let assemblyFormat = [{
     $sym_name `vocab` $vocab (`columns` $columns^)? (`sweeps` $sweeps^)? `outputs` $outputs `indices` $indices `checked` $checked
     attr-dict-with-keyword $body
   }];
-  let hasRegionVerifier = 1;
-  let extraClassDeclaration = [{
+    let hasRegionVerifier = 1;
+    let extraClassDeclaration = [{
     /// Vocabulary entries that the program sees: those of its slice, or all.
     int64_t getWidth() { return getColumns().value_or(getVocab()); }
   }];
-}
+  }
 
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "one pass over the vocabulary and the row state that it leaves";
   let description = [{
     The row state is an associative monoid. `init` gives its identity and reads nothing. `bound` gives one candidate for each of the
     leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
-    the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, slabs, threads or ranks.
+    the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, vocabulary splits, threads or ranks.
 
     `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`. A sweep that reads
     no input along the vocabulary goes `along` the logits of a projection, to have columns.
@@ -108,7 +109,7 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
 def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "per-token values: what a sweep's state comes to";
   let description = [{
-    The region takes the state of the sweep named by `of`, all slabs merged; without a sweep it takes nothing. Later
+    The region takes the state of the sweep named by `of`, all vocabulary splits merged; without a sweep it takes nothing. Later
     parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products of per-token values carry their rounding error
     along, which is why results often come as a large and a small part.
 
@@ -148,22 +149,22 @@ def Logitile_KnownOp : Logitile_Op<"known", [Pure, DeclareOpInterfaceMethods<Sym
 def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoTerminator, HasParent<"ProgramOp">]> {
   let summary = "buffers and launches that run a program";
   let description = [{
-    Covers calls with a number of tokens in `[first, behind)`. Each `run` is one phase: `prologue` for what needs no
-    logits, `forward`, and `adjoint` where gradients are made apart. `slab` is the number of vocabulary entries of a
-    slab, `kept` how many entries per token the schedule keeps between sweeps.
+    Covers calls with a number of tokens in `[first, end)`. Each `run` is one phase: `prologue` for what needs no
+    logits, `forward`, and `adjoint` where gradients are made apart. `vocab_split` is the number of vocabulary entries of a
+    vocabulary split, `kept` how many entries per token the schedule keeps between sweeps.
 
     ```mlir
-    logitile.schedule tokens [0, 4096) slab 2048 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 2048 kept 0 {
       logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
       logitile.run forward {
       }
     }
     ```
   }];
-  let arguments = (ins Logitile_Int:$first, Logitile_Int:$behind, Logitile_Int:$slab, Logitile_Int:$kept);
+  let arguments = (ins Logitile_Int:$first, Logitile_Int:$end, Logitile_Int:$vocab_split, Logitile_Int:$kept);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `tokens` ` ` `[` $first `,` $behind `)` `slab` $slab `kept` $kept attr-dict-with-keyword $body
+    `tokens` ` ` `[` $first `,` $end `)` `vocab_split` $vocab_split `kept` $kept attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -183,7 +184,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
     Buffers of a call have no owner. The symbol is for references and for people; nothing follows from its spelling.
 
     `?` stands for tokens (of the call, or of a chunk in scope `chunk`), `per` of them to a row. `window` is the
-    number of columns of a buffer that holds those of the current slabs only; `alias` lays it over an earlier buffer,
+    number of columns of a buffer that holds those of the current vocabulary splits only; `alias` lays it over an earlier buffer,
     row over row.
 
     ```mlir
@@ -228,21 +229,21 @@ def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, N
 }
 
 def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, SingleBlock, NoTerminator]> {
-  let summary = "repeats launches for chunks of tokens or for slabs of the vocabulary";
+  let summary = "repeats launches for chunks of tokens or for vocabulary splits";
   let description = [{
     Over `tokens`, a positive `step` is the number of tokens of a chunk and a negative one the number of chunks;
-    over `slabs`, it is the number of slabs at a time, from slab `first` to `behind`.
+    over `vocab_splits`, it is the number of vocabulary splits at a time, from vocabulary split `first` to `end`.
 
     ```mlir
     logitile.loop tokens 512 {
     }
-    logitile.loop slabs 2 from 6 to 16 {
+    logitile.loop vocab_splits 2 from 6 to 16 {
     }
     ```
   }];
-  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, OptionalAttr<Logitile_Int>:$first, OptionalAttr<Logitile_Int>:$behind);
+  let arguments = (ins Logitile_AxisAttr:$axis, Logitile_Int:$step, OptionalAttr<Logitile_Int>:$first, OptionalAttr<Logitile_Int>:$end);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`` $axis $step (`from` $first^ `to` $behind)? attr-dict-with-keyword $body";
+  let assemblyFormat = "`` $axis $step (`from` $first^ `to` $end)? attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -250,29 +251,28 @@ def Logitile_LoopOp : Logitile_Op<"loop", [ParentOneOf<["RunOp", "LoopOp"]>, Sin
 def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, ParentOneOf<["RunOp", "LoopOp"]>]> {
   let summary = "one kernel: a template with everything bound";
   let description = [{
-    `bindings` give the template's parameters a value; `V`, `SLAB` and `SLABS` come from the schedule. `using` is the
+    `bindings` give the template's parameters a value; `V`, `SPLIT` and `SPLITS` come from the schedule. `using` is the
     algorithm of the template's products. `sweep` and
     `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
     stores the logits that the kernel makes; a `part` of a gradient is ended by a later launch; `views` gives the template's plain view arguments a buffer;
-    `slabs` limits the kernel to a range of slabs (else the loop's, else all); `again` says when the kernel adds to
+    `vocab_splits` limits the kernel to a range of vocabulary splits (else the loop's, else all); `accumulate` says when the kernel adds to
     what is there: `never`, `always`, or after the first iteration of a loop.
 
     ```mlir
     logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32> using panels
-        input "z" views {out = @gradient_z_hidden} again slabs
+        input "z" views {out = @gradient_z_hidden} accumulate vocab_splits
     ```
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
-                       OptionalAttr<Logitile_AlgorithmAttr>:$algorithm, OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
-                       OptionalAttr<StrAttr>:$input, UnitAttr:$keep, UnitAttr:$part, OptionalAttr<DictionaryAttr>:$views,
-                       OptionalAttr<DenseI64ArrayAttr>:$slabs, DefaultValuedAttr<Logitile_AgainAttr, "Again::Never">:$again);
+      OptionalAttr<Logitile_AlgorithmAttr>:$algorithm, OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
+      OptionalAttr<StrAttr>:$input, UnitAttr:$keep, UnitAttr:$part, OptionalAttr<DictionaryAttr>:$views,
+      OptionalAttr<DenseI64ArrayAttr>:$vocab_splits, DefaultValuedAttr<Logitile_AccumulateAttr, "Accumulate::Never">:$accumulate);
   let assemblyFormat = [{
     $kernel `from` $source `` custom<Bindings>($bindings) (`using` `` $algorithm^)? (`sweep` $sweep^)? (`finish` $finish^)?
-    (`input` $input^)? (`keep` $keep^)? (`part` $part^)? (`views` $views^)? (`slabs` $slabs^)? (`again` `` $again^)? attr-dict
+    (`input` $input^)? (`keep` $keep^)? (`part` $part^)? (`views` $views^)? (`vocab_splits` $vocab_splits^)? (`accumulate` `` $accumulate^)? attr-dict
   }];
   let hasVerifier = 1;
-  let builders = [
-    OpBuilder<(ins "llvm::StringRef":$kernel, "llvm::StringRef":$source, "mlir::DictionaryAttr":$bindings), [{
+  let builders = [OpBuilder<(ins "llvm::StringRef":$kernel, "llvm::StringRef":$source, "mlir::DictionaryAttr":$bindings), [{
       $_state.getOrAddProperties<Properties>().kernel = $_builder.getStringAttr(kernel);
       $_state.getOrAddProperties<Properties>().source = mlir::FlatSymbolRefAttr::get($_builder.getContext(), source);
       $_state.getOrAddProperties<Properties>().bindings = bindings;

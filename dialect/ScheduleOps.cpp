@@ -10,27 +10,27 @@ using namespace logitile;
 // ---- the schedule ---------------------------------------------------------------------------------------------
 
 static LogicalResult verifyExtents(ScheduleOp schedule) {
-  if (schedule.getFirst() < 0 || schedule.getBehind() <= schedule.getFirst())
-    return schedule.emitOpError() << "covers no number of tokens: [" << schedule.getFirst() << ", " << schedule.getBehind() << ")";
-  if (schedule.getSlab() <= 0)
-    return schedule.emitOpError() << "slab of " << schedule.getSlab() << " vocabulary entries must be positive";
+  if (schedule.getFirst() < 0 || schedule.getEnd() <= schedule.getFirst())
+    return schedule.emitOpError() << "covers no number of tokens: [" << schedule.getFirst() << ", " << schedule.getEnd() << ")";
+  if (schedule.getVocabSplit() <= 0)
+    return schedule.emitOpError() << "vocabulary split of " << schedule.getVocabSplit() << " vocabulary entries must be positive";
   int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getWidth();
   if (schedule.getKept() < 0 || schedule.getKept() > vocab)
     return schedule.emitOpError() << "keeps " << schedule.getKept() << " of " << vocab << " vocabulary entries";
   return success();
 }
 
-/// A range of slabs, of a loop or a launch, ends with the vocabulary.
-static LogicalResult verifySlabs(Operation *op, ScheduleOp schedule, int64_t behind) {
+/// A range of vocabulary splits, of a loop or a launch, ends with the vocabulary.
+static LogicalResult verifyVocabSplits(Operation *op, ScheduleOp schedule, int64_t end) {
   int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getWidth();
-  int64_t count = llvm::divideCeil(vocab, schedule.getSlab());
-  if (behind <= count)
+  int64_t count = llvm::divideCeil(vocab, schedule.getVocabSplit());
+  if (end <= count)
     return success();
-  return op->emitOpError() << "ends behind slab " << behind << ", but a vocabulary of " << vocab << " has " << count << " slabs of "
-                           << schedule.getSlab() << " entries";
+  return op->emitOpError() << "ends after vocabulary split " << end << ", but a vocabulary of " << vocab << " has " << count
+                           << " vocabulary splits of " << schedule.getVocabSplit() << " entries";
 }
 
-/// Names and slabs of all launches.
+/// Names and vocabulary splits of all launches.
 static LogicalResult verifyLaunches(ScheduleOp schedule) {
   llvm::StringSet<> kernels;
   WalkResult walk = schedule.walk([&](LaunchOp launch) {
@@ -38,7 +38,8 @@ static LogicalResult verifyLaunches(ScheduleOp schedule) {
       launch.emitOpError() << "names kernel '" << launch.getKernel() << "' a second time";
       return WalkResult::interrupt();
     }
-    if (std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs(); slabs && failed(verifySlabs(launch, schedule, (*slabs)[1])))
+    if (std::optional<ArrayRef<int64_t>> vocabSplits = launch.getVocabSplits();
+        vocabSplits && failed(verifyVocabSplits(launch, schedule, (*vocabSplits)[1])))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -69,7 +70,7 @@ LogicalResult ScheduleOp::verifyRegions() {
       return run.emitOpError() << "is the second run " << stringifyPhase(run.getPhase()) << " of its schedule";
   }
   WalkResult loops = walk([&](LoopOp loop) {
-    return loop.getBehind() && failed(verifySlabs(loop, *this, *loop.getBehind())) ? WalkResult::interrupt() : WalkResult::advance();
+    return loop.getEnd() && failed(verifyVocabSplits(loop, *this, *loop.getEnd())) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(loops.wasInterrupted() || failed(verifyLaunches(*this)) || failed(verifyRoles(*this)));
 }
@@ -186,14 +187,15 @@ LogicalResult LoopOp::verifyRegions() { return verifySteps(*this, getBody()); }
 LogicalResult LoopOp::verify() {
   if (getStep() == 0)
     return emitOpError() << "steps by 0";
-  if (getAxis() == Axis::Slabs && getStep() < 0)
-    return emitOpError() << "steps by " << getStep() << " slabs; only loops over tokens may give a number of chunks";
-  if (bool(getFirst()) != bool(getBehind()))
+  if (getAxis() == Axis::VocabSplits && getStep() < 0)
+    return emitOpError() << "steps by " << getStep() << " vocabulary splits; only loops over tokens may give a number of chunks";
+  if (bool(getFirst()) != bool(getEnd()))
     return emitOpError() << "has '" << (getFirst() ? "from" : "to") << "' without '" << (getFirst() ? "to" : "from") << "'";
-  if (bool(getFirst()) != (getAxis() == Axis::Slabs))
-    return emitOpError() << (getFirst() ? "over tokens covers all of them; 'from' is for slabs" : "over slabs needs 'from' and 'to'");
-  if (getFirst() && (*getFirst() < 0 || *getBehind() <= *getFirst()))
-    return emitOpError() << "covers no slabs: [" << *getFirst() << ", " << *getBehind() << ")";
+  if (bool(getFirst()) != (getAxis() == Axis::VocabSplits))
+    return emitOpError() << (getFirst() ? "over tokens covers all of them; 'from' is for vocabulary splits"
+                                        : "over vocabulary splits needs 'from' and 'to'");
+  if (getFirst() && (*getFirst() < 0 || *getEnd() <= *getFirst()))
+    return emitOpError() << "covers no vocabulary splits: [" << *getFirst() << ", " << *getEnd() << ")";
   for (Operation *outer = (*this)->getParentOp(); auto loop = dyn_cast_or_null<LoopOp>(outer); outer = outer->getParentOp())
     if (loop.getAxis() == getAxis())
       return emitOpError() << "runs over " << stringifyAxis(getAxis()) << " inside another loop over them";
@@ -208,8 +210,9 @@ LogicalResult LaunchOp::verify() {
     if (!isa<IntegerAttr, TypeAttr>(binding.getValue()))
       return emitOpError() << "binds '" << binding.getName().getValue() << "' to " << binding.getValue()
                            << ", which is no integer and no type";
-  if (std::optional<ArrayRef<int64_t>> slabs = getSlabs(); slabs && (slabs->size() != 2 || (*slabs)[0] < 0 || (*slabs)[1] < (*slabs)[0]))
-    return emitOpError() << "slabs [" << *slabs << "] are no range [first, behind)";
+  if (std::optional<ArrayRef<int64_t>> vocabSplits = getVocabSplits();
+      vocabSplits && (vocabSplits->size() != 2 || (*vocabSplits)[0] < 0 || (*vocabSplits)[1] < (*vocabSplits)[0]))
+    return emitOpError() << "vocabulary splits [" << *vocabSplits << "] are no range [first, end)";
   return success();
 }
 

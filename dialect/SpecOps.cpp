@@ -12,7 +12,7 @@ LogicalResult InputOp::verify() {
   if (failed(verifyIndex(*this, kind, getName(), getIndex())))
     return failure();
   bool isOffset = kind == InputKind::Scalar && getName() == kSliceOffset && type.isInteger(32);
-  bool onlyFloat = !isOffset && (kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Upstream);
+  bool onlyFloat = !isOffset && (kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Cotangent);
   if (onlyFloat && !type.isF32())
     return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be f32";
   if (kind == InputKind::Dense && type.isInteger(32))
@@ -89,7 +89,7 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))
     return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner())
                                 << "' of a uniform value: it is the same for every vocabulary entry";
-  if (auto pick = dyn_cast<PickOp>(op)) {
+  if (auto pick = dyn_cast<GatherOp>(op)) {
     if (varying.isUniform(pick.getValue()))
       return pick.emitOpError() << "picks from a uniform value, which has no entries";
     if (varying.isVarying(pick.getIndex()))
@@ -111,7 +111,7 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
 /// One op of a loss: where it may stand and what it may name.
 static LogicalResult verifyPlace(LossOp loss, Operation *op) {
   if (auto input = dyn_cast<InputOp>(op)) {
-    if (input.getKind() != InputKind::Upstream)
+    if (input.getKind() != InputKind::Cotangent)
       return success();
     if (!isa<GradientOp>(input->getParentOp()))
       return input.emitOpError() << "reads " << describe(input.getKind(), input.getName()) << " outside of 'logitile.gradient'";
@@ -124,7 +124,7 @@ static LogicalResult verifyPlace(LossOp loss, Operation *op) {
       return adjoint.emitOpError() << "is of '" << adjoint.getName() << "', but the loss wants no gradient with respect to it";
     return success();
   }
-  if (isa<ColumnOp, ReduceOp, PickOp, StopGradientOp, GradientOp, YieldOp>(op) || isScalarMaths(op))
+  if (isa<ColumnOp, ReduceOp, GatherOp, StopGradientOp, GradientOp, YieldOp>(op) || isScalarMaths(op))
     return success();
   return op->emitOpError() << "has no place in a loss: expected ops of 'logitile', or arith and math ops on f32, i32 and i1";
 }
@@ -163,7 +163,7 @@ LogicalResult AdjointOp::verify() {
     return failure();
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
-  if (kind == InputKind::Upstream)
+  if (kind == InputKind::Cotangent)
     return emitOpError() << "gives " << describe(kind, getName()) << " a gradient; only inputs of the loss have one";
   bool hasColumns = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
   if (!hasColumns && !getColumns().empty())

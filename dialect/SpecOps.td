@@ -29,7 +29,7 @@ def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBloc
       %z = logitile.input logits "z" : f32
       %target = logitile.input token "target" : i32
       %lse = logitile.reduce logsumexp %z : f32 -> f32
-      %picked = logitile.pick %z[%target] : f32
+      %picked = logitile.gather %z[%target] : f32
       %loss = arith.subf %lse, %picked : f32
       logitile.yield %loss : f32
     }
@@ -48,7 +48,7 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
   let summary = "a value that a region reads, by kind and name";
   let description = [{
     The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
-    both (`dense`), or one for the call (`scalar`). Gradients also have `upstream`, the gradient of an output. The
+    both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. The
     scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. A token input with several entries per token has an index.
 
     ```mlir
@@ -71,7 +71,7 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
 def Logitile_ColumnOp : Logitile_Op<"column", [Pure]> {
   let summary = "the index of the vocabulary entry; varying";
   let description = [{
-    The index is global: slabs and slices of the vocabulary see the same numbers.
+    The index is global: vocabulary splits and slices of the vocabulary see the same numbers.
 
     ```mlir
     %column = logitile.column : i32
@@ -100,11 +100,11 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Logitile_PickOp : Logitile_Op<"pick", [Pure, AllTypesMatch<["value", "result"]>]> {
+def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the entry of a varying value at a uniform index";
   let description = [{
     ```mlir
-    %picked = logitile.pick %z[%target] : f32
+    %picked = logitile.gather %z[%target] : f32
     ```
   }];
   let arguments = (ins Logitile_Scalar:$value, I32:$index);
@@ -168,12 +168,12 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
   let summary = "the gradients of the wanted inputs: one `adjoint` each";
   let description = [{
     In a loss it may use the values of the forward computation; in a program it reads them as `known` inputs. Only
-    here may a loss read `upstream`, the gradient of an output. In a program, `exponential` says that it reads
+    here may a loss read `cotangent`, the gradient of an output. In a program, `exponential` says that it reads
     logits only through the base of the one exponential whose running maximum a sweep keeps: entries far below it hardly count.
 
     ```mlir
     logitile.gradient {
-      %up = logitile.input upstream "loss" : f32
+      %up = logitile.input cotangent "loss" : f32
       %down = arith.negf %up : f32
       %dense = arith.mulf %up, %p : f32
       logitile.adjoint logits "z" dense %dense rows [%target -> %down]

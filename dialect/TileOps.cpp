@@ -78,10 +78,14 @@ struct MemoryBundle {
   unsigned indices;
 };
 constexpr MemoryBundle kMemory[] = {
-    {BundleKind::LogitViews, BundleKind::Logits, 2},         {BundleKind::KeptViews, BundleKind::Logits, 2},
-    {BundleKind::GradViews, BundleKind::Grads, 2},           {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},
-    {BundleKind::DenseGradViews, BundleKind::DenseGrads, 2}, {BundleKind::InputViews, BundleKind::Inputs, 2},
-    {BundleKind::RowViews, BundleKind::Rows, 2},             {BundleKind::ResultViews, BundleKind::Results, 1},
+    {BundleKind::LogitViews, BundleKind::Logits, 2},
+    {BundleKind::KeptViews, BundleKind::Logits, 2},
+    {BundleKind::GradViews, BundleKind::Grads, 2},
+    {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},
+    {BundleKind::DenseGradViews, BundleKind::DenseGrads, 2},
+    {BundleKind::InputViews, BundleKind::Inputs, 2},
+    {BundleKind::RowViews, BundleKind::Rows, 2},
+    {BundleKind::ResultViews, BundleKind::Results, 1},
 };
 } // namespace
 
@@ -115,7 +119,7 @@ LogicalResult StoreOp::verify() {
   return verifyTransfer(*this, getView(), "value", getValue(), getAt().size(), getMap());
 }
 
-LogicalResult GatherOp::verify() {
+LogicalResult LoadGatherOp::verify() {
   auto index = cast<TileType>(getIndex().getType()), result = cast<TileType>(getResult().getType());
   if (!index.getElement().isInteger(32))
     return emitOpError() << "'index' has element type " << index.getElement() << ", expected i32";

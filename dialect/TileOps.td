@@ -43,7 +43,7 @@ def Logitile_TemplateOp : Logitile_Entry<"template"> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$params, OptionalAttr<Logitile_PurposeAttr>:$purpose,
-                       OptionalAttr<StrArrayAttr>:$targets, ArrayAttr:$roles);
+      OptionalAttr<StrArrayAttr>:$targets, ArrayAttr:$roles);
 }
 
 def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -130,13 +130,13 @@ def Logitile_StoreOp : Logitile_Op<"store", [MemoryEffects<[MemWrite]>, AttrSize
   let hasVerifier = 1;
 }
 
-def Logitile_GatherOp : Logitile_Op<"gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
+def Logitile_LoadGatherOp : Logitile_Op<"load_gather", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "one entry per token of a Vocab or Dense input, at an index per token";
   let description = [{
     An index outside the vocabulary reads the nearest entry; the runtime reports it.
 
     ```mlir
-    %weight = logitile.gather %class_weight[%target]
+    %weight = logitile.load_gather %class_weight[%target]
         : !logitile.view<32000xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
     ```
   }];
@@ -162,7 +162,7 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
     ```
   }];
   let arguments = (ins Logitile_AnyView:$hidden, Logitile_AnyView:$weight, Index:$row, Index:$column, Logitile_Extent:$depth,
-                       OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
+      OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
   let results = (outs Logitile_AnyTile:$result);
   let assemblyFormat = [{
     $hidden `,` $weight `at` ` ` `[` $row `,` $column `]` `by` custom<Dim>($depth) (`using` `` $algorithm^)? attr-dict
@@ -182,7 +182,7 @@ def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
     ```
   }];
   let arguments = (ins Logitile_BundleType:$hidden, Logitile_BundleType:$weight, Logitile_Extent:$depth, Logitile_BundleType:$kept,
-                       Index:$row, Index:$column);
+      Index:$row, Index:$column);
   let results = (outs Logitile_BundleType:$result);
   let assemblyFormat = [{
     `of` $hidden `,` $weight `by` custom<Dim>($depth) `or` $kept `at` ` ` `[` $row `,` $column `]` attr-dict
@@ -194,22 +194,22 @@ def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
 def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, AttrSizedOperandSegments]> {
   let summary = "one tile of lhs * rhs, or of lhs^T * rhs";
   let description = [{
-    The loop over the shared axis is inside: from `first` to `behind`, in blocks of `by`. The result starts from
+    The loop over the shared axis is inside: from `first` to `end`, in blocks of `by`. The result starts from
     `plus`, where `when` holds, else from zero. `using` names the algorithm. Kernels have one; in a template, the launch
     chooses it.
 
     ```mlir
-    %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 using panels plus %out when %again
+    %dw = logitile.contract %grad transposed, %hidden at [%row, %column] over [%zero to %count] by 512 using panels plus %out when %accumulate
         : !logitile.view<?x32000xf32, column_major>, !logitile.view<?x1024xf32, column_panels>
           plus !logitile.view<32000x1024xf32> -> !logitile.tile<112x512xf32>
     ```
   }];
-  let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first,
-                       Index:$behind, Logitile_Extent:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when,
-                       Optional<Logitile_ViewType>:$map, UnitAttr:$transposed, OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
+  let arguments = (ins Logitile_ViewType:$lhs, Logitile_ViewType:$rhs, Index:$row, Index:$column, Index:$first, Index:$end,
+      Logitile_Extent:$depth, Optional<Logitile_ViewType>:$plus, Optional<I1>:$when, Optional<Logitile_ViewType>:$map, UnitAttr:$transposed,
+      OptionalAttr<Logitile_AlgorithmAttr>:$algorithm);
   let results = (outs Logitile_TileType:$result);
   let assemblyFormat = [{
-    $lhs (`transposed` $transposed^)? `,` $rhs `at` ` ` `[` $row `,` $column `]` `over` ` ` `[` $first `to` $behind `]` `by` custom<Dim>($depth)
+    $lhs (`transposed` $transposed^)? `,` $rhs `at` ` ` `[` $row `,` $column `]` `over` ` ` `[` $first `to` $end `]` `by` custom<Dim>($depth)
     (`using` `` $algorithm^)? (`plus` $plus^ `when` $when)? (`through` $map^)? attr-dict
     `:` type($lhs) `,` type($rhs) (`plus` type($plus)^)? (`through` type($map)^)? `->` type($result)
   }];
@@ -367,7 +367,7 @@ def Logitile_SumRowsOp : Logitile_Op<"sum_rows", [MemoryEffects<[MemRead]>, Attr
     Starts from `plus` where `when` holds, else from zero.
 
     ```mlir
-    %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %again
+    %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %accumulate
         : !logitile.view<?x32000xf32> plus !logitile.view<1x32000xf32> -> !logitile.tile<1x512xf32>
     ```
   }];

@@ -8,7 +8,7 @@ Varying::Varying(Region &region) {
 }
 
 void Varying::visit(Operation &op) {
-  if (isa<ReduceOp, PickOp>(op))
+  if (isa<ReduceOp, GatherOp>(op))
     return;
   auto input = dyn_cast<InputOp>(op);
   bool differs = isa<ColumnOp>(op) || (input && input.isVaryingInput()) ||

@@ -243,7 +243,7 @@ LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, l
 LT_API lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes);
 LT_API void lt_plan_destroy(lt_plan *plan);
 /* Numbers of tokens that it serves: first <= tokens < behind. Few and many tokens have plans of their own on CPUs. */
-LT_API void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind);
+LT_API void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *end);
 /* JSON: schedule, kernels, and the buffers with their bytes for a call with 'tokens' tokens that count on 'threads' threads. */
 LT_API lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json);
 
@@ -285,10 +285,10 @@ struct lt_call {
   /* One array for every gradient that the call makes, shaped like its input. */
   const lt_array *gradients;
   size_t gradient_count;
-  /* Gradients that reach outputs, by output: one number, or one per token. Those left out are 0; with no upstream at all
+  /* Gradients that reach outputs, by output: one number, or one per token. Those left out are 0; with no cotangent at all
    * that of the loss is 1. */
-  const lt_array *upstreams;
-  size_t upstream_count;
+  const lt_array *cotangents;
+  size_t cotangent_count;
   lt_reduction reduction;  /* of the output "loss" */
   const lt_array *divisor; /* what a mean divides by, one number; null: the sum of the output "weight", else the tokens that count */
   const char *ignore;      /* the integer input that tells ignored tokens; null: none are */

@@ -1,20 +1,20 @@
-// The gradient of hidden states over a range of slabs: dX = G W, added to the parts before it. Single entries that were taken
+// The gradient of hidden states over a range of vocabulary splits: dX = G W, added to the parts before it. Single entries that were taken
 // out of G come in here, in full precision, and rows go through the map of tokens. Of a part, @round_rows does both.
-logitile.template @contract_hidden<TM, TD, TK, SLAB, V, D, in, g, out, acc> for hidden_gradient(
-    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
-    %again: i1 from again, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",
+logitile.template @contract_hidden<TM, TD, TK, SPLIT, V, D, in, g, out, acc> for hidden_gradient(
+    %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
+    %accumulate: i1 from accumulate, %maps: !logitile.row_maps, %grad: !logitile.view<? x V x g> from "grad",
     %weight: !logitile.view<V x D x in> from "weight", %terms: !logitile.taken_views,
     %out: !logitile.view<? x D x out> from "out") {
   %tm = logitile.param TM
   %td = logitile.param TD
   %d = logitile.param D
   %v = logitile.param V
-  %slabColumns = logitile.param SLAB
-  %first = arith.muli %slabFirst, %slabColumns : index
-  %unclipped = arith.muli %slabBehind, %slabColumns : index
-  %behind = arith.minui %unclipped, %v : index
+  %vocabSplitColumns = logitile.param SPLIT
+  %first = arith.muli %vocabSplitFirst, %vocabSplitColumns : index
+  %unclipped = arith.muli %vocabSplitEnd, %vocabSplitColumns : index
+  %end = arith.minui %unclipped, %v : index
   scf.forall (%row, %column) = (0, 0) to (%tokenCount, %d) step (%tm, %td) {
-    %sum = logitile.contract %grad, %weight at [%row, %column] over [%first to %behind] by TK plus %out when %again
+    %sum = logitile.contract %grad, %weight at [%row, %column] over [%first to %end] by TK plus %out when %accumulate
         : !logitile.view<? x V x g>, !logitile.view<V x D x in> plus !logitile.view<? x D x out> -> !logitile.tile<TM x TD x acc>
     %exact = logitile.contract_terms %sum, [%terms], %weight at [%row, %column] below %tokenCount
         : !logitile.tile<TM x TD x acc>, [!logitile.taken_views], !logitile.view<V x D x in>

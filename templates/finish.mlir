@@ -1,17 +1,17 @@
-// Joins the row states that slabs left in memory, in slab order, and makes the per-token results. A finish without a
+// Joins the row states that vocabulary splits left in memory, in vocabulary split order, and makes the per-token results. A finish without a
 // sweep has no rows: then the loop carries nothing.
-logitile.template @finish<TM, SLABS> for finish(
+logitile.template @finish<TM, SPLITS> for finish(
     %tokenCount: index from tokens, %partial: !logitile.row_views,
     %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM
-  %slabs = logitile.param SLABS
+  %vocab_splits = logitile.param SPLITS
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   scf.forall (%row) = (0) to (%tokenCount) step (%tm) {
     %in = logitile.load %inputViews at [%row, %zero] : !logitile.input_views -> !logitile.inputs<TM x 1>
     %start = logitile.init_rows : !logitile.rows<TM>
-    %state = scf.for %slab = %zero to %slabs step %one iter_args(%rows = %start) -> (!logitile.rows<TM>) {
-      %other = logitile.load %partial at [%slab, %row] : !logitile.row_views -> !logitile.rows<TM>
+    %state = scf.for %vocab_split = %zero to %vocab_splits step %one iter_args(%rows = %start) -> (!logitile.rows<TM>) {
+      %other = logitile.load %partial at [%vocab_split, %row] : !logitile.row_views -> !logitile.rows<TM>
       %both = logitile.apply @merge(%rows, %other, %in)
           : (!logitile.rows<TM>, !logitile.rows<TM>, !logitile.inputs<TM x 1>) -> !logitile.rows<TM>
       scf.yield %both : !logitile.rows<TM>

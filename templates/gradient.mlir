@@ -1,20 +1,20 @@
 // Turns kept logits into their gradients where they lie. Sums that only per-token gradients read are made on the way:
 // they are the row state of a late sweep. Single entries are added, or taken out where the gradient is rounded.
-logitile.template @gradient<TM, TN, TK, SLAB, V, acc> for gradient(
-    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
+    %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
     %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
     %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
-  %slabColumns = logitile.param SLAB
+  %vocabSplitColumns = logitile.param SPLIT
   %v = logitile.param V
   %zero = arith.constant 0 : index
-  scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokenCount, %slabBehind) step (%tm, 1) {
+  scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, 1) {
     %block = arith.divui %row, %tm : index
-    %first = arith.muli %slab, %slabColumns : index
-    %behind = arith.addi %first, %slabColumns : index
-    %end = arith.minui %behind, %v : index
+    %first = arith.muli %vocab_split, %vocabSplitColumns : index
+    %unclipped = arith.addi %first, %vocabSplitColumns : index
+    %end = arith.minui %unclipped, %v : index
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
       %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
@@ -37,6 +37,6 @@ logitile.template @gradient<TM, TN, TK, SLAB, V, acc> for gradient(
       logitile.store %sums to %vocabGrads at [%block, %column] : !logitile.vocab_grads<1 x TN x acc> to !logitile.vocab_grad_views
       scf.yield %next : !logitile.rows<TM>
     }
-    logitile.store %state to %partial at [%slab, %row] : !logitile.rows<TM> to !logitile.row_views
+    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.rows<TM> to !logitile.row_views
   }
 }

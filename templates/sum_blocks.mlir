@@ -1,7 +1,7 @@
 // The gradient of a Vocab input: sums that blocks of tokens left are joined in order, with the single entries, and added to
 // what earlier chunks of tokens left.
 logitile.template @sum_blocks<TM, TN, V, acc> for vocab_gradient(
-    %tokenCount: index from tokens, %again: i1 from again, %partial: !logitile.view<? x V x acc> from "partial",
+    %tokenCount: index from tokens, %accumulate: i1 from accumulate, %partial: !logitile.view<? x V x acc> from "partial",
     %terms: !logitile.term_views, %out: !logitile.view<1 x V x acc> from "out") {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -10,7 +10,7 @@ logitile.template @sum_blocks<TM, TN, V, acc> for vocab_gradient(
   %one = arith.constant 1 : index
   %blocks = arith.ceildivui %tokenCount, %tm : index
   scf.forall (%column) = (0) to (%v) step (%tn) {
-    %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %again
+    %sum = logitile.sum_rows %partial at %column below %blocks plus %out when %accumulate
         : !logitile.view<? x V x acc> plus !logitile.view<1 x V x acc> -> !logitile.tile<1 x TN x acc>
     %exact = logitile.terms sum %sum, [%terms] at [%zero, %column] below %tokenCount
         : !logitile.tile<1 x TN x acc>, [!logitile.term_views]

@@ -1,19 +1,19 @@
-// One pass over the vocabulary, which is cut into slabs so that tasks exist on both axes; the row state of each slab is left
+// One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
 // in memory for @finish. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
 // so: else %stored is empty and the store vanishes.
-logitile.template @sweep<TM, TN, TK, SLAB, V, acc> for sweep(
-    %tokenCount: index from tokens, %slabFirst: index from slab_first, %slabBehind: index from slab_behind,
+logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
+    %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
     %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
-  %slabColumns = logitile.param SLAB
+  %vocabSplitColumns = logitile.param SPLIT
   %v = logitile.param V
   %zero = arith.constant 0 : index
-  scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokenCount, %slabBehind) step (%tm, 1) {
-    %first = arith.muli %slab, %slabColumns : index
-    %behind = arith.addi %first, %slabColumns : index
-    %end = arith.minui %behind, %v : index
+  scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, 1) {
+    %first = arith.muli %vocab_split, %vocabSplitColumns : index
+    %unclipped = arith.addi %first, %vocabSplitColumns : index
+    %end = arith.minui %unclipped, %v : index
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
       %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
@@ -24,6 +24,6 @@ logitile.template @sweep<TM, TN, TK, SLAB, V, acc> for sweep(
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
       scf.yield %next : !logitile.rows<TM>
     }
-    logitile.store %state to %partial at [%slab, %row] : !logitile.rows<TM> to !logitile.row_views
+    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.rows<TM> to !logitile.row_views
   }
 }

@@ -62,10 +62,10 @@ static bool endsAtTile(OpFoldResult upper, int64_t tile, int64_t extent) {
 FailureOr<SmallVector<int64_t, 2>> logitile::tileSizes(Operation *op, StringRef axis, Value start, int64_t tile, int64_t extent) {
   if (int64_t divisor = knownDivisor(start); divisor % tile != 0)
     return op->emitOpError() << "has tiles of " << tile << " along the " << axis << " axis that start at multiples of " << divisor
-                             << "; make slabs a multiple of the tile";
+                             << "; make vocabulary splits a multiple of the tile";
   if (std::optional<Bounds> bounds = boundsOf(start); bounds && !endsAtTile(bounds->upper, tile, extent))
     return op->emitOpError() << "has tiles of " << tile << " along the " << axis
-                             << " axis that may reach past the end of their loop; make slabs a multiple of the tile";
+                             << " axis that may reach past the end of their loop; make vocabulary splits a multiple of the tile";
   SmallVector<int64_t, 2> sizes;
   if (extent >= tile)
     sizes.push_back(tile);

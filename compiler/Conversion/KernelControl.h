@@ -14,7 +14,7 @@ struct View {
   Layout layout() const { return type.getLayout(); }
   int64_t extent(unsigned dim) const { return llvm::cast<mlir::IntegerAttr>(type.getDims()[dim]).getInt(); }
   bool isVector() const { return type.getDims().size() == 1; }
-  /// A row state in memory: [slab][token], tokens are neighbours.
+  /// A row state in memory: [vocabulary split][token], tokens are neighbours.
   bool isRowState() const { return layout() == Layout::Strided && !isVector() && mlir::ShapedType::isDynamic(extent(1)); }
 };
 

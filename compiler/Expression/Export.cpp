@@ -87,7 +87,8 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin:
   case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), node->isVerbatim(), x[0]);
-  case NodeOp::Pick: return PickOp::create(b, loc, x[0], x[1]);
+  case NodeOp::Gather:
+    return GatherOp::create(b, loc, x[0], x[1]);
   case NodeOp::Entry:
   case NodeOp::Pair: break;
   }

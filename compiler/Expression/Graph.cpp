@@ -112,7 +112,8 @@ static bool findStaysFinite(const Node &node) {
     return false;
   switch (node.op) {
   case NodeOp::Constant: return std::isfinite(node.number);
-  case NodeOp::Input: return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Upstream;
+  case NodeOp::Input:
+    return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Cotangent;
   case NodeOp::Div:
   case NodeOp::Pow:
   case NodeOp::Entry:
@@ -236,7 +237,8 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin: return arg(node->op, x[0]);
   case NodeOp::Count: return count(x[0]);
-  case NodeOp::Pick: return pick(x[0], x[1]);
+  case NodeOp::Gather:
+    return gather(x[0], x[1]);
   case NodeOp::Pair: return pair(x[0], x[1]);
   case NodeOp::Constant:
   case NodeOp::Input:

@@ -15,15 +15,42 @@
 namespace logitile {
 enum class NodeOp : uint8_t {
   // leaves
-  Constant, Input, Column,
+  Constant,
+  Input,
+  Column,
   // elementwise
-  Add, Sub, Neg, Mul, Weigh, Div, Pow, Abs, Maximum, Minimum, Clamp, Select, And, Or, Not, Compare, ToFloat, IsFinite, IsNan,
+  Add,
+  Sub,
+  Neg,
+  Mul,
+  Weigh,
+  Div,
+  Pow,
+  Abs,
+  Maximum,
+  Minimum,
+  Clamp,
+  Select,
+  And,
+  Or,
+  Not,
+  Compare,
+  ToFloat,
+  IsFinite,
+  IsNan,
 #define LOGITILE_FUNCTION(Node, Op, Facts, Flows) Node,
 #include "compiler/Expression/ScalarOps.def"
   // varying to uniform
-  Sum, Mean, LogSumExp, ArgMax, ArgMin, Count, Pick,
+  Sum,
+  Mean,
+  LogSumExp,
+  ArgMax,
+  ArgMin,
+  Count,
+  Gather,
   // made by form-sweeps: a slot of row state, and a value in two parts
-  Entry, Pair,
+  Entry,
+  Pair,
 };
 enum class NodeType : uint8_t { Float, Int, Bool };
 /// Comparisons of both floats (ordered, Ne unordered) and signed integers.
@@ -68,7 +95,7 @@ struct Node : llvm::FoldingSetNode {
   bool isVaryingInput() const { return op == NodeOp::Input && varying; }
   /// A sum that is subtracted again from what it sums.
   bool isVerbatim() const { return op == NodeOp::Sum && index == 1; }
-  bool isReduction() const { return op >= NodeOp::Sum && op <= NodeOp::Pick; }
+  bool isReduction() const { return op >= NodeOp::Sum && op <= NodeOp::Gather; }
   void Profile(llvm::FoldingSetNodeID &id) const;
 };
 using NodeRef = const Node *;
@@ -134,7 +161,7 @@ public:
   /// Whether there is a logsumexp of 'x'.
   bool isUnderLogSumExp(NodeRef x) const { return underLogSumExp.contains(x); }
   /// Pushed through elementwise operations: only inputs are picked.
-  NodeRef pick(NodeRef x, NodeRef index);
+  NodeRef gather(NodeRef x, NodeRef index);
   /// The varying expression of which a uniform one is the value at 'index'.
   struct Origin {
     NodeRef value = nullptr, index = nullptr;
@@ -163,7 +190,7 @@ private:
   Split hoist(NodeRef x);
   Split splitFactors(NodeRef x);
   Split splitAddends(NodeRef x);
-  NodeRef pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
+  NodeRef gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
 
   mlir::Location loc;
   llvm::FoldingSet<Node> table;

@@ -93,8 +93,10 @@ NodeRef Importer::importReduce(ReduceOp reduce) {
   case Combiner::LogSumExp: return graph.logsumexp(x);
   case Combiner::ArgMax: return graph.arg(NodeOp::ArgMax, x);
   case Combiner::ArgMin: return graph.arg(NodeOp::ArgMin, x);
-  case Combiner::Max: return graph.pick(x, graph.arg(NodeOp::ArgMax, x)); // rule 6
-  case Combiner::Min: return graph.pick(x, graph.arg(NodeOp::ArgMin, x));
+  case Combiner::Max:
+    return graph.gather(x, graph.arg(NodeOp::ArgMax, x)); // rule 6
+  case Combiner::Min:
+    return graph.gather(x, graph.arg(NodeOp::ArgMin, x));
   case Combiner::Count: return graph.count(x);
   case Combiner::Any: return graph.compare(Predicate::Gt, graph.count(x), graph.integer(0));
   case Combiner::All: return graph.compare(Predicate::Eq, graph.count(graph.logicalNot(x)), graph.integer(0));
@@ -145,6 +147,6 @@ NodeRef Importer::importOp(Operation &op) {
       })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto compare) { return importCompare(graph, compare, x[0], x[1]); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return importReduce(reduce); })
-      .Case<PickOp>([&](auto) { return binary(&Graph::pick); })
+      .Case<GatherOp>([&](auto) { return binary(&Graph::gather); })
       .Default([](auto) -> NodeRef { return nullptr; });
 }

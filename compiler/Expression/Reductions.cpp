@@ -156,24 +156,24 @@ NodeRef Graph::count(NodeRef condition) {
   return make(NodeOp::Count, {condition}, NodeType::Int);
 }
 
-NodeRef Graph::pick(NodeRef x, NodeRef index) {
+NodeRef Graph::gather(NodeRef x, NodeRef index) {
   llvm::DenseMap<NodeRef, NodeRef> done;
-  return pickOnce(x, index, done);
+  return gatherOnce(x, index, done);
 }
-NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done) {
+NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done) {
   if (!x->varying)
     return x;
   if (x->is(NodeOp::Column))
     return index;
   if (x->isVaryingInput())
-    return make(NodeOp::Pick, {x, index}, x->type);
+    return make(NodeOp::Gather, {x, index}, x->type);
   if (NodeRef known = done.lookup(x))
     return known;
   llvm::SmallVector<NodeRef> operands; // rule 5
   for (NodeRef operand : x->operands)
-    operands.push_back(pickOnce(operand, index, done));
+    operands.push_back(gatherOnce(operand, index, done));
   NodeRef picked = rebuild(x, operands);
-  if (!picked->is(NodeOp::Pick) && !picked->operands.empty())
+  if (!picked->is(NodeOp::Gather) && !picked->operands.empty())
     origins.try_emplace(picked, Origin{x, index});
   done[x] = picked;
   return picked;
@@ -182,6 +182,6 @@ NodeRef Graph::pickOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRe
 NodeRef Graph::branchAt(NodeRef select, NodeRef index) {
   if (!select->is(NodeOp::Select))
     return nullptr;
-  NodeRef condition = pick(select->operand(0), index);
+  NodeRef condition = gather(select->operand(0), index);
   return condition->isConstant() ? select->operand(condition->number != 0 ? 1 : 2) : nullptr;
 }

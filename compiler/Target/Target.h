@@ -41,7 +41,7 @@ struct TargetFacts {
   int64_t panelWidth = 1;            // f32 values of a panel; memory per token is padded to a multiple
   bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
   bool multipliesF16 = false;
-  bool hasTensorCores = false;       // contractions run on them, by fragments of warps
+  bool hasTensorCores = false; // contractions run on them, by fragments of warps
 
   // ---- tiles
   bool tokensAreLanes = false;       // logits of neighbouring tokens are neighbours in memory, else those of neighbouring vocabulary entries
@@ -51,7 +51,7 @@ struct TargetFacts {
 
   // ---- schedules
   bool readsHalfLogits = false;      // kernels read kept logits of 16 bits
-  bool isFilledByOneSlab = false;    // one vocabulary slab is work for all units, and what it makes stays in their caches
+  bool isFilledByOneVocabSplit = false; // one vocabulary vocabulary split is work for all units, and what it makes stays in their caches
 
   MathInstructions math;
 };

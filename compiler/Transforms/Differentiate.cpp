@@ -41,7 +41,7 @@ public:
     findActive(order);
     for (auto [name, output] : outputs) {
       g.setLoc(output->loc);
-      accumulate(output, g.input(InputKind::Upstream, name, -1, NodeType::Float), output);
+      accumulate(output, g.input(InputKind::Cotangent, name, -1, NodeType::Float), output);
     }
     for (NodeRef node : llvm::reverse(order)) {
       NodeRef adjoint = adjoints.lookup(node);
@@ -203,7 +203,8 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::Sum:
   case NodeOp::Mean:
   case NodeOp::LogSumExp:
-  case NodeOp::Pick: return propagateReduction(n, A);
+  case NodeOp::Gather:
+    return propagateReduction(n, A);
   case NodeOp::Constant: // leaves
   case NodeOp::Input:
   case NodeOp::Column:
@@ -258,7 +259,7 @@ void ReverseMode::propagateReduction(NodeRef n, NodeRef A) {
   case NodeOp::Sum: return accumulate(a, A, a);
   case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
   case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
-  case NodeOp::Pick:
+  case NodeOp::Gather:
     if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
       return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);
     if (auto *it = gradients.find(a); it != gradients.end())

@@ -53,7 +53,7 @@ public:
 
 private:
   Value argumentFor(Operation &op) {
-    if (!isa<PickOp, InputOp, KnownOp>(op))
+    if (!isa<GatherOp, InputOp, KnownOp>(op))
       return {};
     auto input = dyn_cast<InputOp>(op);
     if (input && input.getKind() == InputKind::Logits)

@@ -11,7 +11,7 @@ namespace {
 /// A vocabulary input that is only gathered from is read at single entries.
 bool readsColumns(SweepOp sweep) {
   WalkResult walk = sweep.walk([](InputOp input) {
-    auto isGather = [](Operation *user) { return isa<PickOp>(user); };
+    auto isGather = [](Operation *user) { return isa<GatherOp>(user); };
     return input.isVaryingInput() && !llvm::all_of(input->getUsers(), isGather) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return walk.wasInterrupted();

@@ -85,16 +85,16 @@ private:
   }
   void bindScalar(BlockArgument argument, ScalarRole role, OpBuilder &builder, Location loc) {
     auto constant = [&](Attribute value) { values[argument] = {arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value))}; };
-    bool isFirst = role == ScalarRole::SlabFirst, isBehind = role == ScalarRole::SlabBehind;
-    std::optional<ArrayRef<int64_t>> slabs = launch.getSlabs();
-    if ((isFirst || isBehind) && slabs)
-      return constant(builder.getIndexAttr((*slabs)[isBehind]));
-    if ((isFirst || isBehind) && !enclosing(Axis::Slabs))
-      return constant(builder.getIndexAttr(isFirst ? 0 : llvm::divideCeil(shape.programColumns(), shape.slab())));
-    if (role == ScalarRole::Again && (launch.getAgain() == Again::Never || launch.getAgain() == Again::Always))
-      return constant(builder.getBoolAttr(launch.getAgain() == Again::Always));
-    if (role == ScalarRole::Again)
-      role = launch.getAgain() == Again::Tokens ? ScalarRole::AgainTokens : ScalarRole::AgainSlabs;
+    bool isFirst = role == ScalarRole::VocabSplitFirst, isBehind = role == ScalarRole::VocabSplitEnd;
+    std::optional<ArrayRef<int64_t>> vocabSplits = launch.getVocabSplits();
+    if ((isFirst || isBehind) && vocabSplits)
+      return constant(builder.getIndexAttr((*vocabSplits)[isBehind]));
+    if ((isFirst || isBehind) && !enclosing(Axis::VocabSplits))
+      return constant(builder.getIndexAttr(isFirst ? 0 : llvm::divideCeil(shape.programColumns(), shape.vocabSplit())));
+    if (role == ScalarRole::Accumulate && (launch.getAccumulate() == Accumulate::Never || launch.getAccumulate() == Accumulate::Always))
+      return constant(builder.getBoolAttr(launch.getAccumulate() == Accumulate::Always));
+    if (role == ScalarRole::Accumulate)
+      role = launch.getAccumulate() == Accumulate::Tokens ? ScalarRole::AccumulateTokens : ScalarRole::AccumulateVocabSplits;
     values[argument] = {addArgument(ScalarRoleAttr::get(builder.getContext(), role), stringifyScalarRole(role), argument.getType(), loc)};
   }
   bool enclosing(Axis axis) {
@@ -167,7 +167,8 @@ private:
           return success();
         })
         .Case<ProjectOp>([&](ProjectOp project) { return cloneProject(project, loc, builder); })
-        .Case<LogitsOp>([&](LogitsOp logits) { return shape.projects ? cloneProject(logits, loc, builder) : loadLogits(logits, loc, builder); })
+        .Case<LogitsOp>(
+            [&](LogitsOp logits) { return shape.projects ? cloneProject(logits, loc, builder) : loadLogits(logits, loc, builder); })
         .Case<LoadOp>([&](LoadOp load) { return cloneLoad(load, loc, builder); })
         .Case<StoreOp>([&](StoreOp store) { return cloneStore(store, loc, builder); })
         .Case<TermsOp>([&](TermsOp terms) { return cloneTerms(terms, loc, builder); })
@@ -201,8 +202,8 @@ private:
     SmallVector<Value> &tiles = values[project];
     Attribute depth = bindings.bind(project.getDepth());
     for (auto [hidden, weight, type] : llvm::zip_equal(values.at(project.getHidden()), values.at(project.getWeight()), *types))
-      tiles.push_back(ProjectOp::create(builder, loc, type, hidden, weight, plainValue(project.getRow()), plainValue(project.getColumn()), depth,
-                                        launch.getAlgorithmAttr()));
+      tiles.push_back(ProjectOp::create(builder, loc, type, hidden, weight, plainValue(project.getRow()), plainValue(project.getColumn()),
+                                        depth, launch.getAlgorithmAttr()));
     return success();
   }
 
@@ -237,7 +238,7 @@ private:
       Value indexView = argumentOf(*ref.index);
       auto indexType = TileType::get(type.getContext(), type.getDims(), builder.getI32Type());
       Value index = LoadOp::create(builder, loc, indexType, indexView, row, Value());
-      return GatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);
+      return LoadGatherOp::create(builder, loc, type, view, index, perToken ? row : Value(), map);
     }
     if (perToken)
       return LoadOp::create(builder, loc, type, view, ValueRange{row, column}, map);

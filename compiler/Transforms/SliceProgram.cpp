@@ -100,7 +100,7 @@ private:
     return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types);
   }
 
-  /// The state of the sweep that runs, of all its slabs, is a result.
+  /// The state of the sweep that runs, of all its vocabulary splits, is a result.
   void yieldState() {
     builder.setInsertionPointAfter(current);
     state = addFinish("state", current.getPhase(), FlatSymbolRefAttr::get(current), stateNames(current), current.getStateTypes());
@@ -195,7 +195,7 @@ private:
 
   // ---- what is left -------------------------------------------------------------------------------------------------
 
-  /// The outputs of the loss are there wherever upstream gradients may be read, for these belong to outputs.
+  /// The outputs of the loss are there wherever cotangents may be read, for these belong to outputs.
   void setOutputs() {
     SmallVector<Attribute> outputs;
     if (!current || current.getPhase() == Phase::Adjoint)

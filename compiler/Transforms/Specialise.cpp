@@ -18,8 +18,8 @@ FailureOr<Bindings> Bindings::get(TemplateOp source, const LaunchShape &shape) {
     return error;
   };
   values["V"] = dimension(context, shape.programColumns());
-  values["SLAB"] = dimension(context, shape.slab());
-  values["SLABS"] = dimension(context, llvm::divideCeil(shape.programColumns(), shape.slab()));
+  values["SPLIT"] = dimension(context, shape.vocabSplit());
+  values["SPLITS"] = dimension(context, llvm::divideCeil(shape.programColumns(), shape.vocabSplit()));
   auto params = source.getParams().getAsValueRange<StringAttr>();
   for (NamedAttribute binding : launch.getBindings()) {
     if (!llvm::is_contained(params, binding.getName().getValue()))

@@ -52,7 +52,7 @@ private:
 
 /// The arrays of one call.
 struct CallArrays {
-  ArrayList inputs, outputs, gradients, upstreams, divisor;
+  ArrayList inputs, outputs, gradients, cotangents, divisor;
   Signals signals;
   StreamOf stream;
   lt_call call{};
@@ -61,15 +61,15 @@ struct CallArrays {
     inputs.read(in, ArrayList::Access::Read);
     outputs.read(out, ArrayList::Access::Write);
     gradients.read(made, ArrayList::Access::Write);
-    upstreams.read(arriving, ArrayList::Access::Read);
+    cotangents.read(arriving, ArrayList::Access::Read);
     call.inputs = inputs.data();
     call.input_count = inputs.size();
     call.outputs = outputs.data();
     call.output_count = outputs.size();
     call.gradients = gradients.data();
     call.gradient_count = gradients.size();
-    call.upstreams = upstreams.data();
-    call.upstream_count = upstreams.size();
+    call.cotangents = cotangents.data();
+    call.cotangent_count = cotangents.size();
     call.threads = 1;
     call.interrupt = &Signals::check;
     call.interrupt_context = &signals;
@@ -95,8 +95,8 @@ CallOptions makeOptions(const std::string &reduction, const std::optional<std::s
 }
 
 std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients,
-                             py::handle upstreams, py::handle divisor, py::handle stream) {
-  CallArrays arrays(inputs, outputs, gradients, upstreams, stream);
+                             py::handle cotangents, py::handle divisor, py::handle stream) {
+  CallArrays arrays(inputs, outputs, gradients, cotangents, stream);
   arrays.setOptions(options, divisor);
   lt_saved *saved = nullptr;
   lt_code code;
@@ -108,8 +108,8 @@ std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::h
   return saved ? std::optional<Saved>(Saved{Owner<lt_saved, lt_saved_destroy>(saved)}) : std::nullopt;
 }
 
-void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle upstreams, py::handle stream) {
-  CallArrays arrays(inputs, py::tuple(), gradients, upstreams, stream);
+void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle cotangents, py::handle stream) {
+  CallArrays arrays(inputs, py::tuple(), gradients, cotangents, stream);
   lt_code code;
   {
     WithoutGil release;
@@ -126,9 +126,9 @@ void logitile::python::bindPlan(py::module_ &module) {
   py::class_<Plan>(module, "Plan")
       .def_property_readonly("interval",
                              [](const Plan &plan) {
-                               int64_t first = 0, behind = 0;
-                               lt_plan_interval(plan.handle.get(), &first, &behind);
-                               return py::make_tuple(first, behind);
+                               int64_t first = 0, end = 0;
+                               lt_plan_interval(plan.handle.get(), &first, &end);
+                               return py::make_tuple(first, end);
                              })
       .def(
           "save",
@@ -149,9 +149,9 @@ void logitile::python::bindPlan(py::module_ &module) {
           },
           py::arg("tokens"), py::arg("threads"))
       .def("forward", &forward, py::arg("options"), py::arg("inputs"), py::arg("outputs"), py::arg("gradients") = py::tuple(),
-           py::arg("upstreams") = py::tuple(), py::arg("divisor") = py::none(), py::arg("stream") = py::none());
+           py::arg("cotangents") = py::tuple(), py::arg("divisor") = py::none(), py::arg("stream") = py::none());
   py::class_<Saved>(module, "Saved")
       .def_property_readonly("nbytes", [](const Saved &saved) { return lt_saved_bytes(saved.handle.get()); })
-      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("upstreams") = py::tuple(),
+      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("cotangents") = py::tuple(),
            py::arg("stream") = py::none());
 }

@@ -152,8 +152,8 @@ void *runOnCuda(xla::Frame *frame) noexcept {
 
 XlaCall::Role roleOf(const std::string &role) {
   constexpr std::pair<const char *, XlaCall::Role> kRoles[] = {
-      {"input", XlaCall::Role::Input},   {"upstream", XlaCall::Role::Upstream}, {"divisor", XlaCall::Role::Divisor},
-      {"output", XlaCall::Role::Output}, {"gradient", XlaCall::Role::Gradient}, {"workspace", XlaCall::Role::Workspace}};
+      {"input", XlaCall::Role::Input},   {"cotangent", XlaCall::Role::Cotangent}, {"divisor", XlaCall::Role::Divisor},
+      {"output", XlaCall::Role::Output}, {"gradient", XlaCall::Role::Gradient},   {"workspace", XlaCall::Role::Workspace}};
   for (const auto &[name, value] : kRoles)
     if (role == name)
       return value;

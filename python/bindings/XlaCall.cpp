@@ -44,7 +44,7 @@ public:
       for (int64_t i = 0; i < list.count; ++i)
         axes += static_cast<const xla::Buffer *>(list.items[i])->rank;
     numbers.reserve(2 * axes); // arrays point into it
-    for (std::vector<lt_array> *list : {&inputs, &outputs, &gradients, &upstreams})
+    for (std::vector<lt_array> *list : {&inputs, &outputs, &gradients, &cotangents})
       list->reserve(most);
   }
 
@@ -75,8 +75,8 @@ public:
   void addGradients(lt_call &call) const {
     call.gradients = gradients.data();
     call.gradient_count = gradients.size();
-    call.upstreams = upstreams.data();
-    call.upstream_count = upstreams.size();
+    call.cotangents = cotangents.data();
+    call.cotangent_count = cotangents.size();
   }
 
   Room workspace;
@@ -94,8 +94,8 @@ private:
     switch (slot.role) {
     case Role::Input:
       return inputs.push_back(array);
-    case Role::Upstream:
-      return upstreams.push_back(array);
+    case Role::Cotangent:
+      return cotangents.push_back(array);
     case Role::Divisor:
       divisor = array;
       return;
@@ -124,7 +124,7 @@ private:
     std::swap(axes[2], axes[3]);
   }
 
-  std::vector<lt_array> inputs, outputs, gradients, upstreams;
+  std::vector<lt_array> inputs, outputs, gradients, cotangents;
   std::optional<lt_array> divisor;
   std::vector<int64_t> numbers; // of each array: its shape, then its strides
 };

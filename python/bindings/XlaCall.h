@@ -14,7 +14,7 @@ struct XlaFailure {
 /// A plan, its rules, and what each buffer of XLA's call is for it. Handlers on several threads may run it at once.
 class XlaCall {
 public:
-  enum class Role { Input, Upstream, Divisor, Output, Gradient, Workspace };
+  enum class Role { Input, Cotangent, Divisor, Output, Gradient, Workspace };
   struct Slot {
     Role role;
     std::string name;      // for the plan

@@ -281,7 +281,7 @@ class Plan:
         inputs: Sequence[Array],
         outputs: Sequence[Array],
         gradients: Sequence[Array] = (),
-        upstreams: Sequence[Array] = (),
+        cotangents: Sequence[Array] = (),
         divisor: Number | None = None,
         stream: Stream | None = None,
     ) -> Saved | None:
@@ -292,7 +292,7 @@ class Plan:
             inputs: "<pair>.hidden" [..., D], "<pair>.weight" [V, D], and the other inputs by name.
             outputs: float32, int64 or bool in the leading dimensions of hidden; a reduced loss has no axis.
             gradients: shaped like their inputs.
-            upstreams: what reaches outputs, by output: a number (rank 0) or one per token. Those left out are
+            cotangents: what reaches outputs, by output: a number (rank 0) or one per token. Others are
                 0; with none at all that of the loss is 1.
             divisor: what a mean divides by; None: the sum of the output `weight`, else the tokens that count.
             stream: of arrays on a GPU; None: its default stream, and memory of the driver.
@@ -313,7 +313,7 @@ class Saved:
         self,
         inputs: Sequence[Array],
         gradients: Sequence[Array],
-        upstreams: Sequence[Array] = (),
+        cotangents: Sequence[Array] = (),
         stream: Stream | None = None,
     ) -> None:
         """Makes the gradients of the forward call from the same inputs on the same stream, as often as
@@ -327,7 +327,7 @@ class XlaCall:
 
     Args:
         plan, options, is_early: see Plan.forward; early gradients are made along with the outputs.
-        arguments, results: for each buffer: "input", "upstream" or "divisor", "output", "gradient" or
+        arguments, results: for each buffer: "input", "cotangent" or "divisor", "output", "gradient" or
             "workspace"; its name for the plan; the code of the type of an output; whether it is a weight
             [D, V]. An int64 may be two int32 on one more axis.
         picks: lines of the loss that pick by a computed index.

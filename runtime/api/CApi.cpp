@@ -428,9 +428,9 @@ lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes) {
   });
 }
 void lt_plan_destroy(lt_plan *plan) { delete plan; }
-void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *behind) {
+void lt_plan_interval(const lt_plan *plan, int64_t *first, int64_t *end) {
   *first = plan->use.loaded->plan.tokensFirst;
-  *behind = plan->use.loaded->plan.tokensBehind;
+  *end = plan->use.loaded->plan.tokensEnd;
 }
 lt_code lt_plan_describe(const lt_plan *plan, int64_t tokens, int threads, lt_text *json) {
   return guarded([&]() -> Status {

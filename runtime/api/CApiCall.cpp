@@ -9,14 +9,14 @@ namespace {
 class CallOf {
 public:
   Status copy(const lt_call &call) {
-    size_t count = call.input_count + call.output_count + call.gradient_count + call.upstream_count + 1;
+    size_t count = call.input_count + call.output_count + call.gradient_count + call.cotangent_count + 1;
     arrays.reserve(count); // spans point into it
     const std::pair<std::span<const lt_array>, std::span<const Array> *> lists[] = {{{call.inputs, call.input_count}, &arguments.inputs},
                                                                                     {{call.outputs, call.output_count}, &arguments.outputs},
                                                                                     {{call.gradients, call.gradient_count},
                                                                                      &arguments.gradients},
-                                                                                    {{call.upstreams, call.upstream_count},
-                                                                                     &arguments.upstreams}};
+                                                                                    {{call.cotangents, call.cotangent_count},
+                                                                                     &arguments.cotangents}};
     for (const auto &[given, list] : lists)
       if (Status status = copyList(given, *list); !status.isOk())
         return status;

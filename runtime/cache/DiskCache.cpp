@@ -17,16 +17,16 @@ constexpr const char *kRemedy = "; put that right, or let LOGITILE_CACHE_DIR nam
 
 struct EntryName {
   std::string key;
-  int64_t first = 0, behind = 0;
+  int64_t first = 0, end = 0;
 
-  std::string text() const { return key + "-" + std::to_string(first) + "-" + std::to_string(behind) + std::string(kSuffix); }
+  std::string text() const { return key + "-" + std::to_string(first) + "-" + std::to_string(end) + std::string(kSuffix); }
   static std::optional<EntryName> parse(std::string_view name) {
     if (name.size() < kKeyDigits || !name.ends_with(kSuffix))
       return std::nullopt;
     EntryName result{std::string(name.substr(0, kKeyDigits))};
     name.remove_suffix(kSuffix.size());
     const char *at = name.data() + kKeyDigits, *end = name.data() + name.size();
-    for (int64_t *number : {&result.first, &result.behind}) {
+    for (int64_t *number : {&result.first, &result.end}) {
       if (at == end || *at != '-')
         return std::nullopt;
       auto [next, error] = std::from_chars(at + 1, end, *number);
@@ -36,7 +36,7 @@ struct EntryName {
     }
     return at == end ? std::optional(result) : std::nullopt;
   }
-  bool holds(int64_t tokens) const { return first <= tokens && tokens < behind; }
+  bool holds(int64_t tokens) const { return first <= tokens && tokens < end; }
 };
 
 std::string shardOf(const std::string &key) { return key.substr(0, kShardDigits); }
@@ -125,7 +125,7 @@ bool DiskCache::takeEntry(const CacheFolder &shard, const std::string &name, con
       return entry.status();
     if (entry->key != key.bytes)
       return Status(ErrorCode::Value, "it is that of another program");
-    if (tokens < entry->plan.tokensFirst || tokens >= entry->plan.tokensBehind)
+    if (tokens < entry->plan.tokensFirst || tokens >= entry->plan.tokensEnd)
       return Status(ErrorCode::Value, "its plan is for other numbers of tokens than its name says");
     return take(std::move(*entry));
   };
@@ -149,7 +149,7 @@ bool DiskCache::find(const DiskKey &key, int64_t tokens, const Take &take) {
   for (const std::string &name : shard->names())
     if (std::optional<EntryName> entry = EntryName::parse(name); entry && entry->key == digest && entry->holds(tokens))
       fitting.push_back(std::move(*entry));
-  std::ranges::sort(fitting, {}, &EntryName::behind);
+  std::ranges::sort(fitting, {}, &EntryName::end);
   return std::ranges::any_of(fitting, [&](const EntryName &name) { return takeEntry(*shard, name.text(), key, tokens, take); });
 }
 
@@ -168,7 +168,7 @@ void DiskCache::publish(const DiskKey &key, const LaunchPlan &plan, const Native
   if (size > options.bytes)
     return tell(Trouble::Size, "the plan of '" + plan.name + "' has " + std::to_string(size) + " bytes, more than the " +
                                    std::to_string(options.bytes) + " of the whole cache; raise LOGITILE_CACHE_BYTES");
-  EntryName name{key.digest.hex(), plan.tokensFirst, plan.tokensBehind};
+  EntryName name{key.digest.hex(), plan.tokensFirst, plan.tokensEnd};
   Result<CacheFolder> shard = openShard(name.key, CacheFolder::Missing::Make);
   if (!shard.isOk() || !shard->isOpen())
     return;

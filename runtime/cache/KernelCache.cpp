@@ -55,7 +55,7 @@ private:
   Usage counts;
 };
 
-static bool holds(const LaunchPlan &plan, int64_t tokens) { return plan.tokensFirst <= tokens && tokens < plan.tokensBehind; }
+static bool holds(const LaunchPlan &plan, int64_t tokens) { return plan.tokensFirst <= tokens && tokens < plan.tokensEnd; }
 
 KernelCache::KernelCache(Limits limits) : plans(std::make_shared<Plans>(limits)) {}
 
@@ -129,9 +129,9 @@ void KernelCache::Plans::land(const KernelKey &key, Flight &flight, const Make &
     made = Status(ErrorCode::Internal, std::string("making a plan failed: ") + error.what());
   }
   if (made.isOk() && !holds((*made)->plan, flight.tokens))
-    made = Status(ErrorCode::Internal, "a plan for " + std::to_string(flight.tokens) + " tokens was asked for, but it covers " +
-                                           std::to_string((*made)->plan.tokensFirst) + " to below " +
-                                           std::to_string((*made)->plan.tokensBehind));
+    made =
+        Status(ErrorCode::Internal, "a plan for " + std::to_string(flight.tokens) + " tokens was asked for, but it covers " +
+                                        std::to_string((*made)->plan.tokensFirst) + " to below " + std::to_string((*made)->plan.tokensEnd));
   if (!made.isOk())
     return;
   std::lock_guard lock(mutex);
@@ -153,7 +153,7 @@ void KernelCache::Plans::forget(const KernelKey &key, const Flight &flight) {
 KernelCache::Plan KernelCache::Plans::find(Entry &entry, int64_t tokens) {
   Item *best = nullptr;
   for (Item &item : entry.items)
-    if (holds(item.plan->plan, tokens) && (!best || item.plan->plan.tokensBehind < best->plan->plan.tokensBehind))
+    if (holds(item.plan->plan, tokens) && (!best || item.plan->plan.tokensEnd < best->plan->plan.tokensEnd))
       best = &item;
   if (!best)
     return nullptr;

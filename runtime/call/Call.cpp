@@ -26,7 +26,7 @@ public:
 private:
   bool makesGradients() const { return !plan.gradients.empty() && (isAdjoint || !plan.isSplit); }
   bool isReduced(size_t output) const { return static_cast<int64_t>(output) == tables.loss && arguments.reduction != Reduction::None; }
-  bool hasLossUpstream() const { return makesGradients() && tables.loss >= 0 && tables.upstreams[tables.loss] >= 0; }
+  bool hasLossCotangent() const { return makesGradients() && tables.loss >= 0 && tables.cotangents[tables.loss] >= 0; }
 
   Status findTokens();
   Status checkInterval() const;
@@ -41,8 +41,8 @@ private:
   bool isDivisorLate() const { return divisorSource() == DivisorSource::Weights && !tables.isWeightInPrologue; }
   Status setDivisor(bool isLate);
   Status checkLateDivisor() const;
-  Status checkUpstreams() const;
-  Status loadUpstreams();
+  Status checkCotangents() const;
+  Status loadCotangents();
   Status runSteps(const std::vector<StepPlan> &steps);
   Status checkComputedIndices();
   Status checkWaiting() const;
@@ -110,9 +110,9 @@ Status Call::findTokens() {
 
 /// More tokens would need more memory than the plan was made for, fewer another kind of kernel.
 Status Call::checkInterval() const {
-  if (tokens.total >= plan.tokensFirst && tokens.total < plan.tokensBehind)
+  if (tokens.total >= plan.tokensFirst && tokens.total < plan.tokensEnd)
     return Status();
-  std::string most = plan.tokensBehind == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensBehind - 1);
+  std::string most = plan.tokensEnd == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensEnd - 1);
   return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
                                       binding.tokenInput() + "' has " + std::to_string(tokens.total) +
                                       "; compile a plan for as many");
@@ -158,18 +158,18 @@ Status Call::checkInputs() const {
   return Status();
 }
 
-Status Call::checkUpstreams() const {
+Status Call::checkCotangents() const {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const Array *array = tables.upstreams[i] < 0 ? nullptr : findArray(arguments.upstreams, plan.outputs[i].name);
+    const Array *array = tables.cotangents[i] < 0 ? nullptr : findArray(arguments.cotangents, plan.outputs[i].name);
     if (!array)
       continue;
     const std::string &name = plan.outputs[i].name;
     if (!isFloat(array->type))
-      return Status(ErrorCode::Type, "upstream gradient of '" + name + "' is " + describe(*array) + "; floats are needed");
+      return Status(ErrorCode::Type, "grad_output of '" + name + "' is " + describe(*array) + "; floats are needed");
     bool isPerToken = !isReduced(i) && std::ranges::equal(array->extents(), tokens.leading);
     if (array->rank != 0 && !isPerToken)
-      return Status(ErrorCode::Value, "upstream gradient of '" + name + "' has shape " + shapeText(array->extents()) +
-                                          "; the output has " + (isReduced(i) ? "[]" : shapeText(tokens.leading)));
+      return Status(ErrorCode::Value, "grad_output of '" + name + "' has shape " + shapeText(array->extents()) + "; the output has " +
+                                          (isReduced(i) ? "[]" : shapeText(tokens.leading)));
   }
   return Status();
 }
@@ -246,15 +246,15 @@ Status Call::setDivisor(bool isLate) {
     const OutputPlan &weight = plan.outputs[tables.weight];
     weights = {binding.memory(weight.buffer), weight.element};
   }
-  return work->setDivisor(source, weights, tokens, isLate && hasLossUpstream());
+  return work->setDivisor(source, weights, tokens, isLate && hasLossCotangent());
 }
 
 /// Gradients that are made before the divisor is known are divided where they are, all of them alike.
 Status Call::checkLateDivisor() const {
-  if (!isDivisorLate() || !hasLossUpstream())
+  if (!isDivisorLate() || !hasLossCotangent())
     return Status();
   bool accumulates = std::ranges::any_of(plan.gradients, &GradientPlan::accumulates);
-  bool isOnlyLoss = std::ranges::count_if(tables.upstreams, [](int64_t buffer) { return buffer >= 0; }) == 1;
+  bool isOnlyLoss = std::ranges::count_if(tables.cotangents, [](int64_t buffer) { return buffer >= 0; }) == 1;
   if (!accumulates && isOnlyLoss)
     return Status();
   return Status(ErrorCode::Value, "the gradients of '" + plan.name +
@@ -262,14 +262,14 @@ Status Call::checkLateDivisor() const {
                                       "afterwards; give a divisor, or have gradients made in a phase of their own");
 }
 
-Status Call::loadUpstreams() {
+Status Call::loadCotangents() {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    if (!binding.memory(tables.upstreams[i]))
+    if (!binding.memory(tables.cotangents[i]))
       continue;
     const OutputPlan &output = plan.outputs[i];
-    double constant = arguments.upstreams.empty() && output.role == OutputPlan::Role::Loss ? 1 : 0;
+    double constant = arguments.cotangents.empty() && output.role == OutputPlan::Role::Loss ? 1 : 0;
     bool isDivided = isReduced(i) && (isAdjoint || !isDivisorLate());
-    Status status = work->loadUpstream(i, findArray(arguments.upstreams, output.name), constant, isDivided, tokens);
+    Status status = work->loadCotangent(i, findArray(arguments.cotangents, output.name), constant, isDivided, tokens);
     if (!status.isOk())
       return status;
   }
@@ -390,18 +390,18 @@ Status Call::storeNothing() {
 Status Call::forward(Saved &saved) {
   Status status = inOrder([&] { return findTokens(); }, [&] { return checkOutputs(); }, [&] { return checkDivisor(); },
                           [&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                          [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return checkLateDivisor(); },
+                          [&] { return checkInputs(); }, [&] { return checkCotangents(); }, [&] { return checkLateDivisor(); },
                           [&] { return prepareGradients(); }, [&] { return takeMemory(&saved.memory); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)
     return inOrder([&] { return setDivisor(false); }, [&] { return storeNothing(); });
   bool isLate = isDivisorLate();
-  status = inOrder([&] { return loadInputs(); }, [&] { return runSteps(plan.prologue); },
-                   [&] { return isLate ? Status() : setDivisor(false); }, [&] { return loadUpstreams(); },
-                   [&] { return runSteps(plan.forward); }, [&] { return checkComputedIndices(); },
-                   [&] { return isLate ? setDivisor(true) : Status(); }, [&] { return storeOutputs(); }, [&] { return storeGradients(); },
-                   [&] { return work->finish(tokens); }, [&] { return checkIndexReport(); });
+  status =
+      inOrder([&] { return loadInputs(); }, [&] { return runSteps(plan.prologue); }, [&] { return isLate ? Status() : setDivisor(false); },
+              [&] { return loadCotangents(); }, [&] { return runSteps(plan.forward); }, [&] { return checkComputedIndices(); },
+              [&] { return isLate ? setDivisor(true) : Status(); }, [&] { return storeOutputs(); }, [&] { return storeGradients(); },
+              [&] { return work->finish(tokens); }, [&] { return checkIndexReport(); });
   saved.divisor = work->divisor();
   return status;
 }
@@ -417,13 +417,13 @@ Status Call::adjoint(const Saved &saved) {
   savedMemory = saved.memory.data();
   savedDivisor = saved.divisor;
   status = inOrder([&] { return binding.bindInputs(arguments, tokens); }, [&] { return binding.bindGradients(arguments, tokens); },
-                   [&] { return checkInputs(); }, [&] { return checkUpstreams(); }, [&] { return prepareGradients(); },
+                   [&] { return checkInputs(); }, [&] { return checkCotangents(); }, [&] { return prepareGradients(); },
                    [&] { return takeMemory(nullptr); });
   if (!status.isOk())
     return status;
   if (tokens.counted == 0)
     return storeNothing();
-  return inOrder([&] { return loadInputs(); }, [&] { return loadUpstreams(); }, [&] { return runSteps(plan.adjoint); },
+  return inOrder([&] { return loadInputs(); }, [&] { return loadCotangents(); }, [&] { return runSteps(plan.adjoint); },
                  [&] { return storeGradients(); }, [&] { return work->finish(tokens); });
 }
 

@@ -11,7 +11,7 @@ struct CallArguments {
   std::span<const Array> inputs;         // "z.hidden", "z.weight", "target", ...; those that the plan does not read may be there
   std::span<const Array> outputs;        // one for each output of the plan
   std::span<const Array> gradients;      // one for each gradient that the phase makes
-  std::span<const Array> upstreams;      // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
+  std::span<const Array> cotangents;     // by output: without axes, or per token; those left out are 0, none at all: 1 for the loss
   Reduction reduction = Reduction::None; // of the output 'loss'
   const Array *divisor = nullptr;        // of a mean, without axes; null: weights or tokens are counted
   std::string_view ignore;               // name of the input that tells ignored tokens; empty: none does

@@ -24,8 +24,8 @@ public:
   virtual Status loadInput(size_t input, const Array &array, const Tokens &tokens) = 0;
   /// 'weights' are one for each token. Where 'isLate', gradients have been made already and are divided when stored.
   virtual Status setDivisor(DivisorSource source, TokenValues weights, const Tokens &tokens, bool isLate) = 0;
-  /// The upstream gradient of output 'output': of an array, without axes or per token, or a constant.
-  virtual Status loadUpstream(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) = 0;
+  /// The grad_output of output 'output': of an array, without axes or per token, or a constant.
+  virtual Status loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) = 0;
   /// Computed indices must lie in the vocabulary.
   virtual Status checkIndices(int64_t buffer, const Tokens &tokens) = 0;
 

@@ -52,8 +52,8 @@ Status HostWork::setDivisor(DivisorSource source, TokenValues weights, const Tok
   return Status();
 }
 
-Status HostWork::loadUpstream(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
-  char *buffer = binding.memory(loaded.tables.upstreams[output]);
+Status HostWork::loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
+  char *buffer = binding.memory(loaded.tables.cotangents[output]);
   auto *out = reinterpret_cast<float *>(buffer);
   int64_t lanes = lanesOf(tokens.counted, plan.panelWidth);
   if (!array || array->rank == 0) {

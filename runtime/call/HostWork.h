@@ -12,7 +12,7 @@ public:
   Status findTokens(const IgnoreRule &rule, Tokens &tokens) override;
   Status loadInput(size_t input, const Array &array, const Tokens &tokens) override;
   Status setDivisor(DivisorSource source, TokenValues weights, const Tokens &tokens, bool isLate) override;
-  Status loadUpstream(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) override;
+  Status loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) override;
   Status checkIndices(int64_t buffer, const Tokens &tokens) override;
   Status storeTokens(const Array &array, TokenValues values, const Tokens &tokens) override;
   Status storeReduced(const Array &array, TokenValues values, const Tokens &tokens) override;

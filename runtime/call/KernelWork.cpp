@@ -135,8 +135,8 @@ Status KernelWork::setDivisor(DivisorSource source, TokenValues weights, const T
   return launchBlock("set_divisor", divide);
 }
 
-Status KernelWork::loadUpstream(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
-  LoadUpstream load{facts(), map(), {}, isDivided, memory<float>(loaded.tables.upstreams[output])};
+Status KernelWork::loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
+  LoadCotangent load{facts(), map(), {}, isDivided, memory<float>(loaded.tables.cotangents[output])};
   load.source.number = constant;
   if (array) {
     Result<Elements> source = elementsOfInput(*array, array->rank);
@@ -144,7 +144,7 @@ Status KernelWork::loadUpstream(size_t output, const Array *array, double consta
       return source.status();
     load.source = *source;
   }
-  return launch("load_upstream", load, tokens.total);
+  return launch("load_cotangent", load, tokens.total);
 }
 
 // ---- what comes out -----------------------------------------------------------------------------------------------------

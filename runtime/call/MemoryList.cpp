@@ -24,7 +24,7 @@ static std::vector<bool> filledByHost(const LoadedPlan &loaded) {
     fill(input.map);
     std::ranges::for_each(input.buffers, fill);
   }
-  std::ranges::for_each(tables.upstreams, fill);
+  std::ranges::for_each(tables.cotangents, fill);
   return filled;
 }
 
@@ -38,7 +38,7 @@ std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Bi
   };
   for (const Array &array : arguments.inputs)
     add(&array, /*isDefined=*/true);
-  for (const Array &array : arguments.upstreams)
+  for (const Array &array : arguments.cotangents)
     add(&array, /*isDefined=*/true);
   add(arguments.divisor, /*isDefined=*/true);
   for (const Array &array : arguments.outputs)

@@ -12,7 +12,7 @@ StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const C
 Status StepRunner::run(const std::vector<StepPlan> &steps, int64_t tokens) {
   Position position;
   position.tokens = tokens;
-  position.slabBehind = plan.slabs();
+  position.vocabSplitEnd = plan.vocabSplits();
   return runSteps(steps, position);
 }
 
@@ -20,7 +20,7 @@ Status StepRunner::runSteps(const std::vector<StepPlan> &steps, const Position &
   for (const StepPlan &step : steps) {
     Status status = step.kind == StepKind::Launch      ? launch(step, position)
                     : step.kind == StepKind::TokenLoop ? runTokenLoop(step, position)
-                                                       : runSlabLoop(step, position);
+                                                       : runVocabSplitLoop(step, position);
     if (!status.isOk())
       return status;
   }
@@ -28,11 +28,11 @@ Status StepRunner::runSteps(const std::vector<StepPlan> &steps, const Position &
 }
 
 Status StepRunner::runTokenLoop(const StepPlan &step, Position position) {
-  int64_t behind = position.tokens, chunk = chunkTokens(behind, step.step, plan.tokenTile);
-  report.chunks = std::max(report.chunks, (behind + chunk - 1) / chunk);
-  for (int64_t first = 0; first < behind; first += chunk) {
+  int64_t end = position.tokens, chunk = chunkTokens(end, step.step, plan.tokenTile);
+  report.chunks = std::max(report.chunks, (end + chunk - 1) / chunk);
+  for (int64_t first = 0; first < end; first += chunk) {
     position.firstToken = first;
-    position.tokens = std::min(chunk, behind - first);
+    position.tokens = std::min(chunk, end - first);
     position.isLaterChunk = first > 0;
     if (Status status = runSteps(step.body, position); !status.isOk())
       return status;
@@ -40,11 +40,11 @@ Status StepRunner::runTokenLoop(const StepPlan &step, Position position) {
   return Status();
 }
 
-Status StepRunner::runSlabLoop(const StepPlan &step, Position position) {
-  for (int64_t slab = step.first; slab < step.behind; slab += step.step) {
-    position.slabFirst = slab;
-    position.slabBehind = std::min(slab + step.step, step.behind);
-    position.isLaterSlabs = slab > step.first;
+Status StepRunner::runVocabSplitLoop(const StepPlan &step, Position position) {
+  for (int64_t vocabSplit = step.first; vocabSplit < step.end; vocabSplit += step.step) {
+    position.vocabSplitFirst = vocabSplit;
+    position.vocabSplitEnd = std::min(vocabSplit + step.step, step.end);
+    position.isLaterVocabSplits = vocabSplit > step.first;
     if (Status status = runSteps(step.body, position); !status.isOk())
       return status;
   }
@@ -57,16 +57,16 @@ int64_t StepRunner::scalar(ScalarKind kind, const Position &position) const {
   switch (kind) {
   case ScalarKind::Tokens:
     return position.tokens;
-  case ScalarKind::SlabFirst:
-    return position.slabFirst;
-  case ScalarKind::SlabBehind:
-    return position.slabBehind;
-  case ScalarKind::AgainTokens:
+  case ScalarKind::VocabSplitFirst:
+    return position.vocabSplitFirst;
+  case ScalarKind::VocabSplitEnd:
+    return position.vocabSplitEnd;
+  case ScalarKind::AccumulateTokens:
     return position.isLaterChunk;
-  case ScalarKind::AgainSlabs:
+  case ScalarKind::AccumulateVocabSplits:
     break;
   }
-  return position.isLaterSlabs;
+  return position.isLaterVocabSplits;
 }
 
 int64_t StepRunner::extent(const Extent &extent, const Position &position) const {
@@ -135,11 +135,11 @@ char *StepRunner::addressOf(int64_t index, const Position &position) const {
   bool holdsAllTokens = (scope == BufferScope::Call || scope == BufferScope::Saved) && buffer.rows < 0;
   if (holdsAllTokens && position.firstToken > 0)
     offset += tokenOffset(buffer, state, position.firstToken, plan.panelWidth);
-  // Columns are counted from the start of the vocabulary. A window that reaches to the current slabs from there needs no
-  // shift; any other one holds the current slabs only.
-  bool isShifted = buffer.window > 0 && buffer.window < position.slabBehind * plan.slab;
+  // Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no
+  // shift; any other one holds the current vocabulary splits only.
+  bool isShifted = buffer.window > 0 && buffer.window < position.vocabSplitEnd * plan.vocabSplit;
   if (isShifted)
-    offset -= columnOffset(buffer, state, position.slabFirst * plan.slab, plan.panelWidth);
+    offset -= columnOffset(buffer, state, position.vocabSplitFirst * plan.vocabSplit, plan.panelWidth);
   return state.base + offset * elementBytes(buffer.element);
 }
 
@@ -163,9 +163,9 @@ void StepRunner::note(int64_t kernel, const Position &position, std::optional<do
 Status StepRunner::launch(const StepPlan &step, Position position) {
   if (arguments.interrupt())
     return interrupted();
-  if (step.slabFirst >= 0) {
-    position.slabFirst = step.slabFirst;
-    position.slabBehind = step.slabBehind;
+  if (step.vocabSplitFirst >= 0) {
+    position.vocabSplitFirst = step.vocabSplitFirst;
+    position.vocabSplitEnd = step.vocabSplitEnd;
   }
   const KernelPlan &kernel = plan.kernels[step.kernel];
   words.clear();

@@ -1,4 +1,4 @@
-// Steps.h - executes the steps of a plan: loops over tokens and slabs, and the arguments of each launch.
+// Steps.h - executes the steps of a plan: loops over tokens and vocabulary splits, and the arguments of each launch.
 // Where buffers lie is the business of Binding.h.
 #pragma once
 #include "runtime/call/Binding.h"
@@ -18,12 +18,12 @@ private:
   struct Position {
     int64_t firstToken = 0;
     int64_t tokens = 0;
-    int64_t slabFirst = 0, slabBehind = 0;
-    bool isLaterChunk = false, isLaterSlabs = false;
+    int64_t vocabSplitFirst = 0, vocabSplitEnd = 0;
+    bool isLaterChunk = false, isLaterVocabSplits = false;
   };
   Status runSteps(const std::vector<StepPlan> &steps, const Position &position);
   Status runTokenLoop(const StepPlan &step, Position position);
-  Status runSlabLoop(const StepPlan &step, Position position);
+  Status runVocabSplitLoop(const StepPlan &step, Position position);
   Status launch(const StepPlan &step, Position position);
 
   int64_t scalar(ScalarKind kind, const Position &position) const;

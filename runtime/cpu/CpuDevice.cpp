@@ -68,7 +68,7 @@ void CpuDevice::prepareResult(char *data, int64_t bytes, int threads) {
     return adviseHugePages(data, bytes);
   int64_t offset = reinterpret_cast<uintptr_t>(data) % kBlock; // blocks begin with whole pages
   pool.run((offset + bytes + kBlock - 1) / kBlock, threads, [&](int64_t block, int) {
-    int64_t first = std::max<int64_t>(block * kBlock - offset, 0), behind = std::min((block + 1) * kBlock - offset, bytes);
-    takePages(data + first, behind - first);
+    int64_t first = std::max<int64_t>(block * kBlock - offset, 0), end = std::min((block + 1) * kBlock - offset, bytes);
+    takePages(data + first, end - first);
   });
 }

@@ -25,10 +25,11 @@ const char *word(InputPlan::Kind kind) {
   return kWords[static_cast<int>(kind)];
 }
 const char *word(BufferKind kind) {
-  constexpr const char *kWords[] = {"hidden",          "weight",          "hidden_map", "rounded_weight", "packed_rows",  "packed_columns", "kept",
-                                    "centre",          "logit_gradient",  "hidden_gradient", "weight_gradient", "hidden_sum", "weight_sum",   "input",
-                                    "input_map",       "input_blocks",    "input_sum",  "input_gradient", "upstream",     "row_state",      "result",
-                                    "token_map",       "token_slots",     "wrong_tokens", "call_facts"};
+  constexpr const char *kWords[] = {"hidden",          "weight",     "hidden_map",     "rounded_weight", "packed_rows",
+                                    "packed_columns",  "kept",       "centre",         "logit_gradient", "hidden_gradient",
+                                    "weight_gradient", "hidden_sum", "weight_sum",     "input",          "input_map",
+                                    "input_blocks",    "input_sum",  "input_gradient", "cotangent",      "row_state",
+                                    "result",          "token_map",  "token_slots",    "wrong_tokens",   "call_facts"};
   return kWords[static_cast<int>(kind)];
 }
 const char *word(PlanEvent event) {
@@ -100,15 +101,16 @@ json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) 
 
 json::Array stepsOf(const LaunchPlan &plan, const std::vector<StepPlan> &steps) {
   return arrayOf(steps, [&](const StepPlan &step) -> json::Value {
-    if (step.kind == StepKind::Launch && step.slabFirst >= 0)
-      return json::Object{{"launch", plan.kernels[step.kernel].name}, {"slabs", json::Array{step.slabFirst, step.slabBehind}}};
+    if (step.kind == StepKind::Launch && step.vocabSplitFirst >= 0)
+      return json::Object{{"launch", plan.kernels[step.kernel].name},
+                          {"vocab_splits", json::Array{step.vocabSplitFirst, step.vocabSplitEnd}}};
     if (step.kind == StepKind::Launch)
       return json::Object{{"launch", plan.kernels[step.kernel].name}};
-    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "slabs"},
+    json::Object loop{{"loop", step.kind == StepKind::TokenLoop ? "tokens" : "vocab_splits"},
                       {"step", step.step},
                       {"body", stepsOf(plan, step.body)}};
-    if (step.kind == StepKind::SlabLoop)
-      loop["range"] = json::Array{step.first, step.behind};
+    if (step.kind == StepKind::VocabSplitLoop)
+      loop["range"] = json::Array{step.first, step.end};
     return loop;
   });
 }
@@ -138,8 +140,8 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                       {"vocab", plan.vocab},
                       {"columns", plan.columns},
                       {"sweeps", json::Array{plan.forwardSweeps, plan.adjointSweeps}},
-                      {"interval", json::Array{plan.tokensFirst, plan.tokensBehind}},
-                      {"slab", plan.slab},
+                      {"interval", json::Array{plan.tokensFirst, plan.tokensEnd}},
+                      {"vocab_split", plan.vocabSplit},
                       {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},
                       {"adjoint_chunk", chunkOf(plan.adjoint, tokens, plan.tokenTile)},
                       {"kept", plan.kept},
@@ -164,7 +166,7 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                         {"index", input.isIndex}};
   });
   object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value {
-    return json::Object{{"name", output.name}, {"element", word(output.element)}, {"upstream", output.hasUpstream}};
+    return json::Object{{"name", output.name}, {"element", word(output.element)}, {"cotangent", output.hasCotangent}};
   });
   object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
     return json::Object{{"name", gradient.name},
@@ -219,7 +221,7 @@ json::Value entryOf(const DiskCache::Listed &listed, bool details) {
   object["build"] = std::string(buildIdOf(listed.entry->key));
   object["name"] = plan.name;
   object["target"] = plan.target;
-  object["interval"] = json::Array{plan.tokensFirst, plan.tokensBehind};
+  object["interval"] = json::Array{plan.tokensFirst, plan.tokensEnd};
   if (details)
     object["plan"] = planOf(plan, std::max<int64_t>(plan.tokensFirst, 1), /*threads=*/1);
   return object;

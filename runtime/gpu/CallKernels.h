@@ -79,7 +79,7 @@ struct SetDivisor {
 };
 
 /// The gradient of an output: of 'source', or a constant, divided where the output is a mean.
-struct LoadUpstream {
+struct LoadCotangent {
   const CallFacts *facts;
   const int32_t *map;
   Elements source;

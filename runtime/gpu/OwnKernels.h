@@ -4,9 +4,9 @@
 
 namespace logitile::gpu {
 /// Their names.
-inline constexpr std::string_view kOwnKernels[] = {"compact_tokens", "fill_rows",      "load_input",    "set_divisor",
-                                                   "load_upstream",  "check_indices",  "report_indices", "scatter_tokens",
-                                                   "reduce_tokens",  "store_vector",   "zero_ignored_rows", "scale_elements"};
+inline constexpr std::string_view kOwnKernels[] = {"compact_tokens", "fill_rows",     "load_input",        "set_divisor",
+                                                   "load_cotangent", "check_indices", "report_indices",    "scatter_tokens",
+                                                   "reduce_tokens",  "store_vector",  "zero_ignored_rows", "scale_elements"};
 /// For sm_80 and everything later.
 std::string_view ownKernelsPtx();
 /// LLVM IR for the emulator.

@@ -255,7 +255,7 @@ KERNEL void set_divisor(SetDivisor to) {
     global(to.facts)->factor = 1 / sum;
 }
 
-KERNEL void load_upstream(LoadUpstream to) {
+KERNEL void load_cotangent(LoadCotangent to) {
   double scale = to.isDivided ? 1 / global(to.facts)->divisor : 1;
   for (int64_t i = firstElement(); i < global(to.facts)->counted; i += step()) {
     global(to.out)[i] = float(numberAt(to.source, offsetOf(to.source, global(to.map)[i])) * scale);

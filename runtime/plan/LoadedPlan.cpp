@@ -10,7 +10,7 @@ public:
   explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}
 
   Status run() {
-    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.slab > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
+    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.vocabSplit > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
     check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
     check(!plan.pairs.empty() || !plan.isSplit, "its phases");
     int64_t map = plan.findBuffer(BufferKind::TokenMap);
@@ -44,7 +44,7 @@ private:
       return plan.pairs.size();
     if (kind <= BufferKind::InputGradient)
       return plan.inputs.size();
-    return kind == BufferKind::Upstream ? plan.outputs.size() : 0;
+    return kind == BufferKind::Cotangent ? plan.outputs.size() : 0;
   }
   bool hasBuffer(int64_t buffer) const { return buffer >= 0 && buffer < static_cast<int64_t>(plan.buffers.size()); }
 
@@ -108,7 +108,7 @@ PlanTables tablesOf(const LaunchPlan &plan) {
       table.buffers.push_back(plan.findBuffer(BufferKind::Input, i, hasEntries ? entry : -1));
   }
   for (int64_t i = 0; i < static_cast<int64_t>(plan.outputs.size()); ++i) {
-    tables.upstreams.push_back(plan.findBuffer(BufferKind::Upstream, i));
+    tables.cotangents.push_back(plan.findBuffer(BufferKind::Cotangent, i));
     if (plan.outputs[i].role == OutputPlan::Role::Loss)
       tables.loss = i;
     if (plan.outputs[i].role == OutputPlan::Role::Weight)

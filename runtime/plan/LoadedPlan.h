@@ -17,7 +17,7 @@ struct PlanTables {
   };
   std::vector<Pair> pairs;
   std::vector<Input> inputs;
-  std::vector<int64_t> upstreams; // by output
+  std::vector<int64_t> cotangents; // by output
   std::vector<int64_t> roots;     // by buffer: whose memory it uses
   int64_t map = -1;
   int64_t facts = -1, slots = -1, wrong = -1; // of GPUs, see gpu/CallKernels.h

@@ -12,7 +12,7 @@ constexpr uint64_t kVersion = 7;
 
 template <typename F, typename T> void visitExtent(F &f, T &extent) {
   f.field(extent.isConstant);
-  f.field(extent.scalar, ScalarKind::AgainSlabs);
+  f.field(extent.scalar, ScalarKind::AccumulateVocabSplits);
   f.field(extent.scale);
   f.field(extent.cap);
 }
@@ -53,7 +53,7 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.list(kernel.arguments, [&](auto &argument) {
     f.field(argument.isBuffer);
     f.field(argument.buffer);
-    f.field(argument.scalar, ScalarKind::AgainSlabs);
+    f.field(argument.scalar, ScalarKind::AccumulateVocabSplits);
   });
   f.field(kernel.scratchBytes);
   f.field(kernel.threads);
@@ -64,13 +64,13 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
 template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0) {
   constexpr int kDeepest = 8; // loops in loops; a file must not exhaust the stack
   f.list(steps, [&](auto &step) {
-    f.field(step.kind, StepKind::SlabLoop);
+    f.field(step.kind, StepKind::VocabSplitLoop);
     f.field(step.kernel);
-    f.field(step.slabFirst);
-    f.field(step.slabBehind);
+    f.field(step.vocabSplitFirst);
+    f.field(step.vocabSplitEnd);
     f.field(step.step);
     f.field(step.first);
-    f.field(step.behind);
+    f.field(step.end);
     if (depth < kDeepest)
       visitSteps(f, step.body, depth + 1);
   });
@@ -94,7 +94,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(output.name);
     f.field(output.element, ElementType::Bool);
     f.field(output.buffer);
-    f.field(output.hasUpstream);
+    f.field(output.hasCotangent);
     f.field(output.role, OutputPlan::Role::Weight);
   });
   f.list(plan.gradients, [&](auto &gradient) {
@@ -111,8 +111,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
 template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
-  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensBehind, &plan.slab,
-                       &plan.kept, &plan.tokenTile, &plan.panelWidth})
+  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensEnd,
+                       &plan.vocabSplit, &plan.kept, &plan.tokenTile, &plan.panelWidth})
     f.field(*number);
   f.field(plan.isSplit);
   visitInterface(f, plan);

@@ -8,9 +8,9 @@ namespace {
 void advise(char *data, int64_t bytes, int advice) {
   constexpr uintptr_t kPage = 4096;
   auto first = (reinterpret_cast<uintptr_t>(data) + kPage - 1) / kPage * kPage;
-  auto behind = reinterpret_cast<uintptr_t>(data + bytes) / kPage * kPage;
-  if (first < behind)
-    madvise(reinterpret_cast<void *>(first), behind - first, advice);
+  auto end = reinterpret_cast<uintptr_t>(data + bytes) / kPage * kPage;
+  if (first < end)
+    madvise(reinterpret_cast<void *>(first), end - first, advice);
 }
 } // namespace
 

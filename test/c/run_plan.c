@@ -56,7 +56,7 @@ static double logit(int t, int v) {
     z += (double)hidden[t][d] * weights[v][d];
   return z;
 }
-static void check_numbers(double upstream) {
+static void check_numbers(double cotangent) {
   double sum = 0, bias_of_3 = 0, hidden_of_4 = 0, weight_of_3 = 0, beta_sum = 0;
   int counted = 0;
   for (int t = 0; t < kTokens; ++t)
@@ -69,7 +69,7 @@ static void check_numbers(double upstream) {
     double total = 0;
     for (int v = 0; v < kVocab; ++v)
       total += exp(logit(t, v));
-    double nll = log(total) - logit(t, (int)target[t]), scale = upstream / counted;
+    double nll = log(total) - logit(t, (int)target[t]), scale = cotangent / counted;
     sum += alpha[t] * nll + beta;
     beta_sum += scale;
     check(near(alpha_gradient[t], scale * nll), "gradient of alpha");
@@ -112,8 +112,8 @@ static void run(const lt_plan *plan) {
   const lt_array gradients[] = {array("z.hidden", hidden_gradient, LT_FLOAT32, 3, rows), array("z.weight", weight_gradient, LT_FLOAT32, 2, matrix),
                                 array("mask", mask_gradient, LT_FLOAT32, 3, wide),       array("bias", bias_gradient, LT_FLOAT32, 1, vocab),
                                 array("alpha", alpha_gradient, LT_FLOAT32, 2, leading),  array("beta", &beta_gradient, LT_FLOAT32, 0, NULL)};
-  float upstream = -2;
-  const lt_array upstreams[] = {array("loss", &upstream, LT_FLOAT32, 0, NULL)};
+  float cotangent = -2;
+  const lt_array cotangents[] = {array("loss", &cotangent, LT_FLOAT32, 0, NULL)};
   lt_call call = {0};
   call.inputs = inputs;
   call.input_count = 7;
@@ -130,8 +130,8 @@ static void run(const lt_plan *plan) {
   check(lt_saved_bytes(saved) > 0, "bytes of the saved state");
   call.gradients = gradients;
   call.gradient_count = 6;
-  call.upstreams = upstreams;
-  call.upstream_count = 1;
+  call.cotangents = cotangents;
+  call.cotangent_count = 1;
   check(lt_saved_adjoint(saved, &call) == LT_OK, "adjoint");
   check_numbers(-2);
 

@@ -38,8 +38,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {
-    // expected-error @+1 {{'logitile.adjoint' op gives upstream 'loss' a gradient; only inputs of the loss have one}}
-    logitile.adjoint upstream "loss"
+    // expected-error @+1 {{'logitile.adjoint' op gives cotangent 'loss' a gradient; only inputs of the loss have one}}
+    logitile.adjoint cotangent "loss"
   }
 }
 

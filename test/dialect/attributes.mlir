@@ -10,12 +10,12 @@ module attributes {logitile.request = #logitile.request<
     pairs = [#logitile.pair<"student", hidden = 1024, element = bf16>, #logitile.pair<"teacher", hidden = 4096, element = f32>],
     dense = {p = bf16}, gradients = ["student.hidden", "student.weight", "bias"], gradient_elements = {"student.weight" = f32},
     mode = split, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = true, target = "cpu:avx512_bf16", threads = 8>} {
-  // CHECK: func.func private @words() attributes {again = #logitile<again slabs>, axis = #logitile<axis tokens>, combiner = #logitile<combiner logsumexp>,
+  // CHECK: func.func private @words() attributes {again = #logitile<accumulate vocab_splits>, axis = #logitile<axis tokens>, combiner = #logitile<combiner logsumexp>,
   // CHECK-SAME: dim = #logitile.dim<"TM">, kind = #logitile<input_kind vocab>, layout = #logitile<layout row_panels>,
   // CHECK-SAME: mode = #logitile<mode early>, output = #logitile.output<"best" : i32 is <@f[0]>>, pair = #logitile.pair<"z", hidden = 8, element = f16>,
   // CHECK-SAME: phase = #logitile<phase late>, scope = #logitile<scope saved>, term_action = #logitile<term_action take>}
   func.func private @words() attributes {
-    again = #logitile<again slabs>, axis = #logitile<axis tokens>, combiner = #logitile<combiner logsumexp>, dim = #logitile.dim<"TM">,
+    again = #logitile<accumulate vocab_splits>, axis = #logitile<axis tokens>, combiner = #logitile<combiner logsumexp>, dim = #logitile.dim<"TM">,
     kind = #logitile<input_kind vocab>, layout = #logitile<layout row_panels>, mode = #logitile<mode early>,
     output = #logitile.output<"best" : i32 is <@f[0]>>, pair = #logitile.pair<"z", hidden = 8, element = f16>, phase = #logitile<phase late>,
     scope = #logitile<scope saved>, term_action = #logitile<term_action take>}

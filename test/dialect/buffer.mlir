@@ -8,7 +8,7 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
     logitile.yield %lse : f32
   }
   // CHECK: logitile.schedule
-  logitile.schedule tokens [0, 16) slab 300 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 300 kept 0 {
     // CHECK: logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     // CHECK-NEXT: logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>

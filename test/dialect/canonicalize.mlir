@@ -16,12 +16,12 @@ func.func @never_again(%lhs: !logitile.view<?x300xf32>, %rhs: !logitile.view<300
 
 // CHECK-LABEL: func.func @perhaps_again(
 // CHECK-SAME: %[[AGAIN:[a-z0-9]+]]: i1)
-func.func @perhaps_again(%partial: !logitile.view<?x24xf32>, %out: !logitile.view<1x24xf32>, %i: index, %again: i1)
+func.func @perhaps_again(%partial: !logitile.view<?x24xf32>, %out: !logitile.view<1x24xf32>, %i: index, %accumulate: i1)
     -> (!logitile.tile<1x4xf32>, !logitile.tile<1x4xf32>) {
   // CHECK: %[[YES:.*]] = arith.constant true
   %yes = arith.constant true
   // CHECK: logitile.sum_rows %{{.*}} at %{{.*}} below %{{.*}} plus %{{.*}} when %[[AGAIN]]
-  %0 = logitile.sum_rows %partial at %i below %i plus %out when %again
+  %0 = logitile.sum_rows %partial at %i below %i plus %out when %accumulate
       : !logitile.view<?x24xf32> plus !logitile.view<1x24xf32> -> !logitile.tile<1x4xf32>
   // CHECK: logitile.sum_rows %{{.*}} at %{{.*}} below %{{.*}} plus %{{.*}} when %[[YES]]
   %1 = logitile.sum_rows %partial at %i below %i plus %out when %yes

@@ -21,7 +21,7 @@ HERE = "<example>"
 PROGRAM = f"""logitile.program @around vocab 32000 outputs [] indices [] checked [] {{
 {HERE}
 }}"""
-SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) slab 2048 kept 0 {{
+SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) vocab_split 2048 kept 0 {{
 logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x1024xf32>
 {HERE}
 }}""")

@@ -132,7 +132,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     // expected-error @+1 {{'logitile.input' op differs along the vocabulary, which 'finish' does not see: it has one value per token}}
     %table = logitile.input vocab "bias" : f32
     %t = logitile.input token "t" : i32
-    %entry = logitile.pick %table[%t] : f32
+    %entry = logitile.gather %table[%t] : f32
     %x = arith.addf %entry, %table : f32
     logitile.yield %x : f32
   }

@@ -1,14 +1,14 @@
 // RUN: %roundtrip %s | logitile-opt | FileCheck %s
 // RUN: %generic %s | logitile-opt | FileCheck %s
 
-// CHECK-LABEL: func.func @gather
-func.func @gather(%vocab: !logitile.view<300xf32>, %dense: !logitile.view<?x300xbf16>, %index: !logitile.tile<64x1xi32>,
-                  %map: !logitile.view<?xi32>, %row: index) {
-  // CHECK-NEXT: %{{.*}} = logitile.gather %{{.*}}[%{{.*}}] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  %0 = logitile.gather %vocab[%index] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  // CHECK-NEXT: %{{.*}} = logitile.gather %{{.*}}[%{{.*}}] at %{{.*}} : !logitile.view<?x300xbf16>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  %1 = logitile.gather %dense[%index] at %row : !logitile.view<?x300xbf16>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  // CHECK-NEXT: %{{.*}} = logitile.gather %{{.*}}[%{{.*}}] at %{{.*}} through %{{.*}} : !logitile.view<?x300xbf16>, !logitile.tile<64x1xi32>, !logitile.view<?xi32> -> !logitile.tile<64x1xf32>
-  %2 = logitile.gather %dense[%index] at %row through %map : !logitile.view<?x300xbf16>, !logitile.tile<64x1xi32>, !logitile.view<?xi32> -> !logitile.tile<64x1xf32>
+// CHECK-LABEL: func.func @every_type(
+// CHECK-SAME: %[[X:.*]]: f32, %[[N:.*]]: i32, %[[B:.*]]: i1, %[[INDEX:.*]]: i32)
+func.func @every_type(%x: f32, %n: i32, %b: i1, %index: i32) {
+  // CHECK-NEXT: %{{.*}} = logitile.gather %[[X]][%[[INDEX]]] : f32
+  %0 = logitile.gather %x[%index] : f32
+  // CHECK-NEXT: %{{.*}} = logitile.gather %[[N]][%[[INDEX]]] : i32
+  %1 = logitile.gather %n[%index] : i32
+  // CHECK-NEXT: %{{.*}} = logitile.gather %[[B]][%[[INDEX]]] : i1
+  %2 = logitile.gather %b[%index] : i1
   return
 }

@@ -1,55 +1,35 @@
 // RUN: %refused %s
 
-func.func @a(%x: !logitile.view<300xf32>, %index: !logitile.tile<64x1xf32>) {
-  // expected-error @+1 {{'logitile.gather' op 'index' has element type 'f32', expected i32}}
-  %0 = logitile.gather %x[%index] : !logitile.view<300xf32>, !logitile.tile<64x1xf32> -> !logitile.tile<64x1xf32>
+func.func @a(%x: f32, %index: i32) {
+  // expected-error @+1 {{'logitile.gather' op failed to verify that all of {value, result} have same type}}
+  %0 = "logitile.gather"(%x, %index) : (f32, i32) -> i32
   return
 }
 
 // -----
 
-func.func @a(%x: !logitile.view<300xf32>, %index: !logitile.tile<64x1xi32>) {
-  // expected-error @+1 {{'logitile.gather' op 'index' is '!logitile.tile<64x1xi32>' but the result is '!logitile.tile<32x1xf32>'}}
-  %0 = logitile.gather %x[%index] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<32x1xf32>
+func.func @a(%x: f32, %index: index) {
+  // expected-error @+1 {{'logitile.gather' op operand #1 must be 32-bit signless integer, but got 'index'}}
+  %0 = "logitile.gather"(%x, %index) : (f32, index) -> f32
   return
 }
 
 // -----
 
-func.func @a(%x: !logitile.view<300xf32>, %index: !logitile.tile<64x4xi32>) {
-  // expected-error @+1 {{'logitile.gather' op 'index' is '!logitile.tile<64x4xi32>'; expected one index per token}}
-  %0 = logitile.gather %x[%index] : !logitile.view<300xf32>, !logitile.tile<64x4xi32> -> !logitile.tile<64x4xf32>
-  return
+logitile.loss @a vocab 5 outputs ["l"] {
+  %x = logitile.input token "x" : f32
+  %t = logitile.input token "t" : i32
+  // expected-error @+1 {{'logitile.gather' op picks from a uniform value, which has no entries}}
+  %l = logitile.gather %x[%t] : f32
+  logitile.yield %l : f32
 }
 
 // -----
 
-func.func @a(%x: !logitile.view<?x300xf32>, %index: !logitile.tile<64x1xi32>) {
-  // expected-error @+1 {{'logitile.gather' op needs 'at' for a view with one row per token}}
-  %0 = logitile.gather %x[%index] : !logitile.view<?x300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  return
-}
-
-// -----
-
-func.func @a(%x: !logitile.view<300xf32>, %index: !logitile.tile<64x1xi32>, %row: index) {
-  // expected-error @+1 {{'logitile.gather' op gives 'at' for a view without tokens}}
-  %0 = logitile.gather %x[%index] at %row : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
-  return
-}
-
-// -----
-
-func.func @a(%x: !logitile.view<300xf32>, %index: !logitile.tile<64x1xi32>, %map: !logitile.view<?xi32>) {
-  // expected-error @+1 {{'logitile.gather' op gives 'through' for a view without tokens}}
-  %0 = logitile.gather %x[%index] through %map : !logitile.view<300xf32>, !logitile.tile<64x1xi32>, !logitile.view<?xi32> -> !logitile.tile<64x1xf32>
-  return
-}
-
-// -----
-
-func.func @a(%x: !logitile.view<?x300xf32>, %index: !logitile.tile<64x1xi32>, %map: !logitile.view<?xf32>, %row: index) {
-  // expected-error @+1 {{'logitile.gather' op 'map' is '!logitile.view<?xf32>'; expected one i32 per token}}
-  %0 = logitile.gather %x[%index] at %row through %map : !logitile.view<?x300xf32>, !logitile.tile<64x1xi32>, !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
-  return
+logitile.loss @a vocab 5 outputs ["l"] {
+  %z = logitile.input logits "z" : f32
+  %column = logitile.column : i32
+  // expected-error @+1 {{'logitile.gather' op 'index' varies along the vocabulary; it must be one per token}}
+  %l = logitile.gather %z[%column] : f32
+  logitile.yield %l : f32
 }

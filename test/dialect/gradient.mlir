@@ -6,8 +6,8 @@ logitile.loss @in_a_loss vocab 5 outputs ["l"] gradient of ["l"] wrt ["z"] {
   %l = arith.constant 1.0 : f32
   // CHECK: logitile.gradient {
   logitile.gradient {
-    // CHECK-NEXT: %[[UP:.*]] = logitile.input upstream "l" : f32
-    %up = logitile.input upstream "l" : f32
+    // CHECK-NEXT: %[[UP:.*]] = logitile.input cotangent "l" : f32
+    %up = logitile.input cotangent "l" : f32
     // CHECK-NEXT: logitile.adjoint logits "z" dense %[[UP]]
     logitile.adjoint logits "z" dense %up
   }

@@ -42,8 +42,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.loss @a vocab 5 outputs ["l", "m"] gradient of ["l"] wrt ["z"] {
   %l = arith.constant 1.0 : f32
   logitile.gradient {
-    // expected-error @+1 {{'logitile.input' op reads upstream 'm', but the loss wants no gradient of it}}
-    %up = logitile.input upstream "m" : f32
+    // expected-error @+1 {{'logitile.input' op reads cotangent 'm', but the loss wants no gradient of it}}
+    %up = logitile.input cotangent "m" : f32
   }
   logitile.yield %l, %l : f32, f32
 }

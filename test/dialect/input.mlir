@@ -23,8 +23,8 @@ func.func @every_kind() {
   %8 = logitile.input scalar "temperature" : f32
   // CHECK-NEXT: %{{.*}} = logitile.input scalar "slice.offset" : i32
   %offset = logitile.input scalar "slice.offset" : i32
-  // CHECK-NEXT: %{{.*}} = logitile.input upstream "loss" : f32
-  %9 = logitile.input upstream "loss" : f32
+  // CHECK-NEXT: %{{.*}} = logitile.input cotangent "loss" : f32
+  %9 = logitile.input cotangent "loss" : f32
   // A name may be any text, and ops may have attributes of their own.
   // CHECK-NEXT: %{{.*}} = logitile.input token "a \22quoted\22 name" {note} : f32
   %11 = logitile.input token "a \22quoted\22 name" {note} : f32

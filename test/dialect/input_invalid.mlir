@@ -33,8 +33,8 @@ func.func @a() {
 // -----
 
 func.func @a() {
-  // expected-error @+1 {{'logitile.input' op type 'i32' of upstream 'loss' must be f32}}
-  %0 = logitile.input upstream "loss" : i32
+  // expected-error @+1 {{'logitile.input' op type 'i32' of cotangent 'loss' must be f32}}
+  %0 = logitile.input cotangent "loss" : i32
   return
 }
 
@@ -57,7 +57,7 @@ func.func @a() {
 // -----
 
 func.func @a() {
-  // expected-error @+2 {{expected ::logitile::InputKind to be one of: logits, token, vocab, dense, scalar, upstream}}
+  // expected-error @+2 {{expected ::logitile::InputKind to be one of: logits, token, vocab, dense, scalar, cotangent}}
   // expected-error @+1 {{failed to parse Logitile_InputKindAttr}}
   %0 = logitile.input label "target" : i32
   return

@@ -97,8 +97,8 @@ logitile.kernel @a(%x: !logitile.view<?xf32> from "x") {
 
 // -----
 
-// expected-error @+1 {{'logitile.kernel' op argument 0 is from 'again'; expected 'again_tokens' or 'again_slabs'}}
-logitile.kernel @a(%again: i1 from again) {
+// expected-error @+1 {{'logitile.kernel' op argument 0 is from 'accumulate'; expected 'accumulate_tokens' or 'accumulate_vocab_splits'}}
+logitile.kernel @a(%accumulate: i1 from accumulate) {
 }
 
 // -----

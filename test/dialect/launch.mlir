@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) slab 100 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 100 kept 0 {
     logitile.buffer @x call input of "x" : !logitile.view<?xf32>
     logitile.run forward {
       // CHECK: logitile.launch "bare" from @pack<>{{$}}
@@ -13,14 +13,14 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
       logitile.launch "bound" from @pack<TM = 32, op = f32, in = bf16>
       // CHECK-NEXT: logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
       logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
-      // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {grad = @x, out = @x} slabs [1, 3] again slabs {note}
-      logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {out = @x, grad = @x} slabs [1, 3] again slabs {note}
-      // CHECK-NEXT: logitile.launch "tokens" from @pack<> again tokens
-      logitile.launch "tokens" from @pack<> again tokens
-      // CHECK-NEXT: logitile.launch "always" from @pack<> again always
-      logitile.launch "always" from @pack<> again always
+      // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {grad = @x, out = @x} vocab_splits [1, 3] accumulate vocab_splits {note}
+      logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {out = @x, grad = @x} vocab_splits [1, 3] accumulate vocab_splits {note}
+      // CHECK-NEXT: logitile.launch "tokens" from @pack<> accumulate tokens
+      logitile.launch "tokens" from @pack<> accumulate tokens
+      // CHECK-NEXT: logitile.launch "always" from @pack<> accumulate always
+      logitile.launch "always" from @pack<> accumulate always
       // CHECK-NEXT: logitile.launch "never" from @pack<>{{$}}
-      logitile.launch "never" from @pack<> again never
+      logitile.launch "never" from @pack<> accumulate never
     }
   }
 }

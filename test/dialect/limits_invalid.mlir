@@ -73,7 +73,7 @@ func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {},
 // -----
 
 logitile.program @a vocab 50 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 10) slab 50 kept 0 {
+  logitile.schedule tokens [0, 10) vocab_split 50 kept 0 {
     // expected-error @+1 {{'b' has a window of 1 columns and 2147418113 tokens to a row; 2147418112 is the most of either}}
     logitile.buffer @b chunk input of "b" per 2147418113 : !logitile.view<?x50xf32>
   }

@@ -10,13 +10,13 @@ logitile.loss @cross_entropy vocab 32000 outputs ["loss"] gradient of ["loss"] w
   %target = logitile.input token "target" : i32
   // CHECK-NEXT: %[[LSE:.*]] = logitile.reduce logsumexp %[[Z]] : f32 -> f32
   %lse = logitile.reduce logsumexp %z : f32 -> f32
-  // CHECK-NEXT: %[[PICKED:.*]] = logitile.pick %[[Z]][%[[TARGET]]] : f32
-  %picked = logitile.pick %z[%target] : f32
+  // CHECK-NEXT: %[[PICKED:.*]] = logitile.gather %[[Z]][%[[TARGET]]] : f32
+  %picked = logitile.gather %z[%target] : f32
   // CHECK-NEXT: %[[LOSS:.*]] = arith.subf %[[LSE]], %[[PICKED]] : f32
   %loss = arith.subf %lse, %picked : f32
   // CHECK-NEXT: logitile.gradient {
   logitile.gradient {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     logitile.adjoint logits "z" dense %up
   }
   // CHECK: logitile.yield %[[LOSS]] : f32
@@ -46,8 +46,8 @@ logitile.loss @names vocab 7 outputs ["loss", "bias"] gradient of ["loss", "bias
   %sum = logitile.reduce sum %biased : f32 -> f32
   %scaled = arith.mulf %sum, %scale : f32
   logitile.gradient {
-    %up = logitile.input upstream "loss" : f32
-    %other = logitile.input upstream "bias" : f32
+    %up = logitile.input cotangent "loss" : f32
+    %other = logitile.input cotangent "bias" : f32
     logitile.adjoint logits "z" dense %up
     logitile.adjoint vocab "bias" dense %up
     logitile.adjoint scalar "scale" dense %other

@@ -47,7 +47,7 @@ logitile.loss @a vocab 5 outputs ["l"] {
 // -----
 
 logitile.loss @a vocab 5 outputs ["l"] {
-  // expected-error @+1 {{'logitile.input' op reads upstream 'l' outside of 'logitile.gradient'}}
-  %a = logitile.input upstream "l" : f32
+  // expected-error @+1 {{'logitile.input' op reads cotangent 'l' outside of 'logitile.gradient'}}
+  %a = logitile.input cotangent "l" : f32
   logitile.yield %a : f32
 }

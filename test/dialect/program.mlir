@@ -19,13 +19,13 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@seco
   logitile.finish @second forward results ["loss" : f32] {
     %table = logitile.input vocab "class_weight" : f32
     %best = logitile.known <@first[0]> : i32
-    // CHECK: logitile.pick %{{.*}}[%{{.*}}] : f32
-    %weight = logitile.pick %table[%best] : f32
+    // CHECK: logitile.gather %{{.*}}[%{{.*}}] : f32
+    %weight = logitile.gather %table[%best] : f32
     logitile.yield %weight : f32
   }
   // CHECK: logitile.finish @third adjoint results ["down" : f32]
   logitile.finish @third adjoint results ["down" : f32] {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     %loss = logitile.known <@second[0]> : f32
     %down = arith.mulf %up, %loss : f32
     logitile.yield %down : f32
@@ -35,7 +35,7 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@seco
     %down = logitile.known <@third[0]> : f32
     logitile.adjoint logits "z" dense %down
   }
-  // CHECK: logitile.schedule tokens [0, 16) slab 5 kept 0 {
-  logitile.schedule tokens [0, 16) slab 5 kept 0 {
+  // CHECK: logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
   }
 }

@@ -8,8 +8,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %t = logitile.input token "t" : i32
     %one = arith.constant 1 : i32
     %next = arith.addi %t, %one : i32
-    // expected-error @+1 {{'logitile.pick' op has an index that is no token or known input; a finish has to make it known first}}
-    %picked = logitile.pick %table[%next] : f32
+    // expected-error @+1 {{'logitile.gather' op has an index that is no token or known input; a finish has to make it known first}}
+    %picked = logitile.gather %table[%next] : f32
     logitile.adjoint vocab "bias" dense %picked
   }
 }

@@ -38,9 +38,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 1) slab 5 kept 0 {
+  logitile.schedule tokens [0, 1) vocab_split 5 kept 0 {
   }
   // expected-error @+1 {{'logitile.schedule' op is the second one of program @a}}
-  logitile.schedule tokens [1, 2) slab 5 kept 0 {
+  logitile.schedule tokens [1, 2) vocab_split 5 kept 0 {
   }
 }

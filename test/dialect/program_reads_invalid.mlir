@@ -28,8 +28,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase forward; upstream gradients come with the adjoint phase}}
-    %x = logitile.input upstream "loss" : f32
+    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase forward; cotangents come with the adjoint phase}}
+    %x = logitile.input cotangent "loss" : f32
     logitile.yield %x : f32
   }
 }
@@ -67,8 +67,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.gradient {
     %z = logitile.input logits "z" : f32
     %t = logitile.input token "t" : i32
-    // expected-error @+1 {{'logitile.pick' op picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep}}
-    %picked = logitile.pick %z[%t] : f32
+    // expected-error @+1 {{'logitile.gather' op picks from a value that is no vocab or dense input; in a program, other picks are sums of a sweep}}
+    %picked = logitile.gather %z[%t] : f32
     logitile.adjoint logits "z" dense %picked
   }
 }
@@ -88,8 +88,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f prologue results ["x" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads upstream 'loss' in phase prologue; upstream gradients come with the adjoint phase}}
-    %x = logitile.input upstream "loss" : f32
+    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase prologue; cotangents come with the adjoint phase}}
+    %x = logitile.input cotangent "loss" : f32
     logitile.yield %x : f32
   }
 }

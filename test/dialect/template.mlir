@@ -3,11 +3,11 @@
 
 // Symbols of both kinds, scalars of the launch, views with roles, bundles without.
 // CHECK-LABEL: logitile.template @copy<TM, D, acc>(
-// CHECK-SAME: %[[COUNT:.*]]: index from tokens, %{{.*}}: index from slab_first, %{{.*}}: index from slab_behind,
-// CHECK-SAME: %{{.*}}: i1 from again, %[[SOURCE:.*]]: !logitile.view<? x D x acc> from "source",
+// CHECK-SAME: %[[COUNT:.*]]: index from tokens, %{{.*}}: index from vocab_split_first, %{{.*}}: index from vocab_split_end,
+// CHECK-SAME: %{{.*}}: i1 from accumulate, %[[SOURCE:.*]]: !logitile.view<? x D x acc> from "source",
 // CHECK-SAME: %[[OUT:.*]]: !logitile.view<? x D x acc> from "out", %{{.*}}: !logitile.weights) attributes {note} {
 logitile.template @copy<TM, D, acc>(
-    %count: index from tokens, %first: index from slab_first, %behind: index from slab_behind, %again: i1 from again,
+    %count: index from tokens, %first: index from vocab_split_first, %end: index from vocab_split_end, %accumulate: i1 from accumulate,
     %source: !logitile.view<? x D x acc> from "source", %out: !logitile.view<? x D x acc> from "out",
     %weights: !logitile.weights) attributes {note} {
   // CHECK-NEXT: %[[TM:.*]] = logitile.param TM

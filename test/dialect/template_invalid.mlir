@@ -47,13 +47,13 @@ logitile.template @a<>(%count: index from rows) {
 // -----
 
 // expected-error @+1 {{'logitile.template' op argument 0 of type 'i1' is from 'tokens', which is an index}}
-logitile.template @a<>(%again: i1 from tokens) {
+logitile.template @a<>(%accumulate: i1 from tokens) {
 }
 
 // -----
 
 // expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' is from #logitile<scalar_role again>; expected a name in quotes or the role of a buffer}}
-logitile.template @a<>(%x: !logitile.view<?xf32> from again) {
+logitile.template @a<>(%x: !logitile.view<?xf32> from accumulate) {
 }
 
 // -----
@@ -122,8 +122,8 @@ logitile.template @a<TM>(%x: !logitile.view<?xf32> from "x") {
 
 // -----
 
-// expected-error @+1 {{'logitile.template' op argument 0 is from 'again_slabs'; expected 'again': the launch decides when}}
-logitile.template @a<>(%again: i1 from again_slabs) {
+// expected-error @+1 {{'logitile.template' op argument 0 is from 'accumulate_vocab_splits'; expected 'accumulate': the launch decides when}}
+logitile.template @a<>(%accumulate: i1 from accumulate_vocab_splits) {
 }
 
 // -----

@@ -69,12 +69,12 @@ class Case:
         if not reached:
             return None
         names = tuple(name for name in made.wrt if made._full(name).partition(".")[0] in reached)
-        made = dataclasses.replace(made, wrt=names, upstream=self._upstream(outputs, rng))
+        made = dataclasses.replace(made, wrt=names, cotangent=self._cotangent(outputs, rng))
         if "least" in self.options.values():
             made = dataclasses.replace(made, options=options | {"workspace": smallest_workspace(made)})
         return made
 
-    def _upstream(self, outputs, rng):
+    def _cotangent(self, outputs, rng):
         reaching = {}
         for name in outputs:
             is_reduced = name == "loss" and self.options.get("reduction") != "none"
@@ -114,7 +114,7 @@ class Text(Arguments):
         return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.is_direct, self.roundings)
 
     def _like(self, given, **options):
-        return Text(self.source, self.spec, given, self.upstream, self.wrt, **options)
+        return Text(self.source, self.spec, given, self.cotangent, self.wrt, **options)
 
     def direct(self):
         """The same, with gradients of what does not flow through a mean or a logsumexp."""
@@ -197,7 +197,7 @@ class Judge:
         self.axes = {given.name: given.axis for given in sample.spec.inputs}
         self.given = {name: self._counted(name, item) for name, item in sample.given.items()}
         self.scale = 1.0
-        self.text = self._text(self.given, sample.upstream)
+        self.text = self._text(self.given, sample.cotangent)
         with np.errstate(all="ignore"):
             self._set_answer()
             self.seen = self.text.what_was_seen()
@@ -206,28 +206,28 @@ class Judge:
         if self.sample.head.options.reduces == "mean":
             weights = self.text.reference().get("weight", np.ones(self.live.sum()))
             self.scale = 1 / weights.sum()
-        upstream = {name: self._per_token(name, up) for name, up in self.sample.upstream.items()}
-        self.sizes = self._sizes(upstream)
-        self.text = self._text(self.given, upstream)
+        cotangent = {name: self._per_token(name, up) for name, up in self.sample.cotangent.items()}
+        self.sizes = self._sizes(cotangent)
+        self.text = self._text(self.given, cotangent)
         exact = self.text.reference()
         tokens = self.live.sum()
         if "loss" in exact:
             self.magnitude = np.linalg.norm(exact["loss"]) * tokens**0.5 * self.scale
         self.answer = self._completed(exact)
 
-    def _sizes(self, upstream):
+    def _sizes(self, cotangent):
         """LEAST of what gradients naturally are; of the vocabulary or the call, a sum over tokens."""
-        total = LEAST * sum(np.abs(up).sum() for up in upstream.values())
-        natural = natural_sizes(self.given, upstream)
+        total = LEAST * sum(np.abs(up).sum() for up in cotangent.values())
+        natural = natural_sizes(self.given, cotangent)
         is_sum = {name: self.axes.get(name) not in ("token", "dense", "logits", None) for name in natural}
         return {name: total if is_sum[name] else size for name, size in natural.items()}
 
-    def _text(self, given, upstream):
+    def _text(self, given, cotangent):
         wrt = {name.removesuffix(".hidden").removesuffix(".weight") for name in
                map(self.sample._full, self.sample.wrt)}  # fmt: skip
-        upstream = {n: np.full(self.live.sum(), u, np.float32) if np.ndim(u) == 0 else u[: self.live.sum()]
-                    for n, u in upstream.items()}  # fmt: skip
-        return Text(self.made.loss.source, self.sample.spec, given, upstream, wrt)
+        cotangent = {n: np.full(self.live.sum(), u, np.float32) if np.ndim(u) == 0 else u[: self.live.sum()]
+                    for n, u in cotangent.items()}  # fmt: skip
+        return Text(self.made.loss.source, self.sample.spec, given, cotangent, wrt)
 
     def _counted(self, name, item):
         if isinstance(item, tuple):
@@ -243,7 +243,7 @@ class Judge:
         named = {}
         is_reduced = self.sample.head.options.reduces in ("mean", "sum")
         for name, value in results.items():
-            is_output = name in self.sample.upstream or any(o.name == name for o in self.sample.spec.outputs)
+            is_output = name in self.sample.cotangent or any(o.name == name for o in self.sample.spec.outputs)
             if name == "loss" and is_reduced:
                 named[name] = np.float64(value.astype(np.float64).sum() * self.scale)
                 continue
@@ -268,7 +268,7 @@ class Judge:
         for index in range(evaluations):
             given = self.given if self.made.loss.grid or index == 0 else self._disturbed(rng)
             with np.errstate(all="ignore"):
-                text = self._text(given, self.text.upstream).rounded(index or None)
+                text = self._text(given, self.text.cotangent).rounded(index or None)
                 single = self._completed(text.single(rng))
             for name in list(worst):
                 worst[name] = max(worst[name], self.error(name, single[name]))

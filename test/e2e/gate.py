@@ -29,7 +29,7 @@ class Sample:
         given: arguments by name; pairs as (hidden [N, D], weight [V, D]).
         options: of lt.jit, with constants; the backend is that of the test.
         wrt: names of gradients.
-        upstream: what reaches outputs, by name: a number for a reduced loss, [N] else.
+        cotangent: what reaches outputs, by name: a number for a reduced loss, [N] else.
         call: further keywords of the call: divisor, grad_dtype.
     """
 
@@ -37,7 +37,7 @@ class Sample:
     given: dict
     options: dict
     wrt: tuple[str, ...]
-    upstream: dict
+    cotangent: dict
     call: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -90,7 +90,7 @@ class Sample:
         return self._named(*self.head.reference_grad(**self.arguments(), **divisor))
 
     def arguments(self):
-        grad_output = self.upstream["loss"] if self.spec.bare else self.upstream
+        grad_output = self.cotangent["loss"] if self.spec.bare else self.cotangent
         return {**self.passed, "wrt": self.wrt, "grad_output": grad_output}
 
     def _named(self, outputs, gradients):
@@ -130,13 +130,13 @@ class Gates:
         self.axes = {given.name: given.axis for given in sample.spec.inputs}
         given = {name: self._counted(name, item) for name, item in sample.given.items()}
         scale = self._loss_scale(wanted)
-        upstream = {name: self._per_token(up, scale) for name, up in sample.upstream.items()}
-        self.sizes = natural_sizes(given, upstream)
+        cotangent = {name: self._per_token(up, scale) for name, up in sample.cotangent.items()}
+        self.sizes = natural_sizes(given, cotangent)
         self.exact = {}
         if self.live.any():
             wrt = {name.removesuffix(".hidden").removesuffix(".weight")
                    for name in map(sample._full, sample.wrt)}  # fmt: skip
-            self.torch = Arguments(sample.spec, given, upstream, wrt or set(sample.pairs))
+            self.torch = Arguments(sample.spec, given, cotangent, wrt or set(sample.pairs))
             self.exact = self.torch.reference()
 
     def check(self, found, what):
@@ -215,9 +215,9 @@ class Gates:
         return float(abs(found - wanted) / max(abs(wanted), magnitude, 1e-30))
 
 
-def natural_sizes(given, upstream):
+def natural_sizes(given, cotangent):
     """LEAST of what gradients would be with one logit of gradient 1 for every token, by name."""
-    up = LEAST * np.sqrt(sum(np.square(u, dtype=np.float64).sum() for u in upstream.values()))
+    up = LEAST * np.sqrt(sum(np.square(u, dtype=np.float64).sum() for u in cotangent.values()))
     sizes = {}
     for name, item in given.items():
         if isinstance(item, tuple):

@@ -53,7 +53,7 @@ def scheduled(sample, kind):
 
 
 def plans(sample):
-    """What the programs of a sample's head that ran do: launches with their ranges of slabs, kernels."""
+    """What the programs of a sample's head that ran do: launches with their vocabulary splits, kernels."""
     return [
         program.plan(sample.tokens).describe(sample.tokens, program.threads)
         for program in sample.head._programs.made.values()

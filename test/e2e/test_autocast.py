@@ -87,7 +87,7 @@ class Autocast(Sample):
 def test_gate(name, dtype, monkeypatch):
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     made = sample(name, dtype)
-    Autocast(made.loss, made.given, made.options, made.wrt, made.upstream).check()
+    Autocast(made.loss, made.given, made.options, made.wrt, made.cotangent).check()
 
 
 # ---- where autocast is seen --------------------------------------------------------------------------------

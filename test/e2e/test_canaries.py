@@ -46,7 +46,7 @@ def canary(name, shape=SHAPE):
         given["several"] = rng.integers(0, vocab, (base.tokens, 40))
     else:
         given["target"] = rng.integers(0, vocab - 1, base.tokens)
-    return Sample(globals()[name], given, base.options, base.wrt, base.upstream)
+    return Sample(globals()[name], given, base.options, base.wrt, base.cotangent)
 
 
 def on_data(made, data):

@@ -43,10 +43,10 @@ def sample(loss, dtype, ignored=slice(0, 0), tokens=TOKENS, **options):
     target = rng.integers(0, VOCAB, tokens)
     target[ignored], hidden[ignored] = -100, np.nan
     given = {"z": tuple(x.astype(numpy_dtype(dtype)) for x in (hidden, weight)), "target": target}
-    upstream = {"loss": 1.0}
+    cotangent = {"loss": 1.0}
     if loss is weighted:
         given["share"] = np.linspace(0.2, 3, VOCAB, dtype=np.float32)
-    return Sample(loss, given, {"reduction": "mean", **options}, ("hidden", "weight"), upstream)
+    return Sample(loss, given, {"reduction": "mean", **options}, ("hidden", "weight"), cotangent)
 
 
 def same_bits(one, other, names):

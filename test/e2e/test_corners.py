@@ -30,8 +30,8 @@ def dirty(z: lt.Logits, w: lt.Vocab[float]):
     return lt.logsumexp(z * w) + lt.sum(lt.exp(z - w))
 
 
-def call(loss, wrt, upstream=None, dtype="float32", **inputs):
-    """A sample whose pairs are made for it; per-token upstreams for all of its float outputs."""
+def call(loss, wrt, cotangent=None, dtype="float32", **inputs):
+    """A sample whose pairs are made for it; per-token cotangents for all of its float outputs."""
     rng = np.random.default_rng(1)
     given = {}
     for parameter in loss.signature.inputs:
@@ -42,7 +42,7 @@ def call(loss, wrt, upstream=None, dtype="float32", **inputs):
             )
         elif parameter.name == "y":
             given["y"] = rng.integers(0, VOCAB, TOKENS)
-    outputs = upstream or ["loss"]
+    outputs = cotangent or ["loss"]
     up = {name: rng.normal(size=TOKENS).astype(np.float32) for name in outputs}
     options = {"reduction": "none"} if "loss" in outputs else {}
     return Sample(loss, given | inputs, options, tuple(wrt), up)
@@ -99,7 +99,7 @@ def test_a_vocab_gradient_of_picks_alone():
     call(weighted, ("hidden", "weight", "w"), w=VECTOR).check()
 
 
-def test_a_gradient_that_no_upstream_leads_to_is_zero():
+def test_a_gradient_that_no_cotangent_leads_to_is_zero():
     @lt.loss
     def apart(z: lt.Logits, s: lt.Scalar, a: lt.Token[float], w: lt.Vocab[float], d: lt.Dense[float]):
         return lt.Outputs(loss=lt.logsumexp(z), more=lt.sum(w * d * lt.softmax(z * s)) * a)
@@ -130,7 +130,7 @@ def test_a_gradient_that_is_the_same_for_all_entries():
     call(average, ("hidden", "weight", "a"), a=np.linspace(-1, 1, TOKENS, dtype=np.float32)).check()
 
 
-def test_a_gradient_that_is_the_same_for_all_tokens_but_for_the_upstream():
+def test_a_gradient_that_is_the_same_for_all_tokens_but_for_the_cotangent():
     @lt.loss
     def dotted(z: lt.Logits, w: lt.Vocab[float]):
         return lt.sum(z * w)
@@ -265,8 +265,8 @@ def shared_entries(z: lt.Logits, index: lt.Token[int, lt.K], share: lt.Token[flo
 
 
 @lt.loss
-def gradient(z: lt.Logits, map: lt.Token[int], tokens: lt.Token[float], slab_first: lt.Vocab[float]):
-    return (lt.logsumexp(z + slab_first) - z[map]) * tokens
+def gradient(z: lt.Logits, map: lt.Token[int], tokens: lt.Token[float], vocab_split_first: lt.Vocab[float]):
+    return (lt.logsumexp(z + vocab_split_first) - z[map]) * tokens
 
 
 @lt.loss
@@ -281,7 +281,7 @@ def test_names_of_users_do_not_meet_those_of_kernels(loss):
         "z": (rng.normal(size=(70, 8)).astype(np.float32), rng.normal(size=(30, 8)).astype(np.float32)),
         "map": rng.integers(0, 30, 70) if loss is gradient else rng.normal(size=70).astype(np.float32),
         "tokens": rng.normal(size=70).astype(np.float32),
-        "slab_first": rng.normal(size=30).astype(np.float32),
+        "vocab_split_first": rng.normal(size=30).astype(np.float32),
         "again": np.float32(0.5),
     }
     given = {name: item for name, item in given.items() if loss.signature.input(name)}
@@ -402,5 +402,5 @@ def test_a_clamp_whose_upper_bound_is_below_its_lower_one(low):
     a = np.linspace(-4, 4, TOKENS).astype(np.float32)
     made = call(clamped, ("hidden", "weight", "v", "a"), a=a, v=np.sort(VECTOR) - 1.0)
     made.check()
-    a_is_the_result = made.run()["grad a"][:5] / made.upstream["loss"][:5]
+    a_is_the_result = made.run()["grad a"][:5] / made.cotangent["loss"][:5]
     assert (a_is_the_result > 0.9 * VOCAB).all()

@@ -62,12 +62,12 @@ def test_slices_of_sixteen_bits(name):
 @pytest.mark.parametrize("reduction", ["mean", "none"])  # gradients early, and in a phase of their own
 def test_autograd(reduction, order):
     x, w, target = operands()
-    upstream = torch.randn(len(x), generator=torch.Generator().manual_seed(1))
+    cotangent = torch.randn(len(x), generator=torch.Generator().manual_seed(1))
 
     def call(head):
         hidden, weight = x.clone().requires_grad_(), w.clone().requires_grad_()
         loss = head(hidden, weight, target=target)
-        loss.backward(upstream if reduction == "none" else None)
+        loss.backward(cotangent if reduction == "none" else None)
         return loss.detach(), hidden.grad, weight.grad
 
     assert_close(*on_both(call, reduction=reduction))

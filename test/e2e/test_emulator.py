@@ -187,7 +187,7 @@ def test_tails_cover_what_they_should():
         assert {shape[axis] for shape in shapes} == set(values)
 
 
-def test_several_tiles_in_a_slab(monkeypatch):
+def test_several_tiles_in_a_vocab_split(monkeypatch):
     check_orders(sample("entropy", "bfloat16", (140, 2200, 24)), monkeypatch)
 
 
@@ -207,7 +207,7 @@ def held(values, dtype):
     base = sample("forward_kl", dtype, (140, 140, 40))
     given = {"z": base.given["z"], "t": base.given["t"], "u": base.given["z"], "y": rng.integers(0, 140, 140)}
     wrt = tuple(f"{pair}.{operand}" for pair in "ztu" for operand in ("hidden", "weight"))
-    return Sample(three, given, base.options, wrt, base.upstream)
+    return Sample(three, given, base.options, wrt, base.cotangent)
 
 
 KIND = EMULATOR.partition(":")[0]

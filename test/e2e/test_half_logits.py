@@ -85,8 +85,8 @@ def sample(loss, z, **inputs):
     rng = np.random.default_rng(3)
     if "y" in (parameter.name for parameter in loss.signature.inputs):
         inputs.setdefault("y", rng.integers(0, VOCAB, TOKENS))
-    upstream = {"loss": rng.normal(size=TOKENS).astype(np.float32)}
-    return Sample(loss, {"z": z} | inputs, {"reduction": "none"}, ("hidden", "weight"), upstream)
+    cotangent = {"loss": rng.normal(size=TOKENS).astype(np.float32)}
+    return Sample(loss, {"z": z} | inputs, {"reduction": "none"}, ("hidden", "weight"), cotangent)
 
 
 def check(made):

@@ -14,7 +14,7 @@ logitile.loss @cross_entropy vocab 50 outputs ["loss"] gradient of ["loss"] wrt 
   %z = logitile.input logits "z" : f32
   %target = logitile.input token "target" : i32
   %lse = logitile.reduce logsumexp %z : f32 -> f32
-  %picked = logitile.pick %z[%target] : f32
+  %picked = logitile.gather %z[%target] : f32
   %loss = arith.subf %lse, %picked : f32
   logitile.yield %loss : f32
 }

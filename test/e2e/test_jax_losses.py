@@ -32,7 +32,7 @@ class JaxSample(Sample):
     def _outputs_and_gradients(self, leaves):
         outputs, pull = jax.vjp(self._outputs, leaves)
         if self.spec.bare:
-            return outputs, pull(jnp.asarray(self.upstream["loss"]))[0]
+            return outputs, pull(jnp.asarray(self.cotangent["loss"]))[0]
         reaching = [self._cotangent(name, value) for name, value in outputs._asdict().items()]
         return outputs, pull(type(outputs)(*reaching))[0]
 
@@ -55,8 +55,8 @@ class JaxSample(Sample):
         return self.passed[pair or next(iter(self.pairs))][part == "weight"]
 
     def _cotangent(self, name, value):
-        if name in self.upstream:
-            return jnp.asarray(self.upstream[name])
+        if name in self.cotangent:
+            return jnp.asarray(self.cotangent[name])
         if jnp.issubdtype(value.dtype, jnp.floating):
             return jnp.zeros_like(value)
         return np.zeros(value.shape, jax.dtypes.float0)
@@ -75,12 +75,12 @@ def library_sample(name, dtype, shape=SHAPE):
     head = lt.jit(loss)
     outputs = differentiable_outputs(head.spec(head.bind(**given)))
     options = {"reduction": "none"} if "loss" in outputs else {}
-    upstream = {output: rng.normal(size=tokens).astype(np.float32) for output in outputs}
-    return JaxSample(loss, given, options, tuple(wrt), upstream)
+    cotangent = {output: rng.normal(size=tokens).astype(np.float32) for output in outputs}
+    return JaxSample(loss, given, options, tuple(wrt), cotangent)
 
 
 def in_jax(made):
-    return JaxSample(made.loss, made.given, made.options, made.wrt, made.upstream, made.call)
+    return JaxSample(made.loss, made.given, made.options, made.wrt, made.cotangent, made.call)
 
 
 @pytest.mark.parametrize("name", sorted({*CASES, *CANARIES}))

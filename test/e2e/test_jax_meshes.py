@@ -51,7 +51,7 @@ class MeshSample(JaxSample):
 
 
 def on_mesh(made):
-    return MeshSample(made.loss, made.given, made.options, made.wrt, made.upstream, made.call)
+    return MeshSample(made.loss, made.given, made.options, made.wrt, made.cotangent, made.call)
 
 
 @pytest.mark.contract("6 meshes")
@@ -253,17 +253,17 @@ def test_shard_map(name, check_vma, monkeypatch):
     floats = {n for n, a in arrays.items() if isinstance(a, tuple) or jnp.issubdtype(a.dtype, jnp.floating)}
     fixed = {n: a for n, a in arrays.items() if n not in floats}
     leaves = {n: a for n, a in arrays.items() if n in floats}
-    upstream = jnp.asarray(made.upstream["loss"])
+    cotangent = jnp.asarray(made.cotangent["loss"])
 
     def alone(leaves):
-        return (made.head(**leaves, **fixed) * upstream).sum()
+        return (made.head(**leaves, **fixed) * cotangent).sum()
 
     def sharded(leaves):
         parallel = jax.shard_map(
             lambda given: made.head.vocab_parallel("tp")(**given),
             mesh=mesh, in_specs=(places,), out_specs=P("data"), check_vma=check_vma,
         )  # fmt: skip
-        return (parallel({**leaves, **fixed}) * upstream).sum()
+        return (parallel({**leaves, **fixed}) * cotangent).sum()
 
     found, wanted = jax.jit(jax.value_and_grad(sharded))(leaves), jax.value_and_grad(alone)(leaves)
     close(found, wanted, 2e-5)

@@ -30,8 +30,8 @@ def sample(loss, wrt, **inputs):
         "m": np.arange(VOCAB) < VOCAB // 2,
     } | inputs
     names = [parameter.name for parameter in loss.signature.inputs]
-    upstream = {"loss": rng.normal(size=TOKENS).astype(np.float32)}
-    return Sample(loss, {name: given[name] for name in names}, {"reduction": "none"}, wrt, upstream)
+    cotangent = {"loss": rng.normal(size=TOKENS).astype(np.float32)}
+    return Sample(loss, {name: given[name] for name in names}, {"reduction": "none"}, wrt, cotangent)
 
 
 def check_where_torch_is_not_finite(made):

@@ -60,7 +60,7 @@ def names_of_outputs(random):
     ]  # fmt: skip
 
 
-def upstream(names, chosen, rng, given):
+def cotangent(names, chosen, rng, given):
     tokens, half = (
         given["z" if "z" in given else "t"][0].shape[0],
         given["z" if "z" in given else "t"][0].dtype == np.float16,
@@ -89,7 +89,7 @@ def sample(seed, large=False):
         call["grad_dtype"] = "float32"
     if chosen.get("reduction") == "mean" and rng.random() < 0.3:
         call["divisor"] = float(rng.uniform(5, 50))
-    made = Sample(random.loss, given, chosen, wrt, upstream(names, chosen, rng, given), call)
+    made = Sample(random.loss, given, chosen, wrt, cotangent(names, chosen, rng, given), call)
     if rng.random() < 0.4:
         made = dataclasses.replace(made, wrt=some_gradients(made, rng))
     return made, rng

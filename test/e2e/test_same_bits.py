@@ -55,8 +55,8 @@ def sample(loss, dtype, backend):
     several = len(loss.signature.pairs) > 1
     wrt = [f"{name}.{operand}" if several else operand
            for name in given if name in "zt" for operand in ("hidden", "weight")]  # fmt: skip
-    upstream = {"loss": whole(rng, TOKENS, 2)}
-    return Sample(loss, given, {"reduction": "none", "backend": backend}, (*wrt, "d"), upstream)
+    cotangent = {"loss": whole(rng, TOKENS, 2)}
+    return Sample(loss, given, {"reduction": "none", "backend": backend}, (*wrt, "d"), cotangent)
 
 
 def on(made, backend):

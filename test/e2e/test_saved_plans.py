@@ -31,12 +31,12 @@ results = {key: np.full_like(arrays[key], 7) for key in made}
 outputs = [(name, results[f"output {name}"]) for name in call["outputs"]]
 gradients = [(name, results[f"gradient {name}"]) for name in call["gradients"]]
 options = _native.CallOptions(**call["options"])
-inputs, upstreams = native("input", call["inputs"]), native("upstream", call["upstreams"])
+inputs, cotangents = native("input", call["inputs"]), native("cotangent", call["cotangents"])
 early = not call["split"]
-saved = plan.forward(options, inputs, outputs, gradients if early else (), upstreams if early else ())
+saved = plan.forward(options, inputs, outputs, gradients if early else (), cotangents if early else ())
 assert (saved is None) == early
 if saved is not None:
-    saved.adjoint(inputs, gradients, upstreams)
+    saved.adjoint(inputs, gradients, cotangents)
 np.savez(f"{folder}/results.npz", **results)
 """
 
@@ -54,11 +54,11 @@ def saved(made, folder, split):
             inputs |= {f"input {name}.hidden": item[0], f"input {name}.weight": item[1]}
         else:
             inputs[f"input {name}"] = np.asarray(item)
-    upstreams = {f"upstream {name}": up for name, up in made.upstream.items()}
-    np.savez(folder / "arrays.npz", **outputs, **gradients, **inputs, **upstreams)
+    cotangents = {f"cotangent {name}": up for name, up in made.cotangent.items()}
+    np.savez(folder / "arrays.npz", **outputs, **gradients, **inputs, **cotangents)
     options = {"reduction": "none", "threads": program.threads}
     (folder / "plan").write_bytes(plan.save(_native.CallOptions(**options)))
-    groups = {"outputs": outputs, "gradients": gradients, "inputs": inputs, "upstreams": upstreams}
+    groups = {"outputs": outputs, "gradients": gradients, "inputs": inputs, "cotangents": cotangents}
     names = {kind: [key.partition(" ")[2] for key in group] for kind, group in groups.items()}
     (folder / "call.json").write_text(json.dumps({**names, "options": options, "split": split}))
     return results

@@ -57,6 +57,6 @@ def test_forty_steps(name, start):
 def test_numbers_of_three_steps(name, start):
     loss = shared(STEPS[name], 3, start)
     targets = np.arange(TOKENS, dtype=np.int64) * 4
-    upstream = {"loss": np.random.default_rng(6).normal(size=TOKENS).astype(np.float32)}
+    cotangent = {"loss": np.random.default_rng(6).normal(size=TOKENS).astype(np.float32)}
     inputs = {"z": operands(), "y": targets}
-    Sample(loss, inputs, {"reduction": "none"}, ("hidden", "weight"), upstream).check()
+    Sample(loss, inputs, {"reduction": "none"}, ("hidden", "weight"), cotangent).check()

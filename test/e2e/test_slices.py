@@ -113,8 +113,8 @@ def sample(loss, constants, dtype, **options):
             wrt.append(key)
     if "loss" in carrying:
         options = {"reduction": "none", **options}
-    upstream = {name: rng.normal(size=TOKENS).astype(np.float32) for name in carrying}
-    return Sliced(loss, given, {**constants, **options}, tuple(wrt), upstream)
+    cotangent = {name: rng.normal(size=TOKENS).astype(np.float32) for name in carrying}
+    return Sliced(loss, given, {**constants, **options}, tuple(wrt), cotangent)
 
 
 @pytest.fixture(autouse=True)
@@ -303,7 +303,7 @@ def test_reductions_with_weights_and_ignored_tokens(reduction):
 
 
 def test_the_mean_reaches_adjoint_sweeps():
-    """Their upstream gradient holds the denominator, which only merged states tell."""
+    """Their cotangent holds the denominator, which only merged states tell."""
 
     @lt.loss
     def deviations(z: lt.Logits, target: lt.Token[int], importance: lt.Vocab[float]):

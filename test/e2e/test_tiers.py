@@ -61,7 +61,8 @@ def test_special_numbers_stay_with_their_token(tier, dtype):
     made = sample("plain", dtype)
     hidden, weight = (x.copy() for x in made.given["z"])
     hidden[3, 1], hidden[17, 0], hidden[40] = np.nan, np.inf, 0
-    plain = Sample(made.loss, {**made.given, "z": (hidden, weight)}, made.options, ("hidden",), made.upstream)
+    given = {**made.given, "z": (hidden, weight)}
+    plain = Sample(made.loss, given, made.options, ("hidden",), made.cotangent)
     results = plain.run()
     assert (
         np.isnan(results["loss"][[3, 17]]).all()

@@ -26,8 +26,8 @@ def sample(name, dtype, shape=SHAPE, **options):
             wrt += [f"{key}.{o}" if several else o for o in ("hidden", "weight")]
         elif np.asarray(item).dtype == np.float32:
             wrt.append(key)
-    upstream = {"loss": np.random.default_rng(5).normal(size=tokens).astype(np.float32)}
-    return Sample(loss, given, {"reduction": "none", **constants, **options}, tuple(wrt), upstream)
+    cotangent = {"loss": np.random.default_rng(5).normal(size=tokens).astype(np.float32)}
+    return Sample(loss, given, {"reduction": "none", **constants, **options}, tuple(wrt), cotangent)
 
 
 @pytest.mark.contract("2 rounding errors", "2 budgets agree", "5 ranks", "5 gate")

@@ -36,12 +36,12 @@ class Arguments:
     Args:
         spec: the traced loss.
         given: arguments by name; pairs as (hidden [N, D], weight [V, D]).
-        upstream: {output: [N]} gradients of the outputs.
+        cotangent: {output: [N]} gradients of the outputs.
         wrt: names of pairs and inputs whose gradients are wanted.
     """
 
-    def __init__(self, spec, given, upstream, wrt):
-        self.spec, self.upstream, self.wrt = spec, upstream, wrt
+    def __init__(self, spec, given, cotangent, wrt):
+        self.spec, self.cotangent, self.wrt = spec, cotangent, wrt
         self.pairs = {name: item for name, item in given.items() if isinstance(item, tuple)}
         self.inputs = {name: np.asarray(item) for name, item in given.items() if name not in self.pairs}
 
@@ -91,7 +91,7 @@ class Arguments:
             leaf.requires_grad_()
         outputs = self.evaluated(tensors, arguments, dtype)
         total = sum(
-            (outputs[name] * torch.tensor(up, dtype=dtype)).sum() for name, up in self.upstream.items()
+            (outputs[name] * torch.tensor(up, dtype=dtype)).sum() for name, up in self.cotangent.items()
         )
         if total.requires_grad:
             total.backward()
@@ -109,7 +109,7 @@ class Arguments:
         """Whether the vocabulary may be permuted: no loss may look at the numbers of its entries."""
         ops = self.spec.ops
         by_number = any(op.name == "logitile.column" or op.attribute in ("argmax", "argmin") for op in ops)
-        picks = (ops[op.operands[1]].name for op in ops if op.name == "logitile.pick")
+        picks = (ops[op.operands[1]].name for op in ops if op.name == "logitile.gather")
         return not by_number and all(name == "logitile.input" for name in picks)
 
     def _permuted(self, name, item, order):

@@ -56,7 +56,7 @@ class NativeCall:
             "dense": dense, "gradients": self.gradients, "mode": self.mode, **defaults, **request,
         }  # fmt: skip
 
-    def run(self, upstreams=None, divisor=None, buffers=None):
+    def run(self, cotangents=None, divisor=None, buffers=None):
         """Outputs and gradients by name; 'buffers' are arrays that gradients go into."""
         options = self.head.options
         ignores = any(
@@ -76,15 +76,15 @@ class NativeCall:
         gradients = {
             name: np.full(self.inputs[name].shape, np.nan, np.float32) for name in self.gradients
         } | (buffers or {})
-        inputs, upstreams = list(self.inputs.items()), list((upstreams or {}).items())
+        inputs, cotangents = list(self.inputs.items()), list((cotangents or {}).items())
         made = list(gradients.items())
         plan = self.program.plan(self.tokens)
         early = made if self.mode == "early" else ()
         saved = plan.forward(
-            native, inputs, list(outputs.items()), early, upstreams if early else (), divisor=divisor
+            native, inputs, list(outputs.items()), early, cotangents if early else (), divisor=divisor
         )
         if saved is not None:
-            saved.adjoint(inputs, made, upstreams)
+            saved.adjoint(inputs, made, cotangents)
         return outputs, gradients
 
     def reference(self, grad_output=None, **extra):

@@ -1,4 +1,4 @@
-"""Runs the plan stage in float32 NumPy: random tiles, random slabs, any order of merging neighbours.
+"""Runs the plan stage in float32 NumPy: random tiles, random vocab_splits, any order of merging neighbours.
 
 It knows sweeps, finishes and gradients, no schedule and no kernels; so it says whether form-sweeps is right,
 and whether merge regions are associative, apart from any code generation.
@@ -178,7 +178,7 @@ class Frame:
             return np.asarray(operands[0], np.int64)
         if name == "logitile.column":
             return self.tile[0]
-        if name == "logitile.pick":
+        if name == "logitile.gather":
             return self._pick(rest, values)
         if name == "logitile.known":
             return self._known(rest)
@@ -219,8 +219,8 @@ class PlanRun:
         parts: read_plan(text).
         logits: by pair, float32 [n, V].
         inputs: (kind, name) -> array; token [n, 1] or [n, K], vocab [1, V], dense [n, V], scalar,
-            upstream [n, 1].
-        rng: chooses tiles, slabs and the order of merges.
+            cotangent [n, 1].
+        rng: chooses tiles, vocab_splits and the order of merges.
         pieces: how many the vocabulary is cut into; 1 to 6 without it.
     """
 

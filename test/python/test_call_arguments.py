@@ -53,9 +53,9 @@ def test_an_int_that_no_integer_holds():
     assert HEAD(H, W, target=Y, temperature=2**70) == HEAD(H, W, target=Y, temperature=2.0**70)
 
 
-@pytest.mark.parametrize("upstream", [3, 3.0, np.float32(3)])
-def test_what_reaches_an_output_may_be_an_int(upstream):
-    _, gradients = HEAD.value_and_grad(H, W, target=Y, grad_output=upstream)
+@pytest.mark.parametrize("cotangent", [3, 3.0, np.float32(3)])
+def test_what_reaches_an_output_may_be_an_int(cotangent):
+    _, gradients = HEAD.value_and_grad(H, W, target=Y, grad_output=cotangent)
     check_close(gradients["hidden"], HEAD.reference_grad(H, W, target=Y, grad_output=3.0)[1]["hidden"])
 
 

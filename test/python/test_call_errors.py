@@ -103,20 +103,20 @@ def test_buffers_that_cannot_be_written():
 
 
 @pytest.mark.contract("4 value_and_grad")
-def test_upstream_gradients_that_do_not_fit():
+def test_output_cotangents_that_do_not_fit():
     hidden, weight, target = operands()
-    for head, upstream, message in (
-        (HEAD, np.ones(N), "upstream gradient of 'loss' has shape [7]; the output has []"),
+    for head, cotangent, message in (
+        (HEAD, np.ones(N), "grad_output of 'loss' has shape [7]; the output has []"),
         (
             lt.jit(plain, reduction="none"),
             np.ones(N + 1),
-            "upstream gradient of 'loss' has shape [8]; the output has [7]",
+            "grad_output of 'loss' has shape [8]; the output has [7]",
         ),
     ):
         refused(
             lt.CallValueError,
-            lambda head=head, upstream=upstream: head.value_and_grad(
-                hidden, weight, target=target, grad_output=upstream
+            lambda head=head, cotangent=cotangent: head.value_and_grad(
+                hidden, weight, target=target, grad_output=cotangent
             ),
             message,
         )

@@ -141,10 +141,10 @@ def test_strides(kind, dtype):
     check_call(lt.jit(options), hidden, weight, target=target, bias=bias, mask=mask)
 
 
-def test_upstream_gradients_of_any_strides():
+def test_output_cotangents_of_any_strides():
     hidden, weight, target = operands((4, 3))
-    upstream = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4).T
-    for given in (upstream, upstream[::-1], np.broadcast_to(np.float32(2), (4, 3)), upstream.astype("f8")):
+    cotangent = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4).T
+    for given in (cotangent, cotangent[::-1], np.broadcast_to(np.float32(2), (4, 3)), cotangent.astype("f8")):
         check_call(lt.jit(plain, reduction="none"), hidden, weight, target=target, grad_output=given)
 
 
@@ -254,8 +254,8 @@ def test_ignored_tokens(reduction, ignored, all_ignored):
     target[:ignored] = -100
     hidden[:ignored] = np.nan
     head = lt.jit(several, reduction=reduction, all_ignored=all_ignored)
-    upstream = {"loss": np.ones(N) if reduction == "none" else 3.0}
-    out, gradients = check_call(head, hidden, weight, target=target, grad_output=upstream)
+    cotangent = {"loss": np.ones(N) if reduction == "none" else 3.0}
+    out, gradients = check_call(head, hidden, weight, target=target, grad_output=cotangent)
     assert (out.best[:ignored] == -1).all() and (out.lse[:ignored] == 0).all()
     assert (gradients["hidden"][:ignored] == 0).all()
     if ignored == N:
@@ -269,9 +269,9 @@ def test_ignored_tokens(reduction, ignored, all_ignored):
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_no_tokens(leading, reduction):
     hidden, weight, target = operands(leading)
-    upstream = {"loss": np.ones(leading) if reduction == "none" else 1.0, "lse": np.ones(leading)}
+    cotangent = {"loss": np.ones(leading) if reduction == "none" else 1.0, "lse": np.ones(leading)}
     out, gradients = check_call(
-        lt.jit(several, reduction=reduction), hidden, weight, target=target, grad_output=upstream
+        lt.jit(several, reduction=reduction), hidden, weight, target=target, grad_output=cotangent
     )
     assert out.lse.shape == leading and out.best.shape == leading
     assert gradients["hidden"].shape == hidden.shape and (gradients["weight"] == 0).all()
@@ -315,16 +315,16 @@ def test_divisors(divisor):
 
 @pytest.mark.parametrize("dtype", HALVES)
 @pytest.mark.parametrize(
-    "upstream",
+    "cotangent",
     [{"loss": -2.0}, {"entry": np.ones(N)}, {"loss": 1.0, "entry": np.ones(N)}],
     ids=["loss", "entry", "both"],
 )
-def test_a_weight_divides_the_mean(dtype, upstream):
+def test_a_weight_divides_the_mean(dtype, cotangent):
     hidden, weight, target = operands(dtype=dtype)
     w = np.random.default_rng(6).random(N).astype(np.float32)
     head = lt.jit(weighted)
-    check_call(head, hidden, weight, target=target, w=w, grad_output=upstream, wrt=["hidden", "weight", "w"])
-    check_call(head, hidden, weight, target=np.full(N, -100), w=w, grad_output=upstream)
+    check_call(head, hidden, weight, target=target, w=w, grad_output=cotangent, wrt=["hidden", "weight", "w"])
+    check_call(head, hidden, weight, target=np.full(N, -100), w=w, grad_output=cotangent)
 
 
 @pytest.mark.contract("2 mean")
@@ -347,18 +347,18 @@ def test_class_weights():
 # ---- gradients ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.contract("3 upstream")
-def test_outputs_with_their_own_upstream():
+@pytest.mark.contract("3 cotangent")
+def test_outputs_with_their_own_cotangent():
     hidden, weight, target = operands()
     head = lt.jit(several, reduction="none")
     ramp = np.linspace(-1, 2, N)
-    for upstream in (
+    for cotangent in (
         {"loss": ramp},
         {"lse": ramp},
         {"loss": ramp, "lse": 1 - ramp},
         {"loss": None, "lse": ramp},
     ):
-        check_call(head, hidden, weight, target=target, grad_output=upstream)
+        check_call(head, hidden, weight, target=target, grad_output=cotangent)
     head = lt.jit(lt.losses.logprob_entropy)
     check_call(
         head,
@@ -429,10 +429,10 @@ def test_several_chunks():
 def test_weight_gradients_are_added_into_a_buffer(dtype, loss):
     hidden, weight, target = operands(dtype=dtype)
     given = {"w": np.random.default_rng(8).random(N).astype("f4")} if loss is weighted else {}
-    upstream = {"loss": 3.0} if loss is weighted else 3.0
+    cotangent = {"loss": 3.0} if loss is weighted else 3.0
     head = lt.jit(loss)
     buffer = np.ones((V, D), np.float32)
-    keywords = {"target": target, "grad_output": upstream, **given}
+    keywords = {"target": target, "grad_output": cotangent, **given}
     _, gradients = head.value_and_grad(hidden, weight, weight_grad_out=buffer, **keywords)
     _, wanted = head.reference_grad(hidden, weight, **keywords)
     assert gradients["weight"] is buffer

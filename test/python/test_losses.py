@@ -68,7 +68,7 @@ def test_options_that_are_off_leave_no_trace():
         texts[0],
         """
         CHECK: logitile.reduce logsumexp
-        CHECK-NEXT: logitile.pick
+        CHECK-NEXT: logitile.gather
         CHECK-NEXT: arith.subf
         CHECK-NEXT: logitile.yield
     """,

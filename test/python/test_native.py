@@ -58,7 +58,7 @@ def gradients_like(inputs):
     }
 
 
-def reference(inputs, upstream=1.0):
+def reference(inputs, cotangent=1.0):
     """The mean loss and its gradients in float64."""
     x, w, mask, bias, alpha, beta = (
         inputs[name].astype(np.float64) for name in ("z.hidden", "z.weight", "mask", "bias", "alpha", "beta")
@@ -68,7 +68,7 @@ def reference(inputs, upstream=1.0):
     lse = np.log(np.exp(z).sum(-1))
     target = np.where(live, inputs["target"], 0)
     nll = lse - np.take_along_axis(z, target[..., None], -1)[..., 0]
-    scale = live * upstream / live.sum()
+    scale = live * cotangent / live.sum()
     g = (scale * alpha)[..., None] * (np.exp(z - lse[..., None]) - (np.arange(VOCAB) == target[..., None]))
     flat = g.reshape(-1, VOCAB)
     gradients = {
@@ -117,7 +117,7 @@ def test_split_gradients_from_pointers_of_torch(engine):
             [described(name, tensor) for name, tensor in gradients.items()],
             [("loss", np.float32(-3))],
         )
-    wanted, wanted_gradients = reference(inputs, upstream=-3.0)
+    wanted, wanted_gradients = reference(inputs, cotangent=-3.0)
     assert loss.item() == pytest.approx(wanted, rel=1e-5)
     check({name: tensor.numpy() for name, tensor in gradients.items()}, wanted_gradients)
 

@@ -37,10 +37,10 @@ def differentiable(spec, given):
     return outputs, wrt
 
 
-def start(parts, spec, given, upstream, rng, pieces=None):
+def start(parts, spec, given, cotangent, rng, pieces=None):
     """A run of the plan on these arguments."""
     logits = {n: (x[0] @ x[1].T).astype(np.float32) for n, x in given.items() if isinstance(x, tuple)}
-    inputs = {("upstream", name): up[:, None] for name, up in upstream.items()}
+    inputs = {("cotangent", name): up[:, None] for name, up in cotangent.items()}
     for name, item in given.items():
         if isinstance(item, tuple):
             continue
@@ -81,13 +81,13 @@ def test_plan_passes_the_gate(name, data, logitile_opt):
     given, spec = make(name, *DATA[data])
     outputs, wrt = differentiable(spec, given)
     rng = np.random.default_rng(5)
-    upstream = {output: rng.normal(size=TOKENS).astype(np.float32) for output in outputs}
-    torch_side = Arguments(spec, given, upstream, wrt)
+    cotangent = {output: rng.normal(size=TOKENS).astype(np.float32) for output in outputs}
+    torch_side = Arguments(spec, given, cotangent, wrt)
     reference = torch_side.reference()
     torch_errors = torch_side.torch_errors(reference, rng)
     parts = read_plan(logitile_opt(spec.text(of=outputs, wrt=wrt), *PASSES))
     with np.errstate(all="ignore"):
-        run = start(parts, spec, given, upstream, rng, pieces=1).run()
+        run = start(parts, spec, given, cotangent, rng, pieces=1).run()
         found = results(run, spec, given, wrt)
     assert np.isfinite(list(torch_errors.values())).all(), torch_errors
     for key, value in found.items():
@@ -103,10 +103,10 @@ def test_row_states_merge_in_any_order(name, logitile_opt):
     """
     given, spec = make(name, 3.0, 0.0, seed=3)
     outputs, wrt = differentiable(spec, given)
-    upstream = {output: np.ones(TOKENS, np.float32) for output in outputs}
+    cotangent = {output: np.ones(TOKENS, np.float32) for output in outputs}
     parts = read_plan(logitile_opt(spec.text(of=outputs, wrt=wrt), *PASSES))
     with np.errstate(all="ignore"):
-        unsplit = start(parts, spec, given, upstream, np.random.default_rng(0), pieces=1).run()
+        unsplit = start(parts, spec, given, cotangent, np.random.default_rng(0), pieces=1).run()
         whole = results(unsplit, spec, given, wrt)
         for sweep, state in unsplit.states.items():
             part = unsplit.sweeps[sweep]
@@ -114,7 +114,7 @@ def test_row_states_merge_in_any_order(name, logitile_opt):
                 for merged, alone in zip(unsplit.merge(part, *pair), state, strict=True):
                     np.testing.assert_array_equal(merged, alone, err_msg=sweep)
         for seed in range(4):
-            run = start(parts, spec, given, upstream, np.random.default_rng(seed)).run()
+            run = start(parts, spec, given, cotangent, np.random.default_rng(seed)).run()
             for key, value in results(run, spec, given, wrt).items():
                 if value.dtype.kind in "ib":
                     np.testing.assert_array_equal(value, whole[key])

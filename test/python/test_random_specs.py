@@ -78,7 +78,7 @@ def test_specs_are_distinct_and_use_the_whole_language():
     assert {f"logitile.reduce {name}" for name in reductions} <= used
     others = (
         "logitile.weigh logitile.sigmoid logitile.softplus logitile.stop_gradient logitile.column "
-        "logitile.pick math.floor math.clampf math.rsqrt math.exp2 arith.maximumf arith.select arith.cmpi "
+        "logitile.gather math.floor math.clampf math.rsqrt math.exp2 arith.maximumf arith.select arith.cmpi "
         "arith.cmpf arith.addi arith.sitofp arith.uitofp"
     )
     assert set(others.split()) <= used

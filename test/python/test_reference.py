@@ -94,10 +94,10 @@ def test_reductions_are_those_of_torch(reduction, ignored):
     target[list(ignored)] = -100
     call = TorchCall(plain, {"z": (hidden, weight)})
     expected = F.cross_entropy(call.values()["z"], torch.tensor(target), reduction=reduction)
-    upstream = np.linspace(1, 2, N) if reduction == "none" else 1.5
-    wanted = call.gradients((expected * torch.tensor(upstream)).sum())
+    cotangent = np.linspace(1, 2, N) if reduction == "none" else 1.5
+    wanted = call.gradients((expected * torch.tensor(cotangent)).sum())
     value, gradients = lt.jit(plain, reduction=reduction).reference_grad(
-        hidden, weight, target=target, grad_output=upstream
+        hidden, weight, target=target, grad_output=cotangent
     )
     np.testing.assert_allclose(value, expected.detach(), rtol=1e-13)
     for name in wanted:
@@ -153,9 +153,9 @@ def test_class_weights_are_those_of_torch(smoothing, reduction):
         label_smoothing=smoothing,
     )
     head = lt.jit(lt.losses.cross_entropy, reduction=reduction, label_smoothing=smoothing)
-    upstream = {"loss": np.ones(N) if reduction == "none" else 1.0}
+    cotangent = {"loss": np.ones(N) if reduction == "none" else 1.0}
     out, gradients = head.reference_grad(
-        hidden, weight, target=target, class_weight=weights, grad_output=upstream
+        hidden, weight, target=target, class_weight=weights, grad_output=cotangent
     )
     np.testing.assert_allclose(out.loss, expected.detach(), rtol=1e-13)
     assert out.weight[2] == 0
@@ -413,7 +413,7 @@ def test_gradients_by_default():
     assert list(gradients) == ["student.hidden"]
 
 
-def test_outputs_with_their_own_upstream_gradients():
+def test_outputs_with_their_own_output_cotangents():
     hidden, weight, target = operands()
     call = TorchCall(several, {"z": (hidden, weight)})
     z = call.values()["z"]

@@ -436,4 +436,4 @@ def test_recursion_with_an_end(usual_depth):
     spec = lt.jit(power, n=3).spec(
         lt.jit(power, n=3).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
     )
-    assert sum(op.name == "logitile.pick" for op in spec.ops) == 4
+    assert sum(op.name == "logitile.gather" for op in spec.ops) == 4

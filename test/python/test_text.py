@@ -35,7 +35,7 @@ logitile.loss @cross_entropy vocab 32000 outputs ["loss", "best"] gradient of ["
   %0 = logitile.input logits "z" : f32
   %1 = logitile.input token "target" : i32
   %2 = logitile.reduce logsumexp %0 : f32 -> f32
-  %3 = logitile.pick %0[%1] : f32
+  %3 = logitile.gather %0[%1] : f32
   %4 = arith.subf %2, %3 : f32
   %5 = arith.constant 0.1 : f32
   %6 = arith.mulf %5, %2 : f32
@@ -55,7 +55,7 @@ def test_text_with_locations_has_the_users_names_and_lines():
         rf'%lse = logitile.reduce logsumexp %z : f32 -> f32 loc\("lse"\("{file}":{line + 2}:11\)\)', text
     )
     assert re.search(rf'%loss = arith.subf %lse, %3 : f32 loc\("loss"\("{file}":{line + 3}:12\)\)', text)
-    assert re.search(rf'logitile.pick %z\[%target\] : f32 loc\("{file}":{line + 3}:18\)', text)
+    assert re.search(rf'logitile.gather %z\[%target\] : f32 loc\("{file}":{line + 3}:18\)', text)
     assert re.search(rf'^}} loc\("cross_entropy"\("{file}":{line}:1\)\)$', text, re.M)
 
 
@@ -233,7 +233,7 @@ def test_every_kind_of_operation_survives_logitile_opt(logitile_opt):
         spec.text(of=["loss"], wrt=["z", "t", "b", "d", "s"]),
     ):
         logitile_opt(text, "--verify-roundtrip")
-    others = ["input", "column", "reduce", "pick"]
+    others = ["input", "column", "reduce", "gather"]
     everything = {
         *(name for name, _ in scalar_operations()),
         "arith.constant",

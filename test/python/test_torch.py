@@ -63,14 +63,14 @@ def phases(run):
 
 @pytest.mark.contract("2 gradient types")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("upstream", [1.0, -3.0])
-def test_a_reduced_loss(dtype, upstream):
+@pytest.mark.parametrize("cotangent", [1.0, -3.0])
+def test_a_reduced_loss(dtype, cotangent):
     hidden, weight, target = operands(dtype)
     loss = HEAD(hidden, weight, target=target)
     assert loss.dtype == torch.float32 and loss.shape == () and loss.requires_grad
-    (upstream * loss).backward()
+    (cotangent * loss).backward()
     wanted, *leaves = expected(hidden, weight, target)
-    (upstream * wanted).backward()
+    (cotangent * wanted).backward()
     check_close(loss, wanted.item())
     for leaf, double in zip((hidden, weight), leaves, strict=True):
         assert leaf.grad.dtype == dtype
@@ -192,7 +192,7 @@ def test_second_derivatives_are_refused(head):
 
 
 @pytest.mark.contract("3 second")
-def test_second_derivatives_through_the_upstream_gradient_are_refused():
+def test_second_derivatives_through_the_cotangent_gradient_are_refused():
     hidden, weight, target = operands()
     scale = torch.tensor(2.0, requires_grad=True)
     (gradient,) = torch.autograd.grad(scale * HEAD(hidden, weight, target=target), hidden, create_graph=True)
@@ -265,8 +265,8 @@ def test_outputs_that_take_no_gradient():
         )
 
 
-@pytest.mark.contract("3 upstream")
-def test_outputs_with_their_own_upstream():
+@pytest.mark.contract("3 cotangent")
+def test_outputs_with_their_own_cotangent():
     hidden, weight, target = operands(leading=(2, 4))
     target[0, 0] = 3
     out = POLICY(hidden, weight, target=target)
@@ -286,7 +286,7 @@ def test_outputs_with_their_own_upstream():
     check_close(hidden.grad, wanted["hidden"])
 
 
-def test_expanded_and_strided_upstream_gradients():
+def test_expanded_and_strided_output_cotangents():
     hidden, weight, target = operands(leading=(2, 4))
     EACH(hidden, weight, target=target).sum().backward()
     wanted, *leaves = expected(hidden, weight, target, "sum")

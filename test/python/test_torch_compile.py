@@ -62,8 +62,8 @@ def test_inductor():
     run = compiled(lambda x, w: EACH(x, w, target=target), "inductor")  # nothing that it would compile itself
     got, wanted = run(hidden, weight), EACH(hidden, weight, target=target)
     check_close(got, wanted)
-    upstream = torch.linspace(-1, 1, N)
-    got, wanted = (torch.autograd.grad(loss, (hidden, weight), upstream) for loss in (got, wanted))
+    cotangent = torch.linspace(-1, 1, N)
+    got, wanted = (torch.autograd.grad(loss, (hidden, weight), cotangent) for loss in (got, wanted))
     for a, b in zip(got, wanted, strict=True):
         check_close(a, b)
 

@@ -21,11 +21,11 @@ class Weigh(torch.autograd.Function):
         return torch.where(weight == 0, torch.zeros((), dtype=weight.dtype), weight * value)
 
     @staticmethod
-    def backward(ctx, upstream):
+    def backward(ctx, cotangent):
         weight, value = ctx.saved_tensors
         dead = weight == 0
-        of_weight = torch.where(dead & ~torch.isfinite(value), 0.0, upstream * value)
-        of_value = torch.where(dead, 0.0, upstream * weight)
+        of_weight = torch.where(dead & ~torch.isfinite(value), 0.0, cotangent * value)
+        of_value = torch.where(dead, 0.0, cotangent * weight)
         return _summed_to(of_weight, weight.shape), _summed_to(of_value, value.shape)
 
 
@@ -96,7 +96,7 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
         return operands[0].to(dtype)
     if op.name == "logitile.reduce":
         return REDUCTIONS[op.attribute](operands[0])
-    if op.name == "logitile.pick":
+    if op.name == "logitile.gather":
         return _picked(spec, *operands)
     if _is_log_softmax(spec, op):  # torch's own, which is what one would write there
         return torch.log_softmax(operands[0], 1)

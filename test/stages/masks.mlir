@@ -18,9 +18,9 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     %masked = arith.select %allowed, %x, %minus_infinity : f32
     %best = logitile.reduce argmax %masked : f32 -> i32
     %lse = logitile.reduce logsumexp %masked : f32 -> f32
-    %largest = logitile.pick %masked[%best] : f32
-    %w = logitile.pick %weight[%best] : f32
-    %is_seen = logitile.pick %seen[%best] : i1
+    %largest = logitile.gather %masked[%best] : f32
+    %w = logitile.gather %weight[%best] : f32
+    %is_seen = logitile.gather %seen[%best] : i1
     %d = arith.subf %lse, %largest : f32
     %loss = arith.mulf %d, %w : f32
     logitile.yield %loss, %best, %is_seen : f32, i32, i1

@@ -12,7 +12,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     %term = logitile.weigh %p, %log_p : f32
     %sum = logitile.reduce sum %term : f32 -> f32
     %entropy = arith.negf %sum : f32
-    %picked = logitile.pick %log_p[%target] : f32
+    %picked = logitile.gather %log_p[%target] : f32
     %above = arith.cmpf ogt, %log_p, %picked : f32
     %rank = logitile.reduce count %above : i1 -> i32
     logitile.yield %picked, %entropy, %rank : f32, f32, i32

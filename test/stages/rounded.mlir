@@ -9,7 +9,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     %target = logitile.input token "target" : i32
     %x = arith.addf %z, %bias : f32
     %lse = logitile.reduce logsumexp %x : f32 -> f32
-    %picked = logitile.pick %x[%target] : f32
+    %picked = logitile.gather %x[%target] : f32
     %loss = arith.subf %lse, %picked : f32
     logitile.yield %loss : f32
   }

@@ -5,12 +5,12 @@
 // CHECK-SAME: %z_weight: !logitile.view<300x24xbf16> from @z_weight, %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row,
 // CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from @gradient_z_hidden) {
 // CHECK: scf.forall (%row, %column) = (0, 0) to (%tokens, %d) step (%tm, %td) {
-// CHECK-NEXT: %sum = logitile.contract %grad_z, %z_weight at [%row, %column] over [%first to %behind] by 16 using panels plus %gradient_z_hidden when %again : !logitile.view<?x300xbf16>, !logitile.view<300x24xbf16> plus !logitile.view<?x24xbf16> -> !logitile.tile<64x8xf32>
+// CHECK-NEXT: %sum = logitile.contract %grad_z, %z_weight at [%row, %column] over [%first to %end] by 16 using panels plus %gradient_z_hidden when %accumulate : !logitile.view<?x300xbf16>, !logitile.view<300x24xbf16> plus !logitile.view<?x24xbf16> -> !logitile.tile<64x8xf32>
 // CHECK-NEXT: %exact = logitile.contract_terms %sum, [%target, %known_row], %z_weight at [%row, %column] below %tokens : !logitile.tile<64x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<300x24xbf16>
 // CHECK-NEXT: logitile.store %exact to %gradient_z_hidden at [%row, %column] through %tokens_map : !logitile.tile<64x8xf32> to !logitile.view<?x24xbf16>, !logitile.view<?xi32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f adjoint results ["row" : f32] {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
   logitile.gradient {
@@ -19,7 +19,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %row = logitile.known <@f[0]> : f32
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>

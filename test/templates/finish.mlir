@@ -1,14 +1,14 @@
 // RUN: %specialise %s | FileCheck %s
 
-// The states of all slabs are joined in order, then the finish makes the results.
+// The states of all vocabulary splits are joined in order, then the finish makes the results.
 // CHECK-LABEL: logitile.kernel @after(%tokens: index from tokens,
 // CHECK-SAME: %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum, %scale: !logitile.view<1xf32> from @scale, %known_scaled: !logitile.view<?xf32> from @known_scaled) {
-// CHECK: %slabs = arith.constant 3 : index
+// CHECK: %vocab_splits = arith.constant 3 : index
 // CHECK: scf.forall (%row) = (0) to (%tokens) step (%tm) {
 // CHECK: %[[IN:.*]] = logitile.load %scale at [%{{.*}}] : !logitile.view<1xf32> -> !logitile.tile<1x1xf32>
 // CHECK-NEXT: %start = logitile.init_rows : !logitile.tile<64x1xf32> {
-// CHECK: %state = scf.for %slab = %zero to %slabs step %one iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
-// CHECK-NEXT: %other = logitile.load %rows_s_sum at [%slab, %row] : !logitile.view<3x?xf32> -> !logitile.tile<64x1xf32>
+// CHECK: %state = scf.for %vocab_split = %zero to %vocab_splits step %one iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
+// CHECK-NEXT: %other = logitile.load %rows_s_sum at [%vocab_split, %row] : !logitile.view<3x?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %both = logitile.map(%rows, %other, %[[IN]]) : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<1x1xf32>) -> !logitile.tile<64x1xf32> {
 // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32):
 // CHECK-NEXT: %[[SUM:.*]] = arith.addf %[[A]], %[[B]] : f32
@@ -21,10 +21,10 @@
 
 // Without a sweep there are no rows: nothing is joined.
 // CHECK-LABEL: logitile.kernel @without(%tokens: index from tokens,
-// CHECK-SAME: %upstream_loss: !logitile.view<?xf32> from @upstream_loss, %known_down: !logitile.view<?xf32> from @known_down) {
+// CHECK-SAME: %cotangent_loss: !logitile.view<?xf32> from @cotangent_loss, %known_down: !logitile.view<?xf32> from @known_down) {
 // CHECK-NOT: logitile.init_rows
-// CHECK: %in = logitile.load %upstream_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
-// CHECK-NEXT: scf.for %slab = %zero to %slabs step %one {
+// CHECK: %in = logitile.load %cotangent_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+// CHECK-NEXT: scf.for %vocab_split = %zero to %vocab_splits step %one {
 // CHECK-NEXT: }
 // CHECK-NEXT: %result = logitile.map(%in) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
@@ -48,13 +48,13 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %scaled : f32
   }
   logitile.finish @g adjoint results ["down" : f32] {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     %down = arith.negf %up : f32
     logitile.yield %down : f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.buffer @scale call input of "scale" : !logitile.view<1xf32>
-    logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
+    logitile.buffer @cotangent_loss call cotangent of "loss" : !logitile.view<?xf32>
     logitile.buffer @known_scaled chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @known_down chunk result of @g[0] : !logitile.view<?xf32>
     logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>

@@ -19,7 +19,7 @@
 // CHECK-NEXT: logitile.store %g#2 to %gradient_q at [%row, %column] through %tokens_map : !logitile.tile<64x32xf32> to !logitile.view<?x300xbf16>, !logitile.view<?xi32>
 // CHECK-NEXT: %sums = logitile.sum_tokens %g#1 at %row below %tokens : !logitile.tile<64x32xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: logitile.store %sums to %blocks_bias at [%block, %column] : !logitile.tile<1x32xf32> to !logitile.view<?x300xf32>
-// CHECK: logitile.store %state to %rows_late_sum at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+// CHECK: logitile.store %state to %rows_late_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.sweep @late late state ["sum" : f32] init {
@@ -40,7 +40,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.yield %both : f32
   }
   logitile.finish @f adjoint results ["row" : f32] {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
   logitile.gradient {
@@ -54,7 +54,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.adjoint vocab "bias" dense %difference
     logitile.adjoint dense "q" dense %negative
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @map_q call input_map of "q" : !logitile.view<?xi32>

@@ -11,7 +11,7 @@
 // CHECK-NEXT: logitile.store %exact to %gradient_z_hidden at [%row, %column] through %tokens_map : !logitile.tile<64x8xf32> to !logitile.view<?x24xbf16>, !logitile.view<?xi32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f adjoint results ["row" : f32] {
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
   logitile.gradient {
@@ -20,7 +20,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %row = logitile.known <@f[0]> : f32
     logitile.adjoint logits "z" dense %z rows [%target -> %row]
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>

@@ -4,13 +4,13 @@
 // CHECK-LABEL: logitile.kernel @keeps(%tokens: index from tokens,
 // CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from @z_hidden, %z_weight: !logitile.view<300x24xf32> from @z_weight,
 // CHECK-SAME: %bias: !logitile.view<300xf32> from @bias, %kept_z: !logitile.view<?x300xf32> from @kept_z, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
-// CHECK: %slabFirst = arith.constant 0 : index
-// CHECK: %slabBehind = arith.constant 3 : index
-// CHECK: %slabColumns = arith.constant 100 : index
-// CHECK: scf.forall (%row, %slab) = (%zero, %slabFirst) to (%tokens, %slabBehind) step (%tm, 1) {
-// CHECK-NEXT: %first = arith.muli %slab, %slabColumns : index
-// CHECK-NEXT: %behind = arith.addi %first, %slabColumns : index
-// CHECK-NEXT: %end = arith.minui %behind, %v : index
+// CHECK: %vocabSplitFirst = arith.constant 0 : index
+// CHECK: %vocabSplitEnd = arith.constant 3 : index
+// CHECK: %vocabSplitColumns = arith.constant 100 : index
+// CHECK: scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokens, %vocabSplitEnd) step (%tm, 1) {
+// CHECK-NEXT: %first = arith.muli %vocab_split, %vocabSplitColumns : index
+// CHECK-NEXT: %unclipped = arith.addi %first, %vocabSplitColumns : index
+// CHECK-NEXT: %end = arith.minui %unclipped, %v : index
 // CHECK-NEXT: %start = logitile.init_rows : !logitile.tile<64x1xf32> {
 // CHECK: %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
 // CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
@@ -18,7 +18,7 @@
 // CHECK-NEXT: %in = logitile.load %bias at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
 // CHECK: scf.yield %next : !logitile.tile<64x1xf32>
-// CHECK: logitile.store %state to %rows_s_sum at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+// CHECK: logitile.store %state to %rows_s_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
 
 // CHECK-LABEL: logitile.kernel @forgets(
 // CHECK-NOT: kept_z
@@ -43,7 +43,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %both = arith.addf %a, %b : f32
     logitile.yield %both : f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xf32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @bias call input of "bias" : !logitile.view<300xf32>

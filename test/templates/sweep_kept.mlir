@@ -7,7 +7,7 @@
 // CHECK: %z = logitile.load %kept_z at [%row, %column] : !logitile.view<?x300xf32> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %in = logitile.load %known_mean at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
-// CHECK: logitile.store %state to %rows_s_sum at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+// CHECK: logitile.store %state to %rows_s_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["mean" : f32] {
@@ -31,7 +31,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %both = arith.addf %a, %b : f32
     logitile.yield %both : f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @known_mean chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>

@@ -26,11 +26,11 @@ struct TemporaryFolder {
 inline DiskKey keyOf(const std::string &name) { return {KernelKey::ofBytes(name), "request of " + name}; }
 
 /// A plan that cannot run, which is small; its code is what tests know it by.
-inline LaunchPlan smallPlan(int64_t first, int64_t behind, const std::string &code = "code") {
+inline LaunchPlan smallPlan(int64_t first, int64_t end, const std::string &code = "code") {
   LaunchPlan plan = makePlan({PlanOptions::Gradients::None, 8});
   plan.code = code;
   plan.tokensFirst = first;
-  plan.tokensBehind = behind;
+  plan.tokensEnd = end;
   return plan;
 }
 

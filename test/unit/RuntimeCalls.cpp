@@ -99,14 +99,14 @@ CallArguments TestCall::arguments() {
   inputs = {hidden.array(), weight.array(), target.array(), alpha.array(), beta.array(), bias.array(), mask.array(), classWeight.array()};
   outputs = {loss.array(), lossWeight.array(), next.array(), even.array()};
   gradients = {dHidden.array(), dWeight.array(), dMask.array(), dBias.array(), dAlpha.array(), dBeta.array()};
-  upstreams.clear();
-  if (upstream)
-    upstreams.push_back(upstream->array());
+  cotangents.clear();
+  if (cotangent)
+    cotangents.push_back(cotangent->array());
   CallArguments result = options;
   result.inputs = inputs;
   result.outputs = outputs;
   result.gradients = gradients;
-  result.upstreams = upstreams;
+  result.cotangents = cotangents;
   if (divisor) {
     divisorArray = divisor->array();
     result.divisor = &divisorArray;
@@ -167,7 +167,7 @@ struct Reference {
     divisor = !isMean ? 1 : call.divisor ? call.divisor->get(0) : weights;
     reduced /= divisor;
     for (int64_t t = 0; t < call.tokens; ++t)
-      scale[t] = (!call.upstream ? 1 : call.upstream->get(call.upstream->shape.empty() ? 0 : t)) / divisor;
+      scale[t] = (!call.cotangent ? 1 : call.cotangent->get(call.cotangent->shape.empty() ? 0 : t)) / divisor;
   }
 };
 

@@ -41,7 +41,7 @@ struct TestCall {
   TestArray hidden, weight, target, alpha, beta, bias, mask, classWeight; // inputs
   TestArray loss, lossWeight, next, even;                                 // outputs
   TestArray dHidden, dWeight, dMask, dBias, dAlpha, dBeta;                // gradients
-  std::optional<TestArray> upstream, divisor;
+  std::optional<TestArray> cotangent, divisor;
   CallArguments options; // without arrays: reduction and the like
   CallReport report;
 
@@ -54,7 +54,7 @@ struct TestCall {
 
 private:
   CallArguments arguments();
-  std::vector<Array> inputs, outputs, gradients, upstreams;
+  std::vector<Array> inputs, outputs, gradients, cotangents;
   Array divisorArray;
 };
 

@@ -25,8 +25,8 @@ public:
     plan.name = "weighted";
     plan.target = "cpu:portable";
     plan.vocab = plan.columns = kVocab;
-    plan.slab = kSlab;
-    plan.kept = std::min(options.keptSlabs * kSlab, kVocab);
+    plan.vocabSplit = kVocabSplit;
+    plan.kept = std::min(options.keptVocabSplits * kVocabSplit, kVocab);
     plan.tokenTile = plan.panelWidth = kPanel;
     plan.isSplit = options.gradients == PlanOptions::Gradients::Split;
     plan.code = kernelObject();
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  bool keepsAll() const { return options.keptSlabs == kSlabs; }
+  bool keepsAll() const { return options.keptVocabSplits == kVocabSplits; }
   BufferScope knownScope() const { return plan.isSplit ? BufferScope::Saved : BufferScope::Chunk; }
 
   // ---- buffers
@@ -96,25 +96,25 @@ private:
     buffer("known_lse", Result, -1, knownScope(), -1);
     buffer("known_nll", Result, -1, knownScope(), -1);
     for (const char *name : {"rows_max", "rows_sum", "rows_pick"})
-      buffer(name, RowState, -1, BufferScope::Chunk, kSlabs, -1);
+      buffer(name, RowState, -1, BufferScope::Chunk, kVocabSplits, -1);
     buffer("packed_z_rows", PackedRows, 0, BufferScope::Chunk, -1, kHidden, ElementType::F32, BufferLayout::RowPanels);
     BufferScope keptScope = plan.isSplit ? BufferScope::Saved : BufferScope::Chunk;
     buffer("kept_z", Kept, 0, keptScope, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
     if (!keepsAll())
-      plan.buffers.back().window = options.keptSlabs * kSlab;
+      plan.buffers.back().window = options.keptVocabSplits * kVocabSplit;
     addGradientBuffers();
   }
   void addGradientBuffers() {
     using enum BufferKind;
-    buffer("upstream_loss", Upstream, 0, BufferScope::Call, -1);
+    buffer("cotangent_loss", Cotangent, 0, BufferScope::Call, -1);
     for (const char *name : {"known_dalpha", "known_dbeta"})
       buffer(name, Result, -1, BufferScope::Call, -1);
     buffer("known_scale", Result, -1, BufferScope::Chunk, -1);
     buffer("grad_z", LogitGradient, 0, BufferScope::Chunk, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
     if (options.group == 0)
       plan.buffers.back().alias = indexOf("kept_z");
-    else if (options.group < kSlabs)
-      plan.buffers.back().window = options.group * kSlab;
+    else if (options.group < kVocabSplits)
+      plan.buffers.back().window = options.group * kVocabSplit;
     buffer("blocks_bias", InputBlocks, Bias, BufferScope::Chunk, -1, kVocab).tokensPerRow = 8;
     buffer("sum_bias", InputSum, Bias, BufferScope::Call, 1, kVocab);
     buffer("sum_z_hidden", HiddenSum, 0, BufferScope::Chunk, -1, kHidden);
@@ -124,24 +124,24 @@ private:
   }
 
   // ---- kernels and steps
-  enum class Grid { Tokens, TokensAndSlabs, Slabs, One };
+  enum class Grid { Tokens, TokensAndVocabSplits, VocabSplits, One };
   /// A launch, and its kernel where it is new.
-  StepPlan launch(Phase phase, const std::string &name, Grid grid, const std::vector<std::string> &arguments, int64_t slabFirst = -1,
-                  int64_t slabBehind = -1) {
+  StepPlan launch(Phase phase, const std::string &name, Grid grid, const std::vector<std::string> &arguments, int64_t vocabSplitFirst = -1,
+                  int64_t vocabSplitEnd = -1) {
     StepPlan step;
-    step.slabFirst = slabFirst;
-    step.slabBehind = slabBehind;
+    step.vocabSplitFirst = vocabSplitFirst;
+    step.vocabSplitEnd = vocabSplitEnd;
     step.kernel = static_cast<int64_t>(plan.kernels.size());
     KernelPlan kernel;
     kernel.name = name;
-    kernel.scratchBytes = kSlab * 4;
+    kernel.scratchBytes = kVocabSplit * 4;
     constexpr int64_t kTaskTokens = 8;
     GridAxis tokens{{true, ScalarKind::Tokens, 0}, {false, ScalarKind::Tokens, 1}, kTaskTokens};
-    GridAxis slabs{{false, ScalarKind::SlabFirst, 1}, {false, ScalarKind::SlabBehind, 1}, 1};
-    if (grid == Grid::Tokens || grid == Grid::TokensAndSlabs)
+    GridAxis vocabSplits{{false, ScalarKind::VocabSplitFirst, 1}, {false, ScalarKind::VocabSplitEnd, 1}, 1};
+    if (grid == Grid::Tokens || grid == Grid::TokensAndVocabSplits)
       kernel.grid.push_back(tokens);
-    if (grid == Grid::Slabs || grid == Grid::TokensAndSlabs)
-      kernel.grid.push_back(slabs);
+    if (grid == Grid::VocabSplits || grid == Grid::TokensAndVocabSplits)
+      kernel.grid.push_back(vocabSplits);
     for (const std::string &argument : arguments)
       kernel.arguments.push_back(argumentOf(argument, phase));
     plan.kernels.push_back(kernel);
@@ -149,10 +149,10 @@ private:
   }
   ArgumentPlan argumentOf(const std::string &name, Phase phase) {
     const std::pair<const char *, ScalarKind> scalars[] = {{"tokens", ScalarKind::Tokens},
-                                                           {"slab_first", ScalarKind::SlabFirst},
-                                                           {"slab_behind", ScalarKind::SlabBehind},
-                                                           {"again_tokens", ScalarKind::AgainTokens},
-                                                           {"again_slabs", ScalarKind::AgainSlabs}};
+                                                           {"vocab_split_first", ScalarKind::VocabSplitFirst},
+                                                           {"vocab_split_end", ScalarKind::VocabSplitEnd},
+                                                           {"accumulate_tokens", ScalarKind::AccumulateTokens},
+                                                           {"accumulate_vocab_splits", ScalarKind::AccumulateVocabSplits}};
     for (auto [word, kind] : scalars)
       if (name == word)
         return {false, -1, kind};
@@ -165,12 +165,12 @@ private:
     first.insert(first.end(), rest.begin(), rest.end());
     return first;
   }
-  StepPlan loop(StepKind kind, int64_t step, int64_t first, int64_t behind, std::vector<StepPlan> body) {
+  StepPlan loop(StepKind kind, int64_t step, int64_t first, int64_t end, std::vector<StepPlan> body) {
     StepPlan entry;
     entry.kind = kind;
     entry.step = step;
     entry.first = first;
-    entry.behind = behind;
+    entry.end = end;
     entry.body = std::move(body);
     return entry;
   }
@@ -194,11 +194,12 @@ private:
     }
     steps.push_back(launch(Phase::Forward, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
     std::vector<std::string> sweep =
-        with({"tokens", "slab_first", "slab_behind"}, with(logits, {"target", "rows_max", "rows_sum", "rows_pick"}));
-    if (options.keptSlabs > 0)
-      steps.push_back(launch(Phase::Forward, "sweep_keep", Grid::TokensAndSlabs, with(sweep, {"kept_z"}), 0, options.keptSlabs));
-    if (options.keptSlabs < kSlabs)
-      steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndSlabs, sweep, options.keptSlabs, kSlabs));
+        with({"tokens", "vocab_split_first", "vocab_split_end"}, with(logits, {"target", "rows_max", "rows_sum", "rows_pick"}));
+    if (options.keptVocabSplits > 0)
+      steps.push_back(
+          launch(Phase::Forward, "sweep_keep", Grid::TokensAndVocabSplits, with(sweep, {"kept_z"}), 0, options.keptVocabSplits));
+    if (options.keptVocabSplits < kVocabSplits)
+      steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndVocabSplits, sweep, options.keptVocabSplits, kVocabSplits));
     steps.push_back(launch(Phase::Forward, "finish", Grid::Tokens,
                            {"tokens", "rows_max", "rows_sum", "rows_pick", "alpha", "beta", "known_loss", "known_lse", "known_nll"}));
     forwardSteps = std::move(steps);
@@ -217,16 +218,16 @@ private:
     if (plan.isSplit)
       steps.push_back(launch(phase, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
     steps.push_back(launch(phase, "coefficients", Grid::Tokens,
-                           {"tokens", "upstream_loss", "alpha", "known_nll", "known_scale", "known_dalpha", "known_dbeta"}));
+                           {"tokens", "cotangent_loss", "alpha", "known_nll", "known_scale", "known_dalpha", "known_dbeta"}));
     if (options.group == 0) {
-      steps.push_back(gradient(phase, true, 0, kSlabs));
+      steps.push_back(gradient(phase, true, 0, kVocabSplits));
       steps.push_back(launch(phase, "hidden_whole", Grid::Tokens, {"tokens", "tokens_map", "grad_z", "z_weight", "gradient_z_hidden"}));
-      steps.push_back(weight(phase, 0, kSlabs));
+      steps.push_back(weight(phase, 0, kVocabSplits));
     } else {
       addGroups(phase, steps);
       steps.push_back(launch(phase, "round_hidden", Grid::Tokens, {"tokens", "tokens_map", "sum_z_hidden", "gradient_z_hidden"}));
     }
-    steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "again_tokens", "blocks_bias", "sum_bias"}));
+    steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "accumulate_tokens", "blocks_bias", "sum_bias"}));
     if (plan.isSplit) {
       plan.adjoint = chunked(std::move(steps));
     } else {
@@ -237,24 +238,26 @@ private:
   }
   void addGroups(Phase phase, std::vector<StepPlan> &steps) {
     for (bool kept : {true, false}) {
-      int64_t first = kept ? 0 : options.keptSlabs, behind = kept ? options.keptSlabs : kSlabs;
-      if (first == behind)
+      int64_t first = kept ? 0 : options.keptVocabSplits, end = kept ? options.keptVocabSplits : kVocabSplits;
+      if (first == end)
         continue;
-      std::vector<std::string> hidden{"tokens", "slab_first", "slab_behind", "again_slabs", "grad_z", "z_weight", "sum_z_hidden"};
-      steps.push_back(loop(StepKind::SlabLoop, options.group, first, behind,
+      std::vector<std::string> hidden{"tokens", "vocab_split_first", "vocab_split_end", "accumulate_vocab_splits",
+                                      "grad_z", "z_weight",          "sum_z_hidden"};
+      steps.push_back(loop(StepKind::VocabSplitLoop, options.group, first, end,
                            {gradient(phase, kept, -1, -1), launch(phase, first > 0 ? "hidden_more" : "hidden_part", Grid::Tokens, hidden),
                             weight(phase, -1, -1)}));
     }
   }
-  StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t behind) {
-    std::vector<std::string> arguments{"tokens",    "slab_first",  "slab_behind", "tokens_map",         "target",
-                                       "known_lse", "known_scale", "grad_z",      "blocks_bias", "gradient_mask"};
-    return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndSlabs,
-                  with(arguments, kept ? std::vector<std::string>{"kept_z"} : logits), first, behind);
+  StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t end) {
+    std::vector<std::string> arguments{"tokens",    "vocab_split_first", "vocab_split_end", "tokens_map",  "target",
+                                       "known_lse", "known_scale",       "grad_z",          "blocks_bias", "gradient_mask"};
+    return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndVocabSplits,
+                  with(arguments, kept ? std::vector<std::string>{"kept_z"} : logits), first, end);
   }
-  StepPlan weight(Phase phase, int64_t first, int64_t behind) {
-    return launch(phase, options.accumulates ? "weight_more" : "weight", Grid::Slabs,
-                  {"tokens", "slab_first", "slab_behind", "again_tokens", "grad_z", "packed_z_rows", "gradient_z_weight"}, first, behind);
+  StepPlan weight(Phase phase, int64_t first, int64_t end) {
+    return launch(phase, options.accumulates ? "weight_more" : "weight", Grid::VocabSplits,
+                  {"tokens", "vocab_split_first", "vocab_split_end", "accumulate_tokens", "grad_z", "packed_z_rows", "gradient_z_weight"},
+                  first, end);
   }
   void nameGradients() {
     using Kind = GradientPlan::Kind;

@@ -20,7 +20,7 @@ static constexpr char kSpec[] = R"(module {
     %bias = logitile.input vocab "bias" : f32
     %b = arith.addf %z, %bias : f32
     %lse = logitile.reduce logsumexp %b : f32 -> f32
-    %picked = logitile.pick %b[%target] : f32
+    %picked = logitile.gather %b[%target] : f32
     %loss = arith.subf %lse, %picked : f32
     logitile.yield %loss : f32
   }

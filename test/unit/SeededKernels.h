@@ -22,7 +22,8 @@ private:
   std::string before, body, behind;
 };
 
-/// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a slab, a ragged rest on each axis.
+/// Cross entropy of logits with a bias, 600 entries of "hidden" numbers, 70 tokens: two tiles to a vocabulary split, a ragged rest on each
+/// axis.
 struct SeededProgram {
   enum class Schedule { Forward, Kept };
   SeededProgram(Schedule schedule, ElementType element, int64_t hidden);

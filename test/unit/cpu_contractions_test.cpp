@@ -215,7 +215,7 @@ TEST_P(CpuContractions, ProjectTakesAnyStridesOfTheHead) {
 struct GradientCase {
   Number g, w, out;
   int64_t count, size, vocab;
-  bool again;
+  bool accumulate;
 };
 /// Gradients and their columns, with whatever in the lanes behind the last token that a store leaves there.
 Matrix makeGradient(Number type, int64_t count, int64_t vocab, int64_t stride, std::mt19937 &random) {
@@ -229,12 +229,12 @@ Matrix makeGradient(Number type, int64_t count, int64_t vocab, int64_t stride, s
 
 std::vector<GradientCase> gradientCases(int64_t width, bool mayPair) {
   std::vector<GradientCase> cases;
-  for (bool again : {false, true})
+  for (bool accumulate : {false, true})
     for (Number in : {Number::F32, Number::BF16, Number::F16}) {
       Number g = in == Number::BF16 && mayPair ? Number::BF16 : Number::F32;
-      cases.push_back({g, in, in, 3, 1, 5, again});
-      cases.push_back({g, in, Number::F32, 2 * width + 5, 2 * width + 3, 37, again});
-      cases.push_back({g, in, in, 7 * width + 1, width, 64, again});
+      cases.push_back({g, in, in, 3, 1, 5, accumulate});
+      cases.push_back({g, in, Number::F32, 2 * width + 5, 2 * width + 3, 37, accumulate});
+      cases.push_back({g, in, in, 7 * width + 1, width, 64, accumulate});
     }
   return cases;
 }
@@ -255,7 +255,7 @@ TEST_P(CpuContractions, ContractGivesGradientsOfHiddenStatesThroughTheMap) {
     weight.fillRandom(random), out.fillRandom(random);
     Matrix before = out;
     std::vector<int32_t> map = reversedMap(c.count);
-    kernels->set("tokens", c.count), kernels->set("again_tokens", c.again);
+    kernels->set("tokens", c.count), kernels->set("accumulate_tokens", c.accumulate);
     kernels->bind("map", map.data());
     kernels->bind("g", g.data(), 1, g.stride1);
     kernels->bind("w", weight.data(), weight.stride0, 1);
@@ -263,7 +263,7 @@ TEST_P(CpuContractions, ContractGivesGradientsOfHiddenStatesThroughTheMap) {
     kernels->run("contract");
     for (int64_t i = 0; i < c.count; ++i)
       for (int64_t d = 0; d < c.size; ++d) {
-        double want = c.again ? before.at(c.count - 1 - i, d) : 0;
+        double want = c.accumulate ? before.at(c.count - 1 - i, d) : 0;
         for (int64_t v = 2; v < c.vocab; ++v)
           want += double(g.at(i, v)) * weight.at(v, d);
         double tolerance = c.out == Number::F32 ? 1e-5 : 0.01 * (1 + std::fabs(want));
@@ -290,14 +290,14 @@ TEST_P(CpuContractions, ContractTransposedGivesGradientsOfTheHead) {
     x.fillRandom(random), out.fillRandom(random);
     Matrix before = out;
     std::vector<float> packed = pack(x, reversedMap(c.count), op, false);
-    kernels->set("tokens", c.count), kernels->set("again_tokens", c.again);
+    kernels->set("tokens", c.count), kernels->set("accumulate_tokens", c.accumulate);
     kernels->bind("g", g.data(), 1, g.stride1);
     kernels->bind("x", packed.data(), 0, panelStride(op, width, padded(c.count)));
     kernels->bind("out", out.data(), out.stride0, 1);
     kernels->run("contract", 2);
     for (int64_t v = 0; v < c.vocab; ++v)
       for (int64_t d = 0; d < c.size; ++d) {
-        double want = c.again ? before.at(v, d) : 0;
+        double want = c.accumulate ? before.at(v, d) : 0;
         for (int64_t i = 0; i < c.count; ++i)
           want += double(g.at(i, v)) * x.at(c.count - 1 - i, d);
         double tolerance = c.out == Number::F32 ? 2e-5 : 0.02 * (1 + std::fabs(want));
@@ -311,7 +311,7 @@ TEST_P(CpuContractions, ContractOverNothingIsZero) {
   auto kernels = compile("contract_nothing", {{"TM", text(width)}});
   ASSERT_TRUE(kernels);
   Matrix g(Number::F32, 3, 8, 1, width), weight(Number::F32, 8, 5), out(Number::F32, 3, 5);
-  kernels->set("tokens", 3), kernels->set("slab_behind", 0);
+  kernels->set("tokens", 3), kernels->set("vocab_split_end", 0);
   kernels->bind("g", g.data(), 1, width), kernels->bind("w", weight.data(), 5, 1), kernels->bind("out", out.data(), 5, 1);
   kernels->run("contract");
   for (int64_t i = 0; i < 3; ++i)

@@ -14,11 +14,11 @@ protected:
 
 // ---- update_rows --------------------------------------------------------------------------------------------------------
 
-/// Runs the sweep over 'z' and gives max, sum and pick of both slabs.
+/// Runs the sweep over 'z' and gives max, sum and pick of both vocabulary splits.
 struct Statistics {
   std::vector<float> max, sum, pick;
   int64_t stride;
-  float at(const std::vector<float> &values, int64_t slab, int64_t token) const { return values[slab * stride + token]; }
+  float at(const std::vector<float> &values, int64_t vocabSplit, int64_t token) const { return values[vocabSplit * stride + token]; }
   double logSum(int64_t token) const {
     double most = std::max(at(max, 0, token), at(max, 1, token));
     return most + std::log(at(sum, 0, token) * std::exp(at(max, 0, token) - most) + at(sum, 1, token) * std::exp(at(max, 1, token) - most));
@@ -26,12 +26,12 @@ struct Statistics {
 };
 class CpuStatistics : public CpuElementwise {
 protected:
-  static constexpr int64_t kVocab = 37, kSlab = 24;
+  static constexpr int64_t kVocab = 37, kVocabSplit = 24;
   Statistics sweep(Matrix &z, std::vector<int32_t> target) {
     int64_t count = z.rows, stride = padded(count) + 3;
     Statistics s{std::vector<float>(2 * stride + width, 9), std::vector<float>(2 * stride + width, 9),
                  std::vector<float>(2 * stride + width, 9), stride};
-    auto kernels = compile("statistics", {{"V", text(kVocab)}, {"TN", "8"}, {"SLAB", text(kSlab)}, {"TM", text(2 * width)}});
+    auto kernels = compile("statistics", {{"V", text(kVocab)}, {"TN", "8"}, {"SPLIT", text(kVocabSplit)}, {"TM", text(2 * width)}});
     if (!kernels)
       return s;
     kernels->set("tokens", count);
@@ -43,7 +43,7 @@ protected:
   }
 };
 
-TEST_P(CpuStatistics, SweepLeavesMaximumSumAndPickOfEverySlab) {
+TEST_P(CpuStatistics, SweepLeavesMaximumSumAndPickOfEveryVocabSplit) {
   for (int64_t count : {int64_t(1), 2 * width, 2 * width + 7}) {
     Matrix z = columnMajor(Number::F32, count, kVocab);
     z.fillRandom(random, 8);
@@ -51,18 +51,18 @@ TEST_P(CpuStatistics, SweepLeavesMaximumSumAndPickOfEverySlab) {
     for (int64_t i = 0; i < count; ++i)
       target[i] = i % 4 == 3 ? -100 : static_cast<int32_t>(random() % kVocab);
     Statistics s = sweep(z, target);
-    for (int64_t slab = 0; slab < 2; ++slab)
+    for (int64_t vocabSplit = 0; vocabSplit < 2; ++vocabSplit)
       for (int64_t i = 0; i < count; ++i) {
-        int64_t first = slab * kSlab, end = std::min(first + kSlab, kVocab);
+        int64_t first = vocabSplit * kVocabSplit, end = std::min(first + kVocabSplit, kVocab);
         float most = -kInfinity;
         double sum = 0, pick = 0;
         for (int64_t v = first; v < end; ++v)
           most = std::max(most, z.at(i, v));
         for (int64_t v = first; v < end; ++v)
           sum += std::exp(double(z.at(i, v)) - most), pick += v == target[i] ? z.at(i, v) : 0;
-        ASSERT_EQ(most, s.at(s.max, slab, i));
-        ASSERT_NEAR(sum, s.at(s.sum, slab, i), 1e-6 * sum);
-        ASSERT_EQ(float(pick), s.at(s.pick, slab, i)) << "target " << target[i];
+        ASSERT_EQ(most, s.at(s.max, vocabSplit, i));
+        ASSERT_NEAR(sum, s.at(s.sum, vocabSplit, i), 1e-6 * sum);
+        ASSERT_EQ(float(pick), s.at(s.pick, vocabSplit, i)) << "target " << target[i];
       }
     for (int64_t i = count; i < s.stride; ++i)
       ASSERT_EQ(9, s.max[i]) << "a store must end with the last token";
@@ -88,7 +88,7 @@ TEST_P(CpuStatistics, NaNAndInfinitiesReachTheSum) {
 
 TEST_P(CpuStatistics, ABlockOfMaskedLogitsLeavesTheOthersExact) {
   int64_t count = width;
-  for (int64_t masked : {8, 24, 37}) { // a tile, a slab, everything
+  for (int64_t masked : {8, 24, 37}) { // a tile, a vocabulary split, everything
     Matrix z = columnMajor(Number::F32, count, kVocab);
     z.fill(0.5f);
     for (int64_t v = 0; v < masked; ++v)
@@ -285,7 +285,7 @@ TEST_P(CpuElementwise, GatherClampsAnIndexOutsideTheVocabulary) {
 TEST_P(CpuElementwise, SumsOverTokensAndBlocksWithSingleEntries) {
   int64_t vocab = 19, tm = 2 * width;
   for (int64_t count : {int64_t(1), 4 * width + 3})
-    for (bool again : {false, true}) {
+    for (bool accumulate : {false, true}) {
       auto kernels = compile("sums", {{"V", text(vocab)}, {"TM", text(tm)}});
       ASSERT_TRUE(kernels);
       Matrix z = columnMajor(Number::F32, count, vocab), out(Number::F32, 1, vocab);
@@ -295,12 +295,12 @@ TEST_P(CpuElementwise, SumsOverTokensAndBlocksWithSingleEntries) {
       std::vector<int32_t> target = perToken<int32_t>(count);
       for (int64_t i = 0; i < count; ++i)
         target[i] = i % 4 == 3 ? -1 : static_cast<int32_t>(random() % vocab);
-      kernels->set("tokens", count), kernels->set("again_tokens", again);
+      kernels->set("tokens", count), kernels->set("accumulate_tokens", accumulate);
       kernels->bind("z", z.data(), 1, z.stride1), kernels->bind("p", blocks.data(), vocab, 1), kernels->bind("out", out.data(), vocab, 1);
       kernels->bind("t", target.data()), kernels->bind("a", a.data());
       kernels->run("blocks"), kernels->run("sum");
       for (int64_t v = 0; v < vocab; ++v) {
-        double want = again ? before.at(0, v) : 0;
+        double want = accumulate ? before.at(0, v) : 0;
         for (int64_t i = 0; i < count; ++i)
           want += z.at(i, v) + (target[i] == v ? a[i] : 0);
         ASSERT_NEAR(want, out.at(0, v), 1e-5);
@@ -309,7 +309,7 @@ TEST_P(CpuElementwise, SumsOverTokensAndBlocksWithSingleEntries) {
     }
 }
 
-TEST_P(CpuElementwise, FinishMergesSlabsInOrderAndMakesResults) {
+TEST_P(CpuElementwise, FinishMergesVocabSplitsInOrderAndMakesResults) {
   int64_t count = width + 3;
   auto kernels = compile("finish", {{"TM", text(width)}});
   ASSERT_TRUE(kernels);
@@ -322,8 +322,8 @@ TEST_P(CpuElementwise, FinishMergesSlabsInOrderAndMakesResults) {
   kernels->run("finish");
   for (int64_t i = 0; i < count; ++i) {
     float state = 1;
-    for (int64_t slab = 0; slab < 3; ++slab)
-      state = state * 0.5f + partial[slab * stride + i];
+    for (int64_t vocabSplit = 0; vocabSplit < 3; ++vocabSplit)
+      state = state * 0.5f + partial[vocabSplit * stride + i];
     ASSERT_EQ(state - in[i], loss[i]);
     ASSERT_EQ(state > in[i], up[i]);
   }

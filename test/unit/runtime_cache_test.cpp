@@ -7,10 +7,10 @@
 using namespace logitile;
 
 namespace {
-KernelCache::Plan plan(int64_t first, int64_t behind, size_t codeBytes = 10) {
+KernelCache::Plan plan(int64_t first, int64_t end, size_t codeBytes = 10) {
   auto loaded = std::make_shared<LoadedPlan>();
   loaded->plan.tokensFirst = first;
-  loaded->plan.tokensBehind = behind;
+  loaded->plan.tokensEnd = end;
   loaded->plan.code.assign(codeBytes, 'x');
   return loaded;
 }
@@ -21,10 +21,10 @@ struct Asker {
   KernelCache &cache;
   int made = 0;
 
-  KernelCache::Plan get(const std::string &name, int64_t tokens, int64_t first, int64_t behind, size_t codeBytes = 10) {
+  KernelCache::Plan get(const std::string &name, int64_t tokens, int64_t first, int64_t end, size_t codeBytes = 10) {
     Result<KernelCache::Found> found = cache.get(key(name), tokens, [&](Cancellation &) -> Result<KernelCache::Plan> {
       ++made;
-      return plan(first, behind, codeBytes);
+      return plan(first, end, codeBytes);
     });
     EXPECT_TRUE(found.isOk());
     return found->plan;
@@ -82,7 +82,7 @@ TEST(KernelCache, PlansInUseOutliveTheCache) {
   Asker asker{cache};
   KernelCache::Plan kept = asker.get("a", 1, 0, 9);
   asker.get("b", 1, 0, 9);
-  EXPECT_EQ(kept->plan.tokensBehind, 9);
+  EXPECT_EQ(kept->plan.tokensEnd, 9);
 }
 
 // ---- many askers --------------------------------------------------------------------------------------------------------------

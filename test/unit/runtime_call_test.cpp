@@ -45,17 +45,17 @@ struct Schedule {
 static const Schedule kSchedules[] = {
     {"forward", {Gradients::None}},
     {"forward_chunks", {Gradients::None, 8}},
-    {"kept_in_place", {Gradients::Early, 0, kSlabs, 0}},
-    {"kept_in_place_chunks", {Gradients::Early, 12, kSlabs, 0}},
-    {"kept_in_place_three_chunks", {Gradients::Early, -3, kSlabs, 0}},
-    {"kept_grouped", {Gradients::Early, 0, kSlabs, 2}},
+    {"kept_in_place", {Gradients::Early, 0, kVocabSplits, 0}},
+    {"kept_in_place_chunks", {Gradients::Early, 12, kVocabSplits, 0}},
+    {"kept_in_place_three_chunks", {Gradients::Early, -3, kVocabSplits, 0}},
+    {"kept_grouped", {Gradients::Early, 0, kVocabSplits, 2}},
     {"recompute", {Gradients::Early, 0, 0, 1}},
     {"recompute_groups", {Gradients::Early, 8, 0, 2}},
-    {"recompute_whole", {Gradients::Early, 8, 0, kSlabs}},
+    {"recompute_whole", {Gradients::Early, 8, 0, kVocabSplits}},
     {"partly_kept", {Gradients::Early, 0, 3, 1}},
     {"partly_kept_groups", {Gradients::Early, -2, 2, 2}},
     {"partly_kept_one", {Gradients::Early, 8, 1, 1}},
-    {"split_kept", {Gradients::Split, 0, kSlabs, 1}},
+    {"split_kept", {Gradients::Split, 0, kVocabSplits, 1}},
     {"split_partly_kept", {Gradients::Split, 0, 2, 1}},
     {"split_recompute", {Gradients::Split, 8, 0, 1}},
     {"split_recompute_five_chunks", {Gradients::Split, -5, 0, 2}},
@@ -134,7 +134,7 @@ TEST(CallLayout, BackwardsAndBroadcast) {
   call.mask.fill(0.25);
   call.mask.shape = {2, 7, kVocab}; // one row for all tokens
   call.mask.strides = {0, 0, 1};
-  expectRight(call, {Gradients::Split, 0, kSlabs, 1});
+  expectRight(call, {Gradients::Split, 0, kVocabSplits, 1});
 }
 
 struct TypeCase {
@@ -193,20 +193,20 @@ TEST(CallReduction, DivisorIsTheSumOfWeights) {
       expectRight(call, {gradients, 8, 0, 1, /*hasWeight=*/true, isLate});
     }
 }
-TEST(CallReduction, UpstreamOfAReducedLoss) {
+TEST(CallReduction, CotangentOfAReducedLoss) {
   for (Gradients gradients : {Gradients::Early, Gradients::Split}) {
     TestCall call({17});
-    call.upstream = TestArray("loss", ArrayType::F32, {});
-    call.upstream->set(0, -2.5);
+    call.cotangent = TestArray("loss", ArrayType::F32, {});
+    call.cotangent->set(0, -2.5);
     expectRight(call, {gradients, 8, 0, 1});
   }
 }
-TEST(CallReduction, UpstreamPerToken) {
+TEST(CallReduction, CotangentPerToken) {
   TestCall call({4, 5});
   call.setReduction(Reduction::None);
-  call.upstream = TestArray("loss", ArrayType::F64, {4, 5}, {1, 0});
+  call.cotangent = TestArray("loss", ArrayType::F64, {4, 5}, {1, 0});
   for (int64_t t = 0; t < 20; ++t)
-    call.upstream->set(t, t - 7.5);
+    call.cotangent->set(t, t - 7.5);
   call.options.ignore = "target";
   call.options.ignoreIndex = -1;
   call.target.set(11, -1);

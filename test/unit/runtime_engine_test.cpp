@@ -23,7 +23,7 @@ struct TestCompiler {
     CompileResult result;
     result.plan = makePlan(options);
     result.plan->tokensFirst = request.tokens / 100 * 100;
-    result.plan->tokensBehind = result.plan->tokensFirst + 100;
+    result.plan->tokensEnd = result.plan->tokensFirst + 100;
     result.times = {{Stage::Plan, 1.5}, {Stage::Obj, 20}};
     return result;
   }
@@ -271,7 +271,7 @@ TEST_F(EngineDiskTest, APlanThatDoesNotLoadCompiles) {
   plan(*start(), 37);
   LaunchPlan wrong = makePlan(compiler.options);
   wrong.tokensFirst = 0;
-  wrong.tokensBehind = 100;
+  wrong.tokensEnd = 100;
   DiskKey key{start()->makeProgram(request())->key, requestBytes(request(), compilerBuildId())};
   auto change = {+[](LaunchPlan &plan) { plan.code = "no object"; }, +[](LaunchPlan &plan) { plan.kernels[0].name = "another"; },
                  +[](LaunchPlan &plan) { plan.outputs[0].buffer = 1000; }, +[](LaunchPlan &plan) { plan.target = "cuda:sm_90a"; }};
@@ -347,9 +347,9 @@ TEST(Describe, PlansSayWhatTheyTake) {
   for (const llvm::json::Value &buffer : *object.getArray("buffers")) {
     if (*buffer.getAsObject()->getString("role") == "kept") {
       EXPECT_EQ(*buffer.getAsObject()->getString("scope"), "saved");
-      EXPECT_EQ(buffer.getAsObject()->getInteger("window"), 2 * kSlab);
+      EXPECT_EQ(buffer.getAsObject()->getInteger("window"), 2 * kVocabSplit);
     }
     own += *buffer.getAsObject()->getInteger("bytes");
   }
-  EXPECT_GT(own, 100 * 2 * kSlab * 4);
+  EXPECT_GT(own, 100 * 2 * kVocabSplit * 4);
 }

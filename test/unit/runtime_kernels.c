@@ -5,8 +5,8 @@
 
 enum {
   kVocab = 23,
-  kSlab = 5,
-  kSlabs = 5,
+  kVocabSplit = 5,
+  kVocabSplits = 5,
   kHidden = 6,
   kPanel = 4,      /* panel width of the plan */
   kTaskTokens = 8, /* tokens of one task */
@@ -50,18 +50,18 @@ static double log_(double x) {
   return y;
 }
 
-/* The tokens of a task, in a grid of blocks of tokens and of 'others'; the columns of a slab. */
+/* The tokens of a task, in a grid of blocks of tokens and of 'others'; the columns of a vocabulary split. */
 typedef struct {
-  int64_t first, behind;
+  int64_t first, end;
 } Range;
 static Range tokens_of(int64_t block, int64_t tokens) { return (Range){block * kTaskTokens, smaller((block + 1) * kTaskTokens, tokens)}; }
-static Range columns_of(int64_t slab) { return (Range){slab * kSlab, smaller((slab + 1) * kSlab, kVocab)}; }
+static Range columns_of(int64_t vocabSplit) { return (Range){vocabSplit * kVocabSplit, smaller((vocabSplit + 1) * kVocabSplit, kVocab)}; }
 
 /* tokens, map.z.hidden, z.hidden, packed.z.rows */
 void pack(const int64_t *a, int64_t task, void *scratch) {
   View map = view(a + 1), source = view(a + 4), packed = view(a + 7);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i)
+  for (int64_t i = r.first; i < r.end; ++i)
     for (int64_t d = 0; d < kHidden; ++d)
       *packed_at(packed, i, d) = *at(source, index_at(map, i), d);
 }
@@ -77,41 +77,41 @@ static double project(const Logits *l, int64_t i, int64_t v) {
   return z;
 }
 
-/* tokens, slab_first, slab_behind, logits, target, rows.max, rows.sum, rows.pick (, kept.z) */
-static void sweep_slab(const int64_t *a, int64_t task, float *row, int keeps) {
+/* tokens, vocab_split_first, vocab_split_end, logits, target, rows.max, rows.sum, rows.pick (, kept.z) */
+static void sweep_vocab_split(const int64_t *a, int64_t task, float *row, int keeps) {
   Logits l = logits(a + 3);
   View target = view(a + 18), rows_max = view(a + 21), rows_sum = view(a + 24), rows_pick = view(a + 27);
-  int64_t slab = a[1] + task % (a[2] - a[1]);
-  Range r = tokens_of(task / (a[2] - a[1]), a[0]), c = columns_of(slab);
-  for (int64_t i = r.first; i < r.behind; ++i) {
+  int64_t vocabSplit = a[1] + task % (a[2] - a[1]);
+  Range r = tokens_of(task / (a[2] - a[1]), a[0]), c = columns_of(vocabSplit);
+  for (int64_t i = r.first; i < r.end; ++i) {
     double most = -1e300, sum = 0, pick = 0;
-    for (int64_t v = c.first; v < c.behind; ++v) {
+    for (int64_t v = c.first; v < c.end; ++v) {
       double z = row[v - c.first] = (float)project(&l, i, v);
       most = z > most ? z : most;
       pick = v == index_at(target, i) ? z : pick;
       if (keeps)
         *at(view(a + 30), i, v) = (float)z;
     }
-    for (int64_t v = c.first; v < c.behind; ++v)
+    for (int64_t v = c.first; v < c.end; ++v)
       sum += exp_(row[v - c.first] - most);
-    *at(rows_max, slab, i) = (float)most;
-    *at(rows_sum, slab, i) = (float)sum;
-    *at(rows_pick, slab, i) = (float)pick;
+    *at(rows_max, vocabSplit, i) = (float)most;
+    *at(rows_sum, vocabSplit, i) = (float)sum;
+    *at(rows_pick, vocabSplit, i) = (float)pick;
   }
 }
-void sweep(const int64_t *a, int64_t task, void *scratch) { sweep_slab(a, task, scratch, 0); }
-void sweep_keep(const int64_t *a, int64_t task, void *scratch) { sweep_slab(a, task, scratch, 1); }
+void sweep(const int64_t *a, int64_t task, void *scratch) { sweep_vocab_split(a, task, scratch, 0); }
+void sweep_keep(const int64_t *a, int64_t task, void *scratch) { sweep_vocab_split(a, task, scratch, 1); }
 
 /* tokens, rows.max, rows.sum, rows.pick, alpha, beta, known.loss, known.lse, known.nll */
 void finish(const int64_t *a, int64_t task, void *scratch) {
   View rows_max = view(a + 1), rows_sum = view(a + 4), rows_pick = view(a + 7), alpha = view(a + 10), beta = view(a + 13);
   View loss = view(a + 16), lse = view(a + 19), nll = view(a + 22);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i) {
+  for (int64_t i = r.first; i < r.end; ++i) {
     double most = -1e300, sum = 0, pick = 0;
-    for (int64_t s = 0; s < kSlabs; ++s)
+    for (int64_t s = 0; s < kVocabSplits; ++s)
       most = *at(rows_max, s, i) > most ? *at(rows_max, s, i) : most;
-    for (int64_t s = 0; s < kSlabs; ++s) {
+    for (int64_t s = 0; s < kVocabSplits; ++s) {
       sum += *at(rows_sum, s, i) * exp_(*at(rows_max, s, i) - most);
       pick += *at(rows_pick, s, i);
     }
@@ -125,7 +125,7 @@ void finish(const int64_t *a, int64_t task, void *scratch) {
 void weigh(const int64_t *a, int64_t task, void *scratch) {
   View target = view(a + 1), table = view(a + 4), out = view(a + 7);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i)
+  for (int64_t i = r.first; i < r.end; ++i)
     *value_at(out, i) = *value_at(table, index_at(target, i));
 }
 
@@ -133,33 +133,33 @@ void weigh(const int64_t *a, int64_t task, void *scratch) {
 void compute_index(const int64_t *a, int64_t task, void *scratch) {
   View target = view(a + 1), next = view(a + 4), even = view(a + 7);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i) {
+  for (int64_t i = r.first; i < r.end; ++i) {
     ((int32_t *)next.data)[i] = index_at(target, i) + 7;
     even.data[i] = index_at(target, i) % 2 == 0;
   }
 }
 
-/* tokens, upstream.loss, alpha, known.nll, known.scale, known.dalpha, known.dbeta */
+/* tokens, cotangent.loss, alpha, known.nll, known.scale, known.dalpha, known.dbeta */
 void coefficients(const int64_t *a, int64_t task, void *scratch) {
-  View upstream = view(a + 1), alpha = view(a + 4), nll = view(a + 7), scale = view(a + 10), dalpha = view(a + 13), dbeta = view(a + 16);
+  View cotangent = view(a + 1), alpha = view(a + 4), nll = view(a + 7), scale = view(a + 10), dalpha = view(a + 13), dbeta = view(a + 16);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i) {
-    *value_at(scale, i) = *value_at(upstream, i) * *value_at(alpha, i);
-    *value_at(dalpha, i) = *value_at(upstream, i) * *value_at(nll, i);
-    *value_at(dbeta, i) = *value_at(upstream, i);
+  for (int64_t i = r.first; i < r.end; ++i) {
+    *value_at(scale, i) = *value_at(cotangent, i) * *value_at(alpha, i);
+    *value_at(dalpha, i) = *value_at(cotangent, i) * *value_at(nll, i);
+    *value_at(dbeta, i) = *value_at(cotangent, i);
   }
 }
 
-/* tokens, slab_first, slab_behind, map, target, known.lse, known.scale, grad.z, blocks.bias, gradient.mask, logits or kept.z */
+/* tokens, vocab_split_first, vocab_split_end, map, target, known.lse, known.scale, grad.z, blocks.bias, gradient.mask, logits or kept.z */
 static void gradient(const int64_t *a, int64_t task, int reads_kept) {
   View map = view(a + 3), target = view(a + 6), lse = view(a + 9), scale = view(a + 12), grad = view(a + 15), blocks = view(a + 18), dmask = view(a + 21);
   static const Logits none;
   Logits l = reads_kept ? none : logits(a + 24);
   int64_t block = task / (a[2] - a[1]);
   Range r = tokens_of(block, a[0]), c = columns_of(a[1] + task % (a[2] - a[1]));
-  for (int64_t v = c.first; v < c.behind; ++v) {
+  for (int64_t v = c.first; v < c.end; ++v) {
     float sum = 0;
-    for (int64_t i = r.first; i < r.behind; ++i) {
+    for (int64_t i = r.first; i < r.end; ++i) {
       double z = reads_kept ? *at(view(a + 24), i, v) : project(&l, i, v);
       float g = *value_at(scale, i) * (float)(exp_(z - *value_at(lse, i)) - (v == index_at(target, i)));
       *at(grad, i, v) = g;
@@ -172,20 +172,21 @@ static void gradient(const int64_t *a, int64_t task, int reads_kept) {
 void gradient_kept(const int64_t *a, int64_t task, void *scratch) { gradient(a, task, 1); }
 void gradient_project(const int64_t *a, int64_t task, void *scratch) { gradient(a, task, 0); }
 
-static double contract_row(View grad, View weight, int64_t i, int64_t d, int64_t first, int64_t behind) {
+static double contract_row(View grad, View weight, int64_t i, int64_t d, int64_t first, int64_t end) {
   double sum = 0;
-  for (int64_t v = first; v < behind; ++v)
+  for (int64_t v = first; v < end; ++v)
     sum += (double)*at(grad, i, v) * *at(weight, v, d);
   return sum;
 }
 static void add_hidden(const int64_t *a, int64_t task, int adds) {
   View grad = view(a + 4), weight = view(a + 7), sum = view(a + 10);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i)
+  for (int64_t i = r.first; i < r.end; ++i)
     for (int64_t d = 0; d < kHidden; ++d)
-      *at(sum, i, d) = (float)(contract_row(grad, weight, i, d, a[1] * kSlab, smaller(a[2] * kSlab, kVocab)) + (adds ? *at(sum, i, d) : 0));
+      *at(sum, i, d) =
+          (float)(contract_row(grad, weight, i, d, a[1] * kVocabSplit, smaller(a[2] * kVocabSplit, kVocab)) + (adds ? *at(sum, i, d) : 0));
 }
-/* tokens, slab_first, slab_behind, again.slabs, grad.z, z.weight, sum.z.hidden */
+/* tokens, vocab_split_first, vocab_split_end, again.vocabulary splits, grad.z, z.weight, sum.z.hidden */
 void hidden_part(const int64_t *a, int64_t task, void *scratch) { add_hidden(a, task, a[3] != 0); }
 /* the same, always adding */
 void hidden_more(const int64_t *a, int64_t task, void *scratch) { add_hidden(a, task, 1); }
@@ -193,7 +194,7 @@ void hidden_more(const int64_t *a, int64_t task, void *scratch) { add_hidden(a, 
 void round_hidden(const int64_t *a, int64_t task, void *scratch) {
   View map = view(a + 1), sum = view(a + 4), out = view(a + 7);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i)
+  for (int64_t i = r.first; i < r.end; ++i)
     for (int64_t d = 0; d < kHidden; ++d)
       *at(out, index_at(map, i), d) = *at(sum, i, d);
 }
@@ -201,7 +202,7 @@ void round_hidden(const int64_t *a, int64_t task, void *scratch) {
 void hidden_whole(const int64_t *a, int64_t task, void *scratch) {
   View map = view(a + 1), grad = view(a + 4), weight = view(a + 7), out = view(a + 10);
   Range r = tokens_of(task, a[0]);
-  for (int64_t i = r.first; i < r.behind; ++i)
+  for (int64_t i = r.first; i < r.end; ++i)
     for (int64_t d = 0; d < kHidden; ++d)
       *at(out, index_at(map, i), d) = (float)contract_row(grad, weight, i, d, 0, kVocab);
 }
@@ -209,7 +210,7 @@ void hidden_whole(const int64_t *a, int64_t task, void *scratch) {
 static void add_weight(const int64_t *a, int64_t task, int adds) {
   View grad = view(a + 4), packed = view(a + 7), out = view(a + 10);
   Range c = columns_of(a[1] + task);
-  for (int64_t v = c.first; v < c.behind; ++v)
+  for (int64_t v = c.first; v < c.end; ++v)
     for (int64_t d = 0; d < kHidden; ++d) {
       double sum = adds ? *at(out, v, d) : 0;
       for (int64_t i = 0; i < a[0]; ++i)
@@ -217,7 +218,7 @@ static void add_weight(const int64_t *a, int64_t task, int adds) {
       *at(out, v, d) = (float)sum;
     }
 }
-/* tokens, slab_first, slab_behind, again.tokens, grad.z, packed, gradient.z.weight: a task is a slab */
+/* tokens, vocab_split_first, vocab_split_end, again.tokens, grad.z, packed, gradient.z.weight: a task is a vocabulary split */
 void weight(const int64_t *a, int64_t task, void *scratch) { add_weight(a, task, a[3] != 0); }
 /* the same, always adding */
 void weight_more(const int64_t *a, int64_t task, void *scratch) { add_weight(a, task, 1); }

@@ -16,7 +16,7 @@ static PlanOptions everything() {
 }
 
 TEST(PlanFile, BytesOfBytesAreTheSame) {
-  for (const PlanOptions &options : {everything(), PlanOptions{Gradients::Early, 0, kSlabs, 0}, PlanOptions{Gradients::None}}) {
+  for (const PlanOptions &options : {everything(), PlanOptions{Gradients::Early, 0, kVocabSplits, 0}, PlanOptions{Gradients::None}}) {
     std::string bytes = writePlan(makePlan(options), {});
     Result<SavedPlan> plan = readPlan(bytes);
     ASSERT_TRUE(plan.isOk()) << plan.status().error().text;
@@ -27,7 +27,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   // A plan whose every field differs from its default.
   LaunchPlan plan = makePlan(everything());
   plan.tokensFirst = 3;
-  plan.tokensBehind = 1234567890123;
+  plan.tokensEnd = 1234567890123;
   plan.kernels[0].grid[0].upper.cap = 77;
   plan.kernels[0].code = "another";
   plan.kernels[0].scratchBytes = 4096;
@@ -44,7 +44,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->name, plan.name);
   EXPECT_EQ(read->target, plan.target);
   EXPECT_EQ(read->tokensFirst, 3);
-  EXPECT_EQ(read->tokensBehind, 1234567890123);
+  EXPECT_EQ(read->tokensEnd, 1234567890123);
   EXPECT_EQ(read->kept, plan.kept);
   EXPECT_TRUE(read->isSplit);
   EXPECT_EQ(read->pairs.at(0).hidden, kHidden);

@@ -151,11 +151,11 @@ TEST_F(CallRefusal, GradientWithTokensThatLieUnevenly) {
 
 // ---- options ----------------------------------------------------------------------------------------------------------------
 
-TEST_F(CallRefusal, UpstreamPerTokenOfAReducedLoss) {
+TEST_F(CallRefusal, CotangentPerTokenOfAReducedLoss) {
   TestCall call({3});
-  call.upstream = TestArray("loss", ArrayType::F32, {3});
-  call.upstream->fill(1);
-  expectRefused(call, ErrorCode::Value, "upstream gradient of 'loss' has shape [3]; the output has []");
+  call.cotangent = TestArray("loss", ArrayType::F32, {3});
+  call.cotangent->fill(1);
+  expectRefused(call, ErrorCode::Value, "grad_output of 'loss' has shape [3]; the output has []");
 }
 TEST_F(CallRefusal, DivisorOfASum) {
   TestCall call({3});

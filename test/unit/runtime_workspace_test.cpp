@@ -129,7 +129,7 @@ TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
   auto device = std::make_shared<CpuDevice>(memory);
   for (PlanOptions::Gradients gradients : {PlanOptions::Gradients::Early, PlanOptions::Gradients::Split}) {
     std::shared_ptr<const LoadedPlan> plan =
-        load(makePlan({gradients, 0, gradients == PlanOptions::Gradients::Split ? kSlabs : 0, 1}), device);
+        load(makePlan({gradients, 0, gradients == PlanOptions::Gradients::Split ? kVocabSplits : 0, 1}), device);
     TestCall call({300});
     std::unique_ptr<Saved> saved;
     ASSERT_TRUE(call.forward(plan, &saved).isOk());

@@ -59,7 +59,7 @@ private:
     return success();
   }
 
-  /// The columns of a slab: together with the axis of slabs, those of all slabs of the launch.
+  /// The columns of a vocabulary split: together with the axis of vocabulary splits, those of all vocabulary splits of the launch.
   LogicalResult visitFor(scf::ForOp loop) {
     std::vector<GridAxis> outer = axes;
     std::optional<int64_t> step = getConstantIntValue(loop.getStep());
@@ -130,10 +130,10 @@ private:
     return success();
   }
   LogicalResult visitContract(ContractOp op) {
-    std::optional<Extent> first = extentOf(op.getFirst()), behind = extentOf(op.getBehind());
-    if (!first || !behind)
+    std::optional<Extent> first = extentOf(op.getFirst()), end = extentOf(op.getEnd());
+    if (!first || !end)
       return failure();
-    addProduct(op.getLhs(), op.getRhs(), op.getRow(), op.getColumn(), {*first, *behind, constantOf(op.getDepth())});
+    addProduct(op.getLhs(), op.getRhs(), op.getRow(), op.getColumn(), {*first, *end, constantOf(op.getDepth())});
     if (op.getPlus())
       return addWhen(sharing.rows * sharing.columns * bytesOf(op.getPlus()), op.getWhen(), {});
     return success();
@@ -174,7 +174,7 @@ private:
                                                                       : sharing.threads; // a scalar is read before the rows
     if (auto load = tile.getDefiningOp<LoadOp>())
       return elements * bytesOf(load.getView()) + (load.getMap() ? rowReads() * kNumberBytes : 0);
-    if (auto gather = tile.getDefiningOp<GatherOp>())
+    if (auto gather = tile.getDefiningOp<LoadGatherOp>())
       return elements * bytesOf(gather.getView()) + readBytes(gather.getIndex()) + (gather.getMap() ? rowReads() * kNumberBytes : 0);
     return 0;
   }

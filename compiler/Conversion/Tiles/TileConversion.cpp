@@ -7,7 +7,7 @@ using namespace logitile;
 
 Int TileConversion::throughMap(Value map, Int row) { return map ? builder.extend(loadElement(builder.at(view(map).base, row))) : row; }
 
-Int TileConversion::clampEntry(Value entry, const View &view, GatherOp op) {
+Int TileConversion::clampEntry(Value entry, const View &view, LoadGatherOp op) {
   int64_t last = view.extent(op.getRow() ? 1 : 0) - 1;
   entry = arith::MaxSIOp::create(builder, entry, builder.number(builder.i32, 0));
   return builder.extend(arith::MinSIOp::create(builder, entry, builder.number(builder.i32, last)));
@@ -36,7 +36,7 @@ LogicalResult TileConversion::checkSum(SumRowsOp op) {
   return success();
 }
 
-static LogicalResult checkGather(GatherOp op) {
+static LogicalResult checkGather(LoadGatherOp op) {
   auto type = cast<TileType>(op.getType());
   return type.getExtent(1) == 1 ? LogicalResult(success()) : op.emitOpError() << "gathers " << type << "; there is one entry per token";
 }
@@ -50,7 +50,7 @@ static LogicalResult checkMerge(UpdateRowsOp op) {
 LogicalResult TileConversion::check(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LoadOp, StoreOp>([&](auto transfer) { return checkMap(transfer, transfer.getView(), transfer.getMap()); })
-      .Case<GatherOp>([](auto gather) { return checkGather(gather); })
+      .Case<LoadGatherOp>([](auto gather) { return checkGather(gather); })
       .Case<SumRowsOp>([&](auto sum) { return checkSum(sum); })
       .Case<UpdateRowsOp>([](auto update) { return checkMerge(update); })
       .Default([](Operation *) { return success(); });
@@ -74,8 +74,8 @@ LogicalResult TileConversion::convertOp(Operation &op) {
   if (failed(check(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, GatherOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp, SumTokensOp, MapOp>(
-          [&](auto tiles) { return convert(tiles); })
+      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp,
+            SumTokensOp, MapOp>([&](auto tiles) { return convert(tiles); })
       .Case<InitRowsOp>([&](auto init) { return convertInitRows(init); })
       .Case<UpdateRowsOp>([&](auto update) { return update.getRows().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })

@@ -11,7 +11,7 @@ public:
   /// The row of a view that row 'row' stands for, where 'map' may be null.
   Int throughMap(mlir::Value map, Int row);
   /// The column that 'entry', an i32, gathers from 'view': the nearest one where there is none of this number.
-  Int clampEntry(mlir::Value entry, const View &view, GatherOp op);
+  Int clampEntry(mlir::Value entry, const View &view, LoadGatherOp op);
   /// Fails with an error at 'op' where elements of 'view' do not become those of 'type'.
   mlir::LogicalResult checkElements(mlir::Operation *op, TileType type, const View &view);
 
@@ -21,7 +21,7 @@ protected:
   virtual mlir::LogicalResult convert(mlir::scf::ForOp op) = 0;
   virtual mlir::LogicalResult convert(LoadOp op) = 0;
   virtual mlir::LogicalResult convert(StoreOp op) = 0;
-  virtual mlir::LogicalResult convert(GatherOp op) = 0;
+  virtual mlir::LogicalResult convert(LoadGatherOp op) = 0;
   virtual mlir::LogicalResult convert(ProjectOp op) = 0;
   virtual mlir::LogicalResult convert(ContractOp op) = 0;
   virtual mlir::LogicalResult convert(ContractTermsOp op) = 0;

@@ -47,7 +47,7 @@ bool Exponentials::findWeight(Value x) {
     return isWeight(Writer::operand(x, 0));
   if (Writer::is<math::Exp2Op>(x))
     return true;
-  if (Writer::is<arith::NegFOp, math::PowFOp, arith::DivFOp, PickOp>(x) || isExtreme(x))
+  if (Writer::is<arith::NegFOp, math::PowFOp, arith::DivFOp, GatherOp>(x) || isExtreme(x))
     return isWeight(Writer::operand(x, 0));
   if (Writer::is<WeighOp>(x))
     return isWeight(Writer::operand(x, 0)) && isWeight(Writer::operand(x, 1));
@@ -65,7 +65,8 @@ bool Exponentials::isVarying(Value x) {
     return known->second;
   auto input = dyn_cast<InputOp>(Writer::opOf(x));
   bool found = Writer::is<ColumnOp>(x) || (input && input.isVaryingInput()) ||
-               (!Writer::is<ReduceOp, PickOp>(x) && llvm::any_of(Writer::opOf(x)->getOperands(), [&](Value operand) { return isVarying(operand); }));
+               (!Writer::is<ReduceOp, GatherOp>(x) &&
+                llvm::any_of(Writer::opOf(x)->getOperands(), [&](Value operand) { return isVarying(operand); }));
   varying[x] = found;
   return found;
 }

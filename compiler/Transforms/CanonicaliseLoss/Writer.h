@@ -24,7 +24,7 @@ public:
   mlir::Value integer(int64_t value) { return write<mlir::arith::ConstantOp>(b.getI32IntegerAttr(static_cast<int32_t>(value))); }
   mlir::Value reduced(Combiner combiner, mlir::Value x) { return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x); }
   /// The entry 'index' of x, without a rule.
-  mlir::Value picked(mlir::Value x, mlir::Value index) { return write<PickOp>(x, index); }
+  mlir::Value picked(mlir::Value x, mlir::Value index) { return write<GatherOp>(x, index); }
   mlir::Type f32() { return b.getF32Type(); }
 
   static mlir::Operation *opOf(mlir::Value x) { return x.getDefiningOp(); }

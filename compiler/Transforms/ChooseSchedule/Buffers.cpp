@@ -20,7 +20,7 @@ void ScheduleBuilder::declare(BufferKey key, BufferScope scope, Use use, ViewTyp
 }
 
 /// Whether the adjoint phase has to make logits again.
-bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptSlabs < problem.slabs; }
+bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptVocabSplits < problem.vocabSplits; }
 
 /// Whether the adjoint phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
 bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
@@ -67,11 +67,11 @@ void ScheduleBuilder::declareBuffers() {
               view({problem.columns, pair.hidden}, pair.operand));
     declare({BufferRole::PackedRows, pair.name}, BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
             view({kTokens, pair.hidden}, pair.operand, problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
-    if (choice.keptSlabs > 0 && pair.isReadAgain) {
+    if (choice.keptVocabSplits > 0 && pair.isReadAgain) {
       BufferScope scope = problem.isSplit() ? BufferScope::Saved : BufferScope::Chunk;
       declare({BufferRole::Kept, pair.name}, scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
-      if (choice.keptSlabs < problem.slabs)
-        last().window = choice.keptSlabs * problem.slab;
+      if (choice.keptVocabSplits < problem.vocabSplits)
+        last().window = choice.keptVocabSplits * problem.vocabSplit;
       if (problem.hasCentres(pair))
         declare({BufferRole::Centre, pair.name}, scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
     }
@@ -82,7 +82,8 @@ void ScheduleBuilder::declareBuffers() {
 
 void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   for (auto [entry, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
-    declare({BufferRole::RowState, sweep.getSymName(), entry}, BufferScope::Chunk, use, view({problem.slabs, ShapedType::kDynamic}, type));
+    declare({BufferRole::RowState, sweep.getSymName(), entry}, BufferScope::Chunk, use,
+            view({problem.vocabSplits, ShapedType::kDynamic}, type));
 }
 
 /// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
@@ -103,7 +104,9 @@ void ScheduleBuilder::declareInputs() {
     Type element = input.getType();
     switch (input.getKind()) {
     case InputKind::Token: declare(key, BufferScope::Call, Both, view({kTokens}, element)); break;
-    case InputKind::Upstream: declare(key, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element)); break;
+    case InputKind::Cotangent:
+      declare(key, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
+      break;
     case InputKind::Vocab: declare(key, BufferScope::Call, Both, view({problem.columns}, element)); break;
     case InputKind::Scalar: declare(key, BufferScope::Call, Both, view({1}, element)); break;
     case InputKind::Dense: {
@@ -112,7 +115,8 @@ void ScheduleBuilder::declareInputs() {
       declare(key, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
       break;
     }
-    case InputKind::Logits: break;
+    case InputKind::Logits:
+      break;
     }
   }
 }
@@ -133,7 +137,9 @@ void ScheduleBuilder::declareKnown() {
     for (auto [number, type] : llvm::enumerate(finish.getResultTypes().getAsValueRange<TypeAttr>())) {
       auto result = ResultAttr::get(FlatSymbolRefAttr::get(finish), number);
       bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(result);
-      BufferScope scope = saved ? BufferScope::Saved : prologue || problem.knownOfCall.contains(result) ? BufferScope::Call : BufferScope::Chunk;
+      BufferScope scope = saved                                              ? BufferScope::Saved
+                          : prologue || problem.knownOfCall.contains(result) ? BufferScope::Call
+                                                                             : BufferScope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
       declare(bufferOf(result), scope, use, view({ShapedType::kDynamic}, type));
     }
@@ -155,8 +161,8 @@ void ScheduleBuilder::declareGradients() {
     declare({BufferRole::LogitGradient, pair.name}, BufferScope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
     if (liesOverLogits(pair))
       last().alias = numbers.at({BufferRole::Kept, pair.name, -1});
-    else if (!choice.inPlace() && choice.group < problem.slabs)
-      last().window = choice.group * problem.slab;
+    else if (!choice.inPlace() && choice.group < problem.vocabSplits)
+      last().window = choice.group * problem.vocabSplit;
     if (pair.wantsHidden)
       declare({BufferRole::HiddenGradient, pair.name}, BufferScope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
     if (sumsHidden(pair))

@@ -12,7 +12,7 @@ namespace {
 /// A choice and the numbers of tokens that it serves.
 struct Candidate {
   Choice choice;
-  int64_t first = 0, behind = INT64_MAX;
+  int64_t first = 0, end = INT64_MAX;
   double seconds = 0;
 };
 
@@ -39,7 +39,7 @@ private:
   Candidate narrowed(Candidate candidate) const {
     int64_t more = problem.facts.mostFewTokens + 1;
     if (problem.hasFewTokens())
-      candidate.behind = std::min(candidate.behind, more);
+      candidate.end = std::min(candidate.end, more);
     else
       candidate.first = std::max<int64_t>(candidate.first, more);
     return candidate;
@@ -53,14 +53,14 @@ private:
     Choice choice;
     choice.chunk = choice.forwardChunk = chunk;
     bool keeps = needsLogitsAgain() && !(problem.isSplit() && chunk != 0);
-    choice.keptSlabs = keeps ? problem.slabs : 0;
-    choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.slabs : 0;
+    choice.keptVocabSplits = keeps ? problem.vocabSplits : 0;
+    choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.vocabSplits : 0;
     return choice;
   }
 
   /// The kinds of schedule, without their sizes.
   SmallVector<Choice> shapes() const {
-    int64_t all = problem.slabs;
+    int64_t all = problem.vocabSplits;
     if (!problem.makesGradients()) {
       SmallVector<Choice> shapes{{0, 0, 0, 0}};
       if (needsLogitsAgain())
@@ -71,11 +71,11 @@ private:
     bool keeps = !problem.forwardSweeps.empty();
     if (keeps && !problem.isSplit())
       shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
-    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: one slab at a time, so
-    // that they stay in the caches until they are contracted, or where that does not fill the units, a quarter of all slabs.
+    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: one vocabulary split at a time, so
+    // that they stay in the caches until they are contracted, or where that does not fill the units, a quarter of all vocabulary splits.
     int64_t quarter = (all + 3) / 4;
     for (int64_t kept : {all, all * 3 / 4, all / 2, all / 4})
-      for (int64_t group : {int64_t(1), problem.facts.isFilledByOneSlab ? 1 : quarter})
+      for (int64_t group : {int64_t(1), problem.facts.isFilledByOneVocabSplit ? 1 : quarter})
         if (keeps && kept > 0 && (kept < all || problem.isSplit()))
           shapes.push_back({0, 0, kept, group});
     for (int64_t group : {all, quarter, int64_t(1)})
@@ -98,7 +98,7 @@ private:
   std::optional<Candidate> fit(Choice choice) const {
     if (bytes(choice, tokens) <= budget)
       return finish(choice);
-    bool keepsAcrossPhases = problem.isSplit() && choice.keptSlabs > 0;
+    bool keepsAcrossPhases = problem.isSplit() && choice.keptVocabSplits > 0;
     if (keepsAcrossPhases)
       return std::nullopt; // what is kept has to hold all tokens
     // Room for the copies of small inputs of more tokens than now: the program should serve them as well.
@@ -137,16 +137,17 @@ private:
     ScheduleBuilder builder(problem, choice);
     candidate.seconds = builder.seconds(tokens);
     constexpr int64_t kMost = int64_t(1) << 40;
-    candidate.behind = 1 + largest(1, kMost, [&](int64_t count) { return builder.workspace(count) <= budget; });
-    if (candidate.behind > kMost)
-      candidate.behind = INT64_MAX;
+    candidate.end = 1 + largest(1, kMost, [&](int64_t count) { return builder.workspace(count) <= budget; });
+    if (candidate.end > kMost)
+      candidate.end = INT64_MAX;
     return candidate;
   }
 
   FailureOr<Candidate> complain() const {
     int64_t least = INT64_MAX;
     for (const Choice &shape : shapes())
-      least = std::min(least, bytes(problem.isSplit() && shape.keptSlabs > 0 ? shape : withChunk(shape, problem.chunkUnit()), tokens));
+      least =
+          std::min(least, bytes(problem.isSplit() && shape.keptVocabSplits > 0 ? shape : withChunk(shape, problem.chunkUnit()), tokens));
     // For callers that name the minimum in their own words.
     problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
     return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << least << " bytes for " << tokens
@@ -170,7 +171,7 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
     ScheduleBuilder builder(*problem, best->choice);
     Builder b(request.getContext());
     getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(request.getTokens())));
-    return builder.emit(best->first, best->behind);
+    return builder.emit(best->first, best->end);
   }
 
   void runOnOperation() override {

@@ -3,7 +3,7 @@
 using namespace mlir;
 using namespace logitile;
 
-/// How much longer logits of a group of slabs take because there are too few tasks for the threads.
+/// How much longer logits of a group of vocabulary splits take because there are too few tasks for the threads.
 double ScheduleBuilder::idleFactor(int64_t tokens) const {
   if (choice.inPlace())
     return 1;
@@ -15,13 +15,13 @@ double ScheduleBuilder::idleFactor(int64_t tokens) const {
 /// How often the logits of a pair are made, on the average of the vocabulary.
 double ScheduleBuilder::projections(const PairProblem &pair) const {
   int64_t sweeps = problem.forwardSweeps.size() + problem.adjointSweeps.size() + (problem.gradient ? 1 : 0);
-  double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
+  double kept = static_cast<double>(choice.keptVocabSplits) / problem.vocabSplits;
   return sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0);
 }
 
 double ScheduleBuilder::seconds(int64_t tokens) const {
   Machine machine = problem.target->machine(problem.request.getThreads());
-  double kept = static_cast<double>(choice.keptSlabs) / problem.slabs;
+  double kept = static_cast<double>(choice.keptVocabSplits) / problem.vocabSplits;
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
   int64_t sweeps = problem.forwardSweeps.size() + problem.adjointSweeps.size() + (problem.gradient ? 1 : 0);
@@ -38,8 +38,8 @@ double ScheduleBuilder::seconds(int64_t tokens) const {
     if (pair.wantsWeight) // read and written by every chunk but the first
       bytes += 8.0 * problem.columns * pair.hidden * (chunks - 1) + (sumsWeight(pair) ? 6.0 * problem.columns * pair.hidden : 0);
     bytes += static_cast<double>(chunks) * problem.columns * pair.hidden * 4; // the head, once for each chunk and pass
-    if (!choice.inPlace() && pair.wantsHidden) // sums of hidden gradients, for each group of slabs
-      bytes += 8.0 * tokens * pair.hidden * problem.slabs / choice.group;
+    if (!choice.inPlace() && pair.wantsHidden) // sums of hidden gradients, for each group of vocabulary splits
+      bytes += 8.0 * tokens * pair.hidden * problem.vocabSplits / choice.group;
   }
   return flops / machine.flops + bytes / machine.memoryRate;
 }

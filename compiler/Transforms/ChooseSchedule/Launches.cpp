@@ -38,12 +38,12 @@ DictionaryAttr ScheduleBuilder::viewsOf(TemplateOp source, Views views) const {
 }
 static FlatSymbolRefAttr symbolOf(Operation *op) { return FlatSymbolRefAttr::get(SymbolTable::getSymbolName(op)); }
 
-LogicalResult ScheduleBuilder::emit(int64_t first, int64_t behind) {
+LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
   ProgramOp program = problem.program;
   templates = std::make_unique<TemplateLibrary>(program.getContext());
   OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
-  int64_t kept = std::min(choice.keptSlabs * problem.slab, problem.columns);
-  auto schedule = ScheduleOp::create(b, program.getLoc(), first, behind, problem.slab, kept);
+  int64_t kept = std::min(choice.keptVocabSplits * problem.vocabSplit, problem.columns);
+  auto schedule = ScheduleOp::create(b, program.getLoc(), first, end, problem.vocabSplit, kept);
   b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
   emitBuffers(b);
   auto openRun = [&](Phase phase) {
@@ -102,9 +102,12 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::InputBlocks: return "blocks_" + owner;
   case BufferRole::InputSum: return "sum_" + owner;
   case BufferRole::InputGradient: return "gradient_" + owner;
-  case BufferRole::Upstream: return "upstream_" + owner;
-  case BufferRole::RowState: return "rows_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
-  case BufferRole::Result: return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
+  case BufferRole::Cotangent:
+    return "cotangent_" + owner;
+  case BufferRole::RowState:
+    return "rows_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
+  case BufferRole::Result:
+    return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
   case BufferRole::TokenMap: return "tokens_map";
   case BufferRole::TokenSlots: return "tokens_slots";
   case BufferRole::WrongTokens: return "tokens_wrong";
@@ -147,8 +150,12 @@ void ScheduleBuilder::emitPrologue(OpBuilder &b) {
     if (!copiesWeight(pair))
       continue;
     launch(b, "round_" + pair.name + "_operand", Purpose::Round,
-           {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-            {"in", type(pair.weightElement)}, {"tile", type(pair.operand)}, {"out", type(pair.operand)}},
+           {{"TN", number(problem.tiles.TN)},
+            {"TD", number(problem.tiles.TD)},
+            {"D", number(pair.hidden)},
+            {"in", type(pair.weightElement)},
+            {"tile", type(pair.operand)},
+            {"out", type(pair.operand)}},
            {{"source", {BufferRole::Weight, pair.name}}, {"out", weightOf(pair)}});
   }
   emitFinishes(b, SweepOp(), Phase::Prologue);
@@ -164,22 +171,23 @@ void ScheduleBuilder::emitForward(OpBuilder &b) {
   }
 }
 
-/// Over the slabs that are kept, and over those that are not.
+/// Over the vocabulary splits that are kept, and over those that are not.
 void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
   Attribute f32 = type(b.getF32Type());
-  bool hasKept = choice.keptSlabs > 0, hasRest = choice.keptSlabs < problem.slabs;
+  bool hasKept = choice.keptVocabSplits > 0, hasRest = choice.keptVocabSplits < problem.vocabSplits;
   for (bool kept : {true, false}) {
     if (kept ? !hasKept : !hasRest)
       continue;
     bool projects = !kept || makesKept;
-    LaunchOp op = launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), Purpose::Sweep,
-                         {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
+    LaunchOp op =
+        launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), Purpose::Sweep,
+               {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
     op.setKeep(kept && makesKept);
     if (hasKept && hasRest)
-      op.setSlabs(ArrayRef<int64_t>{kept ? 0 : choice.keptSlabs, kept ? choice.keptSlabs : problem.slabs});
+      op.setVocabSplits(ArrayRef<int64_t>{kept ? 0 : choice.keptVocabSplits, kept ? choice.keptVocabSplits : problem.vocabSplits});
   }
 }
 
@@ -219,7 +227,7 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
                            {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"acc", f32}},
                            {{"partial", {BufferRole::InputBlocks, adjoint.getName()}}, {"out", {BufferRole::InputSum, adjoint.getName()}}});
       op.setInput(adjoint.getName());
-      op.setAgain(hasManyChunks() ? Again::Tokens : Again::Never);
+      op.setAccumulate(hasManyChunks() ? Accumulate::Tokens : Accumulate::Never);
     }
 }
 
@@ -227,67 +235,74 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
   if (!problem.gradient)
     return;
   if (choice.inPlace()) {
-    emitGradientPart(b, "", /*kept=*/true, 0, problem.slabs);
-    emitContractions(b, "", /*whole=*/true, Again::Never);
+    emitGradientPart(b, "", /*kept=*/true, 0, problem.vocabSplits);
+    emitContractions(b, "", /*whole=*/true, Accumulate::Never);
     return;
   }
-  // In groups of slabs: those that are kept, then the others.
+  // In groups of vocabulary splits: those that are kept, then the others.
   for (bool kept : {true, false}) {
-    int64_t first = kept ? 0 : choice.keptSlabs, behind = kept ? choice.keptSlabs : problem.slabs;
-    if (first == behind)
+    int64_t first = kept ? 0 : choice.keptVocabSplits, end = kept ? choice.keptVocabSplits : problem.vocabSplits;
+    if (first == end)
       continue;
     OpBuilder::InsertionGuard guard(b);
-    auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::Slabs, choice.group, b.getI64IntegerAttr(first),
-                               b.getI64IntegerAttr(behind));
+    auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::VocabSplits, choice.group, b.getI64IntegerAttr(first),
+                               b.getI64IntegerAttr(end));
     b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
-    StringRef suffix = kept && behind < problem.slabs ? "_kept" : "";
+    StringRef suffix = kept && end < problem.vocabSplits ? "_kept" : "";
     emitGradientPart(b, suffix, kept, -1, -1);
-    emitContractions(b, suffix, /*whole=*/false, first > 0 ? Again::Always : Again::Slabs);
+    emitContractions(b, suffix, /*whole=*/false, first > 0 ? Accumulate::Always : Accumulate::VocabSplits);
   }
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden)
       continue;
     HiddenTile tile = hiddenTile(pair);
-    LaunchOp op = launch(b, "round_" + pair.name + "_hidden", Purpose::HiddenEnd,
-                         {{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)}, {"D", number(pair.hidden)},
-                          {"in", type(weightElement(pair))}, {"acc", type(b.getF32Type())}, {"out", type(pair.hiddenGradient)}},
-                         {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)},
-                          {"out", {BufferRole::HiddenGradient, pair.name}}});
+    LaunchOp op =
+        launch(b, "round_" + pair.name + "_hidden", Purpose::HiddenEnd,
+               {{"TM", number(tile.tokens)},
+                {"TD", number(tile.hidden)},
+                {"D", number(pair.hidden)},
+                {"in", type(weightElement(pair))},
+                {"acc", type(b.getF32Type())},
+                {"out", type(pair.hiddenGradient)}},
+               {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)}, {"out", {BufferRole::HiddenGradient, pair.name}}});
     op.setInput(pair.name);
   }
 }
 
-void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t behind) {
-  LaunchOp op = launch(b, "gradient" + suffix, Purpose::Gradient,
-                       {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())},
-                        {"acc", type(b.getF32Type())}});
+void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t end) {
+  LaunchOp op = launch(
+      b, "gradient" + suffix, Purpose::Gradient,
+      {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", type(b.getF32Type())}});
   if (!kept)
     op.setAlgorithm(projectAlgorithm());
   if (problem.lateSweep)
     op.setSweepAttr(symbolOf(problem.lateSweep));
   if (first >= 0)
-    op.setSlabs(ArrayRef<int64_t>{first, behind});
+    op.setVocabSplits(ArrayRef<int64_t>{first, end});
 }
 
-/// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of slabs.
-void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Again again) {
+/// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of vocabulary splits.
+void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Accumulate accumulate) {
   Attribute f32 = type(b.getF32Type());
   for (const PairProblem &pair : problem.pairs) {
     SmallVector<std::pair<StringRef, Attribute>> common{{"D", number(pair.hidden)}, {"g", type(pair.operand)}, {"acc", f32}};
     if (pair.wantsHidden) {
       auto bindings = common;
       HiddenTile tile = hiddenTile(pair);
-      bindings.append({{"TM", number(tile.tokens)}, {"TD", number(tile.hidden)},
-                       {"TK", number(hiddenDepth(pair))}, {"in", type(weightElement(pair))},
+      bindings.append({{"TM", number(tile.tokens)},
+                       {"TD", number(tile.hidden)},
+                       {"TK", number(hiddenDepth(pair))},
+                       {"in", type(weightElement(pair))},
                        {"out", whole ? type(pair.hiddenGradient) : f32}});
       LaunchOp op = launch(b, pair.name + "_hidden" + suffix, Purpose::HiddenGradient, bindings,
-                           {{"grad", {BufferRole::LogitGradient, pair.name}}, {"weight", weightOf(pair)},
+                           {{"grad", {BufferRole::LogitGradient, pair.name}},
+                            {"weight", weightOf(pair)},
                             {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
       op.setAlgorithm(hiddenAlgorithm());
       op.setInput(pair.name);
       op.setPart(!whole);
       if (!whole)
-        op.setAgain(again);
+        op.setAccumulate(accumulate);
     }
     if (pair.wantsWeight) {
       bool sums = sumsWeight(pair);
@@ -297,12 +312,13 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
                        {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
                        {"out", sums ? f32 : type(pair.weightGradient)}});
       LaunchOp op = launch(b, pair.name + "_weight" + suffix, Purpose::WeightGradient, bindings,
-                           {{"grad", {BufferRole::LogitGradient, pair.name}}, {"hidden", hiddenOfWeight(pair)},
+                           {{"grad", {BufferRole::LogitGradient, pair.name}},
+                            {"hidden", hiddenOfWeight(pair)},
                             {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name}}});
       op.setAlgorithm(weightAlgorithm());
       op.setInput(pair.name);
       bool accumulates = problem.request.getAccumulate();
-      op.setAgain(accumulates ? Again::Always : hasManyChunks() ? Again::Tokens : Again::Never);
+      op.setAccumulate(accumulates ? Accumulate::Always : hasManyChunks() ? Accumulate::Tokens : Accumulate::Never);
     }
   }
 }
@@ -313,8 +329,12 @@ void ScheduleBuilder::emitEnd(OpBuilder &b) {
     if (!sumsWeight(pair))
       continue;
     launch(b, "round_" + pair.name + "_weight", Purpose::Round,
-           {{"TN", number(problem.tiles.TN)}, {"TD", number(problem.tiles.TD)}, {"D", number(pair.hidden)},
-            {"in", type(b.getF32Type())}, {"tile", type(b.getF32Type())}, {"out", type(pair.weightGradient)}},
+           {{"TN", number(problem.tiles.TN)},
+            {"TD", number(problem.tiles.TD)},
+            {"D", number(pair.hidden)},
+            {"in", type(b.getF32Type())},
+            {"tile", type(b.getF32Type())},
+            {"out", type(pair.weightGradient)}},
            {{"source", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
   }
 }

@@ -1,7 +1,7 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/Target/Backend.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
@@ -132,12 +132,12 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   problem.tiles = *tiles;
   problem.panelWidth = problem.facts.panelWidth;
 
-  // Slabs are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
+  // Vocabulary splits are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
   // the number of tokens, so neither do the bits of a row among the calls of one program.
   problem.columns = program.getWidth();
   int64_t wanted = std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
-  problem.slab = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);
-  problem.slabs = llvm::divideCeil(problem.columns, problem.slab);
+  problem.vocabSplit = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);
+  problem.vocabSplits = llvm::divideCeil(problem.columns, problem.vocabSplit);
 
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {

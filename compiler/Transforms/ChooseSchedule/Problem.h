@@ -31,7 +31,7 @@ struct Problem {
   TargetFacts facts; // of the target
   TileSizes tiles;
   int64_t panelWidth = 1;
-  int64_t columns = 0, slab = 1, slabs = 1; // vocabulary entries, those of a slab, number of slabs
+  int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
   llvm::SmallVector<PairProblem> pairs;
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;
@@ -60,8 +60,8 @@ struct Problem {
 struct Choice {
   int64_t chunk = 0;        // as in loops over tokens; 0: all tokens at once
   int64_t forwardChunk = 0; // of the forward phase, where gradients are made apart
-  int64_t keptSlabs = 0;    // slabs [0, kept) keep their logits
-  int64_t group = 0;        // slabs whose gradient is made at a time; 0: all, in the place of the kept logits
+  int64_t keptVocabSplits = 0; // vocabulary splits [0, kept) keep their logits
+  int64_t group = 0;           // vocabulary splits whose gradient is made at a time; 0: all, in the place of the kept logits
 
   bool inPlace() const { return group == 0; }
 };
@@ -79,7 +79,7 @@ public:
   /// The same with what the sizes of tiles cost.
   double tiledSeconds(int64_t tokens) const;
   /// Appends the schedule to the program. Fails with a diagnostic where no template serves the target.
-  mlir::LogicalResult emit(int64_t first, int64_t behind);
+  mlir::LogicalResult emit(int64_t first, int64_t end);
 
 private:
   enum Use { Forward = 1, Adjoint = 2, Both = 3 };
@@ -125,8 +125,8 @@ private:
   void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesKept);
   void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);
   void emitGradient(mlir::OpBuilder &b);
-  void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool kept, int64_t first, int64_t behind);
-  void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Again again);
+  void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool kept, int64_t first, int64_t end);
+  void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Accumulate accumulate);
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
   mlir::DictionaryAttr viewsOf(TemplateOp source, Views views) const;

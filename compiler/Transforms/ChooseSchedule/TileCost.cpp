@@ -10,7 +10,7 @@ double ScheduleBuilder::tiledSeconds(int64_t tokens) const {
   const TileSizes &tiles = problem.tiles;
   tokens = std::max<int64_t>(tokens, 1);
   int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
-  int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.slabs, choice.group);
+  int64_t chunks = llvm::divideCeil(tokens, chunk), groups = choice.inPlace() ? 1 : llvm::divideCeil(problem.vocabSplits, choice.group);
   int64_t columns = llvm::divideCeil(problem.columns, groups);
   double seconds = this->seconds(tokens);
   auto add = [&](const TiledContraction &contraction, double times) {
@@ -19,7 +19,7 @@ double ScheduleBuilder::tiledSeconds(int64_t tokens) const {
   for (const PairProblem &pair : problem.pairs) {
     int64_t bytes = pair.operand.getIntOrFloatBitWidth() / 8;
     TiledContraction project{problem.columns, chunk, pair.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
-    project.tasks = problem.slabs * llvm::divideCeil(chunk, tiles.TM);
+    project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, tiles.TM);
     add(project, chunks * projections(pair));
     if (pair.wantsHidden) {
       HiddenTile tile = hiddenTile(pair);

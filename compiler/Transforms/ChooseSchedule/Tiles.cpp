@@ -18,7 +18,7 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair)
   if (!problem.hasFewTokens())
     return tile;
   int64_t least = problem.facts.registerRows, whole = llvm::alignTo(pair.hidden, problem.panelWidth);
-  while (widest(tile.columns) < whole && tile.columns % 2 == 0 && tile.columns / 2 >= least) // slabs are multiples of it
+  while (widest(tile.columns) < whole && tile.columns % 2 == 0 && tile.columns / 2 >= least) // vocabulary splits are multiples of it
     tile.columns /= 2;
   return {tile.columns, std::min(widest(tile.columns), whole)};
 }

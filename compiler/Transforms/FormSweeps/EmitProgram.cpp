@@ -34,9 +34,9 @@ int ProgramEmitter::pointOf(NodeRef node) {
   int point = kFree;
   if (node->is(NodeOp::Entry))
     point = stageOf(planner.entryOf(node)) * kHops;
-  else if (node->isInput(InputKind::Upstream))
+  else if (node->isInput(InputKind::Cotangent))
     point = adjointStage() * kHops;
-  else if (node->is(NodeOp::Pick)) { // of memory: a hop after its index is known
+  else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
     NodeRef index = settle(node->operand(1));
     point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
   } else {
@@ -86,7 +86,7 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
     }
     NodeRef needed = !x->varying ? x : x->is(NodeOp::Column) ? origin.index : nullptr;
     if (x->isVaryingInput())
-      needed = planner.g.pick(x, origin.index);
+      needed = planner.g.gather(x, origin.index);
     if (needed && !isThere(needed))
       return false;
     if (x->varying)
@@ -192,7 +192,7 @@ void ProgramEmitter::requestChecks() {
       roots.append({column, coefficient});
   }
   for (NodeRef node : Graph::topological(roots)) {
-    if (!node->is(NodeOp::Pick))
+    if (!node->is(NodeOp::Gather))
       continue;
     NodeRef index = node->operand(1);
     bool inRange = index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
@@ -214,7 +214,7 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
       roots.push_back(coefficient);
   SmallVector<StringRef> names;
   for (NodeRef node : Graph::topological(roots))
-    if (node->is(NodeOp::Pick) && node->operand(1)->isInput(InputKind::Token) && !llvm::is_contained(names, node->operand(1)->name))
+    if (node->is(NodeOp::Gather) && node->operand(1)->isInput(InputKind::Token) && !llvm::is_contained(names, node->operand(1)->name))
       names.push_back(node->operand(1)->name);
   return names;
 }
@@ -223,9 +223,9 @@ static SmallVector<StringRef> directIndices(ArrayRef<std::pair<StringRef, NodeRe
 
 ProgramOp ProgramEmitter::emit(LossOp loss) {
   builder.setInsertionPoint(loss);
-  program = ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), IntegerAttr(), DenseI64ArrayAttr(),
-                              builder.getArrayAttr({}), builder.getStrArrayAttr(directIndices(outputs, gradients)),
-                              builder.getArrayAttr({}));
+  program =
+      ProgramOp::create(builder, loss.getLoc(), loss.getSymName(), loss.getVocab(), IntegerAttr(), DenseI64ArrayAttr(),
+                        builder.getArrayAttr({}), builder.getStrArrayAttr(directIndices(outputs, gradients)), builder.getArrayAttr({}));
   program.getBody().emplaceBlock();
   requestOutputs();
   requestChecks();
@@ -346,8 +346,7 @@ void ProgramEmitter::emitGradient() {
       auto [column, coefficient] = row;
       // A result of its own: kernels may change it in place.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
-      ResultAttr own =
-          addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
+      ResultAttr own = addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
       columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
       coefficients.push_back(read(own, f32));

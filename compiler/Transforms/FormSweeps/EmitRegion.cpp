@@ -45,7 +45,7 @@ bool RegionEmitter::isKnown(NodeRef node) {
     return false;
   int at = program.pointOf(node);
   if (at == kFree)
-    return !isFinish && !node->is(NodeOp::Pick) && !program.isCheap(node);
+    return !isFinish && !node->is(NodeOp::Gather) && !program.isCheap(node);
   return isFinish ? at < point : true;
 }
 
@@ -89,7 +89,7 @@ Value RegionEmitter::compute(NodeRef node) {
   if (Graph::Origin origin = program.originOf(node))
     return atEntry(origin.index).value(origin.value);
   if (parent && node->isVaryingInput())
-    return parent->value(program.planner.g.pick(node, index));
+    return parent->value(program.planner.g.gather(node, index));
   if (parent && node->is(NodeOp::Column))
     return parent->value(index);
   if (parent && node->is(NodeOp::Select))
@@ -97,7 +97,7 @@ Value RegionEmitter::compute(NodeRef node) {
       return value(branch);
   if (node->is(NodeOp::Entry) && !program.hasLow(node))
     return state.at(node->index);
-  if (node->is(NodeOp::Pick))
+  if (node->is(NodeOp::Gather))
     return gather(node);
   if (node->is(NodeOp::StopGradient)) // the gradient is made: what is left is its operand
     return value(node->operand(0));
@@ -118,7 +118,7 @@ Value RegionEmitter::gather(NodeRef node) {
   if (isFinish && !index->is(NodeOp::Input)) // the kernel gathers before the region runs
     column = readKnown(index, Part::Whole, builder.getI32Type());
   Value input = emitNode(builder, node->operand(0), {});
-  Value entry = PickOp::create(builder, node->loc, input, column);
+  Value entry = GatherOp::create(builder, node->loc, input, column);
   if (node->type == NodeType::Bool)
     return entry;
   Value notNegative = arith::CmpIOp::create(builder, node->loc, arith::CmpIPredicate::sge, column, i32(0));

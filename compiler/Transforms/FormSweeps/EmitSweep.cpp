@@ -36,7 +36,8 @@ StringRef kindName(Kind kind) {
   case Kind::Count: return "count";
   case Kind::Arg: return "arg";
   case Kind::Carry: return "carry";
-  case Kind::Pick: return "pick";
+  case Kind::Gather:
+    return "pick";
   }
   llvm_unreachable("every kind has a name");
 }
@@ -130,7 +131,7 @@ private:
       return;
     }
     case Kind::Carry: next[slot] = emit.select(taken.at(entry->arg), payload(entry), state[slot]); return;
-    case Kind::Pick: {
+    case Kind::Gather: {
       Value here = arith::CmpIOp::create(b, entry->base->loc, arith::CmpIPredicate::eq, column(), emit.value(entry->index));
       next[slot] = emit.select(here, payload(entry), state[slot]);
       return;
@@ -275,7 +276,7 @@ private:
     }
     case Kind::Count: merged[slot] = arith::AddIOp::create(emit.ops(), entry->base->loc, a[slot], b[slot]); return;
     case Kind::Carry: merged[slot] = emit.select(taken.at(entry->arg), b[slot], a[slot]); return;
-    case Kind::Pick: // the column is in one of the two: the other one holds zero
+    case Kind::Gather: // the column is in one of the two: the other one holds zero
       merged[slot] = a[slot].getType().isF32() ? emit.add(a[slot], b[slot])
                                                : Value(arith::AddIOp::create(emit.ops(), entry->base->loc, a[slot], b[slot]));
       return;
@@ -389,7 +390,7 @@ void logitile::describeState(ArrayRef<Entry *> entries, OpBuilder &builder, Smal
       add(name(entry, ".high"), f32);
       add(name(entry, ".low"), f32);
     } else {
-      bool isCaught = entry->kind == Kind::Pick || entry->kind == Kind::Carry;
+      bool isCaught = entry->kind == Kind::Gather || entry->kind == Kind::Carry;
       add(name(entry, ""), entry->kind == Kind::Count || (isCaught && entry->base->type != NodeType::Float) ? i32 : f32);
     }
   }

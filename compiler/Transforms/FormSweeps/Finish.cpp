@@ -116,7 +116,7 @@ bool isLarge(NodeRef addend) {
     NodeRef node = todo.pop_back_val();
     if (!seen.insert(node).second)
       continue;
-    if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Pick) || node->is(NodeOp::Entry))
+    if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Gather) || node->is(NodeOp::Entry))
       return true;
     bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);
     if (isSum || node->is(NodeOp::Mul) || node->is(NodeOp::Weigh))
@@ -301,7 +301,7 @@ NodeRef Planner::factored(NodeRef gradient) {
   level(gradient);
   if (!gradient->varying)
     return gradient;
-  std::optional<Terms> terms = decompose(gradient, kUpstream - 1, /*top=*/true);
+  std::optional<Terms> terms = decompose(gradient, kCotangent - 1, /*top=*/true);
   if (!terms)
     return gradient;
   llvm::SmallVector<NodeRef> common = takeCommonFactors(*terms);

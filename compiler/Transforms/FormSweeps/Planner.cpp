@@ -57,7 +57,7 @@ NodeRef Planner::resultOf(Entry *entry) {
   NodeType type = NodeType::Float;
   if (entry->kind == Entry::Kind::Arg || entry->kind == Entry::Kind::Count)
     type = NodeType::Int;
-  else if (entry->kind == Entry::Kind::Pick || entry->kind == Entry::Kind::Carry)
+  else if (entry->kind == Entry::Kind::Gather || entry->kind == Entry::Kind::Carry)
     type = entry->base->type == NodeType::Float ? NodeType::Float : NodeType::Int;
   NodeRef node = g.entry(entry->number, type);
   levels[node] = entry->level;
@@ -72,7 +72,7 @@ unsigned Planner::level(NodeRef root) {
   for (NodeRef node : Graph::topological(root)) {
     if (levels.contains(node))
       continue;
-    unsigned level = node->isInput(InputKind::Upstream) ? kUpstream : 0;
+    unsigned level = node->isInput(InputKind::Cotangent) ? kCotangent : 0;
     for (NodeRef operand : node->operands)
       level = std::max(level, levels.lookup(operand));
     levels[node] = level;
@@ -88,7 +88,8 @@ unsigned Planner::place(NodeRef reduction) {
   switch (reduction->op) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin: return placeArg(reduction);
-  case NodeOp::Pick: return placePick(reduction);
+  case NodeOp::Gather:
+    return placeGather(reduction);
   case NodeOp::Count: {
     Entry entry;
     entry.kind = Entry::Kind::Count;
@@ -126,7 +127,7 @@ unsigned Planner::placeArg(NodeRef reduction) {
 
 /// An input in memory is gathered once the index is known; logits, and entries that another slice may have, are caught as
 /// they pass.
-unsigned Planner::placePick(NodeRef reduction) {
+unsigned Planner::placeGather(NodeRef reduction) {
   NodeRef input = reduction->operand(0), index = reduction->operand(1);
   if (!input->isInput(InputKind::Logits) && !isSliced)
     return level(index);
@@ -140,7 +141,7 @@ unsigned Planner::placePick(NodeRef reduction) {
     resolutions[reduction] = caught(placed);
     return placed->level;
   }
-  entry.kind = Entry::Kind::Pick;
+  entry.kind = Entry::Kind::Gather;
   entry.index = index;
   entry.level = 1 + level(index);
   Entry *placed = intern(entry);

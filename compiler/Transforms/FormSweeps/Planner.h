@@ -11,13 +11,13 @@ namespace logitile {
 /// One slot of row state: an element of an associative monoid over the vocabulary.
 struct Entry {
   enum class Kind {
-    Max,   // running maximum of 'base', NaN ignored
-    Exp,   // sum of exp(scale * (max.base - max)) times 'factors', and (pivot - centre) if there is one
-    Sum,   // sum of 'factors'
-    Count, // number of entries where 'base' holds
-    Arg,   // index of the largest or smallest 'base', and its value
-    Carry, // the value of 'base' at the index of 'arg'
-    Pick,  // the value of 'base' at 'index'
+    Max,    // running maximum of 'base', NaN ignored
+    Exp,    // sum of exp(scale * (max.base - max)) times 'factors', and (pivot - centre) if there is one
+    Sum,    // sum of 'factors'
+    Count,  // number of entries where 'base' holds
+    Arg,    // index of the largest or smallest 'base', and its value
+    Carry,  // the value of 'base' at the index of 'arg'
+    Gather, // the value of 'base' at 'index'
   };
   Kind kind = Kind::Max;
   unsigned number = 0;
@@ -58,8 +58,8 @@ using Terms = llvm::SmallVector<Term, 2>;
 /// use it inside. For each reduction, levels are tried in ascending order; the first whose body decomposes wins.
 class Planner {
 public:
-  /// What needs an upstream gradient is finished after every forward sweep.
-  static constexpr unsigned kUpstream = 1000;
+  /// What needs an cotangent is finished after every forward sweep.
+  static constexpr unsigned kCotangent = 1000;
 
   /// Where the vocabulary is in slices ('isSliced'), every value that needs all of it comes from merged states.
   Planner(Graph &graph, bool isSliced) : g(graph), isSliced(isSliced) {}
@@ -81,7 +81,7 @@ public:
     auto it = logSumExps.find(reduction);
     return it == logSumExps.end() ? std::nullopt : std::optional(it->second);
   }
-  /// 'gradient' in the form in which sums of it were factored: what no upstream gradient is in stays together. Then a sum
+  /// 'gradient' in the form in which sums of it were factored: what no cotangent is in stays together. Then a sum
   /// over the vocabulary and the values that it is subtracted from are rounded alike, and cancel as they should.
   NodeRef factored(NodeRef gradient);
   /// The entry that sums the body of 'reduction' as it stands.
@@ -118,7 +118,7 @@ private:
   // ---- placing (Planner.cpp)
   unsigned place(NodeRef reduction);
   unsigned placeArg(NodeRef reduction);
-  unsigned placePick(NodeRef reduction);
+  unsigned placeGather(NodeRef reduction);
   NodeRef caught(Entry *entry);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);

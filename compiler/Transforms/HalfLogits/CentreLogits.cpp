@@ -1,8 +1,8 @@
 // CentreLogits.cpp - the pass that keeps of 16-bit logits what their exponential is made of, relative to its maximum. Which
 // logits have 16 bits is decided by choose-schedule.
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/LaunchShape.h"
 #include "compiler/Passes.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace logitile {
@@ -161,8 +161,9 @@ private:
   /// Whether 'update', which has the inputs of a gradient beside it, does not read the logits that it takes; then they go.
   static bool dropUnused(UpdateRowsOp update, Value logits) {
     unsigned number = llvm::find(update.getInputs(), logits) - update.getInputs().begin(), state = update.getRows().size();
-    std::pair<Region *, unsigned> arguments[] = {
-        {&update.getBound(), number}, {&update.getUpdate(), state + number}, {&update.getMerge(), 2 * state + number}};
+    std::pair<Region *, unsigned> arguments[] = {{&update.getBound(), number},
+                                                 {&update.getUpdate(), state + number},
+                                                 {&update.getMerge(), 2 * state + number}};
     if (llvm::any_of(arguments, [](auto &argument) { return !argument.first->getArgument(argument.second).use_empty(); }))
       return false;
     for (auto [region, argument] : arguments)
@@ -198,7 +199,8 @@ private:
       if (tile == logits)
         same.map(argument, map.getBody().getArgument(number));
       else if (StringAttr source = sourceOf(tile))
-        if (auto input = llvm::find_if(map.getInputs(), [&](Value input) { return sourceOf(input) == source; }); input != map.getInputs().end())
+        if (auto input = llvm::find_if(map.getInputs(), [&](Value input) { return sourceOf(input) == source; });
+            input != map.getInputs().end())
           same.map(argument, map.getBody().getArgument(input - map.getInputs().begin()));
     }
     return same;

@@ -1,12 +1,12 @@
 // ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its exponential. What
 // follows from it is the business of choose-schedule.
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "compiler/Passes.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "dialect/Logitile.h"
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 using namespace mlir;
 
 namespace logitile {
@@ -19,7 +19,7 @@ bool readsLogits(Operation *op) {
       .wasInterrupted();
 }
 
-bool readsGathered(Block &block) { return !block.getOps<PickOp>().empty(); }
+bool readsGathered(Block &block) { return !block.getOps<GatherOp>().empty(); }
 
 /// One gradient, under the base of the exponential whose running maximum the only sweep keeps. Kept in 16 bits, the base is off by
 /// a part of 2^-12 of its distance from that maximum, and that of a softcap by such a part of itself. Ops are classified in
@@ -32,9 +32,8 @@ public:
   }
 
   bool isExponential() const {
-    return isOfOneProjection() && llvm::all_of(gradient.getOps<AdjointOp>(), [&](AdjointOp adjoint) {
-      return !adjoint.getDense() || isTame(adjoint.getDense());
-    });
+    return isOfOneProjection() &&
+           llvm::all_of(gradient.getOps<AdjointOp>(), [&](AdjointOp adjoint) { return !adjoint.getDense() || isTame(adjoint.getDense()); });
   }
 
 private:
@@ -50,7 +49,7 @@ private:
   void classify(Operation &op) {
     auto input = dyn_cast<InputOp>(op);
     auto isOfAny = [&](const Values &set) {
-      return !isa<PickOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) { return set.contains(operand); });
+      return !isa<GatherOp>(op) && llvm::any_of(op.getOperands(), [&](Value operand) { return set.contains(operand); });
     };
     auto note = [&](Values &set, bool belongs) {
       if (belongs)
@@ -89,7 +88,9 @@ private:
     if (Value value = op.getResult(0); base.isCapped() ? base.isTangent(value) : value == base.inReader())
       return 1;
     auto addend = [&](unsigned fixed, unsigned other) { return isUniform(op.getOperand(fixed)) ? scales.lookup(op.getOperand(other)) : 0; };
-    auto multiple = [&](unsigned factor, unsigned other) { return constantOf(op.getOperand(factor)) * scales.lookup(op.getOperand(other)); };
+    auto multiple = [&](unsigned factor, unsigned other) {
+      return constantOf(op.getOperand(factor)) * scales.lookup(op.getOperand(other));
+    };
     if (isa<arith::AddFOp>(op))
       return std::max(addend(0, 1), addend(1, 0));
     if (isa<arith::SubFOp>(op))

@@ -83,7 +83,7 @@ def wanted_gradients(
     return wanted
 
 
-def upstream_gradients(spec: LossSpec, grad_output: object) -> dict[str, object]:
+def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
     """The gradients that reach the outputs, by name; outputs that are left out get none.
 
     Args:

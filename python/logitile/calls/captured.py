@@ -66,13 +66,13 @@ class CapturedHead:
         return [*outputs.values(), *(gradients[name] for name in names)]
 
     def backward(
-        self, inputs: Sequence[Any], upstreams: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
+        self, inputs: Sequence[Any], cotangents: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
     ) -> list[Any]:
-        """Gradients of the inputs that `need` marks; `upstreams` are those that `given` marks, by output."""
+        """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
         call = self._call(inputs)
         names = self._marked(need)
         outputs = [name for (name, _, _), present in zip(self.outputs, given, strict=True) if present]
-        reaching: Any = dict(zip(outputs, upstreams, strict=True))
+        reaching: Any = dict(zip(outputs, cotangents, strict=True))
         if call.form.spec.bare:
             reaching = reaching["loss"]
         _, gradients = execute.values_and_gradients(self._programs, call, names, reaching, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
-from ..arguments.gradients import check_no_gradient_is_lost, upstream_gradients, wanted_gradients
+from ..arguments.gradients import check_no_gradient_is_lost, output_cotangents, wanted_gradients
 from ..arguments.wanted import Wanted
 from ..errors import CallTypeError
 from ..frameworks.arrays import Array, check_same_device
@@ -52,13 +52,13 @@ def values(programs: Programs, call: Call) -> dict[str, Any]:
 
 
 def run(
-    call: Call, program: Program, upstreams: Mapping[str, NativeArray]
+    call: Call, program: Program, cotangents: Mapping[str, NativeArray]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The outputs and gradients of a program, unfinished, by name; `upstreams` reach the outputs."""
+    """The outputs and gradients of a program, unfinished, by name; `cotangents` reach the outputs."""
     outputs, written = new_outputs(call)
     gradients, made = new_gradients(call, program.options, program.wanted, program.gradients)
     is_early = program.wanted.mode == "early"
-    program.native_call(call).run(written, made, list(upstreams.values()), is_early)
+    program.native_call(call).run(written, made, list(cotangents.values()), is_early)
     return outputs, gradients
 
 
@@ -71,16 +71,16 @@ def values_and_gradients(
         wrt, grad_output, grad_dtype: see Head.value_and_grad.
 
     Raises:
-        CallError: see wanted_gradients, upstream_gradients and Program.
+        CallError: see wanted_gradients, output_cotangents and Program.
     """
     names = wanted_gradients(call.form.spec, call.form.options, call, wrt)
     demands.check_buffers(call, names)
-    given = given_upstreams(call, grad_output)
-    upstreams = {name: array.framework.view(array, name) for name, array in given.items()}
-    wanted = demands.in_one_call(call, names, upstreams, grad_dtype)
+    given = given_cotangents(call, grad_output)
+    cotangents = {name: array.framework.view(array, name) for name, array in given.items()}
+    wanted = demands.in_one_call(call, names, cotangents, grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
         return values(programs, call), finished(call, _zeros(call, names, grad_dtype))
-    reaching = {name: upstream for name, upstream in upstreams.items() if name in wanted.of}
+    reaching = {name: cotangent for name, cotangent in cotangents.items() if name in wanted.of}
     program = programs.program(call, wanted)
     outputs, gradients = run(call, program, reaching)
     return finished(call, outputs), finished(call, cast_back(call, program.gradients, gradients, grad_dtype))
@@ -92,14 +92,14 @@ def _zeros(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, A
             for name, array in arrays.items()}  # fmt: skip
 
 
-def given_upstreams(call: Call, grad_output: object) -> dict[str, Array]:
+def given_cotangents(call: Call, grad_output: object) -> dict[str, Array]:
     """What reaches the outputs of a call, by name.
 
     Raises:
-        CallError: see upstream_gradients; CallValueError too where an array is on another device than hidden.
+        CallError: see output_cotangents; CallValueError too where an array is on another device than hidden.
     """
     hidden, arrays = call.pairs[0].hidden, {}
-    for name, item in upstream_gradients(call.form.spec, grad_output).items():
+    for name, item in output_cotangents(call.form.spec, grad_output).items():
         array = described(item, f"grad_output of '{name}'")
         if array.framework.is_number and array.dtype == "int64":
             array = described(float(array.source), name)  # a float, as the output is

@@ -25,7 +25,7 @@ _FORMAT = 1  # of records
 _FOLDER = "heads"  # in the folder of the disk cache
 
 Slot = tuple[str, str, int, bool]
-"""What an array of the call is: "input", "upstream", "divisor", "output" or "gradient"; its name for the
+"""What an array of the call is: "input", "cotangent", "divisor", "output" or "gradient"; its name for the
 plan; the code of its type where it is written; whether it is a weight [D, V]."""
 
 Finder = Callable[[str, int], Any]

@@ -43,7 +43,7 @@ class NativeCall:
         self,
         outputs: Sequence[NativeArray],
         gradients: Sequence[NativeArray],
-        upstreams: Sequence[NativeArray],
+        cotangents: Sequence[NativeArray],
         is_early: bool,
     ) -> None:
         """Runs all phases: gradients are made along with the outputs, or in a phase of their own.
@@ -51,15 +51,15 @@ class NativeCall:
         Raises:
             CallIndexError: see `forward`.
         """
-        saved = self.forward(outputs, gradients if is_early else (), upstreams if is_early else ())
+        saved = self.forward(outputs, gradients if is_early else (), cotangents if is_early else ())
         if saved is not None:
-            adjoint(saved, self.inputs, self.like, gradients, upstreams)
+            adjoint(saved, self.inputs, self.like, gradients, cotangents)
 
     def forward(
         self,
         outputs: Sequence[NativeArray],
         gradients: Sequence[NativeArray] = (),
-        upstreams: Sequence[NativeArray] = (),
+        cotangents: Sequence[NativeArray] = (),
     ) -> _native.Saved | None:
         """Runs the forward phase, which writes outputs and early gradients in place.
 
@@ -74,8 +74,9 @@ class NativeCall:
             _, *rest = self.divisor.framework.view(self.divisor, "divisor")
             divisor = rest[0] if len(rest) == 1 else tuple(rest)
         try:
+            stream = framework.stream(self.like)
             return self.plan.forward(
-                self.options, self.inputs, outputs, gradients, upstreams, divisor, framework.stream(self.like)
+                self.options, self.inputs, outputs, gradients, cotangents, divisor, stream
             )
         except CallIndexError as error:
             raise _located(error, self.picks) from None
@@ -86,7 +87,7 @@ def adjoint(
     inputs: list[NativeArray],
     like: Array,
     gradients: Sequence[NativeArray],
-    upstreams: Sequence[NativeArray],
+    cotangents: Sequence[NativeArray],
 ) -> None:
     """Runs the adjoint phase, which writes gradients in place.
 
@@ -95,7 +96,7 @@ def adjoint(
         inputs: those of the forward phase.
         like: the array that results lie beside.
     """
-    saved.adjoint(inputs, gradients, upstreams, like.framework.stream(like))
+    saved.adjoint(inputs, gradients, cotangents, like.framework.stream(like))
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:

@@ -74,16 +74,16 @@ class Plan:
         outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
         gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
         given = {name: described(item, f"grad_output of '{name}'") for name, item in
-                 self._upstreams(grad_output).items()}  # fmt: skip
+                 self._cotangents(grad_output).items()}  # fmt: skip
         divides = None if divisor is None else described(divisor, "divisor")
         others = {f"grad_output of {name}": array for name, array in given.items()}
         self._check_devices(hidden, arrays, others if divides is None else {**others, "divisor": divides})
-        upstreams = [_view(array, name) for name, array in given.items()]
+        cotangents = [_view(array, name) for name, array in given.items()]
         read = [_view(array, name) for name, array in arrays.items()]
         made = [_view(described(array, name), name) for name, array in gradients.items()]
         written = [_view(described(array, name), name) for name, array in outputs.items()]
         call = NativeCall(self._native, self._call_options(arrays), read, hidden, divides)
-        call.run(written, made, upstreams, is_early=not self._described["split"])
+        call.run(written, made, cotangents, is_early=not self._described["split"])
         return self._result(hidden, outputs), {
             self._public_name(name): self._finished(hidden, array, arrays[name])
             for name, array in gradients.items()
@@ -136,9 +136,9 @@ class Plan:
         named = [(self._public_name(name), array) for name, array in arrays.items()]
         check_same_device([("hidden", hidden), *named, *others.items()])
 
-    def _upstreams(self, grad_output: object) -> dict[str, object]:
+    def _cotangents(self, grad_output: object) -> dict[str, object]:
         """What reaches the outputs, by name; nothing stands for 1 at the loss."""
-        carrying = [output["name"] for output in self._described["outputs"] if output["upstream"]]
+        carrying = [output["name"] for output in self._described["outputs"] if output["cotangent"]]
         if grad_output is None:
             if carrying and "loss" not in carrying:
                 raise CallTypeError(f"grad_output must say what reaches {listed(carrying)}: there is no loss")

@@ -51,22 +51,22 @@ class RecordedCall:
         return RecordedCall(call, self.program), arrays
 
     def adjoint(
-        self, state: Any, arrays: Sequence[Any], upstreams: Sequence[Any | None]
+        self, state: Any, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
         """Runs the adjoint phase of an emptied call.
 
         Args:
             state: of `forward`.
             arrays: of `emptied`.
-            upstreams: what reaches each output.
+            cotangents: what reaches each output.
 
         Returns: the gradients in the order of `sources`. What goes into a buffer is none for the framework.
         """
         call = _filled(self.call, arrays)
         reaching = [
-            _viewed(upstream, name)
-            for name, upstream in zip(self.outputs, upstreams, strict=True)
-            if upstream is not None and name in self.carrying
+            _viewed(cotangent, name)
+            for name, cotangent in zip(self.outputs, cotangents, strict=True)
+            if cotangent is not None and name in self.carrying
         ]
         gradients, made = self._new_gradients(call)
         adjoint(state, native_inputs(call, self.program.options), call.pairs[0].hidden, made, reaching)
@@ -78,8 +78,8 @@ class RecordedCall:
         return new_gradients(call, program.options, program.wanted, program.gradients)
 
 
-def _viewed(upstream: Any, name: str) -> Any:
-    array = described(upstream, name)
+def _viewed(cotangent: Any, name: str) -> Any:
+    array = described(cotangent, name)
     return array.framework.view(array, name)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..arguments.binder import Binder
 from ..arguments.call import Arguments, Call
-from ..arguments.gradients import is_weight, native_name, upstream_gradients, wanted_gradients
+from ..arguments.gradients import is_weight, native_name, output_cotangents, wanted_gradients
 from ..arguments.outputs import output_shape
 from ..arguments.wanted import Wanted
 from ..errors import CallValueError
@@ -96,11 +96,11 @@ class TracedCall:
         """
         call, spec = self._call, self._call.form.spec
         names = wanted_gradients(spec, call.form.options, call, wrt)
-        upstreams = upstream_gradients(spec, grad_output)
-        wanted = in_one_call(call, names, upstreams, dtype)
+        cotangents = output_cotangents(spec, grad_output)
+        wanted = in_one_call(call, names, cotangents, dtype)
         if not wanted.of:
-            raise CallValueError(f"no gradient flows from {listed(upstreams)} to {listed(names)}")
-        reaching = {name: item for name, item in upstreams.items() if name in wanted.of}
+            raise CallValueError(f"no gradient flows from {listed(cotangents)} to {listed(names)}")
+        reaching = {name: item for name, item in cotangents.items() if name in wanted.of}
         made = self._keyed(wanted, tuple(name for name in spec.output_names if name in reaching))
         return made, names, [reaching[name] for name in spec.output_names if name in reaching]
 
@@ -155,8 +155,8 @@ class TracedCall:
 
     # ---- keyed calls -------------------------------------------------------------------------------------
 
-    def _keyed(self, wanted: Wanted, upstreams: tuple[str, ...]) -> KeyedCall:
-        """The call that makes some gradients; `upstreams` are the outputs that a gradient reaches."""
+    def _keyed(self, wanted: Wanted, cotangents: tuple[str, ...]) -> KeyedCall:
+        """The call that makes some gradients; `cotangents` are the outputs that a gradient reaches."""
         call, spec, options = self._call, self._call.form.spec, self._call.form.options
         key = program_key(call, wanted, "", 0)
         request = unplaced_request(spec, options, call, key)
@@ -173,23 +173,23 @@ class TracedCall:
             "ignore_index": options.ignore_index,
             "zero_if_all_ignored": options.all_ignored == "zero",
         }
-        slots = self._arguments(upstreams), self._results(wanted)
+        slots = self._arguments(cotangents), self._results(wanted)
         record = keyed.recorded(request, budget, rules, *slots)
         name = keyed.remember(record, self._finder(wanted, slots))
         self._wanted[name] = wanted
-        kinds = self.kinds + tuple("token" if self._is_per_token(name) else "scalar" for name in upstreams)
+        kinds = self.kinds + tuple("token" if self._is_per_token(name) else "scalar" for name in cotangents)
         need = tuple(name in wanted.names for name in self._names) + (False,) * (call.divisor is not None)
-        given = tuple(name in upstreams for name in spec.output_names)
+        given = tuple(name in cotangents for name in spec.output_names)
         return KeyedCall(name, 1, kinds, self._traced_results(wanted), need, given, self)
 
-    def _arguments(self, upstreams: tuple[str, ...]) -> list[keyed.Slot]:
+    def _arguments(self, cotangents: tuple[str, ...]) -> list[keyed.Slot]:
         call, slots = self._call, []
         for name in self._names:
             exchanges = is_weight(call, name) and call.form.options.weight_layout == "dv"
             slots.append(("input", native_name(call, name), 0, exchanges))
         if call.divisor is not None:
             slots.append(("divisor", "divisor", 0, False))
-        return slots + [("upstream", name, 0, False) for name in upstreams]
+        return slots + [("cotangent", name, 0, False) for name in cotangents]
 
     def _results(self, wanted: Wanted) -> list[keyed.Slot]:
         call, types = self._call, native().TYPES

@@ -180,7 +180,7 @@ class Recorded(Protocol):
         """The call without its arrays, and these arrays, which the framework keeps instead."""
 
     def adjoint(
-        self, state: object, arrays: Sequence[Any], upstreams: Sequence[Any | None]
+        self, state: object, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
         """The gradients of `sources`, from what reaches each output; None for one that went into a buffer."""
 

@@ -62,9 +62,9 @@ class Captured(Protocol):
         """Outputs, then the gradients of a loss for those inputs that `early` marks."""
 
     def backward(
-        self, inputs: Sequence[Any], upstreams: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
+        self, inputs: Sequence[Any], cotangents: Sequence[Any], given: Sequence[bool], need: Sequence[bool]
     ) -> list[Any]:
-        """Gradients of the inputs that `need` marks; `upstreams` are those that `given` marks, by output."""
+        """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
 
 
 class Capturable(Protocol):

@@ -156,7 +156,7 @@ class SlicedPart:
 
     Args:
         call: by key.
-        operands: names of its arrays: "input 0" for an operand of the whole call, "upstream 1" for what
+        operands: names of its arrays: "input 0" for an operand of the whole call, "cotangent 1" for what
             reaches an output, "offset" for the slice's first column, and "state ...", "first ..." and
             "second ..." for rows that sweeps left.
         results: names of its results: "state ..." of a sweep or a merge, "output 0", "gradient 0".

@@ -62,7 +62,7 @@ class Explanation:
         target: such as "cpu:avx512".
         tokens, vocab, threads: of the call.
         mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
-        interval: numbers of tokens that the same program serves, [first, behind).
+        interval: numbers of tokens that the same program serves, [first, end).
         schedule: "all kept", "hybrid" or "recompute": whether logits stay between sweeps.
         kept: vocabulary entries whose logits are kept.
         chunk_tokens, chunks: how tokens are cut.
@@ -243,35 +243,35 @@ def _workspace(described: Mapping[str, Any]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Launches:
-    """The launches that one step of a plan stands for: `chunks` times `slabs`, each with its share of both
-    axes.
+    """The launches that one step of a plan stands for: `chunks` times `vocab_splits`, each with its share
+    of both axes.
     """
 
     kernel: str
     chunks: int
-    slabs: int
+    vocab_splits: int
     share: float  # of the vocabulary, by all of them for one chunk
 
 
 def _launches(described: Mapping[str, Any]) -> list[_Launches]:
     """All launches of a call."""
-    all_slabs = -(-described["vocab"] // described["slab"]) if described["slab"] else 1
+    all_vocab_splits = -(-described["vocab"] // described["vocab_split"]) if described["vocab_split"] else 1
 
     def visit(steps: Sequence[Mapping[str, Any]], chunk: int, outer: _Launches) -> Iterator[_Launches]:
         for step in steps:
             if "launch" in step:
                 share = outer.share
-                if "slabs" in step:
-                    share = (step["slabs"][1] - step["slabs"][0]) / all_slabs
+                if "vocab_splits" in step:
+                    share = (step["vocab_splits"][1] - step["vocab_splits"][0]) / all_vocab_splits
                 yield replace(outer, kernel=step["launch"], share=min(1.0, share))
             elif step["loop"] == "tokens":
                 chunks = -(-described["tokens"] // chunk) if chunk else 0
                 yield from visit(step["body"], chunk, replace(outer, chunks=chunks))
             else:
-                first, behind = step.get("range", (0, all_slabs))
-                count = -(-(behind - first) // step["step"])
-                share = (behind - first) / all_slabs
-                yield from visit(step["body"], chunk, replace(outer, slabs=count, share=share))
+                first, end = step.get("range", (0, all_vocab_splits))
+                count = -(-(end - first) // step["step"])
+                share = (end - first) / all_vocab_splits
+                yield from visit(step["body"], chunk, replace(outer, vocab_splits=count, share=share))
 
     found: list[_Launches] = []
     for phase in ("prologue", "forward", "adjoint"):
@@ -294,7 +294,7 @@ def _kernels(
         rows.append(
             KernelRow(
                 name,
-                sum(launch.chunks * launch.slabs for launch in own),
+                sum(launch.chunks * launch.vocab_splits for launch in own),
                 round(sum(launch.share * _flops(used, described) for launch in own)),
                 round(sum(_bytes(buffer, launch, described) for launch in own for buffer in used)),
                 told.get("ms"),
@@ -326,7 +326,7 @@ def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str,
     elements = 1
     for extent in extents:
         elements *= tokens if extent == -1 else extent
-    repeats = (1 if along_tokens else launch.chunks) * (launch.share if along_vocab else launch.slabs)
+    repeats = (1 if along_tokens else launch.chunks) * (launch.share if along_vocab else launch.vocab_splits)
     return elements * _ELEMENT_BYTES[buffer["element"]] * repeats
 
 

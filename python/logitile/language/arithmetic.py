@@ -151,7 +151,8 @@ def pick(value: Traced, index: object) -> Traced:
             f"{value.label} is one number per token and has no entries to pick with '[...]'; only "
             "values that vary along the vocabulary have, such as logits"
         )
-    return _guarded(value.trace.emit("logitile.pick", (value, position), value.type, varying=False), position)
+    gathered = value.trace.emit("logitile.gather", (value, position), value.type, varying=False)
+    return _guarded(gathered, position)
 
 
 # ---- their parts -------------------------------------------------------------------------------------------

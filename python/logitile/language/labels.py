@@ -11,7 +11,7 @@ _SYMBOLS = {
     "arith.addf": "+", "arith.addi": "+", "arith.subf": "-", "arith.subi": "-", "arith.mulf": "*",
     "arith.muli": "*", "logitile.weigh": "*", "arith.divf": "/", "math.powf": "**", "arith.negf": "-",
     "arith.andi": "&", "arith.ori": "|", "arith.xori": "~", "arith.select": "lt.where",
-    "logitile.pick": "[...]", "arith.maximumf": "lt.maximum", "arith.minimumf": "lt.minimum",
+    "logitile.gather": "[...]", "arith.maximumf": "lt.maximum", "arith.minimumf": "lt.minimum",
     "arith.maxsi": "lt.maximum", "arith.minsi": "lt.minimum", "math.absf": "lt.abs",
     "math.clampf": "lt.clamp", "arith.sitofp": "lt.to_float", "arith.uitofp": "lt.to_float",
 }  # fmt: skip

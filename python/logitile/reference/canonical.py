@@ -93,7 +93,7 @@ def _entry(value: Written, index: Written) -> Written:
     known = exponentials.entry(value, lambda exponent: _entry(exponent, index))
     if known is not None:  # the exponent of the entry stays known
         return known
-    return value.trace.emit("logitile.pick", (value, index), value.type, varying=False)
+    return value.trace.emit("logitile.gather", (value, index), value.type, varying=False)
 
 
 def _position(value: Written, combiner: str) -> Written:
@@ -116,7 +116,7 @@ _RULES: dict[str, Callable[..., Written | None]] = {
     "math.sqrt": functools.partial(_root, 0.5),
     "math.rsqrt": functools.partial(_root, -0.5),
     "arith.select": _select,
-    "logitile.pick": _pick,
+    "logitile.gather": _pick,
     "arith.addi": functools.partial(integers.arithmetic, "arith.addi"),
     "arith.subi": functools.partial(integers.arithmetic, "arith.subi"),
     "arith.muli": functools.partial(integers.arithmetic, "arith.muli"),

@@ -19,7 +19,7 @@ _IF_FIRST_OPERAND = (
     "math.sqrt",
     "math.powf",
     "arith.divf",
-    "logitile.pick",
+    "logitile.gather",
     "logitile.stop_gradient",
 )
 

@@ -128,7 +128,7 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
             return COMPARISONS[op.attribute[-2:]](*chunk.operands(op))
         case "logitile.reduce":
             return REDUCTIONS[op.attribute](*chunk.operands(op))
-        case "logitile.pick":
+        case "logitile.gather":
             return _picked(chunk, index, op)
     return OPERATIONS[op.name].value(*chunk.operands(op))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from ..arguments.call import Call, operand_name
-from ..arguments.gradients import upstream_gradients, wanted_gradients
+from ..arguments.gradients import output_cotangents, wanted_gradients
 from ..arguments.options import Options
 from ..errors import CallValueError
 from ..frameworks.arrays import to_numpy
@@ -47,15 +47,15 @@ def evaluate_gradients(
         grad_output: what reaches the outputs: an array for a bare result, a dictionary by output else.
 
     Raises:
-        CallError: see wanted_gradients, upstream_gradients and forward.load.
+        CallError: see wanted_gradients, output_cotangents and forward.load.
     """
     wanted = wanted_gradients(spec, options, call, wrt)
-    upstream = _upstream(spec, options, call, upstream_gradients(spec, grad_output))
+    cotangent = _cotangent(spec, options, call, output_cotangents(spec, grad_output))
     spec = canonical(spec)
     data = load(spec, options, call)
     scale = _loss_scale(spec, options, call, data)
     known = call.operands
-    active = active_ops(spec, upstream, {known[name][0] for name in wanted})
+    active = active_ops(spec, cotangent, {known[name][0] for name in wanted})
     sums = _Sums(call, data, wanted)
     wrong = []
     with np.errstate(all="ignore"):
@@ -64,14 +64,14 @@ def evaluate_gradients(
             wrong += [(int(chunk.tokens[row]), position, index) for position, row, index in chunk.wrong_picks]
             seeds = [
                 (spec.output(name).value, given[chunk.tokens, None] * (scale if name == "loss" else 1.0))
-                for name, given in upstream.items()
+                for name, given in cotangent.items()
             ]
             sums.add(chunk, _reversed(chunk, seeds, active))
     check_picks(spec, call, wrong)
     return sums.results(options)
 
 
-def _upstream(
+def _cotangent(
     spec: LossSpec, options: Options, call: Call, given: Mapping[str, object]
 ) -> dict[str, np.ndarray]:
     """What reaches each output, [N]."""
@@ -132,7 +132,7 @@ def _reversed(chunk: Chunk, seeds: list[tuple[int, np.ndarray]], active: set[int
 def _flow(chunk: Chunk, index: int, op: Op, adjoint: Adjoint, position: int) -> Adjoint:
     """What flows from an operation to one of its operands."""
     operands, result = chunk.operands(op), chunk.values[index]
-    if op.name == "logitile.pick":
+    if op.name == "logitile.gather":
         column, inside = picked_columns(chunk, op)
         return _to_column(adjoint.where(inside), column, chunk.spec.vocab)
     if op.name == "logitile.reduce":

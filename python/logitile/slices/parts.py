@@ -95,7 +95,7 @@ def run(
     call: Call,
     like: Array,
     inputs: list[NativeArray],
-    upstreams: Mapping[str, Array],
+    cotangents: Mapping[str, Array],
     gradients: Sequence[NativeArray] = (),
 ) -> dict[str, Any]:
     """The outputs of a part by name, in the framework of hidden; gradients are written in place."""
@@ -108,7 +108,7 @@ def run(
     settings = call_options(options, dict(known), source.ignore, part.threads)
     divisor = call.divisor if "loss" in outputs and options.reduces == "mean" else None
     picks = call.form.spec.computed_picks
-    reaching = [array.framework.view(array, name) for name, array in upstreams.items()]
+    reaching = [array.framework.view(array, name) for name, array in cotangents.items()]
     job = NativeCall(part.plan(call.tokens), settings, inputs, like, divisor, picks)
     job.forward(written, gradients, reaching)
     return {name: like.framework.given_back(like, array) for name, array in outputs.items()}

@@ -14,7 +14,7 @@ from ..frameworks.arrays import Array, check_same_device
 from ..frameworks.choice import described
 from ..messages.names import listed, shape_text
 
-Columns = tuple[tuple[int, int], ...]  # [first, behind), ascending, apart
+Columns = tuple[tuple[int, int], ...]  # [first, end), ascending, apart
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ class SliceState:
     Args:
         source: which program it is of.
         sweep: number of the sweep that left it; forward ones come first.
-        columns: the parts [first, behind) of the vocabulary that it covers, ascending.
+        columns: the parts [first, end) of the vocabulary that it covers, ascending.
         rows: what the sweep left, by entry: arrays of float32 or int64 in the leading dimensions of hidden.
         earlier: the same of the sweeps before, of the whole vocabulary.
         call: the inputs that all slices have in common: those per token, the scalars and the divisor.
-        upstreams: the gradients that reach the outputs, from the first adjoint sweep on.
+        cotangents: the gradients that reach the outputs, from the first adjoint sweep on.
     """
 
     source: Source
@@ -77,7 +77,7 @@ class SliceState:
     rows: Mapping[str, Any]
     earlier: Mapping[str, Any]
     call: Call
-    upstreams: Mapping[str, Array]
+    cotangents: Mapping[str, Array]
 
     @property
     def head(self) -> str:
@@ -139,7 +139,7 @@ class SliceState:
                     f"'{name}' has shape {shape_text(shape)}, but the leading dimensions of hidden are "
                     f"{shape_text(self.call.leading)}; give the arrays of the same tokens"
                 )
-        spans = tuple((int(first), int(behind)) for first, behind in columns)
+        spans = tuple((int(first), int(end)) for first, end in columns)
         return replace(self, rows={name: arrays[name] for name in self.rows}, columns=spans)
 
     def __repr__(self) -> str:
@@ -172,22 +172,22 @@ def check_pair(a: SliceState, b: SliceState) -> None:
             f"all "
             "slices see the same tokens"
         )
-    for first, behind in a.columns:
-        for other, end in b.columns:
-            if first < end and other < behind:
+    for first, end in a.columns:
+        for other, other_end in b.columns:
+            if first < other_end and other < end:
                 raise CallValueError(
-                    f"columns [{first}, {behind}) and [{other}, {end}) overlap; every column belongs to one "
-                    "slice, so check column_offset"
+                    f"columns [{first}, {end}) and [{other}, {other_end}) overlap; every column belongs to "
+                    "one slice, so check column_offset"
                 )
 
 
 def check_complete(state: SliceState, what: str) -> None:
     """All of the vocabulary is there."""
-    missing, behind = [], 0
+    missing, covered = [], 0
     for first, end in (*state.columns, (state.vocab_size, state.vocab_size)):
-        if first > behind:
-            missing.append((behind, first))
-        behind = end
+        if first > covered:
+            missing.append((covered, first))
+        covered = end
     if missing:
         raise CallValueError(
             f"the state covers columns {spans(state.columns)} of a vocabulary of {state.vocab_size}, so "
@@ -197,16 +197,16 @@ def check_complete(state: SliceState, what: str) -> None:
 
 def joined(columns: Columns) -> Columns:
     spans: list[tuple[int, int]] = []
-    for first, behind in sorted(columns):
+    for first, end in sorted(columns):
         if spans and spans[-1][1] == first:
-            spans[-1] = (spans[-1][0], behind)
+            spans[-1] = (spans[-1][0], end)
         else:
-            spans.append((first, behind))
+            spans.append((first, end))
     return tuple(spans)
 
 
 def spans(columns: Columns) -> str:
-    return " and ".join(f"[{first}, {behind})" for first, behind in columns)
+    return " and ".join(f"[{first}, {end})" for first, end in columns)
 
 
 def told(source: Source) -> str:

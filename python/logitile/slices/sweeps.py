@@ -16,7 +16,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.binding import named_arguments, specialised
 from ..arguments.call import Call
-from ..arguments.gradients import upstream_gradients, wanted_gradients
+from ..arguments.gradients import output_cotangents, wanted_gradients
 from ..arguments.wanted import Wanted
 from ..calls import execute
 from ..calls.demands import check_buffers, reaching_outputs
@@ -59,8 +59,8 @@ def partial(
             f"all {sum(source.sweeps)} sweeps of '{source.name}' have run; call finish or finish_grad"
         )
     adjoint = state.next == "adjoint"
-    upstreams = _upstreams(binder, call, state, grad_output) if adjoint else {}
-    return _swept(source, call, offset, state.sweep + 1, state.complete, upstreams)
+    cotangents = _cotangents(binder, call, state, grad_output) if adjoint else {}
+    return _swept(source, call, offset, state.sweep + 1, state.complete, cotangents)
 
 
 def _swept(
@@ -69,10 +69,10 @@ def _swept(
     offset: int,
     sweep: int,
     earlier: Mapping[str, Any],
-    upstreams: Mapping[str, Array],
+    cotangents: Mapping[str, Array],
 ) -> SliceState:
     """The state after a sweep over the slice of a call."""
-    part = part_of("sweep", source, call, call.pairs[0].hidden, sweep, "early" if upstreams else "forward")
+    part = part_of("sweep", source, call, call.pairs[0].hidden, sweep, "early" if cotangents else "forward")
     source = replace(source, sweeps=part.sweeps(call.tokens))
     outputs = run(
         part,
@@ -80,14 +80,14 @@ def _swept(
         call,
         call.pairs[0].hidden,
         slice_inputs(call, source.options, offset, earlier),
-        upstreams,
+        cotangents,
     )
     rows = {name: array for name, array in outputs.items() if "." in name}  # no output of a loss has a dot
     common = {name: call.inputs[name] for name, axis in source.axes if axis in ("token", "scalar")}
     columns = ((offset, offset + call.vocab),)
     form = replace(call.form, vocab=source.vocab, requiring=(), recorded=None)
     kept = Call((), common, call.divisor, {}, form)
-    return SliceState(source, sweep, columns, rows, earlier, kept, upstreams)
+    return SliceState(source, sweep, columns, rows, earlier, kept, cotangents)
 
 
 def merge(states: Iterable[SliceState]) -> SliceState:
@@ -111,11 +111,11 @@ def merge(states: Iterable[SliceState]) -> SliceState:
 
 def _merged(a: SliceState, b: SliceState) -> SliceState:
     check_pair(a, b)
-    part = part_of("merge", a.source, a.call, a.like, a.sweep, "early" if a.upstreams else "forward")
+    part = part_of("merge", a.source, a.call, a.like, a.sweep, "early" if a.cotangents else "forward")
     states = {f"first.{name}": array for name, array in a.rows.items()}
     states |= {f"second.{name}": array for name, array in b.rows.items()}
     inputs = inputs_of(a.call, {**a.earlier, **states})
-    outputs = run(part, a.source, a.call, a.like, inputs, a.upstreams)
+    outputs = run(part, a.source, a.call, a.like, inputs, a.cotangents)
     return replace(a, rows={name: outputs[name] for name in a.rows}, columns=joined(a.columns + b.columns))
 
 
@@ -164,12 +164,12 @@ def finish_grad(
     check_buffers(call, source.wrt)
     dtype = execute.checked_dtype(grad_dtype)
     wanted = Wanted(source.wrt, source.of, "early", dtype, bool(call.weight_grad_out))
-    upstreams = _upstreams(binder, call, state, grad_output)
+    cotangents = _cotangents(binder, call, state, grad_output)
     part = part_of("gradient", source, call, call.pairs[0].hidden, 0, "early", wanted)
     made_for = described_gradients(call, wanted)
     gradients, made = new_gradients(call, binder.options, wanted, made_for)
     states = slice_inputs(call, source.options, offset, state.complete)
-    run(part, source, call, call.pairs[0].hidden, states, upstreams, made)
+    run(part, source, call, call.pairs[0].hidden, states, cotangents, made)
     return finished(call, cast_back(call, made_for, gradients, dtype))
 
 
@@ -210,7 +210,7 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
     if not names:
         return _source(binder, call, (), frozenset(), ())
     names = wanted_gradients(spec, binder.options, call, names)
-    outputs = tuple(upstream_gradients(spec, grad_output))
+    outputs = tuple(output_cotangents(spec, grad_output))
     of = reaching_outputs(call, names, outputs)
     if not of:
         raise CallValueError(
@@ -267,12 +267,12 @@ def _check_state(binder: Binder, state: object) -> None:
         )
 
 
-def _upstreams(binder: Binder, call: Call, state: SliceState, grad_output: object) -> Mapping[str, Array]:
+def _cotangents(binder: Binder, call: Call, state: SliceState, grad_output: object) -> Mapping[str, Array]:
     """What reaches the outputs; the first adjoint sweep settles it."""
-    source, settled = state.source, state.upstreams
+    source, settled = state.source, state.cotangents
     if settled and grad_output is None:
         return settled
-    given = execute.given_upstreams(call, grad_output)
+    given = execute.given_cotangents(call, grad_output)
     of = reaching_outputs(call, source.wrt, given)
     if set(of) != set(source.of):
         raise CallValueError(

@@ -37,8 +37,8 @@ class TracedSlices:
     """
 
     def __init__(self, binder: Binder, call: Call, names: tuple[str, ...], reaching: tuple[str, ...]):
-        upstreams = reaching[0] if call.form.spec.bare and reaching else dict.fromkeys(reaching, 1.0)
-        self._source = begun_source(binder, call, names, 1.0 if isinstance(upstreams, str) else upstreams)
+        cotangents = reaching[0] if call.form.spec.bare and reaching else dict.fromkeys(reaching, 1.0)
+        self._source = begun_source(binder, call, names, 1.0 if isinstance(cotangents, str) else cotangents)
         self._call, self._names, self._reaching = call, names, reaching
         self._operands = list(call.operands)
         common = {name: call.inputs[name] for name, axis in self._source.axes if axis in ("token", "scalar")}
@@ -52,18 +52,18 @@ class TracedSlices:
     def sweep(self, number: int) -> SlicedPart:
         """See SlicedCall."""
         mode = "forward" if number < self.forward else "early"
-        upstreams = self._reaching if mode == "early" else ()
+        cotangents = self._reaching if mode == "early" else ()
         states = self._before(number)
-        operands = [*self._all_operands(), *self._upstreams(upstreams), *states, "offset"]
+        operands = [*self._all_operands(), *self._cotangents(cotangents), *states, "offset"]
         return self._part("sweep", number, mode, self._call, operands)
 
     def merge(self, number: int) -> SlicedPart:
         """See SlicedCall."""
         mode = "forward" if number < self.forward else "early"
-        upstreams = self._reaching if mode == "early" else ()
+        cotangents = self._reaching if mode == "early" else ()
         rows = self._rows(number)
         sides = [f"{side} {row}" for side in ("first", "second") for row in rows]
-        operands = [*sides, *self._common_operands(), *self._upstreams(upstreams), *self._before(number)]
+        operands = [*sides, *self._common_operands(), *self._cotangents(cotangents), *self._before(number)]
         return self._part("merge", number, mode, self._common, operands)
 
     def finish(self) -> SlicedPart:
@@ -74,7 +74,7 @@ class TracedSlices:
     def gradient(self) -> SlicedPart:
         """See SlicedCall."""
         states = self._before(self.forward + self.adjoint)
-        operands = [*self._all_operands(), *self._upstreams(self._reaching), *states, "offset"]
+        operands = [*self._all_operands(), *self._cotangents(self._reaching), *states, "offset"]
         return self._part("gradient", 0, "early", self._call, operands)
 
     def workspace(self, call: KeyedCall, tokens: int) -> int:
@@ -90,9 +90,9 @@ class TracedSlices:
     def _common_operands(self) -> list[str]:
         return [f"input {self._operands.index(name)}" for name in self._common.inputs]
 
-    def _upstreams(self, names: Sequence[str]) -> list[str]:
+    def _cotangents(self, names: Sequence[str]) -> list[str]:
         outputs = self._call.form.spec.output_names
-        return [f"upstream {outputs.index(name)}" for name in names]
+        return [f"cotangent {outputs.index(name)}" for name in names]
 
     def _before(self, number: int) -> list[str]:
         """What sweeps before a number left."""
@@ -157,8 +157,8 @@ class TracedSlices:
             operand = self._operands[int(rest)]
             exchanges = is_weight(self._call, operand) and self._source.options.weight_layout == "dv"
             return "input", native_name(self._call, operand), 0, exchanges
-        if what == "upstream":
-            return "upstream", self._call.form.spec.output_names[int(rest)], 0, False
+        if what == "cotangent":
+            return "cotangent", self._call.form.spec.output_names[int(rest)], 0, False
         names = {
             "offset": "slice.offset",
             "state": rest,
@@ -187,7 +187,7 @@ class TracedSlices:
             if operand in self._call.inputs:
                 return self._call.form.spec.input(operand).axis
             return "weight" if is_weight(self._call, operand) else "hidden"
-        if what == "upstream":
+        if what == "cotangent":
             return self._kind_of_output(int(rest))
         return "scalar" if what == "offset" else "token"
 

@@ -15,7 +15,7 @@ def differentiated(op: Op) -> tuple[int, ...]:
     """Which operands of an operation a gradient flows to, by position."""
     if op.type != "f32" or op.name in _LEAVES:
         return ()
-    return (0,) if op.name in ("logitile.reduce", "logitile.pick") else flows(op.name, op.type)
+    return (0,) if op.name in ("logitile.reduce", "logitile.gather") else flows(op.name, op.type)
 
 
 def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:

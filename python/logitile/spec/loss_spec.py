@@ -44,7 +44,7 @@ class LossSpec:
         """Token inputs that are used as they are to index the vocabulary; they are checked before anything
         runs.
         """
-        picked = (self.ops[op.operands[1]] for op in self.ops if op.name == "logitile.pick")
+        picked = (self.ops[op.operands[1]] for op in self.ops if op.name == "logitile.gather")
         return frozenset(op.attribute for op in picked if op.name == "logitile.input")
 
     @cached_property
@@ -53,7 +53,7 @@ class LossSpec:
         computed = (
             op.location
             for op in self.ops
-            if op.name == "logitile.pick" and self.ops[op.operands[1]].name != "logitile.input"
+            if op.name == "logitile.gather" and self.ops[op.operands[1]].name != "logitile.input"
         )
         lines = {str(place): place for place in computed if place is not None}
         return tuple(lines.values())

@@ -58,8 +58,8 @@ def _operation(op: Op, operands: list[str], ops: Sequence[Op]) -> str:
             return f"{op.name} {op.attribute}, {listed} : {ops[op.operands[0]].type}"
         case "logitile.reduce":
             return f"logitile.reduce {op.attribute} {listed} : {ops[op.operands[0]].type} -> {op.type}"
-        case "logitile.pick":
-            return f"logitile.pick {operands[0]}[{operands[1]}] : {op.type}"
+        case "logitile.gather":
+            return f"logitile.gather {operands[0]}[{operands[1]}] : {op.type}"
         case "math.clampf":
             return f"math.clampf {operands[0]} to [{operands[1]}, {operands[2]}] : {op.type}"
         case "arith.sitofp" | "arith.uitofp":

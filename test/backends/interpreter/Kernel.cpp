@@ -190,7 +190,7 @@ void Task::run(ContractOp op) {
   for (int64_t row = 0; row < to.rows && first + row < rows; ++row)
     for (int64_t column = 0; column < to.columns && other + column < columns; ++column) {
       Number sum = hasStart ? view(op.getPlus()).read(first + row, other + column) : 0;
-      for (int64_t k = index(op.getFirst()), end = index(op.getBehind()); k < end; ++k)
+      for (int64_t k = index(op.getFirst()), end = index(op.getEnd()); k < end; ++k)
         sum += (op.getTransposed() ? left.read(k, first + row) : left.read(first + row, k)) * right.read(k, other + column);
       to.at(row, column) = static_cast<float>(sum);
     }

@@ -21,7 +21,7 @@ public:
       : type(type), data(reinterpret_cast<char *>(words[0])), strides{words[1], words[2]}, tokens(tokens) {}
 
   bool isVector() const { return type.getDims().size() == 1; }
-  /// [slab][token], which is how the row states of slabs lie.
+  /// [vocabulary split][token], which is how the row states of vocabulary splits lie.
   bool isRowState() const { return !isVector() && mlir::ShapedType::isDynamic(dimension(1)); }
   int64_t extent(unsigned axis) const { return mlir::ShapedType::isDynamic(dimension(axis)) ? tokens : dimension(axis); }
   Number read(int64_t row, int64_t column = 0) const;

@@ -19,7 +19,7 @@ constexpr char kSpec[] = R"(module {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
     %lse = logitile.reduce logsumexp %z : f32 -> f32
-    %picked = logitile.pick %z[%target] : f32
+    %picked = logitile.gather %z[%target] : f32
     %loss = arith.subf %lse, %picked : f32
     logitile.yield %loss : f32
   }

@@ -47,16 +47,16 @@ logitile.kernel @packed_bf16(%n: index from tokens, %x: !logitile.view<?x32xbf16
 
 // -----
 
-logitile.kernel @slab_of_no_tiles(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
-  %slab = arith.constant 24 : index
+logitile.kernel @vocab_split_of_no_tiles(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
+  %vocab_split = arith.constant 24 : index
   %tn = arith.constant 16 : index
   %v = arith.constant 64 : index
   scf.forall (%row, %s) = (0, 0) to (%n, 3) step (32, 1) {
-    %first = arith.muli %s, %slab : index
-    %next = arith.addi %first, %slab : index
+    %first = arith.muli %s, %vocab_split : index
+    %next = arith.addi %first, %vocab_split : index
     %end = arith.minui %next, %v : index
     scf.for %column = %first to %end step %tn {
-      // expected-error @+1 {{has tiles of 16 along the vocabulary axis that start at multiples of 8; make slabs a multiple of the tile}}
+      // expected-error @+1 {{has tiles of 16 along the vocabulary axis that start at multiples of 8; make vocabulary splits a multiple of the tile}}
       %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
       logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
     }
@@ -67,7 +67,7 @@ logitile.kernel @slab_of_no_tiles(%n: index from tokens, %x: !logitile.view<?x32
 
 logitile.kernel @past_the_loop(%n: index from tokens, %x: !logitile.view<?x32xf32, row_panels> from @x, %w: !logitile.view<64x32xf32> from @w, %z: !logitile.view<?x64xf32, column_major> from @z) {
   scf.forall (%row, %column) = (0, 0) to (%n, 40) step (32, 16) {
-    // expected-error @+1 {{has tiles of 16 along the vocabulary axis that may reach past the end of their loop; make slabs a multiple of the tile}}
+    // expected-error @+1 {{has tiles of 16 along the vocabulary axis that may reach past the end of their loop; make vocabulary splits a multiple of the tile}}
     %tile = logitile.project %x, %w at [%row, %column] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<64x32xf32> -> !logitile.tile<32x16xf32>
     logitile.store %tile to %z at [%row, %column] : !logitile.tile<32x16xf32> to !logitile.view<?x64xf32, column_major>
   }

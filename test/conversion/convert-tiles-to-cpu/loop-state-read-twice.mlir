@@ -11,8 +11,8 @@ logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from 
       %c = arith.constant 0.0 : f32
       logitile.yield %c : f32
     }
-    %state = scf.for %slab = %zero to %three step %one iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
-      %other = logitile.load %p at [%slab, %row] : !logitile.view<3x?xf32> -> !logitile.tile<64x1xf32>
+    %state = scf.for %vocab_split = %zero to %three step %one iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
+      %other = logitile.load %p at [%vocab_split, %row] : !logitile.view<3x?xf32> -> !logitile.tile<64x1xf32>
       %both = logitile.map(%rows, %other) : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
       ^bb0(%a: f32, %b: f32):
         %y = arith.addf %a, %b : f32

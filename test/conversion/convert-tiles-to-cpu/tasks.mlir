@@ -3,14 +3,14 @@
 
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME: %{{.*}}: !llvm.ptr, %[[TASK:[a-z0-9]*]]: i64
-// CHECK-DAG: %[[SLABS:.*]] = arith.constant 3 : i64
-// CHECK: %[[SLAB:.*]] = arith.remui %[[TASK]], %[[SLABS]] : i64
-// CHECK: %[[REST:.*]] = arith.divui %[[TASK]], %[[SLABS]] : i64
+// CHECK-DAG: %[[SPLITS:.*]] = arith.constant 3 : i64
+// CHECK: %[[SPLIT:.*]] = arith.remui %[[TASK]], %[[SPLITS]] : i64
+// CHECK: %[[REST:.*]] = arith.divui %[[TASK]], %[[SPLITS]] : i64
 // CHECK: %[[ROW:.*]] = arith.muli %[[REST]], %c64_i64 : i64
 logitile.kernel @sum(%n: index from tokens, %x: !logitile.view<?xf32> from @x, %out: !logitile.view<3x?xf32> from @out) {
-  scf.forall (%row, %slab) = (0, 0) to (%n, 3) step (64, 1) {
+  scf.forall (%row, %vocab_split) = (0, 0) to (%n, 3) step (64, 1) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
-    logitile.store %tile to %out at [%slab, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+    logitile.store %tile to %out at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
   }
 }
 

@@ -9,8 +9,8 @@ logitile.loss @logarithms vocab 7 outputs ["loss", "sum", "root"] {
   // CHECK: %[[Y:.*]] = logitile.input token "y" : i32
   %y = logitile.input token "y" : i32
   %p = math.exp %z : f32
-  // CHECK-DAG: %[[PICKED:.*]] = logitile.pick %[[Z]][%[[Y]]] : f32
-  %picked = logitile.pick %p[%y] : f32
+  // CHECK-DAG: %[[PICKED:.*]] = logitile.gather %[[Z]][%[[Y]]] : f32
+  %picked = logitile.gather %p[%y] : f32
   %loss = math.log %picked : f32
   %total = logitile.reduce sum %p : f32 -> f32
   // CHECK-DAG: %[[LSE:.*]] = logitile.reduce logsumexp %[[Z]] : f32 -> f32
@@ -45,8 +45,8 @@ logitile.loss @selected vocab 7 outputs ["loss"] {
   %valid = logitile.input token "valid" : i1
   %nan = arith.constant 0x7FC00000 : f32
   %p = math.exp %z : f32
-  // CHECK: %[[PICKED:.*]] = logitile.pick %[[Z]]
-  %picked = logitile.pick %p[%y] : f32
+  // CHECK: %[[PICKED:.*]] = logitile.gather %[[Z]]
+  %picked = logitile.gather %p[%y] : f32
   // CHECK: %[[S:.*]] = arith.select %{{.*}}, %[[PICKED]], %{{.*}} : f32
   %chosen = arith.select %valid, %picked, %nan : f32
   %loss = math.log %chosen : f32

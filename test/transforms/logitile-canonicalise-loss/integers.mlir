@@ -38,8 +38,8 @@ logitile.loss @index vocab 7 outputs ["loss"] {
   // CHECK-DAG: %[[EXACT:.*]] = arith.mulf
   // CHECK: arith.cmpf oge, %[[EXACT]]
   // CHECK: arith.cmpf ole, %[[EXACT]]
-  // CHECK: logitile.pick
-  %loss = logitile.pick %z[%tripled] : f32
+  // CHECK: logitile.gather
+  %loss = logitile.gather %z[%tripled] : f32
   logitile.yield %loss : f32
 }
 

@@ -61,7 +61,7 @@ logitile.kernel @slope(%count: index from tokens, %kept: !logitile.view<?x32xf16
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
   }
 }

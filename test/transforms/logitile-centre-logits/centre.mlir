@@ -135,7 +135,7 @@ logitile.kernel @exact(%count: index from tokens, %kept: !logitile.view<?x256xf3
   }
 }
 logitile.program @p vocab 256 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 256 kept 256 {
+  logitile.schedule tokens [0, 64) vocab_split 256 kept 256 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x256xf16, column_major>
     logitile.buffer @kept_y chunk kept of "y" : !logitile.view<?x256xf32, column_major>
     logitile.buffer @centre_z chunk centre of "z" : !logitile.view<8x?xf32>

@@ -28,7 +28,7 @@ logitile.kernel @no_memory(%count: index from tokens, %x: !logitile.view<?x16xf3
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
   }
 }
@@ -45,7 +45,7 @@ logitile.kernel @no_maximum(%count: index from tokens, %x: !logitile.view<?x16xf
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
     logitile.buffer @centre_z chunk centre of "z" : !logitile.view<1x?xf32>
   }
@@ -89,7 +89,7 @@ logitile.kernel @other_reader(%count: index from tokens, %kept: !logitile.view<?
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
     logitile.buffer @centre_z chunk centre of "z" : !logitile.view<1x?xf32>
   }
@@ -141,7 +141,7 @@ logitile.kernel @not_the_base(%count: index from tokens, %kept: !logitile.view<?
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) slab 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf16, column_major>
     logitile.buffer @centre_z chunk centre of "z" : !logitile.view<1x?xf32>
   }

@@ -1,5 +1,5 @@
 // Everything that a program may have, in the order in which it runs: prologue; sweeps and their finishes; finishes and sweeps
-// that need the upstream gradient; the gradient with its late sweep; finishes of that; sums over the tokens.
+// that need the cotangent; the gradient with its late sweep; finishes of that; sums over the tokens.
 // RUN: %schedule %s | FileCheck %s
 // CHECK: logitile.schedule
 // The logits are kept: later sweeps, as the gradient, read them where they are.
@@ -26,7 +26,7 @@
 // CHECK-NEXT: logitile.launch "coefficients" from @finish<TM = 512> finish @coefficients
 // CHECK-NEXT: logitile.launch "third" from @sweep<{{[^>]*}}> sweep @third
 // CHECK-NEXT: logitile.launch "after_third" from @finish<{{.*}} sweep @third
-// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> sweep @late slabs
+// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> sweep @late vocab_splits
 // CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden
 // CHECK-NEXT: logitile.launch "after_late" from @finish<{{.*}} sweep @late
 // CHECK-NEXT: logitile.launch "sum_q" from @sum_blocks
@@ -77,7 +77,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.yield %sum : f32
     }
     logitile.finish @coefficients adjoint results ["down" : f32] {
-      %up = logitile.input upstream "loss" : f32
+      %up = logitile.input cotangent "loss" : f32
       logitile.yield %up : f32
     }
     logitile.sweep @third adjoint state ["sum" : f32] init {

@@ -49,7 +49,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
   // expected-error @below {{has a schedule already}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 8) slab 5 kept 0 {
+    logitile.schedule tokens [0, 8) vocab_split 5 kept 0 {
     }
   }
 }

@@ -12,7 +12,7 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=CHUNKS
 // CHUNKS: logitile.buffer @sum_z_weight call weight_sum of "z" : !logitile.view<30000x512xf32>
 // CHUNKS: logitile.loop tokens -3 {
-// CHUNKS: logitile.launch "z_weight" {{.*}} out = f32> using panels input "z" views {{{.*}}out = @sum_z_weight} again tokens
+// CHUNKS: logitile.launch "z_weight" {{.*}} out = f32> using panels input "z" views {{{.*}}out = @sum_z_weight} accumulate tokens
 // CHUNKS-NEXT: }
 // CHUNKS-NEXT: logitile.launch "round_z_weight" from @round<{{.*}}> views {out = @gradient_z_weight, source = @sum_z_weight}
 // CHUNKS-NEXT: }

@@ -1,4 +1,4 @@
-// The gradient of a slice: no sweep makes logits that could be kept, so its groups of slabs make them. Sizes are those of the
+// The gradient of a slice: no sweep makes logits that could be kept, so its groups of vocabulary splits make them. Sizes are those of the
 // slice.
 // RUN: logitile-opt --logitile-choose-schedule %s | FileCheck %s
 
@@ -10,7 +10,7 @@
 // CHECK: logitile.run prologue {
 // CHECK-NEXT: logitile.launch "finish1" from @finish
 // CHECK: logitile.run forward {
-// CHECK: logitile.loop slabs
+// CHECK: logitile.loop vocab_splits
 // CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> using panels
 // CHECK: logitile.launch "round_z_hidden" from @round_rows
 module attributes {logitile.request = #logitile.request<pairs = [<"z", hidden = 64, element = f32>], dense = {}, gradients = ["z.hidden", "z.weight"],

@@ -25,5 +25,5 @@
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = true/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WEIGHT
 // WEIGHT-NOT: "gradient.z.hidden"
-// WEIGHT: logitile.launch "z_weight" from @contract_weight<{{.*}} again always{{$}}
+// WEIGHT: logitile.launch "z_weight" from @contract_weight<{{.*}} accumulate always{{$}}
 // WEIGHT-NEXT: }

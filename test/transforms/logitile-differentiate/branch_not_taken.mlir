@@ -11,7 +11,7 @@ logitile.loss @guarded_log vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a
   %positive = arith.cmpf ogt, %a, %zero : f32
   %log = math.log %a : f32
   %loss = arith.select %positive, %log, %zero : f32
-  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK: %[[SLOPE:.*]] = arith.divf %[[UP]], %[[A]] : f32
   // CHECK: %[[D:.*]] = arith.select %[[POSITIVE]], %[[SLOPE]], %{{.*}} : f32
   // CHECK: logitile.adjoint token "a" dense %[[D]]

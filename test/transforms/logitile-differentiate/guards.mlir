@@ -6,7 +6,7 @@
 // CHECK-LABEL: logitile.loss @negated
 // CHECK: %[[TAKEN:.*]] = arith.cmpf ogt
 // CHECK: logitile.gradient {
-// CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+// CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
 // CHECK-NEXT: %[[SLOPE:.*]] = arith.divf %[[UP]], %{{.*}} : f32
 // CHECK-NEXT: %[[GUARD:.*]] = arith.select %[[TAKEN]], %[[SLOPE]], %{{.*}} : f32
 // CHECK-NEXT: %[[D:.*]] = arith.negf %[[GUARD]] : f32
@@ -48,7 +48,7 @@ logitile.loss @summed vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
 // CHECK-LABEL: logitile.loss @maximum
 // CHECK: %[[TAKEN:.*]] = arith.cmpf ogt
 // CHECK: logitile.gradient {
-// CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+// CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
 // CHECK: %[[SLOPE:.*]] = arith.divf %[[UP]], %{{.*}} : f32
 // CHECK-NEXT: %[[GUARD:.*]] = arith.select %[[TAKEN]], %[[SLOPE]], %{{.*}} : f32
 // CHECK-NOT: arith.divf

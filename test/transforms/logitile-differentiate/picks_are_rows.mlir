@@ -10,10 +10,10 @@ logitile.loss @two_picks vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z
   // CHECK: %[[B:.*]] = logitile.input token "t"[1] : i32
   %b = logitile.input token "t"[1] : i32
   %x = arith.addf %z, %bias : f32
-  %za = logitile.pick %x[%a] : f32
-  %zb = logitile.pick %x[%b] : f32
+  %za = logitile.gather %x[%a] : f32
+  %zb = logitile.gather %x[%b] : f32
   %loss = arith.addf %za, %zb : f32
-  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK: logitile.adjoint logits "z" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
   // CHECK: logitile.adjoint vocab "bias" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
   logitile.yield %loss : f32
@@ -25,7 +25,7 @@ logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %z = logitile.input logits "z" : f32
   %loss = logitile.reduce max %z : f32 -> f32
   // CHECK: %[[BEST:.*]] = logitile.reduce argmax %{{.*}} : f32 -> i32
-  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK: logitile.adjoint logits "z" rows [%[[BEST]] -> %[[UP]]]
   logitile.yield %loss : f32
 }
@@ -36,8 +36,8 @@ logitile.loss @dense vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["soft"
   // CHECK: %[[T:.*]] = logitile.input token "t" : i32
   %t = logitile.input token "t" : i32
   %soft = logitile.input dense "soft" : f32
-  %loss = logitile.pick %soft[%t] : f32
-  // CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+  %loss = logitile.gather %soft[%t] : f32
+  // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK: %[[COLUMN:.*]] = logitile.column : i32
   // CHECK: %[[HERE:.*]] = arith.cmpi eq, %[[COLUMN]], %[[T]] : i32
   // CHECK: %[[ENTRY:.*]] = arith.select %[[HERE]], %[[UP]], %{{.*}} : f32

@@ -13,7 +13,7 @@ logitile.loss @entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %sum = logitile.reduce sum %term : f32 -> f32
   %loss = arith.negf %sum : f32
   // CHECK: logitile.gradient {
-  // CHECK:   %[[UP:.*]] = logitile.input upstream "loss" : f32
+  // CHECK:   %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK:   %[[TOTAL:.*]] = logitile.reduce sum
   // CHECK:   logitile.weigh %[[P]], %[[TOTAL]] : f32
   // CHECK:   logitile.adjoint logits "z" dense %{{.*}}{{$}}

@@ -28,7 +28,7 @@ logitile.loss @carried vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %t = logitile.input logits "t" : f32
   %best = logitile.reduce argmax %z : f32 -> i32
-  %loss = logitile.pick %t[%best] : f32
+  %loss = logitile.gather %t[%best] : f32
   logitile.yield %loss : f32
 }
 

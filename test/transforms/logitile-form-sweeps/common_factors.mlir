@@ -28,7 +28,7 @@ logitile.loss @chain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
 // CHECK: %[[HIGH:.*]] = arith.addf %[[SCALED]], %[[MINUS]] : f32
 // CHECK: logitile.yield {{.*}}, %[[HIGH]], %{{[0-9]+}} : f32
 // CHECK: logitile.finish @finish2 adjoint
-// CHECK: %[[UP:.*]] = logitile.input upstream "loss" : f32
+// CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
 // CHECK: %[[KNOWN:.*]] = logitile.known <@finish1[9]> : f32
 // CHECK: %[[FINITE:.*]] = arith.select %{{.*}}, %[[KNOWN]], %{{.*}} : f32
 // CHECK: arith.mulf %[[UP]], %[[FINITE]] : f32

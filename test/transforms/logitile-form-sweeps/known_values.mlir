@@ -30,12 +30,12 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An upstream gradient comes with the adjoint phase: coefficients of single entries and of all entries are made there.
+// An cotangent comes with the adjoint phase: coefficients of single entries and of all entries are made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
 // CHECK: logitile.finish @finish2 adjoint results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]
-// CHECK: logitile.pick
-// CHECK: logitile.input upstream "loss" : f32
+// CHECK: logitile.gather
+// CHECK: logitile.input cotangent "loss" : f32
 // CHECK: logitile.gradient {
 // CHECK: %[[FACTOR:.*]] = logitile.known <@finish2[0]> : f32
 // CHECK-NEXT: %[[DENSE:.*]] = logitile.weigh %{{.*}}, %[[FACTOR]] : f32
@@ -46,8 +46,8 @@ logitile.loss @coefficients vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   %z = logitile.input logits "z" : f32
   %weight = logitile.input vocab "weight" : f32
   %target = logitile.input token "target" : i32
-  %w = logitile.pick %weight[%target] : f32
-  %picked = logitile.pick %z[%target] : f32
+  %w = logitile.gather %weight[%target] : f32
+  %picked = logitile.gather %z[%target] : f32
   %lse = logitile.reduce logsumexp %z : f32 -> f32
   %nll = arith.subf %lse, %picked : f32
   %loss = arith.mulf %w, %nll : f32

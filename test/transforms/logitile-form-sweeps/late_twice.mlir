@@ -26,7 +26,7 @@ logitile.loss @f vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z", "r"] 
     %cst_1 = arith.constant 1.000000e+00 : f32
     %16 = arith.divf %cst_1, %3 : f32
     %cst_2 = arith.constant 0.000000e+00 : f32
-    %17 = logitile.input upstream "loss" : f32
+    %17 = logitile.input cotangent "loss" : f32
     %18 = logitile.weigh %13, %17 : f32
     %cst_3 = arith.constant 2.000000e+00 : f32
     %19 = logitile.weigh %13, %18 : f32

@@ -11,7 +11,7 @@
 logitile.loss @square vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %target = logitile.input token "target" : i32
-  %picked = logitile.pick %z[%target] : f32
+  %picked = logitile.gather %z[%target] : f32
   %d = arith.subf %z, %picked : f32
   %dd = arith.mulf %d, %d : f32
   %loss = logitile.reduce sum %dd : f32 -> f32

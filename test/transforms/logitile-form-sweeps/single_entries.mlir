@@ -33,7 +33,7 @@ logitile.loss @index vocab 100 outputs ["loss"] {
   %column = logitile.column : i32
   %least = arith.minsi %column, %index : i32
   %number = arith.sitofp %least : i32 to f32
-  %loss = logitile.pick %number[%index] : f32
+  %loss = logitile.gather %number[%index] : f32
   logitile.yield %loss : f32
 }
 
@@ -56,7 +56,7 @@ logitile.loss @branch vocab 100 outputs ["loss"] {
   %first = arith.cmpi eq, %column, %zero : i32
   %chosen = arith.select %first, %t, %z : f32
   %x = arith.divf %chosen, %v : f32
-  %entry = logitile.pick %x[%zero] : f32
+  %entry = logitile.gather %x[%zero] : f32
   %above = arith.cmpf ogt, %x, %entry : f32
   %count = logitile.reduce count %above : i1 -> i32
   %loss = arith.sitofp %count : i32 to f32

@@ -11,7 +11,7 @@ module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, 
 // CHECK: %[[SPECIAL:.*]] = logitile.input vocab "special" : i1
 // CHECK: %[[NUMBER:.*]] = arith.extui %[[SPECIAL]] : i1 to i32
 // CHECK: arith.select %{{.*}}, %[[NUMBER]], %pick4 : i32
-// CHECK-NOT: logitile.pick
+// CHECK-NOT: logitile.gather
 // CHECK: logitile.finish @finish1 forward of @forward0 results ["loss" : f32]
 logitile.loss @entries vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
@@ -19,10 +19,10 @@ logitile.loss @entries vocab 100 outputs ["loss"] {
   %importance = logitile.input vocab "importance" : f32
   %special = logitile.input vocab "special" : i1
   %lse = logitile.reduce logsumexp %z : f32 -> f32
-  %picked = logitile.pick %z[%t] : f32
+  %picked = logitile.gather %z[%t] : f32
   %nll = arith.subf %lse, %picked : f32
-  %weight = logitile.pick %importance[%t] : f32
-  %isSpecial = logitile.pick %special[%t] : i1
+  %weight = logitile.gather %importance[%t] : f32
+  %isSpecial = logitile.gather %special[%t] : i1
   %weighted = arith.mulf %nll, %weight : f32
   %loss = arith.select %isSpecial, %weighted, %nll : f32
   logitile.yield %loss : f32

@@ -52,8 +52,8 @@ logitile.loss @uniform vocab 5 outputs ["l"] {
   %z = logitile.input logits "z" : f32
   // CHECK: logitile.reduce argmax %{{.*}} : f32 -> i32
   %best = logitile.reduce argmax %z : f32 -> i32
-  // CHECK-NEXT: logitile.pick %{{.*}}[%{{.*}}] : f32
-  %picked = logitile.pick %z[%best] : f32
+  // CHECK-NEXT: logitile.gather %{{.*}}[%{{.*}}] : f32
+  %picked = logitile.gather %z[%best] : f32
   // CHECK-NEXT: logitile.reduce max %{{.*}} : f32 -> f32
   %max = logitile.reduce max %z : f32 -> f32
   // CHECK-NEXT: arith.subf %{{.*}}, %{{.*}} : f32
@@ -63,14 +63,14 @@ logitile.loss @uniform vocab 5 outputs ["l"] {
   logitile.yield %l : f32
 }
 
-// Inside the gradient too; upstream gradients are one per token.
+// Inside the gradient too; cotangents are one per token.
 // CHECK-LABEL: logitile.loss @gradient
 logitile.loss @gradient vocab 5 outputs ["l"] gradient of ["l"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %l = logitile.reduce logsumexp %z : f32 -> f32
   logitile.gradient {
-    // CHECK: logitile.input upstream "l" : f32
-    %up = logitile.input upstream "l" : f32
+    // CHECK: logitile.input cotangent "l" : f32
+    %up = logitile.input cotangent "l" : f32
     // CHECK-NEXT: arith.subf %{{.*}}, %{{.*}} {logitile.varying} : f32
     %x = arith.subf %z, %l : f32
     // CHECK-NEXT: math.exp %{{.*}} {logitile.varying} : f32

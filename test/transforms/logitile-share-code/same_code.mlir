@@ -28,38 +28,38 @@ logitile.kernel @other_teacher(%many: index from tokens, %y: !logitile.view<?xf3
 
 // Sizes of tiles, what code does, and what a scalar stands for are differences.
 // CHECK-NOT: code =
-logitile.kernel @a(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (64) {
+logitile.kernel @a(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @b(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (32) {
+logitile.kernel @b(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (32) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<32x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<32x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @c(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%behind) to (%first) step (64) {
+logitile.kernel @c(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%end) to (%first) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @d(%first: index from slab_behind, %behind: index from slab_first, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (64) {
+logitile.kernel @d(%first: index from vocab_split_end, %end: index from vocab_split_first, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @e(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xbf16> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (64) {
+logitile.kernel @e(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xbf16> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xbf16> -> !logitile.tile<64x1xbf16>
     logitile.store %tile to %x at [%row] : !logitile.tile<64x1xbf16> to !logitile.view<?xbf16>
   }
 }
-logitile.kernel @f(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (64) {
+logitile.kernel @f(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
     ^bb0(%value: f32):
@@ -70,8 +70,8 @@ logitile.kernel @f(%first: index from slab_first, %behind: index from slab_behin
     logitile.store %next to %x at [%row] : !logitile.tile<64x1xf32> to !logitile.view<?xf32>
   }
 }
-logitile.kernel @g(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<?xf32> from @x) {
-  scf.forall (%row) = (%first) to (%behind) step (64) {
+logitile.kernel @g(%first: index from vocab_split_first, %end: index from vocab_split_end, %x: !logitile.view<?xf32> from @x) {
+  scf.forall (%row) = (%first) to (%end) step (64) {
     %tile = logitile.load %x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
     %next = logitile.map(%tile) : (!logitile.tile<64x1xf32>) -> !logitile.tile<64x1xf32> {
     ^bb0(%value: f32):

@@ -20,7 +20,7 @@
 // SECOND: logitile.finish @state forward of @forward1
 // SECOND-NOT: logitile.{{sweep|finish|gradient}}
 
-// An adjoint sweep reads upstream gradients, which belong to the outputs.
+// An adjoint sweep reads cotangents, which belong to the outputs.
 // RUN: sed 's/$PART/sweep, sweep = 2/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ADJOINT
 // ADJOINT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>, #logitile.output<"adjoint0.total" : f32 is <@state[0]>>]
 // ADJOINT: logitile.finish @finish2 prologue results ["loss" : f32] {

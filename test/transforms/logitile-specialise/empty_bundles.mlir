@@ -29,7 +29,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     logitile.adjoint logits "z" dense %z
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>

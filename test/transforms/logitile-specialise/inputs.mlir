@@ -3,7 +3,7 @@
 // Each input is loaded at the indices that it has, and enters the regions as an argument in the same order.
 // CHECK-LABEL: logitile.kernel @sweep(%tokens: index from tokens, %kept_z: !logitile.view<?x300xf32> from @kept_z,
 // CHECK-SAME: %t: !logitile.view<?xi32> from @t, %k_2: !logitile.view<?xf32> from @k_2, %v: !logitile.view<300xf32> from @v,
-// CHECK-SAME: %d: !logitile.view<?x300xi1> from @d, %map_d: !logitile.view<?xi32> from @map_d, %s: !logitile.view<1xf32> from @s, %upstream_loss: !logitile.view<?xf32> from @upstream_loss,
+// CHECK-SAME: %d: !logitile.view<?x300xi1> from @d, %map_d: !logitile.view<?xi32> from @map_d, %s: !logitile.view<1xf32> from @s, %cotangent_loss: !logitile.view<?xf32> from @cotangent_loss,
 // CHECK-SAME: %known_x: !logitile.view<?xf32> from @known_x, %rows_a_any: !logitile.view<3x?xi1> from @rows_a_any) {
 // CHECK: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %[[T:.*]] = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[D:.*]] = logitile.load %d at [%row, %column] through %map_d : !logitile.view<?x300xi1>, !logitile.view<?xi32> -> !logitile.tile<64x32xi1>
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0 : index
 // CHECK-NEXT: %[[S:.*]] = logitile.load %s at [%[[ZERO]]] : !logitile.view<1xf32> -> !logitile.tile<1x1xf32>
-// CHECK-NEXT: %[[UP:.*]] = logitile.load %upstream_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
+// CHECK-NEXT: %[[UP:.*]] = logitile.load %cotangent_loss at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %[[X:.*]] = logitile.load %known_x at [%row] : !logitile.view<?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %[[T]], %[[K]], %[[V]], %[[D]], %[[S]], %[[UP]], %[[X]]) at %column below 300 :
 // CHECK: } update {
@@ -37,7 +37,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %v = logitile.input vocab "v" : f32
     %d = logitile.input dense "d" : i1
     %s = logitile.input scalar "s" : f32
-    %up = logitile.input upstream "loss" : f32
+    %up = logitile.input cotangent "loss" : f32
     %x = logitile.known <@f[0]> : f32
     %column = logitile.column : i32
     %is = arith.cmpi eq, %column, %t : i32
@@ -53,7 +53,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %both = arith.ori %l, %r : i1
     logitile.yield %both : i1
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @map_d call input_map of "d" : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
@@ -62,7 +62,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @v call input of "v" : !logitile.view<300xf32>
     logitile.buffer @d input input of "d" : !logitile.view<?x300xi1>
     logitile.buffer @s call input of "s" : !logitile.view<1xf32>
-    logitile.buffer @upstream_loss call upstream of "loss" : !logitile.view<?xf32>
+    logitile.buffer @cotangent_loss call cotangent of "loss" : !logitile.view<?xf32>
     logitile.buffer @known_x chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @rows_a_any chunk row_state of @a[0] : !logitile.view<3x?xi1>
     logitile.run forward {

@@ -45,7 +45,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   ^bb0(%a: f32, %b: f32):
     logitile.yield %b : f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @student_hidden input hidden of "student" : !logitile.view<?x24xf32>
     logitile.buffer @student_weight input weight of "student" : !logitile.view<300x24xf32>

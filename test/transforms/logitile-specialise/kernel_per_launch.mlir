@@ -14,7 +14,7 @@ module @m attributes {logitile.request = #logitile.request<
     pairs = [<"z", hidden = 24, element = f32>], dense = {}, gradients = [], gradient_elements = {}, mode = forward, tokens = 40,
     workspace = 1024, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {
   logitile.program @p vocab 300 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
       logitile.buffer @sum call input of "sum" : !logitile.view<300x24xf32>
       logitile.buffer @out output input of "out" : !logitile.view<300x24xbf16>
       logitile.run forward {
@@ -29,7 +29,7 @@ module @m attributes {logitile.request = #logitile.request<
     }
   }
   logitile.program @q vocab 30 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 4096) slab 10 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 10 kept 0 {
       logitile.buffer @sum call input of "sum" : !logitile.view<30x8xf32>
       logitile.run forward {
         logitile.launch "other" from @round<TN = 2, TD = 8, D = 8, in = f32, tile = f32, out = f32> views {source = @sum, out = @sum}

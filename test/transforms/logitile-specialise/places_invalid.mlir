@@ -6,7 +6,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @f forward results [] {
     logitile.yield
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names a finish, for which template @round has no place}}
       logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> finish @f
@@ -17,7 +17,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op keeps logits, for which template @gradient has no place}}
       logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> keep
@@ -28,7 +28,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op keeps logits, but makes none: that needs 'using' and an algorithm}}
       logitile.launch "k" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> keep
@@ -39,7 +39,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op needs 'using' and an algorithm for the products of template @contract_weight}}
       logitile.launch "k" from @contract_weight<TN = 64, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32>
@@ -50,7 +50,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names an algorithm, for which template @pack has no place}}
       logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> using panels
@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op makes a part, for which template @pack has no place}}
       logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> part
@@ -72,7 +72,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives a buffer for 'sourcee', for which template @round has no place}}
@@ -103,7 +103,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @g forward results [] {
     logitile.yield
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names no sweep, but finish @f is of sweep @s}}
       logitile.launch "k" from @finish<TM = 64> finish @f
@@ -129,7 +129,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.finish @g forward results [] {
     logitile.yield
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names sweep @s, but finish @g is of no sweep}}
       logitile.launch "k" from @finish<TM = 64> sweep @s finish @g
@@ -152,7 +152,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   ^bb0(%ma: f32, %mb: f32):
     logitile.yield %ma : f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op names a sweep, for which template @pack has no place}}
       logitile.launch "k" from @pack<TM = 64, D = 24, in = f32, op = f32> sweep @s
@@ -163,10 +163,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op adds to what is there, for which template @round has no place}}
-      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> again tokens
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> accumulate tokens
     }
   }
 }
@@ -174,10 +174,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) slab 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
     logitile.run forward {
-      // expected-error @+1 {{'logitile.launch' op names slabs, for which template @round has no place}}
-      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> slabs [0, 1]
+      // expected-error @+1 {{'logitile.launch' op names vocabulary splits, for which template @round has no place}}
+      logitile.launch "k" from @round<TN = 64, TD = 8, D = 24, in = f32, tile = f32, out = f32> vocab_splits [0, 1]
     }
   }
 }

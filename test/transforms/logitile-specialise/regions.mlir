@@ -52,7 +52,7 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     %m = arith.maxnumf %ma, %mb : f32
     logitile.yield %m, %sb : f32, f32
   }
-  logitile.schedule tokens [0, 4096) slab 100 kept 301 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 kept 301 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<301x24xf32>
     logitile.buffer @bias call input of "bias" : !logitile.view<301xf32>

@@ -1,4 +1,4 @@
-logitile.kernel @contract(%n: index from tokens, %none: index from slab_behind, %g: !logitile.view<?x8xf32, column_major> from @g, %w: !logitile.view<8x5xf32> from @w,
+logitile.kernel @contract(%n: index from tokens, %none: index from vocab_split_end, %g: !logitile.view<?x8xf32, column_major> from @g, %w: !logitile.view<8x5xf32> from @w,
                           %out: !logitile.view<?x5xf32> from @out) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step ($TM) {

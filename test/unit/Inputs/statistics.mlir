@@ -1,11 +1,11 @@
 logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, column_major> from @z, %t: !logitile.view<?xi32> from @t,
                        %pm: !logitile.view<2x?xf32> from @max, %ps: !logitile.view<2x?xf32> from @sum, %pp: !logitile.view<2x?xf32> from @pick) {
   %tn = arith.constant $TN : index
-  %slab = arith.constant $SLAB : index
+  %vocab_split = arith.constant $SPLIT : index
   %v = arith.constant $V : index
   scf.forall (%row, %s) = (0, 0) to (%n, 2) step ($TM, 1) {
-    %first = arith.muli %s, %slab : index
-    %next = arith.addi %first, %slab : index
+    %first = arith.muli %s, %vocab_split : index
+    %next = arith.addi %first, %vocab_split : index
     %end = arith.minui %next, %v : index
     %start:3 = logitile.init_rows : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32> {
       %low = arith.constant 0xFF7FFFFF : f32

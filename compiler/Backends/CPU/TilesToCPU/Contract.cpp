@@ -25,11 +25,11 @@ public:
     if (op.getAlgorithm() == Algorithm::RankUpdates)
       return emitUpdates();
     allocate();
-    Int first = k.scalar(op.getFirst()), behind = k.scalar(op.getBehind());
-    Value again = startsFromPlus();
-    start(again, isLess(first, behind));
+    Int first = k.scalar(op.getFirst()), end = k.scalar(op.getEnd());
+    Value accumulate = startsFromPlus();
+    start(accumulate, isLess(first, end));
     auto addBlock = [&](Int from) {
-      Int count = smaller(behind - from, depth);
+      Int count = smaller(end - from, depth);
       LeftBlock left = op.getTransposed() ? readRows(from, count) : readColumns(from, count);
       if (!op.getTransposed())
         packRight(from, count);
@@ -41,10 +41,10 @@ public:
       Value isLater = isLess(first, from);
       SmallVector<NextRows, 2> next;
       if (!op.getTransposed())
-        next = nextColumns(from + count, smaller(behind - (from + count), depth));
-      c.multiply(left, panelOf, count, op.getWhen() ? Value(arith::OrIOp::create(e, isLater, again)) : isLater, next);
+        next = nextColumns(from + count, smaller(end - (from + count), depth));
+      c.multiply(left, panelOf, count, op.getWhen() ? Value(arith::OrIOp::create(e, isLater, accumulate)) : isLater, next);
     };
-    e.loop(first, behind, e.integer(depth), [&](Int from) { k.unlessInterrupted([&] { addBlock(from); }); });
+    e.loop(first, end, e.integer(depth), [&](Int from) { k.unlessInterrupted([&] { addBlock(from); }); });
   }
 
 private:
@@ -52,7 +52,7 @@ private:
   void emitUpdates() {
     start(startsFromPlus(), e.truth(false));
     RankUpdates updates(k, c.tile, cast<TileType>(op.getType()), lhs, rhs, row, column, depth, c.pairs);
-    updates.emit(k.scalar(op.getFirst()), k.scalar(op.getBehind()));
+    updates.emit(k.scalar(op.getFirst()), k.scalar(op.getEnd()));
   }
   void allocate() {
     auto type = cast<TileType>(op.getType());
@@ -69,13 +69,13 @@ private:
   int64_t panelStride() const { return llvm::alignTo(depth, c.together()) * e.width; }
 
   /// What is there already, where the op says so; zeros where nothing is added.
-  void start(Value again, Value hasSteps) {
+  void start(Value accumulate, Value hasSteps) {
     if (op.getPlus())
-      e.when(again, [&] { loadStart(); });
+      e.when(accumulate, [&] { loadStart(); });
     func::FuncOp clear = k.helpers.clear(e.f32);
     auto clearTile = [&] {
       e.when(
-          again, [] {},
+          accumulate, [] {},
           [&] {
             e.loop(c.tile.lines(),
                    [&](Int line) { k.call(clear, {k.placeOf(c.tile, line, e.integer(0)).pointer, e.integer(1), c.tile.lanes()}); });

@@ -17,7 +17,7 @@ void Contraction::packLeft(const LeftBlock &left, Place from, Int stride, Int co
   });
 }
 
-void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value again, ArrayRef<NextRows> next) {
+void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
   Int panels = divideUp(tile.lanes(), e.width), all = panels * tile.lines();
   e.loop(panels, [&](Int panel) {
     Place b = right(panel);
@@ -28,16 +28,16 @@ void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right
       Place a = e.at(left.base, line * left.stride);
       Place c = k.placeOf(tile, line, panel * e.width);
       k.call(k.helpers.multiply(lines, left.kMajor, pairs),
-             {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), again});
+             {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), accumulate});
     });
   });
 }
 
 /// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small portions, memory keeps up.
 void Contraction::fetch(const NextRows &next, Int done, Int more, Int all) {
-  Int from = done * next.rows / all, behind = (done + more) * next.rows / all;
+  Int from = done * next.rows / all, end = (done + more) * next.rows / all;
   Int stride = next.stride * Emitter::bytesOf(next.first.element);
-  k.call(k.helpers.fetch(), {next.first.pointer, stride, from, behind, next.bytes});
+  k.call(k.helpers.fetch(), {next.first.pointer, stride, from, end, next.bytes});
 }
 
 void Contraction::cut(Block block) {

@@ -33,7 +33,7 @@ public:
   void packLeft(const LeftBlock &left, Place from, Int stride, Int count);
   /// Adds the product of one block to the tile, or starts it. `right` gives the panel of the right operand. Meanwhile
   /// `next` is brought to the cache of this core.
-  void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value again,
+  void multiply(const LeftBlock &left, llvm::function_ref<Place(Int)> right, Int depth, mlir::Value accumulate,
                 llvm::ArrayRef<NextRows> next = {});
 
   KernelContext &k;

@@ -161,7 +161,7 @@ LogicalResult cpu::convertStore(KernelContext &k, StoreOp op) {
 
 // ---- gather ---------------------------------------------------------------------------------------------------------
 
-LogicalResult cpu::convertGather(KernelContext &k, GatherOp op) {
+LogicalResult cpu::convertGather(KernelContext &k, LoadGatherOp op) {
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
   const Tile &index = k.tile(op.getIndex());

@@ -33,10 +33,10 @@ private:
   Emitter::Values addWhole(int64_t whole, ValueRange start) {
     int64_t part = llvm::divideCeil(whole / steps, shape.rows) * steps;
     return e.loop(e.integer(shape.rows), start, [&](Int row, ValueRange sums) {
-      Int first = row * part, behind = smaller(first + part, whole);
+      Int first = row * part, end = smaller(first + part, whole);
       Place next = e.at(weight, weightStride * (row + shape.rows));
       int64_t bytes = steps * Emitter::bytesOf(next.element);
-      return e.loop(first, choose(isLess(first, behind), behind, first), e.integer(steps), sums, [&](Int k, ValueRange sums) {
+      return e.loop(first, choose(isLess(first, end), end, first), e.integer(steps), sums, [&](Int k, ValueRange sums) {
         Place portion = e.at(next, (k - first) * shape.rows);
         return add(k, Value(), sums, [&](int64_t row) { e.fetch(e.at(portion, e.integer(row * steps)), bytes); });
       });

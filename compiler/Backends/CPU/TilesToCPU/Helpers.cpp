@@ -75,9 +75,9 @@ func::FuncOp Helpers::fetch() {
   Type p = e.pointerType, i = e.i64;
   return make("fetch", {p, i, i, i, i}, [&](ValueRange args) {
     Place first{args[0], e.getI8Type()};
-    Int stride = e.integer(args[1]), from = e.integer(args[2]), behind = e.integer(args[3]), bytes = e.integer(args[4]);
+    Int stride = e.integer(args[1]), from = e.integer(args[2]), end = e.integer(args[3]), bytes = e.integer(args[4]);
     constexpr int64_t kLine = 64;
-    e.loop(from, behind, e.integer(1), [&](Int row) {
+    e.loop(from, end, e.integer(1), [&](Int row) {
       Place start = e.at(first, row * stride);
       e.loop(e.integer(0), bytes, e.integer(kLine),
              [&](Int at) { LLVM::Prefetch::create(e, e.at(start, at).pointer, /*rw=*/0, /*hint=*/2, /*cache=*/1); });

@@ -12,8 +12,8 @@ class Microkernel {
 public:
   Microkernel(Emitter &e, ValueRange args, int64_t rows, bool kMajor, bool pairs)
       : e(e), rows(rows), vectors(e.tier.panelVectors), lanes(e.tier.lanes), kMajor(kMajor), pairs(pairs), unit(pairs ? e.i32 : e.f32),
-        a{args[0], unit}, b{args[2], unit}, c{args[3], e.f32}, aStride(e, args[1]), cStride(e, args[4]), depth(e, args[5]), again(args[6]),
-        sumType(Emitter::widen(e.f32, lanes)) {}
+        a{args[0], unit}, b{args[2], unit}, c{args[3], e.f32}, aStride(e, args[1]), cStride(e, args[4]), depth(e, args[5]),
+        accumulate(args[6]), sumType(Emitter::widen(e.f32, lanes)) {}
 
   void build() {
     // Whatever does not change from step to step is computed here: LLVM's passes that would move it do not run.
@@ -31,7 +31,7 @@ public:
       for (auto [place, sum] : llvm::zip_equal(places, sums))
         e.storeBits(adds ? Value(arith::AddFOp::create(e, e.loadBits(place, lanes), sum)) : sum, place);
     };
-    e.when(again, [&] { store(/*adds=*/true); }, [&] { store(/*adds=*/false); });
+    e.when(accumulate, [&] { store(/*adds=*/true); }, [&] { store(/*adds=*/false); });
   }
 
 private:
@@ -72,7 +72,7 @@ private:
   Type unit;
   Place a, b, c;
   Int aStride, cStride, depth;
-  Value again;
+  Value accumulate;
   Type sumType;
   SmallVector<Int> rowOfA;
   SmallVector<Place> places; // of C

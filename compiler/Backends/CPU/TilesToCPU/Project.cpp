@@ -29,8 +29,8 @@ static NextRows nextWeights(KernelContext &k, const View &weight, Int column, in
   Value isLast = isLess(e.integer(size - 1), first + depth);
   Int nextColumn = e.integer(arith::SelectOp::create(e, isLast, Value(column + rows), Value(column)));
   Int nextFirst = e.integer(arith::SelectOp::create(e, isLast, Value(e.integer(0)), Value(first + depth)));
-  Int behind = smaller(nextColumn + rows, weight.extent(0));
-  return {k.windowOf(weight, nextColumn, nextFirst), weight.stride0, behind - smaller(nextColumn, weight.extent(0)),
+  Int end = smaller(nextColumn + rows, weight.extent(0));
+  return {k.windowOf(weight, nextColumn, nextFirst), weight.stride0, end - smaller(nextColumn, weight.extent(0)),
           smaller(e.integer(size) - nextFirst, depth) * Emitter::bytesOf(weight.base.element)};
 }
 

@@ -21,9 +21,9 @@ public:
   void build() {
     Int whole = columns / steps * steps, part = divideUp(columns / steps, shape.rows) * steps;
     e.loop(e.integer(shape.rows), [&](Int row) {
-      Int first = row * part, behind = smaller(first + part, whole);
+      Int first = row * part, end = smaller(first + part, whole);
       Place next = e.at(b, bStride * (row + shape.rows));
-      e.loop(first, choose(isLess(first, behind), behind, first), e.integer(steps), [&](Int column) {
+      e.loop(first, choose(isLess(first, end), end, first), e.integer(steps), [&](Int column) {
         e.fetch(e.at(next, (column - first) * shape.rows), shape.rows * steps * Emitter::bytesOf(next.element));
         add(column, Value());
       });
@@ -104,28 +104,28 @@ RankUpdates::RankUpdates(KernelContext &k, const Tile &tile, TileType type, cons
       operand(pairs ? Type(e.getBF16Type()) : Type(e.f32)), coefficients(k.allocate(pairs ? e.i32 : e.f32, type.getExtent(0) * units)),
       copies(k.allocate(operand, depth * copyStride)) {}
 
-void RankUpdates::emit(Int first, Int behind) {
+void RankUpdates::emit(Int first, Int end) {
   constexpr int64_t kUpdates = 32; // in a block
   Int size = e.integer(kUpdates * depth);
   func::FuncOp clear = k.helpers.clear(e.f32), add = k.helpers.addScaled(e.f32);
   Value one = e.number(e.f32, 1);
   auto addUpdates = [&](Int from) {
     e.loop(tile.rows, [&](Int line) { k.call(clear, {k.placeOf(block, line, e.integer(0)).pointer, e.integer(1), tile.columns}); });
-    addBlock(from, smaller(from + size, behind));
+    addBlock(from, smaller(from + size, end));
     e.loop(tile.rows, [&](Int line) {
       Place sum = k.placeOf(tile, line, e.integer(0)), part = k.placeOf(block, line, e.integer(0));
       k.call(add, {sum.pointer, one, part.pointer, e.integer(1), tile.columns});
     });
   };
-  e.loop(first, behind, size, [&](Int from) { k.unlessInterrupted([&] { addUpdates(from); }); });
+  e.loop(first, end, size, [&](Int from) { k.unlessInterrupted([&] { addUpdates(from); }); });
 }
 
-void RankUpdates::addBlock(Int first, Int behind) {
-  Int whole = first + (behind - first) / depth * depth;
+void RankUpdates::addBlock(Int first, Int end) {
+  Int whole = first + (end - first) / depth * depth;
   e.loop(first, whole, e.integer(depth), [&](Int from) { update(from, e.integer(depth), /*isWhole=*/true); });
-  e.when(isLess(whole, behind), [&] {
+  e.when(isLess(whole, end), [&] {
     k.call(k.helpers.clear(e.f32), {coefficients.pointer, e.integer(1), tile.rows * units});
-    update(whole, behind - whole, /*isWhole=*/false);
+    update(whole, end - whole, /*isWhole=*/false);
   });
 }
 

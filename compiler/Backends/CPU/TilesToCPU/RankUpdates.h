@@ -9,10 +9,10 @@ class RankUpdates {
 public:
   RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column, int64_t depth,
               bool pairs);
-  void emit(Int first, Int behind);
+  void emit(Int first, Int end);
 
 private:
-  void addBlock(Int first, Int behind);
+  void addBlock(Int first, Int end);
   void update(Int from, Int count, bool isWhole);
   void copyRows(Int from, Int count);
 

@@ -109,9 +109,9 @@ LogicalResult convertContract(KernelContext &k, ContractOp op) {
   if (failed(left) || failed(right) || failed(start))
     return failure();
   // Blocks start at multiples of their depth, so only the end of the range can cut one.
-  bool mayClip = knownDivisor(op.getFirst()) % depth != 0 || knownDivisor(op.getBehind()) % depth != 0;
+  bool mayClip = knownDivisor(op.getFirst()) % depth != 0 || knownDivisor(op.getEnd()) % depth != 0;
   MainLoop loop(k, *left, *right, depth);
-  k.setTile(op.getResult(), tileOf(op.getResult(), loop.run(*start, k.scalar(op.getFirst()), k.scalar(op.getBehind()), mayClip)));
+  k.setTile(op.getResult(), tileOf(op.getResult(), loop.run(*start, k.scalar(op.getFirst()), k.scalar(op.getEnd()), mayClip)));
   return success();
 }
 } // namespace logitile::cuda

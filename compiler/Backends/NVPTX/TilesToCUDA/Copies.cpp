@@ -182,7 +182,7 @@ LogicalResult convertStore(KernelContext &k, StoreOp op) {
 
 // ---- gather ---------------------------------------------------------------------------------------------------------
 
-LogicalResult convertGather(KernelContext &k, GatherOp op) {
+LogicalResult convertGather(KernelContext &k, LoadGatherOp op) {
   Emitter &e = k.e;
   const View &view = k.view(op.getView());
   auto type = cast<TileType>(op.getType());

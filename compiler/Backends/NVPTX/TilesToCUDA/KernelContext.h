@@ -21,7 +21,7 @@ class KernelContext;
 // ---- families of ops ------------------------------------------------------------------------------------------------
 mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);             // Copies.cpp
 mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);           // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, GatherOp op);         // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);     // Copies.cpp
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);               // Elementwise.cpp
 mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op); // RowState.cpp
 mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);       // Contractions.cpp
@@ -79,7 +79,7 @@ private:
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
   mlir::LogicalResult convert(LoadOp op) override { return convertLoad(*this, op); }
   mlir::LogicalResult convert(StoreOp op) override { return convertStore(*this, op); }
-  mlir::LogicalResult convert(GatherOp op) override { return convertGather(*this, op); }
+  mlir::LogicalResult convert(LoadGatherOp op) override { return convertGather(*this, op); }
   mlir::LogicalResult convert(ProjectOp op) override { return convertProject(*this, op); }
   mlir::LogicalResult convert(ContractOp op) override { return convertContract(*this, op); }
   mlir::LogicalResult convert(ContractTermsOp op) override { return convertContractTerms(*this, op); }

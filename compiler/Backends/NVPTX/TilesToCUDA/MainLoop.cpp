@@ -38,15 +38,15 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t limit) {
   return Pipeline{stages, stages * block};
 }
 
-CodeBuilder::Values MainLoop::run(ValueRange start, Int first, Int behind, bool mayClip) {
+CodeBuilder::Values MainLoop::run(ValueRange start, Int first, Int end, bool mayClip) {
   int64_t stages = k.stages, leftBytes = left.shape(depth).bytes(), blockBytes = leftBytes + right.shape(depth).bytes();
-  Stager toLeft(k, left, depth, behind, mayClip), toRight(k, right, depth, behind, mayClip);
+  Stager toLeft(k, left, depth, end, mayClip), toRight(k, right, depth, end, mayClip);
   auto copy = [&](Int block, Int slot) {
     Int shared = first + block * depth, offset = k.ring() + slot * blockBytes;
     toLeft.copy(shared, offset);
     toRight.copy(shared, offset + leftBytes);
   };
-  Int count = divideUp(behind - first, depth);
+  Int count = divideUp(end - first, depth);
   e.barrier(); // whoever used this memory before is done
   e.loop(e.integer(stages - 1), [&](Int block) {
     e.when(isLess(block, count), [&] { copy(block, block); });

@@ -15,8 +15,8 @@ public:
   MainLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth)
       : k(k), e(k.e), left(left), right(right), depth(depth) {}
 
-  /// The tile's values after adding the product over [first, behind) to 'start'.
-  CodeBuilder::Values run(mlir::ValueRange start, Int first, Int behind, bool mayClip);
+  /// The tile's values after adding the product over [first, end) to 'start'.
+  CodeBuilder::Values run(mlir::ValueRange start, Int first, Int end, bool mayClip);
 
 private:
   CodeBuilder::Values multiplyBlock(Int offset, mlir::ValueRange start);

@@ -54,13 +54,13 @@ def traced_gradients(
     """`Head.value_and_grad` inside of a transformation; see there."""
     _check_no_buffer(inputs)
     traced, operands = head.traced(args, inputs)
-    call, names, upstreams = traced.value_and_gradients(wrt, grad_output, grad_dtype)
-    made = run_anywhere(call, [*operands, *map(_upstream, upstreams)])
+    call, names, cotangents = traced.value_and_gradients(wrt, grad_output, grad_dtype)
+    made = run_anywhere(call, [*operands, *map(_cotangent, cotangents)])
     first = len(made) - len(names)
     return traced.result(made[:first]), dict(zip(names, made[first:], strict=True))
 
 
-def _upstream(item: Any) -> Any:
+def _cotangent(item: Any) -> Any:
     return jax.numpy.float32(item) if isinstance(item, (int, float)) else item
 
 

@@ -222,20 +222,20 @@ def _tangent_results(*operands: Any, call: KeyedCall, need: Mask, is_early: bool
 
 
 def _transposed(
-    upstreams: Sequence[Any], *operands: Any, call: KeyedCall, need: Mask, is_early: bool
+    cotangents: Sequence[Any], *operands: Any, call: KeyedCall, need: Mask, is_early: bool
 ) -> list[Any]:
     """The gradients of those operands that have a tangent, from what reaches the outputs."""
     count = sum(need)
     residuals, tangents = list(operands[:-count]), operands[-count:]
-    present = [type(upstream) is not ad.Zero for upstream in upstreams]
+    present = [type(cotangent) is not ad.Zero for cotangent in cotangents]
     reached = {at for at, there in zip(call.head.carrying, present, strict=True) if there}
     given = tuple(position in reached for position in range(len(call.results)))
     gradients: list[Any] = [ad.Zero(tangent.aval) for tangent in tangents]
     if is_early and any(given):
-        gradients = [_scaled(gradient, upstreams[0]) for gradient in residuals]
+        gradients = [_scaled(gradient, cotangents[0]) for gradient in residuals]
     elif any(given):
         made = call.head.gradients(need, given)
-        reaching = [upstream for upstream, there in zip(upstreams, present, strict=True) if there]
+        reaching = [cotangent for cotangent, there in zip(cotangents, present, strict=True) if there]
         if made is not None:
             gradients = run(made, [*residuals, *reaching])[len(call.results) :]
     return [None] * len(residuals) + gradients

@@ -67,9 +67,9 @@ class _Shard:
 
     def __init__(self, run: Run, call: KeyedCall, operands: Sequence[Any], axes: Axes):
         self.run, self.call, self.axes, self.mean = run, call, axes, call.head.mean
-        upstreams = sum(call.given)
-        count = len(operands) - upstreams
-        self.upstreams = dict(zip((i for i, g in enumerate(call.given) if g), operands[count:], strict=True))
+        cotangents = sum(call.given)
+        count = len(operands) - cotangents
+        self.cotangents = dict(zip((i for i, g in enumerate(call.given) if g), operands[count:], strict=True))
         self.divisor = None if self.mean.divisor is None else operands[self.mean.divisor]
         self.operands = [o for i, o in enumerate(operands[:count]) if i != self.mean.divisor]
         self.need = tuple(n for i, n in enumerate(call.need) if i != self.mean.divisor)
@@ -80,7 +80,7 @@ class _Shard:
         given = list(self.call.given)
         if any(self.need) and not any(given):
             given[self.mean.loss] = True
-            self.upstreams = {self.mean.loss: jnp.float32(1)}
+            self.cotangents = {self.mean.loss: jnp.float32(1)}
         given = tuple(given)
         shapes = [operand.shape for operand in self.operands]
         if self.axes.vocabulary:
@@ -115,8 +115,8 @@ class _Shard:
         outputs = [made[f"output {position}"] for position in range(self.outputs)]
         if not any(self.need):
             return outputs, {}
-        for position, upstream in self._reaching(outputs).items():
-            arrays[f"upstream {position}"] = upstream
+        for position, cotangent in self._reaching(outputs).items():
+            arrays[f"cotangent {position}"] = cotangent
         for number in range(sliced.forward, sliced.forward + sliced.adjoint):
             arrays |= self._swept(sliced, number, arrays)
         made = self._made(sliced.gradient(), arrays)
@@ -160,10 +160,10 @@ class _Shard:
 
     def _reaching(self, outputs: list[Any] | None) -> dict[int, Any]:
         """What reaches the outputs of this device."""
-        reaching = dict(self.upstreams)
+        reaching = dict(self.cotangents)
         if self.mean.reduction == "mean" and self.mean.loss in reaching:
-            upstream, count = reaching[self.mean.loss], self._count(outputs)
-            reaching[self.mean.loss] = jnp.where(count == 0, 0, upstream / jnp.where(count == 0, 1, count))
+            cotangent, count = reaching[self.mean.loss], self._count(outputs)
+            reaching[self.mean.loss] = jnp.where(count == 0, 0, cotangent / jnp.where(count == 0, 1, count))
         return reaching
 
     def _reduced(self, outputs: list[Any]) -> list[Any]:

@@ -87,20 +87,20 @@ def _forward(place: _Place, *primals: Any) -> tuple[tuple[Any, ...], Any]:
     return _call(place, *operands), (operands, _Static(need))
 
 
-def _backward(place: _Place, residuals: Any, upstreams: Sequence[Any]) -> tuple[Any, ...]:
+def _backward(place: _Place, residuals: Any, cotangents: Sequence[Any]) -> tuple[Any, ...]:
     operands, static = residuals
     call, need = place.call, static.need
     given = tuple(
-        not isinstance(upstream, SymbolicZero) and position in call.head.carrying
-        for position, upstream in enumerate(upstreams)
+        not isinstance(cotangent, SymbolicZero) and position in call.head.carrying
+        for position, cotangent in enumerate(cotangents)
     )
     made = call.head.gradients(need, given) if any(need) and any(given) else None
     if made is None:
         return tuple(None for _ in operands)
     checked = is_checked(place.axis)
-    reaching = [upstream for upstream, present in zip(upstreams, given, strict=True) if present]
+    reaching = [cotangent for cotangent, present in zip(cotangents, given, strict=True) if present]
     if not checked:  # shard_map gave each device its share of what reaches a result that all of them have
-        reaching = [jax.lax.psum(upstream, place.axis) for upstream in reaching]
+        reaching = [jax.lax.psum(cotangent, place.axis) for cotangent in reaching]
     results = iter(run_on_shard(run, made, [*operands, *reaching], place.axes)[len(call.results) :])
     gradients = [next(results) if needed else None for needed in need]
     finish = _invariant if checked else _share

@@ -44,29 +44,29 @@ class Direct(torch.autograd.Function):
         return tuple(results.values())
 
     @staticmethod
-    def backward(ctx: Any, *upstreams: Tensor | None) -> tuple[Tensor | None, ...]:
-        if all(upstream is None for upstream in upstreams):
+    def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        if all(cotangent is None for cotangent in cotangents):
             return (None,) * len(ctx.needs_input_grad)
         saved = ctx.saved_tensors  # torch's own error where a graph is used twice that was not kept
         keeps = torch._C._autograd._get_current_graph_task_keep_graph()
         if ctx.is_early:
-            upstream = upstreams[ctx.outputs.index("loss")]
+            cotangent = cotangents[ctx.outputs.index("loss")]
             # Whoever hooks saved tensors may have kept them: only what nobody else knows is scaled in place.
-            gradients = _scaled(saved if ctx.is_hooked else ctx.made, upstream, keeps or ctx.is_hooked)
-            anchors = [upstream, *ctx.anchors]
+            gradients = _scaled(saved if ctx.is_hooked else ctx.made, cotangent, keeps or ctx.is_hooked)
+            anchors = [cotangent, *ctx.anchors]
         else:
-            gradients = ctx.job.adjoint(ctx.state, saved, upstreams)
-            anchors = [*upstreams, *saved]
+            gradients = ctx.job.adjoint(ctx.state, saved, cotangents)
+            anchors = [*cotangents, *saved]
         if not keeps:
             ctx.state, ctx.anchors, ctx.made = None, (), ()
         return (None, *final(gradients, anchors))
 
 
-def _scaled(gradients: Sequence[Tensor], upstream: Tensor, keeps: bool) -> list[Tensor]:
+def _scaled(gradients: Sequence[Tensor], cotangent: Tensor, keeps: bool) -> list[Tensor]:
     """Gradients made in forward, times what reaches the loss; in place unless they are needed again."""
-    if upstream.is_cuda:
-        return [_multiplied(gradient, upstream, keeps) for gradient in gradients]
-    factor = upstream.item()
+    if cotangent.is_cuda:
+        return [_multiplied(gradient, cotangent, keeps) for gradient in gradients]
+    factor = cotangent.item()
     if keeps:
         return [gradient * factor for gradient in gradients]
     return [gradient if factor == 1 else gradient.mul_(factor) for gradient in gradients]
@@ -95,7 +95,7 @@ class Final(torch.autograd.Function):
         pass
 
     @staticmethod
-    def backward(ctx: Any, *upstreams: Tensor) -> Any:
+    def backward(ctx: Any, *cotangents: Tensor) -> Any:
         raise LogitileError(
             "a head has no second derivatives; differentiate once, or write the loss with torch for this step"
         )

@@ -120,13 +120,13 @@ class Around(torch.autograd.Function):
         ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, *upstreams: Tensor | None) -> tuple[Tensor | None, ...]:
-        reaching = upstreams[: ctx.output_count]
+    def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        reaching = cotangents[: ctx.output_count]
         inputs, made = ctx.saved_tensors[: len(ctx.early)], ctx.saved_tensors[len(ctx.early) :]
         need = [bool(n and d) for n, d in zip(ctx.needs_input_grad[4:], ctx.differentiable, strict=True)]
         if any(ctx.early):
-            upstream = next(u for u in reaching if u is not None)
-            factor = upstream.reshape(1)  # with an axis it keeps its precision on GPUs too
+            cotangent = next(u for u in reaching if u is not None)
+            factor = cotangent.reshape(1)  # with an axis it keeps its precision on GPUs too
             scaled = iter([(gradient * factor).to(gradient.dtype) for gradient in made])
             gradients = [next(scaled) if e else None for e in ctx.early]
         else:
@@ -150,13 +150,13 @@ class Around(torch.autograd.Function):
 
 
 def _gradients(
-    key: str, inputs: list[Tensor], upstreams: Sequence[Tensor | None], need: list[bool]
+    key: str, inputs: list[Tensor], cotangents: Sequence[Tensor | None], need: list[bool]
 ) -> list[Tensor | None]:
     """Gradients through the operator, one for each input, None where none is needed."""
-    given = [upstream is not None for upstream in upstreams]
+    given = [cotangent is not None for cotangent in cotangents]
     if not any(given) or not any(need):
         return [None] * len(inputs)
-    present = [upstream for upstream in upstreams if upstream is not None]
+    present = [cotangent for cotangent in cotangents if cotangent is not None]
     made = iter(torch.ops.logitile.backward(key, inputs, present, given, need))
     return [next(made) if wanted else None for wanted in need]
 
@@ -183,7 +183,7 @@ _library.define(
     "forward(str head, Tensor[] inputs, bool[] early) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,)
 )
 _library.define(
-    "backward(str head, Tensor[] inputs, Tensor[] upstreams, bool[] given, bool[] need) -> Tensor[]",
+    "backward(str head, Tensor[] inputs, Tensor[] cotangents, bool[] given, bool[] need) -> Tensor[]",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
 
@@ -196,12 +196,12 @@ def _forward(key: str, inputs: Sequence[Tensor], early: Sequence[bool]) -> list[
 def _backward(
     key: str,
     inputs: Sequence[Tensor],
-    upstreams: Sequence[Tensor],
+    cotangents: Sequence[Tensor],
     given: Sequence[bool],
     need: Sequence[bool],
 ) -> list[Tensor]:
-    """Gradients of the inputs that `need` marks; `upstreams` are those that `given` marks, by output."""
-    return capture.of_key(key).backward(_detached(inputs), _detached(upstreams), given, need)
+    """Gradients of the inputs that `need` marks; `cotangents` are those that `given` marks, by output."""
+    return capture.of_key(key).backward(_detached(inputs), _detached(cotangents), given, need)
 
 
 def _detached(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -231,7 +231,7 @@ _library.impl("backward", _backward, "CompositeExplicitAutograd")
 torch.library.register_fake("logitile::forward", _fake_forward, lib=_library)
 torch.library.register_fake(
     "logitile::backward",
-    lambda key, inputs, upstreams, given, need: _fake_gradients(inputs, need),
+    lambda key, inputs, cotangents, given, need: _fake_gradients(inputs, need),
     lib=_library,
 )
 
@@ -243,10 +243,10 @@ def _setup(ctx: Any, inputs: Any, output: Any) -> None:
     ctx.set_materialize_grads(False)
 
 
-def _bare_backward(ctx: Any, upstreams: Sequence[Tensor | None]) -> Any:
+def _bare_backward(ctx: Any, cotangents: Sequence[Tensor | None]) -> Any:
     saved = list(ctx.saved_tensors)
     head = capture.of_key(ctx.key)
-    outputs = upstreams[: len(head.carries)]  # behind them are gradients that were made early
+    outputs = cotangents[: len(head.carries)]  # behind them are gradients that were made early
     reaching = [u if c else None for u, c in zip(outputs, head.carries, strict=True)]
     need = [bool(n and name) for n, name in zip(ctx.needs_input_grad[1], head.gradient_names, strict=True)]
     return None, final(_gradients(ctx.key, saved, reaching, need), [*reaching, *saved]), None

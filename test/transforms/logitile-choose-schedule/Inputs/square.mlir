@@ -28,7 +28,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     }
     logitile.gradient {
       %z = logitile.input logits "z" : f32
-      %up = logitile.input upstream "loss" : f32
+      %up = logitile.input cotangent "loss" : f32
       %twice = logitile.known <@loss[1]> : f32
       %zz = arith.mulf %z, %twice : f32
       %d = arith.mulf %zz, %up : f32

@@ -11,7 +11,7 @@ logitile.loss @capped_probability vocab 1000 outputs ["loss"] gradient of ["loss
   %5 = arith.mulf %2, %4 : f32
   %6 = logitile.reduce logsumexp %5 : f32 -> f32
   %7 = arith.subf %5, %6 : f32
-  %8 = logitile.pick %7[%1] : f32
+  %8 = logitile.gather %7[%1] : f32
   %9 = math.exp %8 : f32
   logitile.yield %9 : f32
 }

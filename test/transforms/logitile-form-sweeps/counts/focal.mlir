@@ -7,7 +7,7 @@ logitile.loss @focal vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] 
   %1 = logitile.input token "target" : i32
   %2 = logitile.reduce logsumexp %0 : f32 -> f32
   %3 = arith.subf %0, %2 : f32
-  %4 = logitile.pick %3[%1] : f32
+  %4 = logitile.gather %3[%1] : f32
   %5 = math.exp %4 : f32
   %6 = arith.constant 1.0 : f32
   %7 = arith.subf %6, %5 : f32

@@ -10,7 +10,7 @@ logitile.loss @grpo vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "
   %4 = logitile.input token "advantage" : f32
   %5 = logitile.reduce logsumexp %0 : f32 -> f32
   %6 = arith.subf %0, %5 : f32
-  %7 = logitile.pick %6[%1] : f32
+  %7 = logitile.gather %6[%1] : f32
   %8 = arith.subf %7, %2 : f32
   %9 = math.exp %8 : f32
   %10 = arith.subf %3, %7 : f32

@@ -8,7 +8,7 @@ logitile.loss @hinge vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] 
   %1 = logitile.input token "target" : i32
   %2 = logitile.column : i32
   %3 = arith.cmpi ne, %2, %1 : i32
-  %4 = logitile.pick %0[%1] : f32
+  %4 = logitile.gather %0[%1] : f32
   %5 = arith.subf %0, %4 : f32
   %6 = arith.constant 1.0 : f32
   %7 = arith.addf %5, %6 : f32

@@ -12,7 +12,7 @@ logitile.loss @kept_set vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z
   %6 = arith.constant 0xFF800000 : f32
   %7 = arith.select %5, %0, %6 : f32
   %8 = logitile.reduce logsumexp %7 : f32 -> f32
-  %9 = logitile.pick %0[%1] : f32
+  %9 = logitile.gather %0[%1] : f32
   %10 = arith.subf %8, %9 : f32
   logitile.yield %10 : f32
 }

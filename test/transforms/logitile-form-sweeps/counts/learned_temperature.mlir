@@ -10,7 +10,7 @@ logitile.loss @learned_temperature vocab 1000 outputs ["loss"] gradient of ["los
   %3 = arith.divf %0, %2 : f32
   %4 = logitile.reduce logsumexp %3 : f32 -> f32
   %5 = arith.subf %3, %4 : f32
-  %6 = logitile.pick %5[%1] : f32
+  %6 = logitile.gather %5[%1] : f32
   %7 = arith.negf %6 : f32
   logitile.yield %7 : f32
 }

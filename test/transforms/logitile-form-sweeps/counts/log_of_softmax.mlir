@@ -7,7 +7,7 @@ logitile.loss @log_of_softmax vocab 1000 outputs ["loss"] gradient of ["loss"] w
   %1 = logitile.input token "target" : i32
   %2 = logitile.reduce logsumexp %0 : f32 -> f32
   %3 = arith.subf %0, %2 : f32
-  %4 = logitile.pick %3[%1] : f32
+  %4 = logitile.gather %3[%1] : f32
   %5 = arith.negf %4 : f32
   logitile.yield %5 : f32
 }

@@ -11,7 +11,7 @@ logitile.loss @margin vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %5 = arith.subf %0, %4 : f32
   %6 = arith.select %3, %5, %0 : f32
   %7 = logitile.reduce logsumexp %6 : f32 -> f32
-  %8 = logitile.pick %6[%1] : f32
+  %8 = logitile.gather %6[%1] : f32
   %9 = arith.subf %7, %8 : f32
   logitile.yield %9 : f32
 }

@@ -12,7 +12,7 @@ logitile.loss @next_column vocab 1000 outputs ["loss"] gradient of ["loss"] wrt 
   %6 = arith.addi %1, %5 : i32
   %7 = arith.constant 0 : i32
   %8 = arith.select %4, %7, %6 : i32
-  %9 = logitile.pick %0[%8] : f32
+  %9 = logitile.gather %0[%8] : f32
   %10 = arith.subf %2, %9 : f32
   logitile.yield %10 : f32
 }

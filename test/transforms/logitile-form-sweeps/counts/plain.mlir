@@ -6,7 +6,7 @@ logitile.loss @plain vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] 
   %0 = logitile.input logits "z" : f32
   %1 = logitile.input token "target" : i32
   %2 = logitile.reduce logsumexp %0 : f32 -> f32
-  %3 = logitile.pick %0[%1] : f32
+  %3 = logitile.gather %0[%1] : f32
   %4 = arith.subf %2, %3 : f32
   logitile.yield %4 : f32
 }

@@ -9,7 +9,7 @@ logitile.loss @ppo vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "o
   %3 = logitile.input token "advantage" : f32
   %4 = logitile.reduce logsumexp %0 : f32 -> f32
   %5 = arith.subf %0, %4 : f32
-  %6 = logitile.pick %5[%1] : f32
+  %6 = logitile.gather %5[%1] : f32
   %7 = arith.subf %6, %2 : f32
   %8 = math.exp %7 : f32
   %9 = logitile.weigh %8, %3 : f32

@@ -10,7 +10,7 @@ logitile.loss @second_best vocab 1000 outputs ["loss"] gradient of ["loss"] wrt 
   %4 = arith.constant 0xFF800000 : f32
   %5 = arith.select %3, %0, %4 : f32
   %6 = logitile.reduce max %5 : f32 -> f32
-  %7 = logitile.pick %0[%1] : f32
+  %7 = logitile.gather %0[%1] : f32
   %8 = arith.subf %6, %7 : f32
   logitile.yield %8 : f32
 }

@@ -13,7 +13,7 @@ logitile.loss @sigmoid_cap vocab 1000 outputs ["loss"] gradient of ["loss"] wrt 
   %7 = arith.constant 30.0 : f32
   %8 = arith.mulf %7, %6 : f32
   %9 = logitile.reduce logsumexp %8 : f32 -> f32
-  %10 = logitile.pick %8[%1] : f32
+  %10 = logitile.gather %8[%1] : f32
   %11 = arith.subf %9, %10 : f32
   logitile.yield %11 : f32
 }

@@ -7,7 +7,7 @@ logitile.loss @smoothing_and_z_loss vocab 1000 outputs ["loss"] gradient of ["lo
   %0 = logitile.input logits "z" : f32
   %1 = logitile.input token "target" : i32
   %2 = logitile.reduce logsumexp %0 : f32 -> f32
-  %3 = logitile.pick %0[%1] : f32
+  %3 = logitile.gather %0[%1] : f32
   %4 = arith.subf %2, %3 : f32
   %5 = arith.constant 0.875 : f32
   %6 = arith.mulf %5, %4 : f32

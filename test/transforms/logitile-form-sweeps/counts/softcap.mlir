@@ -11,7 +11,7 @@ logitile.loss @softcap vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %4 = math.tanh %3 : f32
   %5 = arith.mulf %2, %4 : f32
   %6 = logitile.reduce logsumexp %5 : f32 -> f32
-  %7 = logitile.pick %5[%1] : f32
+  %7 = logitile.gather %5[%1] : f32
   %8 = arith.subf %6, %7 : f32
   logitile.yield %8 : f32
 }

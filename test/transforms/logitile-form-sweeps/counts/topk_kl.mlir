@@ -34,7 +34,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %28 = arith.subf %0, %27 : f32
   %29 = arith.subf %5, %26 : f32
   %30 = math.exp %29 : f32
-  %31 = logitile.pick %28[%1] : f32
+  %31 = logitile.gather %28[%1] : f32
   %32 = arith.constant 0x7FC00000 : f32
   %33 = arith.constant -100 : i32
   %34 = arith.cmpi ne, %1, %33 : i32
@@ -44,7 +44,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %38 = arith.addf %14, %37 : f32
   %39 = arith.subf %6, %26 : f32
   %40 = math.exp %39 : f32
-  %41 = logitile.pick %28[%2] : f32
+  %41 = logitile.gather %28[%2] : f32
   %42 = arith.cmpi ne, %2, %33 : i32
   %43 = arith.select %42, %41, %32 : f32
   %44 = arith.subf %39, %43 : f32
@@ -52,7 +52,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %46 = arith.addf %38, %45 : f32
   %47 = arith.subf %7, %26 : f32
   %48 = math.exp %47 : f32
-  %49 = logitile.pick %28[%3] : f32
+  %49 = logitile.gather %28[%3] : f32
   %50 = arith.cmpi ne, %3, %33 : i32
   %51 = arith.select %50, %49, %32 : f32
   %52 = arith.subf %47, %51 : f32
@@ -60,7 +60,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %54 = arith.addf %46, %53 : f32
   %55 = arith.subf %8, %26 : f32
   %56 = math.exp %55 : f32
-  %57 = logitile.pick %28[%4] : f32
+  %57 = logitile.gather %28[%4] : f32
   %58 = arith.cmpi ne, %4, %33 : i32
   %59 = arith.select %58, %57, %32 : f32
   %60 = arith.subf %55, %59 : f32

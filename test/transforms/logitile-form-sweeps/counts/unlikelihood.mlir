@@ -10,7 +10,7 @@ logitile.loss @unlikelihood vocab 1000 outputs ["loss"] gradient of ["loss"] wrt
   %4 = logitile.input token "index"[3] : i32
   %5 = logitile.reduce logsumexp %0 : f32 -> f32
   %6 = arith.subf %0, %5 : f32
-  %7 = logitile.pick %6[%1] : f32
+  %7 = logitile.gather %6[%1] : f32
   %8 = arith.constant 0x7FC00000 : f32
   %9 = arith.constant -100 : i32
   %10 = arith.cmpi ne, %1, %9 : i32
@@ -23,7 +23,7 @@ logitile.loss @unlikelihood vocab 1000 outputs ["loss"] gradient of ["loss"] wrt
   %17 = math.log %16 : f32
   %18 = arith.constant 0.0 : f32
   %19 = arith.addf %18, %17 : f32
-  %20 = logitile.pick %6[%2] : f32
+  %20 = logitile.gather %6[%2] : f32
   %21 = arith.cmpi ne, %2, %9 : i32
   %22 = arith.select %21, %20, %8 : f32
   %23 = math.exp %22 : f32
@@ -31,7 +31,7 @@ logitile.loss @unlikelihood vocab 1000 outputs ["loss"] gradient of ["loss"] wrt
   %25 = arith.addf %24, %15 : f32
   %26 = math.log %25 : f32
   %27 = arith.addf %19, %26 : f32
-  %28 = logitile.pick %6[%3] : f32
+  %28 = logitile.gather %6[%3] : f32
   %29 = arith.cmpi ne, %3, %9 : i32
   %30 = arith.select %29, %28, %8 : f32
   %31 = math.exp %30 : f32
@@ -39,7 +39,7 @@ logitile.loss @unlikelihood vocab 1000 outputs ["loss"] gradient of ["loss"] wrt
   %33 = arith.addf %32, %15 : f32
   %34 = math.log %33 : f32
   %35 = arith.addf %27, %34 : f32
-  %36 = logitile.pick %6[%4] : f32
+  %36 = logitile.gather %6[%4] : f32
   %37 = arith.cmpi ne, %4, %9 : i32
   %38 = arith.select %37, %36, %8 : f32
   %39 = math.exp %38 : f32

@@ -11,7 +11,7 @@ logitile.loss @variance vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z
   %5 = logitile.reduce mean %4 : f32 -> f32
   %6 = logitile.reduce logsumexp %0 : f32 -> f32
   %7 = arith.addf %5, %6 : f32
-  %8 = logitile.pick %0[%1] : f32
+  %8 = logitile.gather %0[%1] : f32
   %9 = arith.subf %7, %8 : f32
   logitile.yield %9 : f32
 }

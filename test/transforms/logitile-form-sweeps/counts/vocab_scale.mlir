@@ -8,7 +8,7 @@ logitile.loss @vocab_scale vocab 1000 outputs ["loss"] gradient of ["loss"] wrt 
   %2 = logitile.input vocab "scale" : f32
   %3 = arith.mulf %0, %2 : f32
   %4 = logitile.reduce logsumexp %3 : f32 -> f32
-  %5 = logitile.pick %3[%1] : f32
+  %5 = logitile.gather %3[%1] : f32
   %6 = arith.subf %4, %5 : f32
   logitile.yield %6 : f32
 }

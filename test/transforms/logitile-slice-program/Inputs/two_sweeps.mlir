@@ -58,7 +58,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.yield %sum : f32
     }
     logitile.finish @finish3 adjoint results ["up" : f32] {
-      %up = logitile.input upstream "loss" : f32
+      %up = logitile.input cotangent "loss" : f32
       logitile.yield %up : f32
     }
     logitile.sweep @adjoint0 adjoint state ["total" : f32] init {

@@ -1,6 +1,6 @@
 // A backward pass of its own: what it reads is saved, or made again.
 
-// All logits saved. The gradient is made slab by slab beside them; the hidden gradient is summed over the slabs in f32.
+// All logits saved. The gradient is made vocabulary split by vocabulary split beside them; the hidden gradient is summed over the vocabulary splits in f32.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 900000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
 // SAVED: kept 30000 {
@@ -13,9 +13,9 @@
 // SAVED: logitile.launch "squares" from @sweep<{{.*}}> using panels sweep @squares keep
 // SAVED: logitile.run adjoint {
 // SAVED-NOT: pack_z_rows
-// SAVED: logitile.loop slabs 1 from 0 to 16 {
+// SAVED: logitile.loop vocab_splits 1 from 0 to 16 {
 // SAVED-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}>{{( s.*)?$}}
-// SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}} part views {{.*}}again slabs
+// SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}} part views {{.*}}accumulate vocab_splits
 // SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}@gradient_z_weight}
 // SAVED-NEXT: }
 // SAVED-NEXT: logitile.launch "round_z_hidden" from @round_rows
@@ -26,18 +26,18 @@
 // PART: kept 15360 {
 // PART-DAG: logitile.buffer @kept_z saved kept of "z" window 15360
 // PART: logitile.run forward {
-// PART: logitile.launch "squares_kept" from @sweep<{{.*}}> using panels sweep @squares keep slabs [0, 8]
-// PART-NEXT: logitile.launch "squares" from @sweep<{{.*}}> using panels sweep @squares slabs [8, 16]
+// PART: logitile.launch "squares_kept" from @sweep<{{.*}}> using panels sweep @squares keep vocab_splits [0, 8]
+// PART-NEXT: logitile.launch "squares" from @sweep<{{.*}}> using panels sweep @squares vocab_splits [8, 16]
 // PART: logitile.run adjoint {
 // PART-NEXT: logitile.launch "pack_z_rows_again" from @pack
-// PART: logitile.loop slabs 1 from 0 to 8 {
+// PART: logitile.loop vocab_splits 1 from 0 to 8 {
 // PART-NEXT: logitile.launch "gradient_kept" from @gradient<{{[^>]*}}>{{( s.*)?$}}
-// PART-NEXT: logitile.launch "z_hidden_kept" {{.*}} again slabs
-// PART: logitile.loop slabs 1 from 8 to 16 {
+// PART-NEXT: logitile.launch "z_hidden_kept" {{.*}} accumulate vocab_splits
+// PART: logitile.loop vocab_splits 1 from 8 to 16 {
 // PART-NEXT: logitile.launch "gradient" from @gradient<TK = 256,
-// PART-NEXT: logitile.launch "z_hidden" {{.*}} again always
+// PART-NEXT: logitile.launch "z_hidden" {{.*}} accumulate always
 
-// Nothing saved but values per token. With room for it, several slabs of the gradient at a time, in chunks of tokens.
+// Nothing saved but values per token. With room for it, several vocabulary splits of the gradient at a time, in chunks of tokens.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 90000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=AGAIN
 // AGAIN: kept 0 {
@@ -46,18 +46,18 @@
 // AGAIN-NEXT: logitile.loop tokens [[CHUNK:[0-9]+]] {
 // AGAIN: logitile.run adjoint {
 // AGAIN-NEXT: logitile.loop tokens [[CHUNK]] {
-// AGAIN: logitile.loop slabs 4 from 0 to 16 {
+// AGAIN: logitile.loop vocab_splits 4 from 0 to 16 {
 // AGAIN-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> using panels
-// AGAIN-NEXT: logitile.launch "z_hidden" {{.*}} again slabs
-// AGAIN-NEXT: logitile.launch "z_weight" {{.*}} again tokens
+// AGAIN-NEXT: logitile.launch "z_hidden" {{.*}} accumulate vocab_splits
+// AGAIN-NEXT: logitile.launch "z_weight" {{.*}} accumulate tokens
 
-// A GPU makes the gradients of a quarter of the vocabulary at a time: those of one slab would leave most of it idle.
+// A GPU makes the gradients of a quarter of the vocabulary at a time: those of one vocabulary split would leave most of it idle.
 // RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 128, workspace = 20000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
-// GPU: slab 512 kept 30000 {
-// GPU: logitile.loop slabs 15 from 0 to 59 {
+// GPU: vocab_split 512 kept 30000 {
+// GPU: logitile.loop vocab_splits 15 from 0 to 59 {
 // RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 512, workspace = 60000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 108/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU-PART
-// GPU-PART: slab 512 kept 14848 {
-// GPU-PART: logitile.loop slabs 15 from 0 to 29 {
-// GPU-PART: logitile.loop slabs 15 from 29 to 59 {
+// GPU-PART: vocab_split 512 kept 14848 {
+// GPU-PART: logitile.loop vocab_splits 15 from 0 to 29 {
+// GPU-PART: logitile.loop vocab_splits 15 from 29 to 59 {

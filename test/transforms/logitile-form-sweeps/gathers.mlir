@@ -16,14 +16,14 @@
 // CHECK: logitile.finish @finish1
 // CHECK: %[[INSIDE:.*]] = arith.andi
 // CHECK: %[[PICKED:.*]] = arith.select %[[INSIDE]], %pick0, %[[NAN:.*]] : f32
-// CHECK: %[[BIAS:.*]] = logitile.pick
+// CHECK: %[[BIAS:.*]] = logitile.gather
 // CHECK: arith.select %[[INSIDE]], %[[BIAS]], %[[NAN]] : f32
 logitile.loss @leaves vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %bias = logitile.input vocab "bias" : f32
   %target = logitile.input token "target" : i32
   %x = arith.addf %z, %bias : f32
-  %loss = logitile.pick %x[%target] : f32
+  %loss = logitile.gather %x[%target] : f32
   logitile.yield %loss : f32
 }
 
@@ -35,7 +35,7 @@ logitile.loss @leaves vocab 100 outputs ["loss"] {
 // CHECK: logitile.finish @finish1_1 forward results ["{{v[0-9]+}}" : i32]
 // CHECK: %[[INDEX:.*]] = logitile.known <@finish1[0]> : i32
 // CHECK-NEXT: %[[TABLE:.*]] = logitile.input vocab "next" : i32
-// CHECK-NEXT: logitile.pick %[[TABLE]][%[[INDEX]]] : i32
+// CHECK-NEXT: logitile.gather %[[TABLE]][%[[INDEX]]] : i32
 // CHECK: logitile.finish @finish1_2 forward results ["loss" : f32]
 // CHECK: logitile.known <@finish1_1[0]> : i32
 logitile.loss @hops vocab 100 outputs ["loss"] {
@@ -43,8 +43,8 @@ logitile.loss @hops vocab 100 outputs ["loss"] {
   %next = logitile.input vocab "next" : i32
   %w = logitile.input vocab "w" : f32
   %best = logitile.reduce argmin %z : f32 -> i32
-  %after = logitile.pick %next[%best] : i32
-  %loss = logitile.pick %w[%after] : f32
+  %after = logitile.gather %next[%best] : i32
+  %loss = logitile.gather %w[%after] : f32
   logitile.yield %loss : f32
 }
 
@@ -61,7 +61,7 @@ logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %target = logitile.input token "target" : i32
   %one = arith.constant 1 : i32
   %next = arith.addi %target, %one : i32
-  %loss = logitile.pick %z[%next] : f32
+  %loss = logitile.gather %z[%next] : f32
   logitile.yield %loss : f32
 }
 
@@ -76,6 +76,6 @@ logitile.loss @later vocab 100 outputs ["loss"] {
   %a = logitile.input token "a" : f32
   %above = arith.cmpf ogt, %z, %a : f32
   %rank = logitile.reduce count %above : i1 -> i32
-  %loss = logitile.pick %z[%rank] : f32
+  %loss = logitile.gather %z[%rank] : f32
   logitile.yield %loss : f32
 }

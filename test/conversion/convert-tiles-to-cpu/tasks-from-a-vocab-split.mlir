@@ -7,12 +7,12 @@
 // CHECK: %[[START:.*]] = arith.muli %[[FIRST]], %{{.*}} : i64
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[TASK]], %{{.*}} : i64
 // CHECK: arith.addi %[[START]], %[[OFFSET]] : i64
-logitile.kernel @clear(%first: index from slab_first, %behind: index from slab_behind, %x: !logitile.view<100x8xf32> from @x, %out: !logitile.view<100x8xf32> from @out) {
+logitile.kernel @clear(%first: index from vocab_split_first, %split_end: index from vocab_split_end, %x: !logitile.view<100x8xf32> from @x, %out: !logitile.view<100x8xf32> from @out) {
   %zero = arith.constant 0 : index
   %v = arith.constant 100 : index
   %columns = arith.constant 32 : index
   %start = arith.muli %first, %columns : index
-  %unclipped = arith.muli %behind, %columns : index
+  %unclipped = arith.muli %split_end, %columns : index
   %end = arith.minui %unclipped, %v : index
   scf.forall (%row) = (%start) to (%end) step (16) {
     %tile = logitile.load %x at [%row, %zero] : !logitile.view<100x8xf32> -> !logitile.tile<16x8xf32>
