@@ -1,9 +1,9 @@
 // Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a reason out.
 // No MLIR here: the runtime includes it.
 #pragma once
-#include "compiler/Cancellation.h"
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Stages.h"
+#include "compiler/Support/Cancellation.h"
 #include <map>
 #include <optional>
 

@@ -110,8 +110,8 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   let summary = "per-token values: what a sweep's state comes to";
   let description = [{
     The region takes the state of the sweep named by `of`, all vocabulary splits merged; without a sweep it takes nothing. Later
-    parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products of per-token values carry their rounding error
-    along, which is why results often come as a large and a small part.
+    parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products
+    of per-token values carry their rounding error along, which is why results often come as a large and a small part.
 
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
@@ -252,11 +252,11 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   let summary = "one kernel: a template with everything bound";
   let description = [{
     `bindings` give the template's parameters a value; `V`, `SPLIT` and `SPLITS` come from the schedule. `using` is the
-    algorithm of the template's products. `sweep` and
-    `finish` name the parts whose regions fill the holes; `input` is the one whose gradient a contraction makes; `keep`
-    stores the logits that the kernel makes; a `part` of a gradient is ended by a later launch; `views` gives the template's plain view arguments a buffer;
-    `vocab_splits` limits the kernel to a range of vocabulary splits (else the loop's, else all); `accumulate` says when the kernel adds to
-    what is there: `never`, `always`, or after the first iteration of a loop.
+    algorithm of the template's products. `sweep` and `finish` name the parts whose regions fill the holes; `input` is the one
+    whose gradient a contraction makes; `keep` stores the logits that the kernel makes; a `part` of a gradient is ended by a
+    later launch; `views` gives the template's plain view arguments a buffer; `vocab_splits` limits the kernel to a range of
+    vocabulary splits (else the loop's, else all); `accumulate` says when the kernel adds to what is there: `never`, `always`,
+    or after the first iteration of a loop.
 
     ```mlir
     logitile.launch "z_hidden_gradient" from @contract_hidden<TM = 512, TD = 256, TK = 224, D = 1024, acc = f32> using panels

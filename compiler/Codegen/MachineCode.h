@@ -1,6 +1,6 @@
 // MachineCode.h - LLVM's code generators. Which one a target takes, and how it is set up, is in compiler/Backends.
 #pragma once
-#include "compiler/Cancellation.h"
+#include "compiler/Support/Cancellation.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/CodeGen.h"

@@ -1,6 +1,6 @@
 // SplitCode.cpp - deals the functions of a module out to threads, each with a context of its own.
 #include "compiler/Codegen/SplitCode.h"
-#include "compiler/WorkThread.h"
+#include "compiler/Support/WorkThread.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"

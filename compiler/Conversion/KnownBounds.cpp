@@ -1,7 +1,7 @@
 // KnownBounds.cpp - finds in an update the values that its bounds are.
 #include "compiler/Conversion/KnownBounds.h"
 #include "compiler/Conversion/ExpandMath.h"
-#include "compiler/MatchValues.h"
+#include "compiler/Support/MatchValues.h"
 #include "llvm/ADT/DenseSet.h"
 using namespace mlir;
 using namespace logitile;

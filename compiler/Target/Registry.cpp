@@ -1,5 +1,5 @@
 // Registry.cpp - finds backends by the prefix of a target's name.
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Target/Backend.h"
 #include "dialect/Logitile.h"
 #include "llvm/ADT/STLExtras.h"

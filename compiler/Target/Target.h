@@ -1,8 +1,8 @@
 // Target.h - one thing that code is compiled for, and all that the compiler asks of it. Who answers is in compiler/Backends.
 // No MLIR here: the runtime includes it.
 #pragma once
-#include "compiler/Cancellation.h"
 #include "compiler/Stages.h"
+#include "compiler/Support/Cancellation.h"
 #include "compiler/Target/Machine.h"
 #include <memory>
 #include <string>

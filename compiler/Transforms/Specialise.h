@@ -1,7 +1,7 @@
 // Specialise.h - the parts of the specialise pass: binding parameters, cloning a skeleton, filling its holes.
 #pragma once
-#include "compiler/LaunchShape.h"
-#include "compiler/Templates.h"
+#include "compiler/Schedule/LaunchShape.h"
+#include "compiler/Schedule/Templates.h"
 
 namespace logitile {
 /// Values for the parameters of a template, from a launch and its schedule.

@@ -1,10 +1,10 @@
 // logitile-compile.cpp - takes the text of one stage and prints a later one; how a reproducer is run.
 #include "compiler/Compile.h"
-#include "compiler/Confinement.h"
+#include "compiler/Text/Confinement.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace logitile;

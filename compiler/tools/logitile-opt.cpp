@@ -1,7 +1,7 @@
 // logitile-opt.cpp - runs passes on a module of any stage; the tool of the lit tests.
-#include "compiler/Confinement.h"
 #include "compiler/Registry.h"
-#include "compiler/UncheckedText.h"
+#include "compiler/Text/Confinement.h"
+#include "compiler/Text/UncheckedText.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"

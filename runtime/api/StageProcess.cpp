@@ -1,10 +1,10 @@
 // StageProcess.cpp - both sides of the process that reads a text. They pass on text, answer and messages as files in memory, which,
 // unlike pipes, nobody has to empty meanwhile.
 #include "runtime/api/StageProcess.h"
-#include "compiler/Confinement.h"
+#include "compiler/Text/Confinement.h"
 #include "runtime/engine/Engine.h"
-#include "runtime/support/OwnFolder.h"
 #include "runtime/logitile.h"
+#include "runtime/support/OwnFolder.h"
 #include <cerrno>
 #include <csignal>
 #include <cstring>

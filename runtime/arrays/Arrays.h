@@ -1,7 +1,7 @@
 // Arrays.h - the arrays of a caller: what they are called, where they lie, and how their tokens lie in memory.
 // Their elements are the business of Values.h.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "runtime/arrays/Floats.h"
 #include "runtime/support/Status.h"
 #include <span>

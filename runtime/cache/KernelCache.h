@@ -1,9 +1,9 @@
 // KernelCache.h - loaded plans by key and interval of tokens, in memory. A plan that two threads ask for is made once.
 // How plans are made, or found on disk, is the caller's business.
 #pragma once
-#include "compiler/Cancellation.h"
-#include "runtime/support/Interrupt.h"
+#include "compiler/Support/Cancellation.h"
 #include "runtime/plan/LoadedPlan.h"
+#include "runtime/support/Interrupt.h"
 #include <functional>
 
 namespace logitile {

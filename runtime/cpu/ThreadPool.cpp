@@ -1,6 +1,6 @@
 // ThreadPool.cpp - the threads, how they wait and how they share tasks.
 #include "runtime/cpu/ThreadPool.h"
-#include "compiler/WorkThread.h"
+#include "compiler/Support/WorkThread.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>

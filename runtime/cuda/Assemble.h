@@ -1,6 +1,6 @@
 // Assemble.h - PTX to the device's own instructions, by the driver. Loading them is ContextModule's business.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "runtime/cuda/Contexts.h"
 
 namespace logitile::cuda {

@@ -1,6 +1,6 @@
 // ContextModule.h - the code of a plan in one context: checked against the device, ready to launch.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "runtime/cuda/Contexts.h"
 #include <atomic>
 #include <vector>

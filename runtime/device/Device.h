@@ -1,10 +1,10 @@
 // Device.h - what the runtime needs of a device: code brought in, kernels launched, memory for calls.
 // Each kind of device has a folder of its own.
 #pragma once
-#include "compiler/LaunchPlan.h"
-#include "runtime/support/Interrupt.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "runtime/device/KernelCounters.h"
 #include "runtime/device/Workspace.h"
+#include "runtime/support/Interrupt.h"
 #include <functional>
 
 namespace logitile {

@@ -1,6 +1,6 @@
 // Describe.h - plans and records as JSON, for people and for tools.
 #pragma once
-#include "compiler/Operations.h"
+#include "compiler/Expression/Operations.h"
 #include "runtime/engine/Engine.h"
 
 namespace logitile {

@@ -2,12 +2,12 @@
 // compiler.
 #include "runtime/engine/Engine.h"
 #include "compiler/Compile.h"
+#include "compiler/Schedule/TileTable.h"
 #include "compiler/Target/Backend.h"
-#include "compiler/TileTable.h"
-#include "runtime/support/Errand.h"
-#include "runtime/plan/PlanFile.h"
 #include "runtime/device/Platform.h"
 #include "runtime/gpu/IndexReport.h"
+#include "runtime/plan/PlanFile.h"
+#include "runtime/support/Errand.h"
 #include <algorithm>
 #include <chrono>
 using namespace logitile;

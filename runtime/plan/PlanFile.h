@@ -1,7 +1,7 @@
 // PlanFile.h - launch plans as bytes: what is saved by users and kept on disk.
 // The bytes hold code for one target; whoever loads them trusts them as he trusts a shared library.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "runtime/plan/CallRules.h"
 #include "runtime/support/Status.h"
 #include <optional>

@@ -1,7 +1,7 @@
 // Request.h - what a program is made for: everything but the number of tokens, which belongs to calls.
 // The compiler's own request, with a number of tokens, is in compiler/Compile.h.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include <map>
 #include <optional>
 

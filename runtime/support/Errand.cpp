@@ -1,6 +1,6 @@
 // Errand.cpp - the threads of errands, and how many wait for them.
 #include "runtime/support/Errand.h"
-#include "compiler/WorkThread.h"
+#include "compiler/Support/WorkThread.h"
 #include <sys/mman.h>
 using namespace logitile;
 

@@ -1,6 +1,6 @@
 // Errand.h - long work on a thread of its own. Those who wait for it may leave, and the size of their stacks does not matter.
 #pragma once
-#include "compiler/Cancellation.h"
+#include "compiler/Support/Cancellation.h"
 #include "runtime/support/Interrupt.h"
 #include "runtime/support/Status.h"
 #include <atomic>

@@ -52,7 +52,7 @@ logitile.template @a<>(%accumulate: i1 from tokens) {
 
 // -----
 
-// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' is from #logitile<scalar_role again>; expected a name in quotes or the role of a buffer}}
+// expected-error @+1 {{'logitile.template' op argument 0 of type '!logitile.view<?xf32>' is from #logitile<scalar_role accumulate>; expected a name in quotes or the role of a buffer}}
 logitile.template @a<>(%x: !logitile.view<?xf32> from accumulate) {
 }
 

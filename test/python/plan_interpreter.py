@@ -301,7 +301,8 @@ class PlanRun:
         self._view(region)
         self.frame.tile = None
         state = self.states[part.sweep] if part.sweep else []
-        for number, (name, value) in enumerate(zip(part.names, self.frame.results(region, state), strict=True)):
+        values = self.frame.results(region, state)
+        for number, (name, value) in enumerate(zip(part.names, values, strict=True)):
             self.frame.known[part.name, number] = self.results[name] = self._full(value)
 
     def _gradient(self, part):

@@ -1,7 +1,7 @@
 // RuntimePlans.h - launch plans over the kernels of runtime_kernels.c, in every kind of schedule that the runtime executes.
 // The loss: alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias + mask, with every input that a call may have.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 
 namespace logitile::test {
 constexpr int64_t kVocab = 23, kVocabSplit = 5, kVocabSplits = 5, kHidden = 6, kPanel = 4;

@@ -1,5 +1,5 @@
 // runtime_errand_test.cpp - work on threads of its own: who waits, who leaves, forks, small stacks.
-#include "compiler/WorkThread.h"
+#include "compiler/Support/WorkThread.h"
 #include "runtime/support/Errand.h"
 #include "gtest/gtest.h"
 #include <csignal>

@@ -1,5 +1,5 @@
 /* runtime_kernels.c - kernels of a small loss in plain C, for tests of the runtime that must not depend on the compiler:
- * loss = alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias + mask. They follow the contract of compiler/LaunchPlan.h,
+ * loss = alpha * (logsumexp(z) - z[target]) + beta, z = x w^T + bias + mask. They follow the contract of compiler/Plan/LaunchPlan.h,
  * use no library, and are specialised on sizes as compiled kernels are. */
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 #include "compiler/Backends/CPU/Object.h"
 #include "compiler/Backends/CPU/Passes.h"
 #include "compiler/Passes.h"
-#include "compiler/TileTable.h"
+#include "compiler/Schedule/TileTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"

@@ -1,6 +1,6 @@
 // Object.h - LLVM IR as object files for x86-64.
 #pragma once
-#include "compiler/Cancellation.h"
+#include "compiler/Support/Cancellation.h"
 #include "compiler/Codegen/MachineCode.h"
 
 namespace logitile::cpu {

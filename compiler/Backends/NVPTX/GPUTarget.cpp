@@ -5,7 +5,7 @@
 #include "compiler/Backends/NVPTX/PTX.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Passes.h"
-#include "compiler/TileTable.h"
+#include "compiler/Schedule/TileTable.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"

@@ -1,8 +1,8 @@
 // KernelWork.cpp - follows a kernel's loops and adds up what each op on tiles does per iteration. Threads read a tile of memory
 // where they use it, and entries past an end from the last one that exists; what they write and copy for products is clipped.
 #include "compiler/Backends/NVPTX/KernelWork.h"
-#include "compiler/BuildPlan.h"
-#include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
+#include "compiler/Backends/NVPTX/Sharing.h"
+#include "compiler/Schedule/BuildPlan.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Diagnostics.h"

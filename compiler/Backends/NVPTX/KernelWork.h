@@ -1,6 +1,6 @@
 // KernelWork.h - what the threads of a GPU kernel are predicted to do, from its tiles. How long that takes is not here.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "dialect/Logitile.h"
 
 namespace logitile {

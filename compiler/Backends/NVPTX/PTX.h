@@ -1,7 +1,7 @@
 // PTX.h - LLVM IR as PTX text.
 #pragma once
-#include "compiler/Cancellation.h"
 #include "compiler/Codegen/MachineCode.h"
+#include "compiler/Support/Cancellation.h"
 
 namespace logitile::cuda {
 /// The text with one entry for each kernel. Fails with 'error', also where the text asks for functions of a library: no driver has

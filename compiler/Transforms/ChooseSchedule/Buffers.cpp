@@ -1,6 +1,6 @@
 // Buffers.cpp - the memory that a schedule needs: what is kept, packed, summed, and for how long.
+#include "compiler/Schedule/BuildPlan.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
-#include "compiler/BuildPlan.h"
 using namespace mlir;
 using namespace logitile;
 

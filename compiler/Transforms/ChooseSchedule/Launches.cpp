@@ -1,5 +1,5 @@
 // Launches.cpp - the launches of a schedule, in the order in which they run.
-#include "compiler/BuildPlan.h"
+#include "compiler/Schedule/BuildPlan.h"
 #include "compiler/Target/Backend.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;

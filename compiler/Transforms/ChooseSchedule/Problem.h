@@ -1,11 +1,11 @@
 // Problem.h - what choose-schedule decides about: one program, what was asked for, and the candidates.
 #pragma once
-#include "compiler/FewTokens.h"
-#include "compiler/LaunchPlan.h"
-#include "compiler/LaunchShape.h"
+#include "compiler/Plan/LaunchPlan.h"
+#include "compiler/Schedule/FewTokens.h"
+#include "compiler/Schedule/LaunchShape.h"
+#include "compiler/Schedule/Templates.h"
+#include "compiler/Schedule/TileTable.h"
 #include "compiler/Target/Target.h"
-#include "compiler/Templates.h"
-#include "compiler/TileTable.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace logitile {

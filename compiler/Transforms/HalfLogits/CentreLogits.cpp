@@ -1,7 +1,7 @@
 // CentreLogits.cpp - the pass that keeps of 16-bit logits what their exponential is made of, relative to its maximum. Which
 // logits have 16 bits is decided by choose-schedule.
-#include "compiler/LaunchShape.h"
 #include "compiler/Passes.h"
+#include "compiler/Schedule/LaunchShape.h"
 #include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

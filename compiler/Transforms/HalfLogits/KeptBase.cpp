@@ -1,6 +1,6 @@
 // KeptBase.cpp - finds the base by its structure.
 #include "compiler/Transforms/HalfLogits/KeptBase.h"
-#include "compiler/MatchValues.h"
+#include "compiler/Support/MatchValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 using namespace mlir;
 using namespace logitile;

@@ -1,7 +1,7 @@
 // InterpreterTarget.cpp - facts and code. Most facts are those of a plain processor that reads the memory of the host.
 #include "test/backends/interpreter/InterpreterTarget.h"
-#include "compiler/LaunchPlan.h"
-#include "compiler/TileTable.h"
+#include "compiler/Plan/LaunchPlan.h"
+#include "compiler/Schedule/TileTable.h"
 #include "mlir/Pass/PassManager.h"
 #include "test/backends/interpreter/Kernel.h"
 using namespace mlir;

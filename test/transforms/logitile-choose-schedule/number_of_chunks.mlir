@@ -5,7 +5,7 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=THREE
 // THREE: logitile.schedule tokens [25, 9223372036854775807) vocab_split 1920 kept 30000 {
 // THREE: logitile.loop tokens -3 {
-// THREE: from @gradient<{{[^>]*}}>{{( s.*)?$}}
+// THREE: from @gradient<{{[^>]*}}>{{( vocab_splits.*)?$}}
 // THREE: logitile.launch "z_weight" {{.*}} accumulate tokens
 
 // One: no loop.

@@ -14,7 +14,7 @@
 // SAVED: logitile.run adjoint {
 // SAVED-NOT: pack_z_rows
 // SAVED: logitile.loop vocab_splits 1 from 0 to 16 {
-// SAVED-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}>{{( s.*)?$}}
+// SAVED-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}>{{( vocab_splits.*)?$}}
 // SAVED-NEXT: logitile.launch "z_hidden" from @contract_hidden<{{.*}} part views {{.*}}accumulate vocab_splits
 // SAVED-NEXT: logitile.launch "z_weight" from @contract_weight<{{.*}}@gradient_z_weight}
 // SAVED-NEXT: }
@@ -31,7 +31,7 @@
 // PART: logitile.run adjoint {
 // PART-NEXT: logitile.launch "pack_z_rows_again" from @pack
 // PART: logitile.loop vocab_splits 1 from 0 to 8 {
-// PART-NEXT: logitile.launch "gradient_kept" from @gradient<{{[^>]*}}>{{( s.*)?$}}
+// PART-NEXT: logitile.launch "gradient_kept" from @gradient<{{[^>]*}}>{{( vocab_splits.*)?$}}
 // PART-NEXT: logitile.launch "z_hidden_kept" {{.*}} accumulate vocab_splits
 // PART: logitile.loop vocab_splits 1 from 8 to 16 {
 // PART-NEXT: logitile.launch "gradient" from @gradient<TK = 256,

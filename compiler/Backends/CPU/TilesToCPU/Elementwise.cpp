@@ -76,7 +76,7 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
   RegionInputs inputs(k, op.getInputs());
   if (failed(inputs.check(op)))
     return failure();
-  SmallVector<Tile> homes;
+  SmallVector<Tile> places;
   for (OpResult result : op->getResults()) {
     auto type = cast<TileType>(result.getType());
     if (type.getExtent(0) == 1)
@@ -86,22 +86,23 @@ LogicalResult cpu::convertMap(KernelContext &k, MapOp op) {
       columns = inputs.tellExtent(1) ? inputs.columns() : k.storedExtent(result, 1);
     if (failed(rows) || failed(columns))
       return failure();
-    homes.push_back(k.chooseHome(result, *rows, *columns, inputs.isWhole(), /*mayRound=*/true));
+    places.push_back(k.choosePlace(result, *rows, *columns, inputs.isWhole(), /*mayRound=*/true));
   }
   auto longest = llvm::find_if(op.getResultTypes(), [](Type type) { return cast<TileType>(type).getExtent(1) > 1; });
-  Int lines = longest == op.getResultTypes().end() ? e.integer(1) : homes[longest - op.getResultTypes().begin()].columns;
+  Int lines = longest == op.getResultTypes().end() ? e.integer(1) : places[longest - op.getResultTypes().begin()].columns;
   Int column = op.getColumn() ? k.scalar(op.getColumn()) : e.integer(0);
 
-  k.forGroups(homes[0], [&](Int lane) {
+  k.forGroups(places[0], [&](Int lane) {
     LaneGroup rows(k, inputs, lane, lines, column);
     Widener uniform = mapUniform(e, rows, op);
-    SmallVector<Value> inside = llvm::map_to_vector(homes, [&](const Tile &home) { return insideOf(k, home, lane); });
+    SmallVector<Value> inside = llvm::map_to_vector(places, [&](const Tile &place) { return insideOf(k, place, lane); });
     mapColumns(rows, op, uniform, [&](const Column &at, ValueRange values) {
-      for (auto [value, home, mask] : llvm::zip_equal(values, homes, inside))
-        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value, k.placeOf(home, at.place, lane));
+      for (auto [value, place, mask] : llvm::zip_equal(values, places, inside))
+        e.store(mask ? Value(arith::SelectOp::create(e, mask, value, e.number(value.getType(), 0))) : value,
+                k.placeOf(place, at.place, lane));
     });
   });
-  for (auto [result, home] : llvm::zip_equal(op->getResults(), homes))
-    k.setTile(result, home);
+  for (auto [result, place] : llvm::zip_equal(op->getResults(), places))
+    k.setTile(result, place);
   return success();
 }

@@ -86,9 +86,9 @@ Tile KernelContext::adoptStart(OpOperand &start) {
 LogicalResult KernelContext::convertStep(scf::ForOp loop, ArrayRef<Tile> carried) {
   if (failed(convertBlock(*loop.getBody())))
     return failure();
-  for (auto [yielded, home] : llvm::zip_equal(loop.getYieldedValues(), carried))
-    if (tile(yielded).base.pointer != home.base.pointer)
-      copyTile(tile(yielded), home);
+  for (auto [yielded, place] : llvm::zip_equal(loop.getYieldedValues(), carried))
+    if (tile(yielded).base.pointer != place.base.pointer)
+      copyTile(tile(yielded), place);
   return success();
 }
 
@@ -105,8 +105,8 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
     setScalar(loop.getInductionVar(), index);
     unlessInterrupted([&] { converted = convertStep(loop, carried); });
   });
-  for (auto [result, home] : llvm::zip_equal(loop.getResults(), carried))
-    setTile(result, home);
+  for (auto [result, place] : llvm::zip_equal(loop.getResults(), carried))
+    setTile(result, place);
   return converted;
 }
 

@@ -75,10 +75,10 @@ public:
   void forGroups(const Tile &tile, llvm::function_ref<void(Int)> body) { e.loop(e.integer(0), tile.lanes(), e.integer(e.lanes), body); }
   Place placeOf(const Tile &tile, Int line, Int lane) { return e.at(tile.base, line * tile.stride + lane); }
 
-  // ---- where results go: Homes.cpp ----------------------------------------------------------------------------------
+  // ---- where results go: InPlace.cpp ----------------------------------------------------------------------------------
   /// Memory for a tile with lanes along tokens that 'result's op makes: the window that it is stored to, the state of
   /// the loop that it is yielded to, or scratch. A window whose elements are rounded serves where the op `mayRound`.
-  Tile chooseHome(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
+  Tile choosePlace(mlir::OpResult result, Int rows, Int columns, bool isWhole, bool mayRound);
   /// How far a result goes where no operand tells: as far as the memory that it is stored to, else all of its type.
   mlir::FailureOr<Int> storedExtent(mlir::OpResult result, unsigned dim);
   /// The tile of 'operand', which 'op' may change in place: itself, or a copy where others read it later.

@@ -34,19 +34,19 @@ public:
 
   void emit() {
     for (OpOperand &row : op.getRowsMutable())
-      homes.push_back(k.takeOver(row));
+      stateTiles.push_back(k.takeOver(row));
     if (!sparse.empty())
       distances = k.allocate(e.i32, e.lanes);
     for (const SparseEntry &entry : sparse)
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
     for (const KnownBound &bound : known)
       places.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
-    Tile extent = homes[0]; // all rows of the state where no input has one for each token
+    Tile extent = stateTiles[0]; // all rows of the state where no input has one for each token
     if (inputs.tellExtent(0))
       extent.rows = inputs.rows();
     k.forGroups(extent, [&](Int lane) { emitGroup(lane); });
-    for (auto [result, home] : llvm::zip_equal(op.getResults(), homes))
-      k.setTile(result, home);
+    for (auto [result, stateTile] : llvm::zip_equal(op.getResults(), stateTiles))
+      k.setTile(result, stateTile);
   }
 
 private:
@@ -122,9 +122,9 @@ private:
   }
 
   void mergeState(const Widener &group, Int lane, ValueRange state) {
-    Emitter::Values before = llvm::map_to_vector(homes, [&](const Tile &home) { return e.load(e.at(home.base, lane), e.lanes); });
-    for (auto [merged, home] : llvm::zip_equal(merge(group, before, state), homes))
-      e.store(merged, e.at(home.base, lane));
+    Emitter::Values before = llvm::map_to_vector(stateTiles, [&](const Tile &stateTile) { return e.load(e.at(stateTile.base, lane), e.lanes); });
+    for (auto [merged, stateTile] : llvm::zip_equal(merge(group, before, state), stateTiles))
+      e.store(merged, e.at(stateTile.base, lane));
   }
 
   KernelContext &k;
@@ -132,7 +132,7 @@ private:
   RegionInputs inputs;
   Int column;
   SmallVector<SparseEntry> sparse;
-  SmallVector<Tile> homes;
+  SmallVector<Tile> stateTiles;
   Place distances;
   SmallVector<Place> found; // one group of lanes for each sparse entry
   SmallVector<KnownBound> known;

@@ -1,10 +1,10 @@
 // Emitter.h - short spellings for code of one GPU thread: its number, shared memory, elements in memory, and the
 // instructions of a warp. All ops of the nvvm dialect are made in Instructions.cpp.
 #pragma once
+#include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Conversion/CodeBuilder.h"
 
 namespace logitile::cuda {
-inline constexpr int64_t kWarp = 32;
 /// Shared memory of a block; no function of a user can have this name.
 inline constexpr llvm::StringLiteral kSharedName = "shared$memory";
 

@@ -1,30 +1,9 @@
-// Threads.h - which elements of a kernel's tiles each thread of a block works on. Where the tiles lie in memory is the
-// business of the ops.
+// Threads.h - the code of a sharing: which rows and columns this thread works on.
 #pragma once
+#include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Emitter.h"
-#include "dialect/Logitile.h"
 
 namespace logitile::cuda {
-/// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
-/// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
-/// its lane is 4 g + q. In kernels that have none, each thread has one row, or one column.
-struct Sharing {
-  /// By the tiles of 'kernel'. Fails with an error where it has tiles of several sizes, or of sizes that cannot be cut.
-  static mlir::FailureOr<Sharing> get(KernelOp kernel);
-
-  int64_t rows = 1, columns = 1;         // of the tile that is shared out
-  int64_t warpRows = 1, warpColumns = 1; // warps along each side
-  int64_t threads = 1;
-  bool isFragments = false;
-
-  /// Rows and columns of a warp's block.
-  int64_t blockRows() const { return rows / warpRows; }
-  int64_t blockColumns() const { return columns / warpColumns; }
-  /// Elements of a thread along each side.
-  int64_t rowSlots() const { return isFragments ? blockRows() / 8 : 1; }
-  int64_t columnSlots() const { return isFragments ? blockColumns() / 4 : 1; }
-};
-
 /// The sharing as code: where this thread's elements are.
 class Threads {
 public:
@@ -42,6 +21,4 @@ public:
 private:
   Int firstRow, firstColumn, slotShift;
 };
-/// Whether the only use of a loaded tile is to be stored: then it goes from view to view.
-bool isCopied(LoadOp load);
 } // namespace logitile::cuda

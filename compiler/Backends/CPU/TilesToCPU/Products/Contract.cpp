@@ -1,9 +1,9 @@
 // Contract.cpp - gradients of hidden states and of the head: the gradient of logits times the other operand. The tile lies
 // row by row with the hidden axis in the lanes. Few rows of the head at a time, as for few tokens, are RankUpdates.cpp.
-#include "compiler/Backends/CPU/TilesToCPU/Contraction.h"
-#include "compiler/Backends/CPU/TilesToCPU/RankUpdates.h"
-#include "compiler/FewTokens.h"
+#include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
+#include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 #include "compiler/Conversion/IndexFacts.h"
+#include "compiler/Schedule/FewTokens.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;

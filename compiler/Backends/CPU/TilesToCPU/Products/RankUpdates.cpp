@@ -1,6 +1,6 @@
 // RankUpdates.cpp - gradients of hidden states of few tokens: rows of the head, read where they lie, times the gradients of
 // their logits. To pack them first would take longer than to multiply them.
-#include "compiler/Backends/CPU/TilesToCPU/RankUpdates.h"
+#include "compiler/Backends/CPU/TilesToCPU/Products/RankUpdates.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
@@ -98,11 +98,10 @@ func::FuncOp Helpers::update(const UpdateShape &shape) {
 
 RankUpdates::RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,
                          int64_t depth, bool pairs)
-    : k(k), e(k.e), tile(tile), block(k.allocateTile(type, tile.lanesAlongRows, tile.rows, tile.columns, tile.isWhole)),
-      gradient(gradient), weight(weight), row(row), column(column), depth(depth), units(llvm::divideCeil(depth, pairs ? 2 : 1)),
-      copyStride(llvm::alignTo(type.getExtent(1), 32) + 32), pairs(pairs),
-      operand(pairs ? Type(e.getBF16Type()) : Type(e.f32)), coefficients(k.allocate(pairs ? e.i32 : e.f32, type.getExtent(0) * units)),
-      copies(k.allocate(operand, depth * copyStride)) {}
+    : k(k), e(k.e), tile(tile), block(k.allocateTile(type, tile.lanesAlongRows, tile.rows, tile.columns, tile.isWhole)), gradient(gradient),
+      weight(weight), row(row), column(column), depth(depth), units(llvm::divideCeil(depth, pairs ? 2 : 1)),
+      copyStride(llvm::alignTo(type.getExtent(1), 32) + 32), pairs(pairs), operand(pairs ? Type(e.getBF16Type()) : Type(e.f32)),
+      coefficients(k.allocate(pairs ? e.i32 : e.f32, type.getExtent(0) * units)), copies(k.allocate(operand, depth * copyStride)) {}
 
 void RankUpdates::emit(Int first, Int end) {
   constexpr int64_t kUpdates = 32; // in a block

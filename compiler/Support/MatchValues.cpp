@@ -1,5 +1,5 @@
 // MatchValues.cpp - compares the ops of two blocks in order.
-#include "compiler/MatchValues.h"
+#include "compiler/Support/MatchValues.h"
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/DenseMap.h"
 using namespace mlir;

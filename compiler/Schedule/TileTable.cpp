@@ -1,5 +1,5 @@
 // TileTable.cpp - reads tile tables, and what a request says instead.
-#include "compiler/TileTable.h"
+#include "compiler/Schedule/TileTable.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"

@@ -1,5 +1,5 @@
 // Operations.cpp - the table of scalar operations as data.
-#include "compiler/Operations.h"
+#include "compiler/Expression/Operations.h"
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -1,6 +1,6 @@
 // BuildPlan.h - from a schedule and its kernels to a launch plan.
 #pragma once
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "dialect/Logitile.h"
 #include "mlir/IR/BuiltinOps.h"
 

@@ -71,11 +71,11 @@ struct BufferPlan {
   BufferLayout layout = BufferLayout::Strided;
   ElementType element = ElementType::F32;
   int64_t rows = -1;
-  int64_t columns = 1;       // 1-D buffers have one column
-  int64_t tokensPerRow = 1;  // rows of -1: how many tokens share one
-  int64_t alias = -1;        // index of the buffer whose memory this one uses, row over row; -1: its own
-  int64_t window = 0;        // columns that it holds: those of the current vocabulary splits; 0: all
-  bool inForward = false;    // which phases use it (the prologue counts as forward)
+  int64_t columns = 1;      // 1-D buffers have one column
+  int64_t tokensPerRow = 1; // rows of -1: how many tokens share one
+  int64_t alias = -1;       // index of the buffer whose memory this one uses, row over row; -1: its own
+  int64_t window = 0;       // columns that it holds: those of the current vocabulary splits; 0: all
+  bool inForward = false;   // which phases use it (the prologue counts as forward)
   bool inAdjoint = false;
 };
 
@@ -149,7 +149,7 @@ enum class StepKind : uint8_t { Launch, TokenLoop, VocabSplitLoop };
 /// A launch of one kernel, or a loop around further steps.
 struct StepPlan {
   StepKind kind = StepKind::Launch;
-  int64_t kernel = -1;       // launches
+  int64_t kernel = -1;          // launches
   int64_t vocabSplitFirst = -1; // launches: range of vocabulary splits, -1: the loop's
   int64_t vocabSplitEnd = -1;
   int64_t step = 0;  // loops: tokens of a chunk, or -number of chunks; vocabulary splits at a time
@@ -162,9 +162,9 @@ struct StepPlan {
 struct InputPlan {
   enum class Kind : uint8_t { Token, Vocab, Dense, Scalar } kind = Kind::Token;
   std::string name;
-  int64_t entries = 0;      // token inputs with several entries per token: how many, else 0
+  int64_t entries = 0;                    // token inputs with several entries per token: how many, else 0
   ElementType element = ElementType::F32; // in memory while kernels run: F32, I32 or Bool; Dense: as the caller has it
-  bool isIndex = false;     // used as an index as it is: must lie in the vocabulary
+  bool isIndex = false;                   // used as an index as it is: must lie in the vocabulary
 };
 
 /// Whether an input has the shape of a per-token output.
@@ -223,15 +223,15 @@ struct SlicePlan {
 struct LaunchPlan {
   std::string name;
   std::string target;
-  int64_t vocab = 0;        // of all slices
-  int64_t columns = 0;      // vocabulary entries that the program sees: of its slice, or all
+  int64_t vocab = 0;                            // of all slices
+  int64_t columns = 0;                          // vocabulary entries that the program sees: of its slice, or all
   int64_t forwardSweeps = 0, adjointSweeps = 0; // of the whole program: a slice runs one at a time
   int64_t tokensFirst = 0, tokensEnd = INT64_MAX;
-  int64_t vocabSplit = 1;   // vocabulary entries of a vocabulary split
-  int64_t kept = 0;         // vocabulary entries per token whose logits are kept
-  int64_t tokenTile = 1;    // chunks are multiples of it
+  int64_t vocabSplit = 1; // vocabulary entries of a vocabulary split
+  int64_t kept = 0;       // vocabulary entries per token whose logits are kept
+  int64_t tokenTile = 1;  // chunks are multiples of it
   int64_t panelWidth = 1;
-  bool isSplit = false;     // gradients are made in a phase of their own
+  bool isSplit = false; // gradients are made in a phase of their own
   std::vector<PairPlan> pairs;
   std::vector<InputPlan> inputs;
   std::vector<OutputPlan> outputs;

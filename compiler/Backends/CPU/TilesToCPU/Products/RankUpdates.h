@@ -7,8 +7,8 @@ namespace logitile::cpu {
 /// `depth` rows at a time. Numbers of f32 lose less where neither they nor their sums are many: the tile gets sums of blocks.
 class RankUpdates {
 public:
-  RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column, int64_t depth,
-              bool pairs);
+  RankUpdates(KernelContext &k, const Tile &tile, TileType type, const View &gradient, const View &weight, Int row, Int column,
+              int64_t depth, bool pairs);
   void emit(Int first, Int end);
 
 private:

@@ -1,6 +1,6 @@
 // BuildPlan.cpp - reads schedule, kernels and gradients of a module into plain data.
-#include "compiler/BuildPlan.h"
-#include "compiler/LaunchShape.h"
+#include "compiler/Schedule/BuildPlan.h"
+#include "compiler/Schedule/LaunchShape.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -215,7 +215,8 @@ private:
           return failure();
       }
       if (auto launch = dyn_cast<LaunchOp>(op)) {
-        step.kernel = llvm::find_if(plan.kernels, [&](const KernelPlan &kernel) { return kernel.name == launch.getKernel(); }) - plan.kernels.begin();
+        step.kernel =
+            llvm::find_if(plan.kernels, [&](const KernelPlan &kernel) { return kernel.name == launch.getKernel(); }) - plan.kernels.begin();
         if (step.kernel == static_cast<int64_t>(plan.kernels.size()))
           return launch.emitOpError() << "names kernel '" << launch.getKernel() << "', which the module does not have";
         if (std::optional<ArrayRef<int64_t>> vocabSplits = launch.getVocabSplits()) {
@@ -244,11 +245,20 @@ private:
     program.walk([&](InputOp input) {
       InputPlan entry;
       switch (input.getKind()) {
-      case InputKind::Token: entry.kind = InputPlan::Kind::Token; break;
-      case InputKind::Vocab: entry.kind = InputPlan::Kind::Vocab; break;
-      case InputKind::Dense: entry.kind = InputPlan::Kind::Dense; break;
-      case InputKind::Scalar: entry.kind = InputPlan::Kind::Scalar; break;
-      default: return;
+      case InputKind::Token:
+        entry.kind = InputPlan::Kind::Token;
+        break;
+      case InputKind::Vocab:
+        entry.kind = InputPlan::Kind::Vocab;
+        break;
+      case InputKind::Dense:
+        entry.kind = InputPlan::Kind::Dense;
+        break;
+      case InputKind::Scalar:
+        entry.kind = InputPlan::Kind::Scalar;
+        break;
+      default:
+        return;
       }
       entry.name = input.getName();
       entry.element = elementTypeOf(input.getType());

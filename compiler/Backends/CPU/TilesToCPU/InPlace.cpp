@@ -1,4 +1,4 @@
-// Homes.cpp - decides where tiles lie: in the memory that they are stored to, in the state of a loop, or in scratch.
+// InPlace.cpp - decides where tiles lie: in the memory that they are stored to, in the state of a loop, or in scratch.
 // A tile that lies where it ends needs no copy; gradients take the place of logits in this way.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 using namespace mlir;
@@ -79,7 +79,7 @@ static Value findLoopState(OpResult result) {
   return {};
 }
 
-Tile KernelContext::chooseHome(OpResult result, Int rows, Int columns, bool isWhole, bool mayRound) {
+Tile KernelContext::choosePlace(OpResult result, Int rows, Int columns, bool isWhole, bool mayRound) {
   if (std::optional<StoreOp> store = findWindow(result, mayRound)) {
     storedInPlace.insert(*store);
     const View &view = this->view(store->getView());

@@ -1,5 +1,5 @@
 // LaunchPlan.cpp - sizes and strides: the arithmetic that the compiler predicts with and the runtime allocates by.
-#include "compiler/LaunchPlan.h"
+#include "compiler/Plan/LaunchPlan.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 using namespace logitile;
@@ -16,15 +16,19 @@ static int64_t bytesOf(int64_t rows, int64_t columns, int64_t elementBytes) {
 int64_t logitile::elementBytes(ElementType type) {
   switch (type) {
   case ElementType::F64:
-  case ElementType::I64: return 8;
+  case ElementType::I64:
+    return 8;
   case ElementType::F32:
-  case ElementType::I32: return 4;
+  case ElementType::I32:
+    return 4;
   case ElementType::BF16:
   case ElementType::F16:
-  case ElementType::I16: return 2;
+  case ElementType::I16:
+    return 2;
   case ElementType::I8:
   case ElementType::U8:
-  case ElementType::Bool: return 1;
+  case ElementType::Bool:
+    return 1;
   }
   return 0;
 }
@@ -46,7 +50,9 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   // Columns are this many elements further apart than they need be: else they would fall on few cache sets.
   constexpr int64_t kColumnPadding = 16;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(tokens, 1), panelWidth);
-  int64_t rows = buffer.rows >= 0 ? buffer.rows : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow : lanes;
+  int64_t rows = buffer.rows >= 0          ? buffer.rows
+                 : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow
+                                           : lanes;
   int64_t columns = buffer.window > 0 ? buffer.window : buffer.columns >= 0 ? buffer.columns : lanes;
   int64_t size = elementBytes(buffer.element);
   int64_t pair = size == 2 ? 2 : 1; // packed 16-bit values come in pairs
@@ -72,8 +78,8 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   return geometry;
 }
 
-WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint,
-                                          int64_t guard) {
+WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth,
+                                          bool adjoint, int64_t guard) {
   constexpr int64_t kAlignment = 64; // a cache line, and the widest vector
   WorkspaceLayout layout;
   auto place = [&](int64_t &end, int64_t bytes) {
@@ -94,7 +100,8 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
       offset = layout.offsets[buffer.alias];
     } else if (buffer.scope == BufferScope::Saved) {
       offset = place(layout.savedBytes, geometry.bytes);
-    } else if (buffer.scope != BufferScope::Input && buffer.scope != BufferScope::Output && (adjoint ? buffer.inAdjoint : buffer.inForward)) {
+    } else if (buffer.scope != BufferScope::Input && buffer.scope != BufferScope::Output &&
+               (adjoint ? buffer.inAdjoint : buffer.inForward)) {
       offset = place(layout.phaseBytes, geometry.bytes);
     }
     layout.geometry.push_back(geometry);

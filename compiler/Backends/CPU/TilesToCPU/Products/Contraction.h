@@ -6,7 +6,7 @@ namespace logitile::cpu {
 /// The left operand of one block as microkernels read it: element (row, k) in units of one f32 or of a pair of bf16.
 struct LeftBlock {
   Place base;
-  Int stride; // from row to row
+  Int stride;  // from row to row
   bool kMajor; // the rows that a microkernel takes lie step by step, in the memory that row by row they would take
 };
 

@@ -53,9 +53,9 @@ public:
   ProgramOp program;
   ScheduleOp schedule;
   LaunchOp launch;
-  SweepOp sweep;       // null where the launch has none
-  FinishOp finish;     // null where the launch has none
-  GradientOp gradient; // null where the template has no @gradient
+  SweepOp sweep;                                  // null where the launch has none
+  FinishOp finish;                                // null where the launch has none
+  GradientOp gradient;                            // null where the template has no @gradient
   bool projects = false;                          // the launch makes logits
   bool loads = false;                             // it reads kept ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes

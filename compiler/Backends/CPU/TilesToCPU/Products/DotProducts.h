@@ -1,7 +1,7 @@
-// Dots.h - logits of few tokens as dot products.
+// DotProducts.h - logits of few tokens as dot products.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
-#include "compiler/FewTokens.h"
+#include "compiler/Schedule/FewTokens.h"
 
 namespace logitile::cpu {
 /// The logits of `tile`: rows of the head from `column` on times tokens from `row` on, whose hidden states lie in rows,

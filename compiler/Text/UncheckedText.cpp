@@ -1,5 +1,5 @@
 // UncheckedText.cpp - looks for what ends a process inside of MLIR and LLVM. What is wrong in itself, their verifiers say.
-#include "compiler/UncheckedText.h"
+#include "compiler/Text/UncheckedText.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -80,8 +80,8 @@ private:
   }
 
   const StringRef text;
-  int64_t depth = 0, deepest = 0; // brackets that are open; the most that were since the last alias began
-  StringRef alias;                // whose definition is read
+  int64_t depth = 0, deepest = 0;  // brackets that are open; the most that were since the last alias began
+  StringRef alias;                 // whose definition is read
   llvm::StringMap<int64_t> levels; // of the brackets in aliases
 };
 } // namespace

@@ -1,7 +1,7 @@
 // Project.cpp - logits of a tile: rows of the head times packed hidden states, tokens in the lanes. Those of few tokens, whose
-// hidden states lie in rows, are Dots.cpp.
-#include "compiler/Backends/CPU/TilesToCPU/Contraction.h"
-#include "compiler/Backends/CPU/TilesToCPU/Dots.h"
+// hidden states lie in rows, are DotProducts.cpp.
+#include "compiler/Backends/CPU/TilesToCPU/Products/Contraction.h"
+#include "compiler/Backends/CPU/TilesToCPU/Products/DotProducts.h"
 #include "compiler/Conversion/IndexFacts.h"
 using namespace mlir;
 using namespace logitile;
@@ -68,7 +68,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
   if (failed(rows) || failed(sizes) || failed(columns))
     return failure();
 
-  Tile tile = k.chooseHome(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
+  Tile tile = k.choosePlace(op->getResult(0), *rows, *columns, /*isWhole=*/false, /*mayRound=*/false);
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
   k.setTile(op->getResult(0), tile);
   if (op.getAlgorithm() == Algorithm::DotProducts) {

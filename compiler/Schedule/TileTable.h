@@ -33,5 +33,6 @@ std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::
 std::optional<TileSizes> findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error);
 
 /// For Target::refuseTiles: which of the sizes 'names' is no multiple of 'unit'; "" where all of them are.
-std::string refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names, int64_t unit);
+std::string refuseUnlessMultiples(const Target &target, const TileSizes &sizes, std::initializer_list<std::string_view> names,
+                                  int64_t unit);
 } // namespace logitile

@@ -1,5 +1,5 @@
 // WorkThread.cpp - threads through pthreads, because the C++ library does not let one choose the size of a stack.
-#include "compiler/WorkThread.h"
+#include "compiler/Support/WorkThread.h"
 #include <cfenv>
 #include <csignal>
 using namespace logitile;

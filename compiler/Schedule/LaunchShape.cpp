@@ -1,5 +1,5 @@
 // LaunchShape.cpp - resolves the bundles of a launch from its program and schedule. Cloning is Specialise's job.
-#include "compiler/LaunchShape.h"
+#include "compiler/Schedule/LaunchShape.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -73,8 +73,7 @@ void LaunchShape::collect(Region &region) {
 
 // ---- the shape of one launch --------------------------------------------------------------------------------------
 
-template <typename OpT>
-static FailureOr<OpT> lookup(ProgramOp program, LaunchOp launch, StringRef what, std::optional<StringRef> name) {
+template <typename OpT> static FailureOr<OpT> lookup(ProgramOp program, LaunchOp launch, StringRef what, std::optional<StringRef> name) {
   if (!name)
     return OpT();
   auto op = dyn_cast_or_null<OpT>(SymbolTable::lookupSymbolIn(program, *name));
@@ -108,7 +107,9 @@ struct TemplateUse {
 
 /// A launch names no part that its template has no place for: it would be left out without a word.
 static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const TemplateUse &use) {
-  auto complain = [&](StringRef what) { return launch.emitOpError() << what << ", for which template @" << source.getSymName() << " has no place"; };
+  auto complain = [&](StringRef what) {
+    return launch.emitOpError() << what << ", for which template @" << source.getSymName() << " has no place";
+  };
   if (launch.getSweep() && !use.hasRows)
     return complain("names a sweep");
   if (launch.getFinish() && !use.hasFinish)

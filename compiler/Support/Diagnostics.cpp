@@ -1,5 +1,5 @@
 // Diagnostics.cpp - one line for an error, one for each of its notes, places first.
-#include "compiler/Diagnostics.h"
+#include "compiler/Support/Diagnostics.h"
 #include "mlir/IR/Location.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Confinement.cpp - limits of a process, and what it says where it would die.
-#include "compiler/Confinement.h"
+#include "compiler/Text/Confinement.h"
 #include "dialect/Logitile.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"

@@ -1,0 +1,84 @@
+// Sharing.cpp - chooses how the threads of a block share a tile.
+#include "compiler/Backends/NVPTX/Sharing.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+constexpr int64_t kCopyThreads = 256;
+/// Accumulators of a thread: with the operands of a step and the values of a loss they stay in registers.
+constexpr int64_t kElementsPerThread = 64;
+constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
+
+bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
+
+namespace {
+struct Extents {
+  int64_t rows = 1, columns = 1;
+  int64_t values = 0; // tiles of all rows and columns that come from memory or products
+};
+/// The tile that everything in a kernel is a part of: all rows and all columns that a tile has.
+FailureOr<Extents> findExtents(KernelOp kernel) {
+  Extents found;
+  auto grow = [&](int64_t &known, int64_t extent) {
+    if (extent == 1 || extent == known)
+      return true;
+    bool isFirst = known == 1;
+    known = extent;
+    return isFirst;
+  };
+  WalkResult result = kernel.walk([&](Operation *op) {
+    if (auto load = dyn_cast<LoadOp>(op); load && isCopied(load))
+      return WalkResult::advance();
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<TileType>(type);
+      if (tile && tile.getExtent(0) > 1 && tile.getExtent(1) > 1 && isa<LoadOp, ProjectOp, ContractOp>(op))
+        ++found.values;
+      if (!tile || (grow(found.rows, tile.getExtent(0)) && grow(found.columns, tile.getExtent(1))))
+        continue;
+      op->emitOpError() << "makes " << tile << " in a kernel of other tiles; all have to have the same rows and columns, or 1";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted() ? FailureOr<Extents>(failure()) : found;
+}
+
+/// Halves the longer side of a warp's block until it fits a thread's registers and every scheduler has a warp.
+void cutIntoBlocks(Sharing &sharing, int64_t values) {
+  auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };
+  while (sharing.blockRows() * sharing.blockColumns() * values > kElementsPerThread * kWarp || warps() < kLeastWarps) {
+    bool canCutRows = sharing.blockRows() % 32 == 0, canCutColumns = sharing.blockColumns() % 32 == 0;
+    if ((!canCutRows && !canCutColumns) || warps() >= kMostWarps)
+      break;
+    bool cutsColumns = canCutColumns && (!canCutRows || sharing.blockColumns() >= sharing.blockRows());
+    (cutsColumns ? sharing.warpColumns : sharing.warpRows) *= 2;
+  }
+  sharing.threads = warps() * kWarp;
+}
+} // namespace
+
+FailureOr<Sharing> Sharing::get(KernelOp kernel) {
+  FailureOr<Extents> extents = findExtents(kernel);
+  if (failed(extents))
+    return failure();
+  Sharing sharing;
+  sharing.rows = extents->rows;
+  sharing.columns = extents->columns;
+  sharing.isFragments = sharing.rows > 1 && sharing.columns > 1;
+  if (!sharing.isFragments) {
+    int64_t longest = std::max(sharing.rows, sharing.columns);
+    sharing.threads = longest == 1 ? kCopyThreads : longest;
+    if (sharing.threads % kWarp != 0 || sharing.threads > 1024)
+      return kernel.emitOpError() << "has tiles of " << longest << " entries, one for each thread; blocks have a multiple of " << kWarp
+                                  << " up to 1024";
+    return sharing;
+  }
+  if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)
+    return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
+                                << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
+  cutIntoBlocks(sharing, std::max<int64_t>(extents->values, 1));
+  if (std::max(sharing.rows, sharing.columns) > sharing.threads)
+    return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << ", more on one side than the "
+                                << sharing.threads << " threads that share them";
+  return sharing;
+}
+} // namespace logitile::cuda
