@@ -68,6 +68,58 @@ def cross_entropy(
 
 
 @loss
+def cross_entropy_metrics(
+    z: Logits,
+    target: Token[int],
+    live_targets: Token[float] | None = None,
+    *,
+    label_smoothing: float = 0.0,
+    z_loss: float = 0.0,
+    softcap: float | None = None,
+):
+    """Cross-entropy with what training loops report about it, in one pass over the vocabulary.
+
+    Formula: l (ce + c lse**2), with l = live_targets (1 if absent), ce the cross-entropy with smoothing,
+    c = z_loss. A mean divides by the sum of l.
+
+    Args:
+        target: y, one per token. Tokens with `ignore_index` count nowhere, whatever their l is.
+        live_targets: l, one per token: how much the token counts; 0 leaves it out of the loss.
+        label_smoothing: as in `cross_entropy`.
+        z_loss: c, 0 or more, the weight of lse**2 in the loss.
+        softcap: s, above 0; logits are limited to s tanh(z / s) before anything else.
+
+    Returns:
+        `Outputs(loss, weight, cross_entropy, z_loss, lse, correct, index)`. `weight` is l, and absent where
+        l is. The others are per token and not multiplied by l: `cross_entropy` is ce, `z_loss` is lse**2
+        without its weight, `correct` says whether `index`, the most likely entry, is y. They carry no
+        gradient.
+
+    Source: the outputs are those of the losses of AXLearn and of MaxText's vocabulary tiling; PaLM
+    (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap.
+    """
+    check("z_loss", z_loss, 0)
+    if softcap is not None:
+        check_positive("softcap", softcap)
+        z = softcap * lt.tanh(z / softcap)
+    lse = lt.logsumexp(z)
+    index = lt.argmax(z)
+    nll = cross_entropy(z, target, label_smoothing=label_smoothing)
+    value = nll + z_loss * lse**2 if z_loss else nll
+    weighted = {"loss": value}
+    if live_targets is not None:
+        weighted = {"loss": live_targets * value, "weight": live_targets}
+    return Outputs(
+        **weighted,
+        cross_entropy=lt.stop_gradient(nll),
+        z_loss=lt.stop_gradient(lse**2),
+        lse=lt.stop_gradient(lse),
+        correct=index == target,
+        index=index,
+    )
+
+
+@loss
 def soft_cross_entropy(z: Logits, target: Dense[float], *, temperature: Scalar | Token[float] | None = None):
     """Cross-entropy with a distribution for a target, -sum(q log p).
 
