@@ -7,51 +7,74 @@ output has its own gradient.
 from __future__ import annotations
 
 from ..language import functions as lt
-from ..language.annotations import Logits, Scalar, Token
+from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
 from ..language.outputs import Outputs
 from .ranges import check
 
 
 @loss
-def logprob(z: Logits, target: Token[int], *, temperature: Scalar | Token[float] | None = None):
+def logprob(
+    z: Logits,
+    target: Token[int],
+    *,
+    bias: Vocab[float] | None = None,
+    temperature: Scalar | Token[float] | None = None,
+):
     """log p[y] per token; there is no loss field.
 
     Args:
         target: y, one per token.
+        bias: added to the logits of every token.
         temperature: the logits are divided by it.
 
     Returns: `Outputs(logprob)`.
     """
-    return Outputs(logprob=lt.log_softmax(z if temperature is None else z / temperature)[target])
+    return Outputs(logprob=_log_softmax(z, bias, temperature)[target])
 
 
 @loss
-def entropy(z: Logits, *, temperature: Scalar | Token[float] | None = None):
+def entropy(
+    z: Logits,
+    target: Token[int] | None = None,
+    *,
+    bias: Vocab[float] | None = None,
+    temperature: Scalar | Token[float] | None = None,
+):
     """Entropy of the prediction, -sum(p log p).
 
     Args:
+        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
+            nowhere.
+        bias: added to the logits of every token.
         temperature: the logits are divided by it.
 
     Source: Shannon 1948. Its negative is the usual bonus of policy gradients.
     """
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)
+    log_p = _log_softmax(z, bias, temperature)
     return -lt.sum(lt.exp(log_p) * log_p)
 
 
 @loss
-def logprob_entropy(z: Logits, target: Token[int], *, temperature: Scalar | Token[float] | None = None):
+def logprob_entropy(
+    z: Logits,
+    target: Token[int],
+    *,
+    bias: Vocab[float] | None = None,
+    temperature: Scalar | Token[float] | None = None,
+):
     """log p[y] and the entropy of the prediction, both per token and differentiable; there is no loss field.
 
     Args:
         target: y, one per token.
+        bias: added to the logits of every token.
         temperature: the logits are divided by it.
 
     Returns: `Outputs(logprob, entropy)`.
 
     Source: what policy-gradient losses read of a model, such as PPO (arXiv:1707.06347).
     """
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)
+    log_p = _log_softmax(z, bias, temperature)
     return Outputs(logprob=log_p[target], entropy=-lt.sum(lt.exp(log_p) * log_p))
 
 
@@ -153,6 +176,12 @@ def simpo_reward(z: Logits, target: Token[int], length: Token[float], *, beta: f
     """
     check("beta", beta, 0)
     return Outputs(reward=beta * lt.log_softmax(z)[target] / length)
+
+
+def _log_softmax(z, bias, temperature):
+    if bias is not None:
+        z = z + bias
+    return lt.log_softmax(z if temperature is None else z / temperature)
 
 
 def _surrogate(log_p, old_logprob, advantage, epsilon_low, epsilon_high):

@@ -40,6 +40,25 @@ def check_count(name: str, value: object, most: int, what: str) -> None:
         raise CallValueError(f"{name}={value} must be from 1 to {most}, the number of {what}")
 
 
+def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuses a constant that is no tuple of names out of `known`, none of them twice.
+
+    Raises:
+        CallTypeError: it is no tuple of texts.
+        CallValueError: a name is unknown or doubled.
+    """
+    choices = ", ".join(repr(choice) for choice in known)
+    if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+        raise CallTypeError(f"{name}={value!r} must be a tuple of names out of {choices}")
+    if not set(value) <= set(known) or len(set(value)) < len(value):
+        raise CallValueError(f"{name}={value!r} must have names out of {choices}, each once")
+
+
+def is_zero(value: object) -> bool:
+    """Whether a constant is 0, so that its term can be left out; a value that is read at run time is not."""
+    return not isinstance(value, Value) and value == 0
+
+
 def _check(name, value, wanted, fits):
     if isinstance(value, Value):
         return

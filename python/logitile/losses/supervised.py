@@ -9,7 +9,7 @@ from ..language import functions as lt
 from ..language.annotations import Dense, K, Logits, Scalar, Token, Vocab
 from ..language.definition import loss
 from ..language.outputs import Outputs
-from .ranges import check, check_positive
+from .ranges import check, check_names, check_positive, is_zero
 
 
 @loss
@@ -23,6 +23,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     z_loss: float = 0.0,
     softcap: float | None = None,
+    returns: tuple[str, ...] = (),
 ):
     """Cross-entropy, -log p[y], with the options that language models train with.
 
@@ -38,15 +39,20 @@ def cross_entropy(
             vocabulary.
         z_loss: c, 0 or more, the weight of lse**2, which keeps logits from drifting. It has no class weight.
         softcap: s, above 0; logits are limited to s tanh(z / s).
+        returns: outputs beside the loss, in this order: "lse", which has a gradient of its own; "z_loss",
+            lse**2 without its weight, to look at; "correct", whether the most likely entry is y; "index", the
+            most likely entry.
 
     Returns:
-        the loss; with class weights `Outputs(loss, weight)`, so that a mean is what torch's is.
+        the loss; with class weights `Outputs(loss, weight)`, so that a mean is what torch's is; with
+        `returns` `Outputs` that have its names too.
 
     Source: torch.nn.CrossEntropyLoss for weights and smoothing (Szegedy et al. 2016, arXiv:1512.00567);
     PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap.
     """
     check("label_smoothing", label_smoothing, 0, 1)
     check("z_loss", z_loss, 0)
+    check_names("returns", returns, ("lse", "z_loss", "correct", "index"))
     if bias is not None:
         z = z + bias
     if softcap is not None:
@@ -60,11 +66,23 @@ def cross_entropy(
     if class_weight is not None:
         nll = class_weight[target] * nll
     value = nll
-    if label_smoothing:
+    if not is_zero(label_smoothing):
         value = (1 - label_smoothing) * nll + label_smoothing * smooth
-    if z_loss:
+    if not is_zero(z_loss):
         value = value + z_loss * lse**2
-    return value if class_weight is None else Outputs(loss=value, weight=class_weight[target])
+    outputs = {"loss": value} if class_weight is None else {"loss": value, "weight": class_weight[target]}
+    outputs |= {name: _observed(name, z, target, lse) for name in returns}
+    return value if len(outputs) == 1 else Outputs(**outputs)
+
+
+def _observed(name, z, target, lse):
+    """An output of cross_entropy beside its loss."""
+    if name == "lse":
+        return lse
+    if name == "z_loss":
+        return lt.stop_gradient(lse**2)
+    index = lt.argmax(z)
+    return index if name == "index" else index == target
 
 
 @loss
@@ -105,7 +123,7 @@ def cross_entropy_metrics(
     lse = lt.logsumexp(z)
     index = lt.argmax(z)
     nll = cross_entropy(z, target, label_smoothing=label_smoothing)
-    value = nll + z_loss * lse**2 if z_loss else nll
+    value = nll if is_zero(z_loss) else nll + z_loss * lse**2
     weighted = {"loss": value}
     if live_targets is not None:
         weighted = {"loss": live_targets * value, "weight": live_targets}
@@ -120,18 +138,40 @@ def cross_entropy_metrics(
 
 
 @loss
-def soft_cross_entropy(z: Logits, target: Dense[float], *, temperature: Scalar | Token[float] | None = None):
-    """Cross-entropy with a distribution for a target, -sum(q log p).
+def soft_cross_entropy(
+    z: Logits,
+    target: Dense[float],
+    label: Token[int] | None = None,
+    *,
+    class_weight: Vocab[float] | None = None,
+    bias: Vocab[float] | None = None,
+    temperature: Scalar | Token[float] | None = None,
+    label_smoothing: float = 0.0,
+):
+    """Cross-entropy with a distribution for a target, -sum(w ((1 - e) q + e / V) log p).
 
     Args:
         target: q, [..., V]; its rows need not add up to 1. It gets a gradient if it requires one.
+        label: one per token. It is not read: name it as `ignore` to drop tokens that have `ignore_index`.
+        class_weight: w, one per vocabulary entry; a mean divides by the number of tokens, as torch does.
+        bias: added to the logits of every token.
         temperature: the logits are divided by it.
+        label_smoothing: e, from 0 to 1.
 
     Source: torch.nn.CrossEntropyLoss with probabilities as target.
     """
+    check("label_smoothing", label_smoothing, 0, 1)
+    if bias is not None:
+        z = z + bias
     if temperature is not None:
         z = z / temperature
-    return -lt.sum(target * lt.log_softmax(z))
+    log_p = lt.log_softmax(z)
+    if class_weight is not None:
+        log_p = class_weight * log_p
+    value = -lt.sum(target * log_p)
+    if is_zero(label_smoothing):
+        return value
+    return (1 - label_smoothing) * value - label_smoothing * lt.mean(log_p)
 
 
 @loss
