@@ -15,7 +15,7 @@ PACKAGE = "python/logitile"
 ORDER = (
     "_native", "errors", "messages", "runtime", "frameworks", "spec", "language", "losses", "arguments",
     "calls", "slices", "reference", "inspection", "tuned", "head", "tuning", "testing", "torch", "jax",
-    "command", "__main__", "__init__",
+    "integrations", "command", "__main__", "__init__",
 )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(\w+)(?: ([^\n]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 DOCUMENTS = [
     path
-    for pattern in ("*.md", "docs/*.md", "docs/design/*.md", "docs/guides/*.md")
+    for pattern in ("*.md", "docs/*.md", "docs/design/*.md", "docs/guides/*.md", "docs/integrations/*.md")
     for path in sorted(ROOT.glob(pattern))
     if "```python" in path.read_text()
 ]
