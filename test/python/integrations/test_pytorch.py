@@ -207,17 +207,10 @@ def test_a_graph_without_a_break():
 
 
 def test_annealed_smoothing_compiles_once():
-    given = arguments(seed=5)
-    torch.manual_seed(6)
-    given["linear_weight"] = torch.randn(CLASSES + 1, FEATURES)  # a shape of this test alone
-    before = len(compilations())
+    given = arguments()
     for smoothing in (0.1, 0.2, 0.3):
         mine.linear_cross_entropy(**given, label_smoothing=smoothing)
-    assert len(compilations()) == before + 1
-
-
-def compilations():
-    return [entry for entry in lt.history() if entry["event"] in ("compile", "disk")]
+    assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
 
 
 @pytest.mark.parametrize(("changed", "message"), [

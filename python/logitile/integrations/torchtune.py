@@ -1,0 +1,368 @@
+"""Losses of torchtune: LinearCrossEntropyLoss, and its losses of distillation with projections for logits.
+
+    from logitile.integrations.torchtune import LinearCrossEntropyLoss
+
+docs/integrations/torchtune.md says what differs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import losses
+from ..errors import CallTypeError, CallValueError
+from ..language import functions as lt
+from ..language.annotations import Logits, Scalar, Token, Vocab
+from ..language.definition import loss
+from ..losses.ranges import check
+from .heads import head
+
+__all__ = (
+    "ForwardKLLoss",
+    "ForwardKLWithChunkedOutputLoss",
+    "LinearCrossEntropyLoss",
+    "ReverseKLLoss",
+    "ReverseKLWithChunkedOutputLoss",
+    "SymmetricKLLoss",
+    "SymmetricKLWithChunkedOutputLoss",
+)
+
+
+class LinearCrossEntropyLoss(torch.nn.Module):
+    """The cross-entropy of a model whose output layer the loss applies.
+
+    Args:
+        num_output_chunks: chunks of tokens.
+        ignore_index: the target of tokens that count nowhere.
+        tp_enabled: refused if true; heads with tensor-parallel weights are not part of this module.
+        mask_ignored_tokens: has no effect on results; ignored tokens are always dropped before the work.
+
+    Raises:
+        CallValueError: tp_enabled is true.
+    """
+
+    def __init__(
+        self,
+        num_output_chunks: int = 8,
+        ignore_index: int = -100,
+        tp_enabled: bool = False,
+        mask_ignored_tokens: bool = True,
+    ):
+        super().__init__()
+        if tp_enabled:
+            raise CallValueError(
+                "tp_enabled=True: an output layer that is sharded over processes is not supported; keep it "
+                "whole on each process"
+            )
+        self.linear_projection: Any = None
+        self.num_output_chunks = num_output_chunks
+        self.ignore_index = ignore_index
+        self.tp_enabled = tp_enabled
+        self.mask_ignored_tokens = mask_ignored_tokens
+
+    def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> LinearCrossEntropyLoss:
+        """Returns the loss itself: its kernels are compiled already."""
+        return self
+
+    def set_model_output(self, model: torch.nn.Module) -> None:
+        """Takes the output layer of a model, which skips it from now on.
+
+        Raises:
+            CallTypeError: the layer is no plain linear layer.
+        """
+        _check_linear(model.output)
+        model.skip_output_layer = True
+        self.linear_projection = model.output
+
+    def patch_tp_plan(self, tp_plan: Any) -> dict[str, Any]:
+        """Refused: see `tp_enabled`."""
+        raise CallValueError("patch_tp_plan: an output layer that is sharded over processes is not supported")
+
+    @property
+    def tp_requires_loss_parallel_ctx_manager(self) -> bool:
+        """False: there are no logits that a context could shard."""
+        return False
+
+    def compute_cross_entropy(self, hidden_chunk: Tensor, target_chunk: Tensor) -> Tensor:
+        """The sum over the tokens that count.
+
+        Args:
+            hidden_chunk: [..., D].
+            target_chunk: the leading dimensions of `hidden_chunk`.
+        """
+        return self._apply(hidden_chunk, target_chunk, reduction="sum")
+
+    def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The mean over the tokens that count; 0 if there is none.
+
+        Args:
+            outputs: hidden states of the model, [batch, sequence, D].
+            targets: [batch, sequence].
+
+        Returns: float32, without an axis.
+
+        Raises:
+            AttributeError: `set_model_output` was not called.
+            CallError: shapes or types do not agree, or a target lies outside the vocabulary.
+        """
+        return self._apply(
+            outputs, targets, reduction="mean", all_ignored="zero", chunks=self.num_output_chunks
+        )
+
+    def _apply(self, outputs: Tensor, targets: Tensor, **options: Any) -> Tensor:
+        if self.linear_projection is None:
+            raise AttributeError("the loss has no output layer yet; call set_model_output(model) first")
+        run = head(losses.cross_entropy, ignore_index=self.ignore_index, **options)
+
+        def call(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+            return run(hidden, weight, target=targets, bias=bias)
+
+        return _through(self.linear_projection, outputs, call)
+
+
+# ---- output layers -----------------------------------------------------------------------------------------
+
+
+def _check_linear(layer: Any) -> None:
+    """That a layer is its weight and bias: adapters and quantised layers have a forward of their own."""
+    if isinstance(getattr(layer, "tied_module", None), torch.nn.Module):  # weights of an embedding
+        return
+    if getattr(getattr(layer, "forward", None), "__func__", None) is torch.nn.Linear.forward:
+        return
+    raise CallTypeError(
+        f"the output layer is a {type(layer).__name__}, whose forward is not that of torch.nn.Linear; only "
+        "a plain or tied linear layer can be fused with the loss"
+    )
+
+
+def _through(layer: Any, hidden: Tensor, call: Any) -> Tensor:
+    """`call(hidden, weight, bias)` inside the call of a layer, so that its hooks run: those of FSDP gather
+    the weight.
+    """
+    tied = getattr(layer, "tied_module", None)
+    if tied is not None:
+        return call(hidden, tied.weight, None)
+    if not (layer._forward_pre_hooks or layer._forward_hooks):
+        return call(hidden, layer.weight, layer.bias)
+    layer.forward = lambda states: call(states, layer.weight, layer.bias)
+    try:
+        return layer(hidden)
+    finally:
+        del layer.forward
+
+
+# ---- distillation ------------------------------------------------------------------------------------------
+
+
+@loss
+def teacher_cross_entropy(
+    student: Logits,
+    teacher: Logits,
+    target: Token[int],
+    *,
+    student_bias: Vocab[float] | None = None,
+    teacher_bias: Vocab[float] | None = None,
+):
+    """-sum(q log p): KL(q || p) without the entropy of the teacher. Infinite logits of the student, which
+    only a bias can make, count nothing.
+    """
+    return -_cross(*_biased(student, teacher, student_bias, teacher_bias), student_bias is not None)
+
+
+@loss
+def student_relative_entropy(
+    student: Logits,
+    teacher: Logits,
+    target: Token[int],
+    *,
+    student_bias: Vocab[float] | None = None,
+    teacher_bias: Vocab[float] | None = None,
+):
+    """KL(p || q) = sum(p (log p - log q)), where infinite logits of either count nothing."""
+    biases = student_bias is not None or teacher_bias is not None
+    return _relative(*_biased(student, teacher, student_bias, teacher_bias), biases)
+
+
+@loss
+def symmetric(
+    student: Logits,
+    teacher: Logits,
+    target: Token[int],
+    ratio: Scalar,
+    *,
+    student_bias: Vocab[float] | None = None,
+    teacher_bias: Vocab[float] | None = None,
+):
+    """ratio times teacher_cross_entropy and 1 - ratio times student_relative_entropy."""
+    z, t = _biased(student, teacher, student_bias, teacher_bias)
+    forward = -_cross(z, t, student_bias is not None)
+    biases = student_bias is not None or teacher_bias is not None
+    return ratio * forward + (1 - ratio) * _relative(z, t, biases)
+
+
+def _biased(student, teacher, student_bias, teacher_bias):
+    student = student if student_bias is None else student + student_bias
+    return student, teacher if teacher_bias is None else teacher + teacher_bias
+
+
+def _cross(student, teacher, is_masked):
+    """sum(q log p)."""
+    products = lt.softmax(teacher) * lt.log_softmax(student)
+    return lt.sum(lt.where(_is_finite(student), products, 0.0) if is_masked else products)
+
+
+def _relative(student, teacher, is_masked):
+    log_p, log_q = lt.log_softmax(student), lt.log_softmax(teacher)
+    products = lt.exp(log_p) * (log_p - log_q)
+    kept = _is_finite(student) & _is_finite(teacher)
+    return lt.sum(lt.where(kept, products, 0.0) if is_masked else products)
+
+
+def _is_finite(logits):
+    """Whether logits are finite; NaN passes, as it does in torchtune."""
+    return ~(abs(logits) == float("inf"))
+
+
+class _Distillation(torch.nn.Module):
+    """What the losses of distillation share: `text` is the loss of one token, `all_ignored` the option."""
+
+    text: Any
+    all_ignored = "zero"
+
+    def __init__(self, ignore_index: int, **options: Any):
+        super().__init__()
+        self.ignore_index, self.options = ignore_index, options
+
+    def _call(
+        self, student: Any, teacher: Any, labels: Tensor, normalize: bool = True, **numbers: Any
+    ) -> Tensor:
+        inputs: dict[str, Any] = {}
+        for name, given in (("student", student), ("teacher", teacher)):
+            hidden, weight, bias = _projection(f"{name}_logits", given)
+            inputs |= {name: (hidden, weight), f"{name}_bias": bias}
+        labels = labels.reshape(inputs["student"][0].shape[:-1])
+        how = {"reduction": "mean", "all_ignored": self.all_ignored} if normalize else {"reduction": "sum"}
+        run = head(self.text, ignore_index=self.ignore_index, **how, **self.options)
+        return run(target=labels, **inputs, **numbers)
+
+    def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the loss itself: its kernels are compiled already."""
+        return self
+
+
+class ForwardKLLoss(_Distillation):
+    """KL(teacher || student) without the teacher's entropy, which has no gradient for the student.
+
+    Args:
+        ignore_index: the label of tokens that count nowhere.
+    """
+
+    text = teacher_cross_entropy
+
+    def __init__(self, ignore_index: int = -100):
+        super().__init__(ignore_index)
+
+    def forward(
+        self, student_logits: Any, teacher_logits: Any, labels: Tensor, normalize: bool = True
+    ) -> Tensor:
+        """The mean over tokens that count (0 if there is none), or with normalize=False the sum.
+
+        Args:
+            student_logits, teacher_logits: each (hidden, weight) or (hidden, weight, bias); hidden sizes may
+                differ. Infinite entries of a bias mask vocabulary entries.
+            labels: the leading dimensions of hidden, or as many entries.
+
+        Raises:
+            CallError: logits are given, or shapes or types do not agree.
+        """
+        return self._call(student_logits, teacher_logits, labels, normalize)
+
+
+class ReverseKLLoss(ForwardKLLoss):
+    """KL(student || teacher); arguments as of ForwardKLLoss."""
+
+    text = student_relative_entropy
+
+
+class SymmetricKLLoss(_Distillation):
+    """sym_kd_ratio times the forward and 1 - sym_kd_ratio times the reverse loss.
+
+    Args:
+        sym_kd_ratio: from 0 to 1.
+        ignore_index: the label of tokens that count nowhere.
+    """
+
+    text = symmetric
+
+    def __init__(self, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+        super().__init__(ignore_index)
+        check("sym_kd_ratio", sym_kd_ratio, 0, 1)
+        self.sym_kd_ratio = sym_kd_ratio
+
+    def forward(
+        self, student_logits: Any, teacher_logits: Any, labels: Tensor, normalize: bool = True
+    ) -> Tensor:
+        """As ForwardKLLoss.forward."""
+        return self._call(student_logits, teacher_logits, labels, normalize, ratio=self.sym_kd_ratio)
+
+
+class ForwardKLWithChunkedOutputLoss(_Distillation):
+    """ForwardKLLoss in chunks of tokens; its mean.
+
+    Args:
+        num_output_chunks: how many; the projections are given whole.
+        ignore_index: the label of tokens that count nowhere.
+    """
+
+    text = teacher_cross_entropy
+
+    def __init__(self, num_output_chunks: int = 8, ignore_index: int = -100):
+        super().__init__(ignore_index, chunks=num_output_chunks)
+        self.num_output_chunks = num_output_chunks
+
+    def forward(self, student_logits: Any, teacher_logits: Any, labels: Tensor) -> Tensor:
+        """As ForwardKLLoss.forward."""
+        return self._call(student_logits, teacher_logits, labels)
+
+
+class ReverseKLWithChunkedOutputLoss(ForwardKLWithChunkedOutputLoss):
+    """ReverseKLLoss in chunks of tokens; its mean, which is NaN if no token counts."""
+
+    text = student_relative_entropy
+    all_ignored = "nan"
+
+
+class SymmetricKLWithChunkedOutputLoss(_Distillation):
+    """SymmetricKLLoss in chunks of tokens; its mean, which is NaN if no token counts.
+
+    Args:
+        num_output_chunks: how many; the projections are given whole.
+        sym_kd_ratio, ignore_index: as of SymmetricKLLoss.
+    """
+
+    text = symmetric
+    all_ignored = "nan"
+
+    def __init__(self, num_output_chunks: int = 8, sym_kd_ratio: float = 0.5, ignore_index: int = -100):
+        super().__init__(ignore_index, chunks=num_output_chunks)
+        check("sym_kd_ratio", sym_kd_ratio, 0, 1)
+        self.num_output_chunks, self.sym_kd_ratio = num_output_chunks, sym_kd_ratio
+
+    def forward(self, student_logits: Any, teacher_logits: Any, labels: Tensor) -> Tensor:
+        """As ForwardKLLoss.forward."""
+        return self._call(student_logits, teacher_logits, labels, ratio=self.sym_kd_ratio)
+
+
+def _projection(name: str, given: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Hidden states, weight and bias of what stands for logits."""
+    if isinstance(given, Tensor) or not isinstance(given, (tuple, list)) or len(given) not in (2, 3):
+        what = f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)
+        raise CallTypeError(
+            f"{name} is {what}; give (hidden, weight) or (hidden, weight, bias), from which logits are made "
+            "inside the kernels"
+        )
+    hidden, weight, *bias = given
+    return hidden, weight, bias[0] if bias else None

@@ -1,0 +1,288 @@
+"""logitile.integrations.torchtune against its formulas on dense logits, in float64."""
+
+import logitile as lt
+import pytest
+import torch
+import torch.nn.functional as F
+from dense import check, close
+from logitile.integrations import torchtune as mine
+
+BATCH, SEQUENCE, HIDDEN, VOCAB = 2, 8, 16, 100
+
+
+class Model(torch.nn.Module):
+    """The part of a model that the loss touches."""
+
+    def __init__(self, output):
+        super().__init__()
+        self.output = output
+        self.skip_output_layer = False
+
+
+class Tied:
+    """An output layer that is no module and has the weight of an embedding."""
+
+    def __init__(self, embedding):
+        self.tied_module = embedding
+
+
+def labels(ignored=0.2):
+    torch.manual_seed(1)
+    drawn = torch.randint(VOCAB, (BATCH, SEQUENCE))
+    return torch.where(torch.rand(BATCH, SEQUENCE) < ignored, -100, drawn)
+
+
+def fused(output, **options):
+    loss = mine.LinearCrossEntropyLoss(**options)
+    model = Model(output)
+    loss.set_model_output(model)
+    assert model.skip_output_layer
+    return loss
+
+
+# ---- LinearCrossEntropyLoss --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("options", [
+    {}, {"num_output_chunks": 3}, {"num_output_chunks": 40}, {"mask_ignored_tokens": False},
+])  # fmt: skip
+def test_the_mean_over_tokens_that_count(bias, options):
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(HIDDEN, VOCAB, bias=bias)
+    loss = fused(layer, **options)
+    hidden, targets = torch.randn(BATCH, SEQUENCE, HIDDEN, requires_grad=True), labels()
+    value = loss(hidden, targets)
+    assert value.dtype == torch.float32 and value.shape == ()
+    value.backward()
+    exact = torch.nn.Linear(HIDDEN, VOCAB, bias=bias, dtype=torch.float64)
+    exact.load_state_dict(layer.state_dict())
+    other = hidden.detach().double().requires_grad_()
+    wanted = F.cross_entropy(exact(other).flatten(0, 1), targets.flatten())
+    wanted.backward()
+    assert close(value, wanted, 1e-6) and close(hidden.grad, other.grad, 1e-5)
+    for ours, theirs in zip(layer.parameters(), exact.parameters(), strict=True):
+        assert close(ours.grad, theirs.grad, 1e-5)
+
+
+def test_bfloat16():
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(HIDDEN, VOCAB, bias=False, dtype=torch.bfloat16)
+    hidden = torch.randn(BATCH, SEQUENCE, HIDDEN, dtype=torch.bfloat16)
+    value = fused(layer)(hidden, labels())
+    logits = hidden.double() @ layer.weight.double().T
+    assert value.dtype == torch.float32
+    assert close(value, F.cross_entropy(logits.flatten(0, 1), labels().flatten()), 1e-4)
+
+
+def test_no_token_counts():
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    hidden = torch.randn(BATCH, SEQUENCE, HIDDEN, requires_grad=True)
+    value = fused(layer)(hidden, torch.full((BATCH, SEQUENCE), -100))
+    value.backward()
+    assert value == 0 and not hidden.grad.any() and not layer.weight.grad.any()
+
+
+def test_another_index_is_ignored():
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    hidden, targets = torch.randn(BATCH, SEQUENCE, HIDDEN), labels(0) % 10
+    assert (targets == 5).any() and (targets != 5).any()
+    value = fused(layer, ignore_index=5)(hidden, targets)
+    wanted = F.cross_entropy(layer(hidden).flatten(0, 1), targets.flatten(), ignore_index=5)
+    assert close(value, wanted, 1e-5)
+
+
+def test_the_sum_of_a_chunk():
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    hidden, targets = torch.randn(5, HIDDEN), torch.tensor([3, -100, 4, 5, 99])
+    value = fused(layer).compute_cross_entropy(hidden, targets)
+    assert close(value, F.cross_entropy(layer(hidden), targets, reduction="sum"), 1e-5)
+
+
+def test_the_weight_of_an_embedding():
+    embedding = torch.nn.Embedding(VOCAB, HIDDEN)
+    hidden = torch.randn(BATCH, SEQUENCE, HIDDEN)
+    value = fused(Tied(embedding))(hidden, labels())
+    value.backward()
+    logits = hidden @ embedding.weight.detach().T
+    assert close(value, F.cross_entropy(logits.flatten(0, 1), labels().flatten()), 1e-5)
+    assert embedding.weight.grad.any()
+
+
+def test_hooks_of_the_output_layer_run_before_its_weight_is_read():
+    layer = torch.nn.Linear(HIDDEN, VOCAB, bias=False)
+    gathered = layer.weight.detach().clone()
+    hidden = torch.randn(BATCH, SEQUENCE, HIDDEN)
+    wanted = fused(layer)(hidden, labels()).item()
+    layer.weight.data.zero_()  # a shard that is filled when the layer is called
+
+    def gather(module, inputs):
+        module.weight.data.copy_(gathered)
+
+    layer.register_forward_pre_hook(gather)
+    assert fused(layer)(hidden, labels()).item() == wanted
+    assert "forward" not in vars(layer)
+
+
+def test_compiling_returns_the_loss():
+    loss = mine.LinearCrossEntropyLoss()
+    assert loss.apply_compile_strategy(backend="inductor") is loss
+    assert loss.tp_requires_loss_parallel_ctx_manager is False
+
+
+def test_a_graph_without_a_break():
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    loss, hidden = fused(layer), torch.randn(BATCH, SEQUENCE, HIDDEN)
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    assert close(compiled(hidden, labels()), loss(hidden, labels()), 1e-6)
+
+
+def test_a_loss_without_a_model():
+    with pytest.raises(AttributeError, match=r"call set_model_output\(model\) first"):
+        mine.LinearCrossEntropyLoss()(torch.zeros(1, 2, 3), torch.zeros(1, 2).long())
+
+
+def test_layers_with_a_forward_of_their_own_are_refused():
+    class Adapted(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    replaced = torch.nn.Linear(2, 3)
+    replaced.forward = lambda x: x
+    for layer, name in ((Adapted(2, 3), "Adapted"), (replaced, "Linear"), (torch.nn.Identity(), "Identity")):
+        with pytest.raises(lt.CallTypeError) as caught:
+            mine.LinearCrossEntropyLoss().set_model_output(Model(layer))
+        assert str(caught.value) == (
+            f"the output layer is a {name}, whose forward is not that of torch.nn.Linear; only a plain or "
+            "tied linear layer can be fused with the loss"
+        )
+
+
+def test_tensor_parallel_output_layers_are_refused():
+    with pytest.raises(lt.CallValueError) as caught:
+        mine.LinearCrossEntropyLoss(tp_enabled=True)
+    assert str(caught.value) == (
+        "tp_enabled=True: an output layer that is sharded over processes is not supported; keep it whole on "
+        "each process"
+    )
+    with pytest.raises(lt.CallValueError, match="patch_tp_plan: an output layer that is sharded"):
+        mine.LinearCrossEntropyLoss().patch_tp_plan({"output": None})
+
+
+# ---- distillation ------------------------------------------------------------------------------------------
+
+
+def forward_kl(z, t):
+    return -(t.softmax(-1) * z.log_softmax(-1).masked_fill(z.isinf(), 0)).sum(-1)
+
+
+def reverse_kl(z, t):
+    masked = z.isinf() | t.isinf()
+    log_p, log_q = (logits.log_softmax(-1).masked_fill(masked, 0) for logits in (z, t))
+    return (z.softmax(-1) * (log_p - log_q)).sum(-1)
+
+
+RATIO = 0.25  # exact in both precisions
+LOSSES = {
+    "ForwardKL": ({}, forward_kl),
+    "ReverseKL": ({}, reverse_kl),
+    "SymmetricKL": (
+        {"sym_kd_ratio": RATIO},
+        lambda z, t: RATIO * forward_kl(z, t) + (1 - RATIO) * reverse_kl(z, t),
+    ),
+}
+
+
+def projections(biased=False):
+    torch.manual_seed(2)
+    given = {
+        "x": torch.randn(BATCH, SEQUENCE, HIDDEN, requires_grad=True),
+        "w": torch.randn(VOCAB, HIDDEN, requires_grad=True),
+        "y": torch.randn(BATCH, SEQUENCE, HIDDEN + 3),
+        "v": torch.randn(VOCAB, HIDDEN + 3),
+    }
+    if biased:
+        given |= {"b": torch.randn(VOCAB, requires_grad=True), "c": torch.randn(VOCAB)}
+    return given
+
+
+def compare(loss, per_token, given, normalize, targets):
+    def ours(x, w, y, v, b=None, c=None):
+        student, teacher = ((x, w), (y, v)) if b is None else ((x, w, b), (y, v, c))
+        return loss(student, teacher, targets, *normalize)
+
+    def dense(x, w, y, v, b=0.0, c=0.0):
+        value = per_token(x @ w.T + b, y @ v.T + c)[targets != -100].sum()
+        return value if normalize == (False,) else value / (targets != -100).sum()
+
+    check(ours, dense, given)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("normalize", [(), (True,), (False,)])
+@pytest.mark.parametrize("biased", [False, True])
+def test_distillation(name, normalize, biased):
+    options, per_token = LOSSES[name]
+    loss = getattr(mine, f"{name}Loss")(**options)
+    compare(loss, per_token, projections(biased), normalize, labels())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_distillation_in_chunks(name):
+    options, per_token = LOSSES[name]
+    loss = getattr(mine, f"{name}WithChunkedOutputLoss")(num_output_chunks=3, **options)
+    assert loss.apply_compile_strategy() is loss
+    compare(loss, per_token, projections(), (), labels())
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_masked_entries_count_nothing(name):
+    options, per_token = LOSSES[name]
+    given = projections(biased=True)
+    with torch.no_grad():
+        given["b"][4:9] = float("-inf")
+        given["c"][7:12] = float("-inf")
+    compare(getattr(mine, f"{name}Loss")(**options), per_token, given, (), labels())
+
+
+@pytest.mark.parametrize(("name", "wanted"), [
+    ("ForwardKLLoss", 0.0), ("ReverseKLLoss", 0.0), ("SymmetricKLLoss", 0.0),
+    ("ForwardKLWithChunkedOutputLoss", 0.0), ("ReverseKLWithChunkedOutputLoss", float("nan")),
+    ("SymmetricKLWithChunkedOutputLoss", float("nan")),
+])  # fmt: skip
+def test_distillation_where_no_token_counts(name, wanted):
+    given = projections()
+    value = getattr(mine, name)()((given["x"], given["w"]), (given["y"], given["v"]), labels(ignored=2))
+    value.backward()
+    torch.testing.assert_close(value, torch.tensor(wanted), equal_nan=True)
+    assert not given["x"].grad.any()
+
+
+def test_labels_without_the_batch_axis():
+    given = projections()
+    pairs = (given["x"], given["w"]), (given["y"], given["v"])
+    loss = mine.ForwardKLLoss()
+    assert torch.equal(loss(*pairs, labels().flatten()), loss(*pairs, labels()))
+
+
+def test_positional_order_of_options():
+    assert mine.SymmetricKLLoss(0.75, 3).ignore_index == 3
+    chunked = mine.SymmetricKLWithChunkedOutputLoss(4, 0.75, 3)
+    assert (chunked.num_output_chunks, chunked.sym_kd_ratio, chunked.ignore_index) == (4, 0.75, 3)
+    loss = mine.LinearCrossEntropyLoss(4, 3, False, False)
+    assert (loss.num_output_chunks, loss.ignore_index, loss.mask_ignored_tokens) == (4, 3, False)
+
+
+def test_logits_are_refused():
+    pair = (torch.zeros(2, 3), torch.zeros(5, 3))
+    with pytest.raises(lt.CallTypeError) as caught:
+        mine.ForwardKLLoss()(pair, torch.zeros(2, 5), torch.zeros(2).long())
+    assert str(caught.value) == (
+        "teacher_logits is a tensor of shape (2, 5); give (hidden, weight) or (hidden, weight, bias), from "
+        "which logits are made inside the kernels"
+    )
+
+
+def test_a_ratio_out_of_range():
+    with pytest.raises(ValueError, match="sym_kd_ratio=1.5 must be a number from 0 to 1"):
+        mine.SymmetricKLLoss(1.5)
