@@ -1,12 +1,12 @@
 """lt.autotune and `python -m logitile tune`: what is measured, what is chosen, and that later calls take it.
 
-What happens to the database is in test_tuning_store.py, the numbers of other tile sizes in test_tiles.py.
+How the race goes is in test_tuning_rounds.py, what happens to the database in test_tuning_store.py, the
+numbers of other tile sizes in test_tiles.py.
 """
 
 import bisect
 import contextlib
 import gc
-import itertools
 import os
 import pathlib
 import pickle
@@ -29,11 +29,10 @@ from logitile.calls.program import Program, default_key
 from logitile.command import main as command
 from logitile.tuned import lookup, store
 from logitile.tuning import autotune as tuning
-from logitile.tuning.rounds import Contender, is_quicker, race
 from logitile.tuning.samples import sample_arguments
 
 N, V, D = 48, 300, 24
-ENOUGH = 90  # seconds, for all rounds on a machine that is busy with other things: else it takes one or two
+ENOUGH = 90  # seconds, for all rounds on a machine that is busy with other things
 LOSS = lt.losses.cross_entropy
 # Register tiles of two rows, and sums that are read again at each step.
 SLOW = "TM=32,TN=2,TD=32,TKproject=1,TKhidden=1,TKweight=1"
@@ -78,85 +77,6 @@ def tiles_of(head, tokens=N, **options):
     explained = head.explain(**given(tokens), **options)
     assert explained.is_tuned == bool(explained.tiles)
     return explained.tiles
-
-
-# ---- turns -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def contender(monkeypatch):
-    """Makes contenders whose calls take so many seconds of a clock that nothing else moves."""
-    clock = [100.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-
-    def make(*seconds):
-        rest = itertools.cycle(seconds)
-
-        def run():
-            clock[0] += next(rest)
-
-        return Contender(run)
-
-    return make
-
-
-def test_the_slow_drop_out_and_the_last_one_ends_it(contender):
-    contenders = [contender(1.12), contender(1.0), contender(1.5), contender(1.04)]
-    told = []
-    race(contenders, 1e9, lambda number, left: told.append((number, left)))
-    assert told == [(1, 4), (2, 4), (3, 2), (4, 2), (5, 1)]
-    assert [one.rounds for one in contenders] == [3, 5, 3, 5]
-    assert [one.seconds[0] for one in contenders] == pytest.approx([1.12, 1.0, 1.5, 1.04])
-    assert is_quicker(contenders[1], contenders[0]) and not is_quicker(contenders[0], contenders[1])
-
-
-def test_one_slow_round_drops_nobody(contender):
-    contenders = [contender(1.0), contender(1.0, 9.0, 1.0)]
-    race(contenders, 1e9)
-    assert [one.rounds for one in contenders] == [15, 15]
-
-
-def test_there_is_a_round_even_without_time(contender):
-    contenders = [contender(1.0), contender(1.0)]
-    race(contenders, 0.0)
-    assert [one.rounds for one in contenders] == [1, 1]
-
-
-def test_no_round_begins_that_would_be_late(contender):
-    contenders = [contender(1.0), contender(1.0)]
-    race(contenders, 100.0 + 7.0)
-    assert [one.rounds for one in contenders] == [3, 3]
-
-
-def test_who_comes_first_differs():
-    order = []
-    contenders = [Contender(lambda i=i: order.append(i)) for i in range(3)]
-    race(contenders, time.perf_counter() + 60)
-    assert [order[i] for i in (0, 3, 6)] == [1, 2, 0]
-
-
-def test_short_calls_are_measured_several_at_a_time(contender):
-    short, long = contender(1e-4), contender(50e-3)
-    assert short.warm_up() == pytest.approx(1e-4) and long.warm_up() == pytest.approx(50e-3)
-    assert (short.calls, long.calls) == (20, 1)
-    short.measure()
-    assert short.seconds == pytest.approx([1e-4])
-
-
-@pytest.mark.parametrize(
-    ("own", "other", "expected"),
-    [
-        ([1.0] * 5, [1.05] * 5, True),
-        ([1.0] * 5, [1.005] * 5, False),  # within noise
-        ([1.0] * 3, [1.03] * 3, False),  # too few rounds for so little
-        ([1.0] * 3, [1.2] * 3, True),
-        ([1.0, 1.0, 1.0, 9.0, 9.0], [1.2] * 5, False),  # not mostly
-        ([9.0, 1.0, 9.0, 9.0, 9.0], [5.0, 2.0, 9.0, 5.0, 5.0], True),  # all but one round were waiting
-        ([9.0, 1.0], [5.0, 2.0], False),  # which two rounds do not tell
-    ],
-)
-def test_only_what_is_quicker_beyond_noise_is(own, other, expected):
-    assert is_quicker(Contender(print, list(own)), Contender(print, list(other))) is expected
 
 
 # ---- predictions -------------------------------------------------------------------------------------------
@@ -206,7 +126,8 @@ def test_what_is_found_is_kept_and_taken():
     assert found.seconds <= time.perf_counter() - start < ENOUGH  # over when all rounds are
     assert found.is_kept and found.tokens == N and found.ratio >= 1
     default, best = found.default, found.best
-    assert default.measured > 0 and default.contender.rounds >= 1
+    assert default.measured > 0 and default.ratio == 1 and found.ratio == 1 / best.ratio
+    assert all(one.rounds == 0 or one.rounds >= 3 for one in found.candidates)
     assert best in found.candidates and best.measured is not None
     assert {one.tiles for one in found.candidates} == set(_table(head, arrays))
     records = store.everything()
@@ -215,7 +136,12 @@ def test_what_is_found_is_kept_and_taken():
     assert (chosen.tiles, chosen.threads) == (best.tiles, best.threads)
     assert {record.tiles for record in records} <= set(_table(head, arrays))
     text = str(found)
-    assert best.tiles in text and "kept for later processes" in text and "\n  * " in text
+    assert best.tiles in text and "kept for later processes" in text
+    assert text.endswith(
+        "\n  * the default stays: nothing was quicker beyond noise"
+        if best is default
+        else f"\n  * is chosen: {best.ratio:.3f} of the default's time, the median of {best.rounds} rounds"
+    )
 
     assert tiles_of(head) == tiles_of(lt.jit(LOSS)) == best.tiles
     after = [np.asarray(x) for x in (head(**arrays), *head.value_and_grad(**arrays)[1].values())]
@@ -226,6 +152,7 @@ def test_what_is_found_is_kept_and_taken():
 def test_a_second_of_tuning():
     found = lt.autotune(lt.jit(LOSS), budget_s=1, **given())
     assert found.default.measured > 0 and found.is_kept == (len(found.records) > 1)
+    assert all(record.rounds >= 3 for record in found.records) or len(found.records) == 1
     assert len(store.everything()) == (len(found.records) if found.is_kept else 0)
 
 
@@ -265,10 +192,22 @@ def test_what_was_chosen_before_is_a_candidate_again():
 def test_a_budget_that_is_too_small_measures_the_default():
     found = lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
     assert found.best is found.default and len(found.records) == 1 and not found.is_kept
-    assert "nothing kept" in str(found) and "raise the budget" in str(found)
+    assert "nothing kept" in str(found)
+    assert str(found).endswith("\n  too little time: the default stays; raise the budget")
     record = choose(OTHER)
-    lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
+    found = lt.autotune(lt.jit(LOSS), budget_s=1e-6, **given())
     assert store.everything() == (record,)  # what was known stays
+    stays = f"{OTHER} with {record.threads} threads stays, as tuned before"
+    assert str(found).endswith(f"\n  too little time: {stays}; raise the budget")
+
+
+def test_a_default_that_nothing_comes_near_stays(monkeypatch):
+    monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")  # so that fewer threads are no configuration
+    head, arrays = lt.jit(LOSS), given()
+    call, wanted = bound(head, arrays)
+    found = tuning.tune(call, wanted, ENOUGH, table=[*_table(head, arrays)[:1], "TX=1"])
+    assert found.verdict == "the default stays: no other configuration came near the default"
+    assert not found.is_kept
 
 
 def test_a_candidate_that_cannot_be_is_told():
@@ -535,13 +474,25 @@ def test_tune_and_show(tune, tmp_path, monkeypatch):
 
     status, lines, errors = tune("--show")
     assert (status, errors) == (0, "")
-    assert lines[0].split()[:4] == ["loss", "target", "shape", "tiles"]
     records = store.everything()
-    assert len(lines) == len(records) + 3
-    assert sum(line.startswith("*") for line in lines) == 2
-    assert any("forward" in line for line in lines) and any("early" in line for line in lines)
+    rows = [line for line in lines if "TM=" in line]
+    assert len(rows) == len(records) and sum(row.startswith("  * ") for row in rows) == 2
+    heads = [line for line in lines if line.startswith("cross_entropy on ")]
+    assert len(heads) == 2 and any("forward" in line for line in heads)
+    assert sum(line.startswith("  * ") for line in lines if "TM=" not in line) == 2  # one verdict for each
+    assert lines[-2].startswith(f"{len(records)} measured, 2 chosen (*), in ")
+    assert max(map(len, lines)) <= 130
     assert lines[-1] == "wrote logitile-tuning.png"
     assert (tmp_path / "logitile-tuning.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_show_prints_what_the_tuner_printed(tune):
+    given = ("--loss", "cross_entropy", "--shape", "48,24,300", "--budget", str(ENOUGH), "--dtype", "f32")
+    _, told, _ = tune(*given)
+    _, shown, _ = tune("--show", "--png", "none")
+    measured = [line.split() for line in told if " ms " in line.partition("ms")[2]]
+    assert len(measured) > 1 and measured == [line.split() for line in shown if "TM=" in line]
+    assert told[-1] == shown[shown.index("") - 1]
 
 
 def test_show_without_records_or_picture(tune, monkeypatch, folder, tmp_path):
@@ -578,6 +529,8 @@ def test_losses_of_a_module(tune, tmp_path, monkeypatch):
         ((), "tune needs --loss and --shape, or --show"),
         (("--loss", "cross_entrop", "--shape", "1,2,3"), "did you mean 'cross_entropy'"),
         (("--loss", "focal", "--shape", "1,2"), "--shape is '1,2'; write N,D,V"),
+        (("--shape", "4,4"), "--shape is '4,4'; write N,D,V"),
+        (("--shape", "4,4,4"), "tune needs --loss, or --show"),
         (("--loss", "focal", "--shape", "1,2,3", "--backend", "tpu"), "backend='tpu' is unknown"),
         (("--loss", "focal", "--shape", "1,2,3", "--constant", "gamme=1"), "no constant 'gamme'"),
         (("--loss", "focal", "--shape", "1,2,3", "--threads", "0"), "LOGITILE_NUM_THREADS"),

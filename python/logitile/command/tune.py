@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
@@ -19,16 +19,13 @@ from ..language.definition import Loss
 from ..messages.names import did_you_mean, listed
 from ..runtime.platforms import platform_of, target_of
 from ..tuned import store as tuning_store
-from ..tuned.store import TuneRecord
-from ..tuning.autotune import autotune, milliseconds
-from .cache import table
+from ..tuning.autotune import autotune
+from ..tuning.picture import draw
+from ..tuning.table import compared, rows_of, table, tunings
 
 _THREADS = "LOGITILE_NUM_THREADS"
 _PICTURE = "logitile-tuning.png"
 _DTYPES = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
-_HEADING = (
-    "", "loss", "target", "shape", "tiles", "threads", "predicted", "measured", "of default", "rounds", "when"
-)  # fmt: skip
 _PLACES = """\
 Results are in tuning.sqlite in the folder of the disk cache; see 'cache --help'. Calls of
 heads with the same loss, constants, shapes, types and options take them. NAME is one of
@@ -55,7 +52,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--budget", type=float, default=30.0, metavar="S", help="seconds (30)")
     parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
     parser.add_argument("--show", action="store_true", help="print what was tuned, and draw it")
-    picture = f"of --show, measured against predicted times ({_PICTURE}); none: no picture"
+    picture = f"of --show, the times of all rows ({_PICTURE}); none: no picture"
     parser.add_argument("--png", metavar="FILE", help=picture)
     parser.set_defaults(run=_run)
 
@@ -69,6 +66,8 @@ def _run(given: argparse.Namespace) -> int:
         )
     if given.show:
         return _show(given)
+    if given.shape is not None:
+        _shape(given.shape)
     if len(measures) < 2:
         missing = [option for option in wanted if option not in measures]
         raise CallTypeError(f"tune needs {' and '.join(missing)}, or --show")
@@ -190,10 +189,13 @@ def _show(given: argparse.Namespace) -> int:
         raise CallValueError(
             "the disk cache is off, and tuning with it; LOGITILE_CACHE_DIR can name its folder"
         )
-    rows = [_HEADING] if records else []
-    rows += [_row(record) for record in records]
-    for line in table(rows, right=(5, 6, 7, 8, 9)):
-        print(line)
+    for own in tunings(records):
+        one = own[0]
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(max(record.time for record in own)))
+        print(f"{one.loss} on {one.target} ({one.device}), {one.shape}, tuned {when}")
+        print("\n".join([*table(rows_of(own)), f"  {compared(own)}", ""]))
+    if records:
+        print("measured: the default's median time by 'of default', which decides; predicted: only ranks")
     chosen = sum(record.chosen for record in records)
     print(f"{len(records)} measured, {chosen} chosen (*), in {place}")
     picture = given.png or _PICTURE
@@ -201,47 +203,3 @@ def _show(given: argparse.Namespace) -> int:
         draw(records, picture)
         print(f"wrote {picture}")
     return 0
-
-
-def _row(record: TuneRecord) -> tuple[str, ...]:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.time))
-    return ("*" if record.chosen else "", record.loss, record.target, record.shape, record.tiles,
-            str(record.threads), milliseconds(record.predicted), milliseconds(record.measured),
-            f"{record.ratio:.3f}", str(record.rounds), when)  # fmt: skip
-
-
-def draw(records: Sequence[TuneRecord], file: str) -> None:
-    """A picture of measured against predicted times, both axes logarithmic, a colour for each task.
-
-    Raises:
-        CallTypeError: matplotlib is not there.
-        CallValueError: the file cannot be written.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise CallTypeError(
-            "the picture is made with matplotlib, which is not installed; install it, or give --png none"
-        ) from None
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    axes = figure.add_subplot(xscale="log", yscale="log", xlabel="predicted, ms", ylabel="measured, ms")
-    tasks: dict[tuple[str, int, str], list[TuneRecord]] = {}
-    for record in records:
-        tasks.setdefault((record.task, record.tokens, record.device), []).append(record)
-    for own in tasks.values():
-        one = own[0]
-        predicted, measured = [1e3 * r.predicted for r in own], [1e3 * r.measured for r in own]
-        dots = axes.scatter(predicted, measured, s=18, label=f"{one.loss}, {one.shape}, {one.target}")
-        best = [r for r in own if r.chosen]
-        axes.scatter([1e3 * r.predicted for r in best], [1e3 * r.measured for r in best], s=90,
-                     facecolors="none", edgecolors=dots.get_facecolors())  # fmt: skip
-    times = [1e3 * t for r in records for t in (r.predicted, r.measured)]
-    axes.plot([min(times), max(times)], [min(times), max(times)], color="grey", linewidth=0.8, zorder=0)
-    axes.set_title("Tile sizes: measured against predicted (ringed: chosen)")
-    axes.legend(fontsize=7, loc="best")
-    FigureCanvasAgg(figure)
-    try:
-        figure.savefig(file, dpi=130)
-    except (OSError, ValueError) as error:
-        raise CallValueError(f"'{file}' cannot be written: {error}") from None

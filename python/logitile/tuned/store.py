@@ -53,8 +53,9 @@ class TuneRecord:
         loss: its name.
         shape: "N x D -> V" and types, for people.
         predicted: seconds by the cost model.
-        measured: median seconds of a call.
-        ratio: median of this time and that of the default in the same round; below 1 is faster.
+        measured: seconds of a call: the median of the default times the ratio.
+        ratio: median of this time and that of the default in the same round; below 1 is faster, and 1 is the
+            default itself.
         rounds: how often it was measured.
         chosen: whether calls take it.
         time: seconds since 1970.
@@ -121,7 +122,7 @@ def find(task: str, device: str, driver: str) -> tuple[TuneRecord, ...]:
 
 
 def everything() -> tuple[TuneRecord, ...]:
-    """All records, task by task, the best first."""
+    """All records, task by task."""
 
     def query(connection: Connection) -> list[tuple]:
         return connection.execute(
@@ -132,8 +133,8 @@ def everything() -> tuple[TuneRecord, ...]:
 
 
 def keep(records: Sequence[TuneRecord]) -> bool:
-    """Adds the records of one tuning, at most one of them chosen, all or none. Others of the same task,
-    device and number of tokens stay, but are no longer chosen.
+    """Keeps the records of one tuning, at most one of them chosen, all or none. They replace those of the
+    same task, device and number of tokens: times of different days cannot be compared.
 
     Returns: whether they are on disk now; a warning says why not.
     """
@@ -146,12 +147,12 @@ def keep(records: Sequence[TuneRecord]) -> bool:
         _make_tables(connection)
         one = records[0]
         connection.execute(
-            "UPDATE records SET chosen = 0 WHERE task = ? AND device = ? AND driver = ? AND tokens = ?",
+            "DELETE FROM records WHERE task = ? AND device = ? AND driver = ? AND tokens = ?",
             (one.task, one.device, one.driver, one.tokens),
         )
         places = ", ".join("?" for _ in _COLUMNS)
         connection.executemany(
-            f"INSERT OR REPLACE INTO records ({', '.join(_COLUMNS)}) VALUES ({places})",
+            f"INSERT INTO records ({', '.join(_COLUMNS)}) VALUES ({places})",
             [astuple(record) for record in records],
         )
         connection.execute("COMMIT")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ from ..tuned import lookup as tuned
 from ..tuned import store as tuning_store
 from ..tuned.store import TuneRecord
 from .progress import Progress
-from .rounds import Contender, at_best, is_quicker, median, race, ratio
+from .results import Candidate, Tuning, in_order, judge, verdict
+from .rounds import Contender, finalists, race
 
 if TYPE_CHECKING:
     from .._native import Engine
@@ -33,93 +34,6 @@ if TYPE_CHECKING:
 _MOST = 6  # contenders that are measured
 _HOPELESS = 2.0  # times the prediction of the best: not measured
 _COMPILING = 0.5  # share of the time in which contenders are compiled
-
-
-@dataclass
-class Candidate:
-    """One configuration, and what is known of it.
-
-    Args:
-        tiles: all sizes, "TM=64,TN=128,...".
-        threads: of the host.
-        predicted: seconds by the cost model.
-        refusal: why it cannot be; "" where it can.
-        contender: where it was measured.
-    """
-
-    tiles: str
-    threads: int
-    predicted: float = float("inf")
-    refusal: str = ""
-    contender: Contender | None = None
-
-    @property
-    def measured(self) -> float | None:
-        """The median of the seconds that a call took."""
-        return median(self.contender.seconds) if self.contender and self.contender.seconds else None
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """What `lt.autotune` found. `str()` of it is a table for people.
-
-    Args:
-        loss, target, device, tokens, shape: what was tuned, and where.
-        candidates: all configurations, the best first; those that were not measured come last, by prediction.
-        default: what calls take that were not tuned.
-        best: what calls take from now on: the default unless another one is quicker beyond noise.
-        ratio: the default's time by the best one's: 1.1 is a tenth quicker. Of the rounds' ratios the median,
-            or where a busy machine makes that say nothing, that of the best rounds.
-        is_kept: whether other processes see it too; false as well where there was no time to compare.
-        seconds: that tuning took.
-    """
-
-    loss: str
-    target: str
-    device: str
-    tokens: int
-    shape: str
-    candidates: tuple[Candidate, ...]
-    default: Candidate
-    best: Candidate
-    ratio: float
-    is_kept: bool
-    seconds: float
-    records: tuple[TuneRecord, ...] = field(repr=False, default=())
-
-    def __str__(self) -> str:
-        width = max(len(one.tiles) for one in self.candidates)
-        lines = [
-            f"{self.loss} on {self.target} ({self.device}), {self.shape}",
-            f"  {self._counts()} measured in {self.seconds:.1f} s; {self._kept()}",
-            f"    {'tiles':<{width}}{'threads':>8}{'predicted':>12}{'measured':>12}{'rounds':>8}",
-        ]
-        for one in self.candidates:
-            mark = "*" if one is self.best else "d" if one is self.default else ""
-            rounds = one.contender.rounds if one.contender else 0
-            took = "" if one.measured is None else milliseconds(one.measured)
-            lines.append(
-                f"  {mark:<2}{one.tiles:<{width}}{one.threads:>8}{milliseconds(one.predicted):>12}{took:>12}"
-                f"{rounds or '':>8}  {one.refusal}".rstrip()
-            )
-        if len(self.records) < 2:
-            return "\n".join([*lines, "  raise the budget: there was no time for a second configuration"])
-        if self.best is self.default:
-            return "\n".join([*lines, "  * what calls take: the default, which nothing beats"])
-        return "\n".join([*lines, f"  * what calls take: {self.ratio:.2f} x as fast as the default (d)"])
-
-    def _counts(self) -> str:
-        return f"{len(self.records)} of {len(self.candidates)}"
-
-    def _kept(self) -> str:
-        if len(self.records) < 2:
-            return "nothing kept"
-        return "kept for later processes" if self.is_kept else "kept in this process alone"
-
-
-def milliseconds(seconds: float) -> str:
-    """A time for people."""
-    return "" if seconds == float("inf") else f"{seconds * 1e3:.4g} ms"
 
 
 def autotune(
@@ -130,16 +44,17 @@ def autotune(
 
         lt.autotune(head, hidden, weight, target=labels, budget_s=10)
 
-    The cost model ranks the sizes in the table of the target; the best are run in turns until one is left.
-    Results are in tuning.sqlite in the folder of the disk cache, under all that the program depends on but
-    the compiler, with the device and its driver or instruction set. Calls take them where the number of
-    tokens is within a factor of 4, of the nearest one that was tuned.
+    The cost model ranks the sizes in the table of the target. The best are run in turns, in three rounds or
+    more; those that are clearly slower drop out. Results are in tuning.sqlite in the folder of the disk
+    cache, under all that the program depends on but the compiler, with the device and its driver or
+    instruction set. Calls take them where the number of tokens is within a factor of 4, of the nearest one
+    that was tuned.
 
     Args:
         head: of lt.jit.
         args, inputs: as for a call, with data: it is run, and what it returns is dropped.
-        budget_s: seconds, roughly. The default is measured whatever they are; where there is no time for
-            another one nothing is kept.
+        budget_s: seconds, roughly. The default is measured whatever they are; where there is no time to
+            measure another one three times, nothing is kept.
         grad: names of gradients, an empty sequence for none. Left out: what autograd would ask for where a
             tensor requires a gradient, else hidden and weight, as `value_and_grad` without arguments.
 
@@ -190,19 +105,20 @@ def tune(call: Call, wanted: Wanted, budget: float, table: Sequence[str] | None 
     search = _Search(call, key, engine, start + budget, start)
     task = search.program(Candidate("", key.threads)).task
     with Progress(f"tuning {name}") as progress:
-        candidates = search.ranked(table, tuned.chosen(task, device, driver), progress)
+        before = tuned.chosen(task, device, driver)
+        candidates = search.ranked(table, before, progress)
         default = candidates[0]
         search.compile(candidates, progress)
         search.measure(candidates, progress)
-    best, gain = _best(candidates, default)
-    records = _records(call, key, (task, device, driver), candidates, default, best)
+    best = judge(candidates, default)
+    records = _records(call, key, (task, device, driver), candidates, best)
+    said = verdict(records, search.is_late, tuned.nearest(before, call.tokens))
     is_kept = _keep(records)
     for programs in living_programs():
         programs.forget_choices()
-    order = sorted(candidates, key=lambda one: (one.measured is None, one.measured or one.predicted))
     return Tuning(
-        name, key.target, device, call.tokens, _shape(call), tuple(order), default, best, gain,
-        is_kept, time.perf_counter() - start, records,
+        name, key.target, device, call.tokens, _shape(call), in_order(candidates), default, best,
+        1 / best.ratio, said, is_kept, time.perf_counter() - start, records,
     )  # fmt: skip
 
 
@@ -213,11 +129,13 @@ class _Search:
         key: of the program without tuning.
         engine: that compiles and runs them.
         deadline, start: by time.perf_counter.
+        is_late: whether there was no time for some candidate.
     """
 
     def __init__(self, call: Call, key: ProgramKey, engine: Engine, deadline: float, start: float):
         self.call, self.key, self.engine = call, key, engine
         self.deadline, self.start = deadline, start
+        self.is_late = False
 
     def program(self, candidate: Candidate) -> Program:
         """The program of a candidate; one without tiles has those of the table."""
@@ -252,10 +170,11 @@ class _Search:
             while (threads := threads // 2) >= 1:
                 others.append(Candidate(best.tiles, threads))
                 self._predict(others[-1])
-        # What calls take now comes first: it must not lose its place because it was not measured.
         taken = {(one.tiles, one.threads) for one in before}
+        for other in others:
+            other.was_chosen = (other.tiles, other.threads) in taken
         known = {(default.tiles, default.threads): default}
-        for other in sorted(others, key=lambda one: ((one.tiles, one.threads) not in taken, one.predicted)):
+        for other in _taken_first(others, lambda one: one.predicted):
             known.setdefault((other.tiles, other.threads), other)
         return list(known.values())
 
@@ -276,8 +195,11 @@ class _Search:
         for candidate in candidates:
             is_default = candidate is candidates[0]
             full = sum(one.contender is not None for one in candidates) >= _MOST
-            if not is_default and (full or candidate.predicted > limit or self.share() > _COMPILING):
+            if not is_default and (full or candidate.predicted > limit):
                 continue
+            if not is_default and self.share() > _COMPILING:
+                self.is_late = True
+                return
             progress.show(self.share(), f"compiling {candidate.tiles}, {candidate.threads} threads")
             try:
                 program = self.program(candidate)
@@ -301,14 +223,18 @@ class _Search:
         return run
 
     def measure(self, candidates: Sequence[Candidate], progress: Progress) -> None:
-        """Runs all contenders in turns."""
-        contenders = [one.contender for one in candidates if one.contender is not None]
+        """Runs contenders in turns: the default, and the others that there is time for."""
+        others = [one for one in candidates[1:] if one.contender is not None]
+        others = _taken_first(others, lambda one: one.contender.expected / one.contender.calls)
+        ready = [candidates[0].contender, *(one.contender for one in others)]
+        contenders = finalists(ready, self.deadline - time.perf_counter())
+        self.is_late = self.is_late or len(contenders) < len(ready)
 
         def told(number: int, left: int) -> None:
-            progress.show(self.share(), f"round {number}, {left} of {len(contenders)} left")
+            progress.show(self.share(), f"round {number}, {left} of {len(contenders) - 1} left")
 
         race(contenders, self.deadline, told)
-        for one in contenders:
+        for one in ready:
             one.run = _over  # it holds the arrays of the call
 
 
@@ -316,23 +242,16 @@ def _over() -> None:
     raise RuntimeError("this contender is measured already")
 
 
+def _taken_first(candidates: Iterable[Candidate], seconds: Callable[[Candidate], float]) -> list[Candidate]:
+    """In order of their times, but what calls take now comes first: it must not lose its place because it was
+    not measured.
+    """
+    return sorted(candidates, key=lambda one: (not one.was_chosen, seconds(one)))
+
+
 def _reason(error: Exception) -> str:
     """The first line: the IR that may follow helps nobody here."""
     return str(error).partition("\n")[0]
-
-
-def _best(candidates: Sequence[Candidate], default: Candidate) -> tuple[Candidate, float]:
-    """The candidate to take, and the default's time by its. Those that dropped out were slower than one
-    that did not.
-    """
-    measured = [one for one in candidates if one.measured is not None]
-    most = max(one.contender.rounds for one in measured)
-    last = [one for one in measured if one.contender.rounds == most]
-    best = min(last, key=lambda one: ratio(one.contender, default.contender) * min(one.contender.seconds))
-    if best is default or not is_quicker(best.contender, default.contender):
-        return default, 1.0
-    share = ratio(best.contender, default.contender)
-    return best, 1 / (share if share < 1 else at_best(best.contender, default.contender))
 
 
 def _records(
@@ -340,11 +259,11 @@ def _records(
     key: ProgramKey,
     place: tuple[str, str, str],
     candidates: Iterable[Candidate],
-    default: Candidate,
     best: Candidate,
 ) -> tuple[TuneRecord, ...]:
     """What was measured, as it is kept."""
     task, device, driver = place
+    now = tuning_store.now()
     return tuple(
         TuneRecord(
             task=task,
@@ -358,10 +277,10 @@ def _records(
             shape=f"{_shape(call)}, {key.wanted.mode}",
             predicted=one.predicted,
             measured=one.measured,
-            ratio=ratio(one.contender, default.contender),
-            rounds=one.contender.rounds,
+            ratio=one.ratio,
+            rounds=one.rounds,
             chosen=one is best,
-            time=tuning_store.now(),
+            time=now,
         )
         for one in candidates
         if one.measured is not None

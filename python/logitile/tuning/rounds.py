@@ -8,26 +8,30 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+LEAST_ROUNDS = 3  # with fewer nothing is decided
 _ROUNDS = 15  # with so many a median is steady, whatever time is left
-_SAMPLE_SECONDS = 2e-3  # quicker calls are measured several at a time: a clock and a scheduler are behind it
-_FEW = 5  # with fewer rounds only what is clearly quicker is
-_LITTLE, _LITTLE_OF_FEW, _A_LOT = 0.99, 0.95, 0.8
-# After so many rounds a contender whose ratio to the best is above this has lost, in the median and at best.
-_LIMITS = ((3, 1.10), (5, 1.03), (9, 1.015))
+_SAMPLE_SECONDS = 10e-3  # quicker calls are measured several at a time: one sample spans several time slices
+_FEW = 5  # with fewer rounds only what is clearly quicker counts as quicker
+_LITTLE, _LITTLE_OF_FEW = 0.99, 0.95
+# After so many rounds a contender whose time is more than this multiple of the best one's drops out.
+_LIMITS = ((LEAST_ROUNDS, 1.10), (5, 1.03), (9, 1.015))
 
 
-@dataclass
+@dataclass(eq=False)
 class Contender:
     """Something that is run again and again.
 
     Args:
         run: makes one call and waits for it.
         seconds: of a call, round by round.
+        calls: how many calls one measurement takes.
+        expected: seconds of one measurement, by the first calls.
     """
 
     run: Callable[[], object]
     seconds: list[float] = field(default_factory=list)
     calls: int = 1
+    expected: float = 0.0
 
     @property
     def rounds(self) -> int:
@@ -42,6 +46,7 @@ class Contender:
         if taken < 10 * _SAMPLE_SECONDS:
             taken = self._measured()
         self.calls = max(1, round(_SAMPLE_SECONDS / max(taken, 1e-9)))
+        self.expected = self.calls * taken
         return taken
 
     def measure(self) -> None:
@@ -54,40 +59,56 @@ class Contender:
         return (time.perf_counter() - start) / self.calls
 
 
+def finalists(contenders: Sequence[Contender], seconds: float) -> list[Contender]:
+    """The first contender, and as many of the others, in their order, as LEAST_ROUNDS rounds leave time for.
+
+    Args:
+        seconds: that the race may take.
+    """
+    chosen = list(contenders[:1])
+    for one in contenders[1:]:
+        if LEAST_ROUNDS * sum(other.expected for other in (*chosen, one)) > seconds:
+            break
+        chosen.append(one)
+    return chosen
+
+
 def race(
     contenders: Sequence[Contender], deadline: float, after_round: Callable[[int, int], None] | None = None
 ) -> None:
-    """Measures all contenders in turn, round by round. One that is clearly behind takes no further part.
+    """Measures contenders in turn, round by round. The first is the yardstick, which the others are compared
+    with in each round. One that is clearly slower than the best takes no further part.
 
-    The first round is always made. It ends when one is left, after enough rounds, or where no time is left
-    for the next one.
+    The race ends when only the yardstick is left, after enough rounds, or where no time is left for the next
+    round. The first LEAST_ROUNDS rounds are made in any case, except of the yardstick alone.
 
     Args:
         deadline: by time.perf_counter.
-        after_round: told the number of the round and how many are left.
+        after_round: told the number of the round and how many are left beside the yardstick.
     """
-    running = list(contenders)
+    yardstick, others = contenders[0], list(contenders[1:])
     for number in range(1, _ROUNDS + 1):
         start = time.perf_counter()
-        first = number % len(
-            running
-        )  # who comes first differs: caches and clocks are as the one before left them
-        for contender in (*running[first:], *running[:first]):
+        in_turn = [yardstick, *others]
+        first = number % len(in_turn)  # who comes first differs: the one before leaves its caches and clocks
+        for contender in (*in_turn[first:], *in_turn[:first]):
             contender.measure()
-        running = _still_good(running, number)
+        others = _still_good(others, yardstick)
         if after_round is not None:
-            after_round(number, len(running))
+            after_round(number, len(others))
         now = time.perf_counter()
-        if len(running) == 1 or now + (now - start) > deadline:
+        is_late = number >= LEAST_ROUNDS and now + (now - start) > deadline
+        if not others or is_late:
             return
 
 
-def _still_good(running: list[Contender], number: int) -> list[Contender]:
-    limits = [limit for rounds, limit in _LIMITS if number >= rounds]
-    if not limits:
-        return running
-    best = min(running, key=lambda contender: median(contender.seconds) * min(contender.seconds))
-    return [one for one in running if min(ratio(one, best), at_best(one, best)) <= limits[-1]]
+def _still_good(others: list[Contender], yardstick: Contender) -> list[Contender]:
+    limits = [limit for rounds, limit in _LIMITS if yardstick.rounds >= rounds]
+    if not limits or not others:
+        return others
+    shares = [ratio(one, yardstick) for one in others]
+    most = limits[-1] * min(1.0, *shares)
+    return [one for one, share in zip(others, shares, strict=True) if share <= most]
 
 
 def ratios(contender: Contender, other: Contender) -> list[float]:
@@ -101,23 +122,15 @@ def ratio(contender: Contender, other: Contender) -> float:
     return median(ratios(contender, other))
 
 
-def at_best(contender: Contender, other: Contender) -> float:
-    """The ratio of the best rounds of both. Where a machine is so busy that most rounds are mostly waiting,
-    medians say nothing, and this still does.
-    """
-    return min(contender.seconds) / min(other.seconds)
-
-
 def is_quicker(contender: Contender, other: Contender) -> bool:
-    """Whether one is quicker than another beyond noise: mostly, and by more than a little, or at its best by
-    a lot.
+    """Whether one is quicker than another beyond noise: in three rounds of four, and in the median by more
+    than a little. Fewer rounds than LEAST_ROUNDS decide nothing.
     """
     shares = sorted(ratios(contender, other))
-    is_few = len(shares) < _FEW
+    if len(shares) < LEAST_ROUNDS:
+        return False
     mostly = shares[(3 * len(shares) - 1) // 4] < 1
-    if mostly and median(shares) < (_LITTLE_OF_FEW if is_few else _LITTLE):
-        return True
-    return not is_few and at_best(contender, other) < _A_LOT
+    return mostly and median(shares) < (_LITTLE_OF_FEW if len(shares) < _FEW else _LITTLE)
 
 
 def median(values: Sequence[float]) -> float:
