@@ -250,6 +250,41 @@ def test_functions_outside_of_a_loss():
 # ---- losses inside losses ----------------------------------------------------------------------------------
 
 
+AXIS = "the vocabulary is the only axis, so leave"
+
+
+@pytest.mark.parametrize(("use", "text"), [
+    (lambda z: lt.sum(z, axis=-1), f"'lt.sum' has no argument 'axis'; it takes 'x'; {AXIS} it out"),
+    (lambda z: lt.logsumexp(z, dim=-1), f"'lt.logsumexp' has no argument 'dim'; it takes 'x'; {AXIS} it out"),
+    (lambda z: lt.softmax(z, -1), f"'lt.softmax' got 2 arguments; it takes 'x'; {AXIS} the others out"),
+    (lambda z: lt.softmax(z, temperature=2.0), "'lt.softmax' has no argument 'temperature'; it takes 'x'; "
+     "divide first, as in lt.softmax(x / temperature)"),
+    (lambda z: lt.max(z, 0.0), "'lt.max' got 2 arguments; it takes 'x'; of two values, take lt.maximum"),
+    (lambda z: lt.clamp(z, lo=0.0, high=1.0), "'lt.clamp' has no argument 'lo'; it takes 'x', 'low' and "
+     "'high'; did you mean 'low'?"),
+    (lambda z: lt.clamp(z, 1.0), "'lt.clamp' needs 'high' as well; it takes 'x', 'low' and 'high'"),
+    (lambda z: lt.clamp(z, 0.0, 1.0, x=z), "'lt.clamp' got 'x' twice, by position and by name; it takes 'x', "
+     "'low' and 'high'"),
+    (lambda z: lt.column(0), "'lt.column' got 1 arguments; it takes none"),
+])  # fmt: skip
+def test_arguments_that_a_function_does_not_take(use, text):
+    def loss(z: lt.Logits):
+        return lt.sum(use(z))
+
+    with pytest.raises(lt.SpecError) as error:
+        traced(lt.loss(loss))
+    place, _, said = str(error.value).partition(": ")
+    assert said == text and place == f"{FILE}:{use.__code__.co_firstlineno}"
+
+
+def test_an_error_inside_of_a_function_stays_what_it_is():
+    def loss(z: lt.Logits):
+        return lt.where(z > 0.0, z, object())
+
+    with pytest.raises(lt.SpecError, match="of type object"):
+        traced(lt.loss(loss))
+
+
 @pytest.mark.parametrize(("use", "text"), [
     (lambda z, a: inner(a, a), "'inner' takes 'z' as lt.Logits, got <'a': f32, one per token>"),
     (lambda z, a: inner(z, z), "'inner' takes 'a' as lt.Token[float], got <'z': f32, varying along the "

@@ -10,6 +10,7 @@ import math
 
 from ..messages.locations import spec_error
 from . import arithmetic
+from .accepted import refusing
 from .arithmetic import bool_operand, float_operand, lifted, operands
 from .trace import current_trace, described
 from .values import Value
@@ -342,3 +343,7 @@ def _summed(combiner: str, x: object) -> object:
 
 def _uniform_remedy(combiner: str) -> str:
     return "multiply it by lt.vocab_size() if that is meant" if combiner == "sum" else "use it as it is"
+
+
+for _name in __all__:
+    globals()[_name] = refusing(globals()[_name])
