@@ -344,7 +344,8 @@ def test_empty_vocabulary_and_hidden():
 def test_pairs_that_do_not_agree():
     refused(
         lt.CallValueError,
-        "vocabulary size 12 of 'teacher' must equal vocabulary size 11 of 'student'",
+        "vocabulary size 12 of 'teacher' must equal vocabulary size 11 of 'student'; slice rows of padding "
+        "off: weight[:11]",
         distil,
         *PAIR,
         f32(N, D),
@@ -390,14 +391,14 @@ def test_input_shapes(name, array, message):
 def test_operand_dtypes_that_cannot_be():
     refused(
         lt.CallTypeError,
-        "'hidden' is float64; hidden and weight are float32, bfloat16 or float16",
+        "'hidden' is float64; hidden and weight are float32, bfloat16 or float16; convert it to float32",
         simple,
         *(x.astype(np.float64) for x in PAIR),
         target=TARGET,
     )
     refused(
         lt.CallTypeError,
-        "'hidden' is float32 but 'weight' is float16; both must be the same",
+        "'hidden' is float32 but 'weight' is float16; both must be the same; convert one of them",
         simple,
         PAIR[0],
         PAIR[1].astype(np.float16),
@@ -405,7 +406,8 @@ def test_operand_dtypes_that_cannot_be():
     )
     refused(
         lt.CallTypeError,
-        "'teacher.weight' is int32; hidden and weight are float32, bfloat16 or float16",
+        "'teacher.weight' is int32; hidden and weight are float32, bfloat16 or float16; convert it to "
+        "float32",
         distil,
         *PAIR,
         PAIR[0],
@@ -415,12 +417,15 @@ def test_operand_dtypes_that_cannot_be():
 
 @pytest.mark.contract("1 vocab")
 @pytest.mark.parametrize(("name", "array", "message"), [
-    ("a", np.ones((2, 3), int), "'a' is int64; lt.Token[float] takes float16, bfloat16, float32, float64"),
+    ("a", np.ones((2, 3), int), "'a' is int64; lt.Token[float] takes float16, bfloat16, float32, "
+     "float64; convert it to float32"),
     ("b", f32(2, 3, 5), "'b' is float32; lt.Token[int, lt.K] takes int8, int16, int32, int64, uint8, "
-     "uint16, uint32, uint64"),
-    ("c", np.ones(V, bool), "'c' is bool; lt.Vocab[float] takes float16, bfloat16, float32, float64"),
-    ("d", np.ones((2, 3, V)), "'d' is float64; lt.Dense[float] takes float32, bfloat16, float16"),
-    ("g", np.ones((2, 3), np.uint8), "'g' is uint8; lt.Token[bool] takes bool"),
+     "uint16, uint32, uint64; convert it to int64"),
+    ("c", np.ones(V, bool), "'c' is bool; lt.Vocab[float] takes float16, bfloat16, float32, "
+     "float64; convert it to float32"),
+    ("d", np.ones((2, 3, V)), "'d' is float64; lt.Dense[float] takes float32, bfloat16, float16; convert "
+     "it to float32"),
+    ("g", np.ones((2, 3), np.uint8), "'g' is uint8; lt.Token[bool] takes bool; convert it to bool"),
     ("f", np.array(True), "'f' is bool; lt.Scalar | lt.Token[float] takes float16, bfloat16, float32, "
      "float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64"),
 ])  # fmt: skip

@@ -107,6 +107,19 @@ def test_autocast_leaves_float64_alone():
         lt.jit(cross_entropy)(torch.tensor(H).double(), torch.tensor(W).double(), target=Y)
 
 
+@pytest.mark.parametrize(("hidden", "weight", "message"), [
+    ("bfloat16", "float32", "'hidden' is bfloat16 but 'weight' is float32; both must be the same; convert "
+     "one of them, or call the head under torch.autocast"),
+    ("float64", "float32", "'hidden' is float64; hidden and weight are float32, bfloat16 or float16; convert "
+     "it with .to(torch.float32)"),
+])  # fmt: skip
+def test_tensors_of_other_types_say_how_to_convert_them(hidden, weight, message):
+    pair = torch.tensor(H).to(getattr(torch, hidden)), torch.tensor(W).to(getattr(torch, weight))
+    with pytest.raises(lt.CallTypeError) as error:
+        lt.jit(cross_entropy)(*pair, target=Y)
+    assert str(error.value) == message
+
+
 def test_transformed_calls_take_integers_of_numpy():
     head = lt.jit(cross_entropy)
     gradient = torch.func.grad(lambda x: head(x, torch.tensor(W), target=Y))(torch.tensor(H))

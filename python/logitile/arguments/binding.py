@@ -174,11 +174,12 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
         if array.dtype not in _OPERAND_DTYPES or array.framework.is_number:
             raise CallTypeError(
                 f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
+                f"{_cast_remedy(array, 'float32')}"
             )
     if hidden.operand_dtype != weight.operand_dtype:
         raise CallTypeError(
             f"'{hidden_name}' is {hidden.operand_dtype} but '{weight_name}' is {weight.operand_dtype}; both "
-            "must be the same"
+            f"must be the same; convert one of them{_autocast_remedy(weight)}"
         )
     if not hidden.shape:
         raise CallValueError(
@@ -199,6 +200,18 @@ def _check_pair(pair: Pair, options: Options, several: bool) -> None:
         raise CallValueError(
             f"'{hidden_name}' {shape_text(hidden.shape)} has hidden size 0; there is nothing to project"
         )
+
+
+def _cast_remedy(array: Array, dtype: str) -> str:
+    """How an array comes to be of another type."""
+    if array.framework.is_number:
+        return ""
+    is_tensor = array.framework.name == "torch"
+    return f"; convert it with .to(torch.{dtype})" if is_tensor else f"; convert it to {dtype}"
+
+
+def _autocast_remedy(weight: Array) -> str:
+    return ", or call the head under torch.autocast" if weight.framework.name == "torch" else ""
 
 
 def _weight_axes(options: Options) -> str:
@@ -227,7 +240,8 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
         if pair.weight.shape[axis] != vocab:
             raise CallValueError(
                 f"vocabulary size {pair.weight.shape[axis]} of '{pair.name}' must equal vocabulary size "
-                f"{vocab} of '{first.name}'"
+                f"{vocab} of '{first.name}'; slice rows of padding off: "
+                f"weight[{':, ' * axis}:{min(vocab, pair.weight.shape[axis])}]"
             )
         if pair.hidden.shape[:-1] != leading:
             raise CallValueError(
@@ -325,7 +339,11 @@ def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter) -> N
         allowed = INTEGERS if kind.element == "int" else ("bool",)
     if array.dtype in allowed:
         return
-    raise CallTypeError(f"'{name}' is {array.dtype}; {parameter.annotation} takes {', '.join(allowed)}")
+    usual = {"float": "float32", "int": "int64", "bool": "bool"}[kind.element]
+    remedy = "" if kind.axis == "scalar" else _cast_remedy(array, usual)
+    raise CallTypeError(
+        f"'{name}' is {array.dtype}; {parameter.annotation} takes {', '.join(allowed)}{remedy}"
+    )
 
 
 # ---- what goes with a call ---------------------------------------------------------------------------------
