@@ -51,7 +51,5 @@ void logitile::python::check(lt_code code) {
 }
 
 void logitile::python::warn(const char *text) {
-  py::object category = py::module_::import("logitile.errors").attr("CacheWarning");
-  if (PyErr_WarnEx(category.ptr(), std::string(decoded(text)).c_str(), 1) != 0)
-    throw py::error_already_set();
+  py::module_::import("logitile.messages.warned").attr("cache_warning")(decoded(text));
 }

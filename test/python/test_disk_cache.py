@@ -158,7 +158,7 @@ def warned(run):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         happened = events(run)
-    assert all(one.category is lt.CacheWarning for one in caught)
+    assert all(one.category is lt.CacheWarning and one.filename == __file__ for one in caught)
     return [str(one.message) for one in caught], happened
 
 

@@ -270,6 +270,7 @@ def test_tiles_that_this_version_does_not_know(tiles, text):
         head = lt.jit(LOSS)
         assert tiles_of(head) == "" and np.isfinite(head(**given()))
     assert len(warned) == 1 and record.tiles in str(warned[0].message)
+    assert warned[0].filename == __file__  # the user's line
 
 
 @pytest.mark.parametrize("threads", [100_000, -1, "many"])

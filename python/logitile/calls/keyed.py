@@ -11,12 +11,12 @@ import hashlib
 import json
 import os
 import tempfile
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..errors import CacheWarning, LogitileError
+from ..errors import LogitileError
 from ..frameworks.arrays import HOST
+from ..messages.warned import cache_warning
 from ..runtime.engine import engine, native
 from .place import place
 from .program import automatic_budget
@@ -169,11 +169,7 @@ def _keep(digest: str, text: str) -> None:
             file.write(text)
         os.replace(file.name, path)
     except OSError as error:
-        warnings.warn(
-            f"a head cannot be kept in {folder} ({error}); exported programs do not find it there",
-            CacheWarning,
-            stacklevel=2,
-        )
+        cache_warning(f"a head cannot be kept in {folder} ({error}); exported programs do not find it there")
 
 
 def _read(key: str) -> dict[str, Any]:

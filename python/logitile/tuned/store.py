@@ -14,13 +14,12 @@ import os
 import stat
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..errors import CacheWarning
+from ..messages.warned import cache_warning
 from ..runtime.engine import native
 
 if TYPE_CHECKING:
@@ -317,7 +316,7 @@ def tell(text: str) -> None:
     """A warning, once."""
     if text not in _told:
         _told.add(text)
-        warnings.warn(f"tuning: {text}", CacheWarning, stacklevel=2)
+        cache_warning(f"tuning: {text}")
 
 
 def now() -> int:
