@@ -30,12 +30,13 @@ from .language.outputs import Outputs
 from .language.values import Value
 from .messages.locations import spec_error
 from .messages.names import did_you_mean
-from .runtime.engine import check, history, trim
+from .runtime.engine import check, history, trim, version
 from .slices.states import SliceState
 from .slices.sweeps import merge
 from .tuning.autotune import autotune
 
 if TYPE_CHECKING:
+    __version__: str
     from .language.typed import Dense, K, Logits, Scalar, Token, Vocab
 else:
     from .language.annotations import Dense, K, Logits, Scalar, Token, Vocab
@@ -52,11 +53,15 @@ __all__ = (
 
 def __dir__() -> list[str]:
     """The public names; submodules and what this module imports for itself are left out."""
-    return sorted((*__all__, "testing"))
+    return sorted((*__all__, "__version__", "testing"))
 
 
 def __getattr__(name: str) -> object:
-    """`testing` is loaded on first use; for every other name an error that suggests the nearest one."""
+    """`testing` and `__version__` are loaded on first use; for every other name an error that suggests the
+    nearest one.
+    """
+    if name == "__version__":
+        return version()
     if name == "testing":
         import importlib
 

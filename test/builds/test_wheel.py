@@ -11,11 +11,12 @@ from commands import run
 
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
 PROGRAM = """
-import pathlib, sys
+import importlib.metadata, pathlib, sys
 import numpy as np
 import logitile as lt
 
 assert pathlib.Path(lt.__file__).is_relative_to(sys.argv[1]), lt.__file__
+assert lt.__version__ == importlib.metadata.version("logitile")
 rng = np.random.default_rng(0)
 hidden, weight = rng.standard_normal((5, 8), np.float32), rng.standard_normal((30, 8), np.float32)
 arguments = {"target": rng.integers(0, 30, 5)}
@@ -49,8 +50,9 @@ def test_it_holds_the_sources_and_what_is_built(wheel):
         "logitile/liblogitile_core",
         "logitile/liblogitile_emulator",
         "logitile/logitile-stage",
+        "logitile/include/runtime/logitile",
     }
-    assert len(built) == 4
+    assert len(built) == 5
 
 
 def test_it_works_away_from_the_tree(wheel, tmp_path):

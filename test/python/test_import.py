@@ -1,6 +1,7 @@
 """Importing logitile imports no framework. How long it takes is measured by bench/overhead.py."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -38,7 +39,14 @@ def test_losses_and_tracing_load_nothing_heavy():
 
 
 def test_names_are_the_public_ones():
-    assert run("import logitile as lt; print(sorted(set(dir(lt)) ^ {*lt.__all__, 'testing'}))") == "[]"
+    names = "{*lt.__all__, '__version__', 'testing'}"
+    assert run(f"import logitile as lt; print(sorted(set(dir(lt)) ^ {names}))") == "[]"
+
+
+def test_the_version_is_that_of_the_build():
+    cmake = (pathlib.Path(__file__).parents[2] / "CMakeLists.txt").read_text(encoding="utf-8")
+    (version,) = re.findall(r"project\(logitile VERSION ([0-9.]+)", cmake)
+    assert logitile.__version__ == version
 
 
 def test_calls_load_no_other_framework():

@@ -21,6 +21,11 @@ def native() -> Any:
     return _native
 
 
+def version() -> str:
+    """The version of the native code, which CMakeLists.txt gives; the wheel has the same."""
+    return str(native().build_id()).partition(" ")[0]
+
+
 def engine() -> _native.Engine:
     """The engine of this process."""
     global _engine
