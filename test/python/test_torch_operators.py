@@ -1,4 +1,4 @@
-"""Calls that torch looks at: operators, functions of torch.func, vmap, meta and fake tensors, subclasses."""
+"""Calls that torch looks at: profiler, operators, torch.func, vmap, meta and fake tensors, subclasses."""
 
 import logitile as lt
 import pytest
@@ -30,6 +30,18 @@ def operands(dtype=torch.float32, leading=(N,), requires_grad=True):
     return hidden, weight, torch.randint(0, V, leading, generator=generator)
 
 
+def test_profilers_and_autograd_show_the_name_of_the_loss():
+    hidden, weight, target = operands()
+    with torch.profiler.profile() as profile:
+        loss = HEAD(hidden, weight, target=target)
+        loss.backward()
+    names = {event.name for event in profile.events()}
+    assert loss.grad_fn.name() == "logitile::cross_entropyBackward"
+    assert {"logitile::cross_entropy", "logitile::cross_entropyBackward"} <= names
+
+
+@pytest.mark.contract("3 only what is asked")
+@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
 def recorded(run):
     """The operator calls of logitile that a function makes, with their arguments."""
     calls = []

@@ -25,6 +25,7 @@ class RecordedCall:
 
     def __init__(self, call: Call, program: Program):
         self.call, self.program = call, program
+        self.name = program.spec.name
         self.is_early = program.wanted.mode == "early"
         self.outputs = program.spec.output_names
         self.carrying = program.wanted.of

@@ -162,12 +162,14 @@ class Recorded(Protocol):
     """A call that is differentiated later, as a framework's automatic differentiation runs it.
 
     Attributes:
+        name: of the loss.
         is_early: whether gradients of the loss are made in the forward pass.
         outputs: the names of all outputs.
         carrying: those that a gradient flows from.
         sources: the arrays that get a gradient.
     """
 
+    name: str
     is_early: bool
     outputs: tuple[str, ...]
     carrying: tuple[str, ...]
