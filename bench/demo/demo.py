@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import numpy
-from report import Run, draw, failures, table
+from report import Run, draw, failures, table, verdict
 from text import VOCABULARY, sources, tokens, trained_tokenizer
 from tqdm import tqdm
 from training import BATCH, HIDDEN, SEQUENCE, STEPS, WORKSPACE
@@ -35,8 +35,7 @@ def main() -> int:
     print(table(torch, logitile))
     draw(torch, logitile, picture)
     print(f"picture: {picture.relative_to(Path.cwd()) if picture.is_relative_to(Path.cwd()) else picture}")
-    for failure in failures(torch, logitile):
-        print(f"FAILED: {failure}")
+    print(verdict(torch, logitile))
     return 1 if failures(torch, logitile) else 0
 
 

@@ -102,3 +102,15 @@ def failures(torch: Run, logitile: Run) -> list[str]:
             f"{torch.memory / MIB:.0f} MiB"
         )
     return found
+
+
+def verdict(torch: Run, logitile: Run) -> str:
+    """The last lines of the demo."""
+    failed = failures(torch, logitile)
+    if failed:
+        return "\n".join(["demo: FAILED", *(f"  {failure}" for failure in failed)])
+    return (
+        f"demo: passed; {logitile.memory / torch.memory:.2f}x the memory, "
+        f"{logitile.loss_seconds / torch.loss_seconds:.2f}x the time for head and loss, losses agree to "
+        f"{max(differences(torch, logitile)):.1e}"
+    )

@@ -158,8 +158,8 @@ def test_timing_measures_every_kernel():
 def test_the_text_of_an_explanation():
     checks = """
     CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
-    CHECK: tokens 96 in 1 chunks of up to 96; the same program serves {{13|25|49}} to
-    CHECK: schedule all kept: 300 of 300 logits per token are kept; 1 forward and 0 adjoint sweeps
+    CHECK: tokens 96 in 1 chunk; the same program serves {{13|25|49}} to
+    CHECK: schedule all kept: 300 of 300 logits per token stay between sweeps; 1 forward and 0 adjoint sweeps
     CHECK: work 0.0111 Gflop
     CHECK: compiled plan {{.*}} ms, tiles {{.*}} ms, device {{.*}} ms, obj {{.*}} ms, load {{.*}} ms
     CHECK: workspace {{.*}}iB of 256.0 MiB

@@ -113,10 +113,10 @@ class Explanation:
         budget = "" if self.budget is None else f" of {size_text(self.budget)}"
         lines = [
             f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
-            f"  tokens     {self.tokens} in {self.chunks} chunks of up to {self.chunk_tokens}; the same "
-            f"program serves {interval_text(self.interval)}",
-            f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token are kept; "
-            f"{self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
+            f"  tokens     {self.tokens} in {self._chunks()}; the same program serves "
+            f"{interval_text(self.interval)}",
+            f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token stay between "
+            f"sweeps; {self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
             f"  tiles      {self._tiles()}",
             f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
@@ -131,6 +131,11 @@ class Explanation:
             time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
             lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
         return "\n".join(lines + self._counted())
+
+    def _chunks(self) -> str:
+        if self.chunks == 1:
+            return "1 chunk"
+        return f"{self.chunks} chunks of up to {self.chunk_tokens}"
 
     def _tiles(self) -> str:
         if not self.tiles:
