@@ -1,0 +1,158 @@
+"""linear_cross_entropy and LinearCrossEntropy of cut-cross-entropy, in the order of arguments of 25.6.
+
+    from logitile.integrations.cut_cross_entropy import linear_cross_entropy
+
+docs/integrations/cut_cross_entropy.md says what differs.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .. import losses
+from ..errors import CallTypeError, CallValueError
+from ..messages.names import did_you_mean
+from .heads import head
+
+__all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "linear_cross_entropy")
+
+
+class LinearCrossEntropyImpl(enum.IntEnum):
+    """Names of implementations. All of them stand for the same kernels here, whose gradients are exact."""
+
+    CCE = 1
+    TORCH_COMPILE = 2
+    CCE_KAHAN_FULL_C = 3
+    CCE_KAHAN_FULL_E = 4
+    CCE_EXACT = 5
+    CCE_KAHAN_FULL_C_FULL_E = 6
+    CCE_KAHAN_FULL = 7
+
+
+def linear_cross_entropy(
+    e: Tensor,
+    c: Tensor,
+    targets: Tensor,
+    bias: Tensor | None = None,
+    ignore_index: int = -100,
+    softcap: float | None = None,
+    reduction: str = "mean",
+    shift: bool | int = 0,
+    return_lse: bool = False,
+    filter_eps: float | str | None = "auto",
+    accum_e_fp32: bool = False,
+    accum_c_fp32: bool = False,
+    filter_e_grad: bool = True,
+    filter_c_grad: bool = True,
+    impl: str | LinearCrossEntropyImpl = LinearCrossEntropyImpl.CCE,
+    vocab_parallel_options: Any = None,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The cross-entropy of softcap(e @ c.T + bias).
+
+    Args:
+        e: hidden states, [..., D].
+        c: the weight of the head, [V, D].
+        targets: the leading dimensions of `e`.
+        bias: [V].
+        ignore_index: the target of tokens that count nowhere.
+        softcap: s, above 0; logits are limited to s tanh(z / s).
+        reduction: "mean" over the tokens that count, "sum" or "none".
+        shift: s: the hidden state at t predicts the target at t + s; True is 1.
+        return_lse: return the log of the sum of exponentials too.
+        filter_eps: "auto", None or 0. Gradients are exact: no entry of them is left out.
+        accum_e_fp32, accum_c_fp32: gradients are summed in float32 whatever these say.
+        filter_e_grad, filter_c_grad: nothing is filtered whatever these say.
+        impl: a name of LinearCrossEntropyImpl; all are the same here.
+        vocab_parallel_options: refused.
+
+    Returns: the loss in float32; with "none" in the shape of `targets`, whose last axis is shorter by
+        `shift`. With return_lse (loss, lse): lse has that shape for every reduction, is 0 where a token is
+        ignored, and has a gradient of its own.
+
+    Raises:
+        CallError: shapes, types or values do not agree, or a target lies outside the vocabulary.
+    """
+    _check(filter_eps, impl, vocab_parallel_options)
+    e, targets = _shifted(e, targets, shift)
+    run = head(
+        losses.cross_entropy,
+        reduction=reduction,
+        ignore_index=ignore_index,
+        softcap=softcap,
+        returns=("lse",) if return_lse else (),
+    )
+    result = run(e, c, target=targets, bias=bias)
+    return (result.loss, result.lse) if return_lse else result
+
+
+class LinearCrossEntropy(torch.nn.Module):
+    """`linear_cross_entropy` as a module; its arguments but `return_lse` are in the order of the function."""
+
+    def __init__(
+        self,
+        ignore_index: int = -100,
+        softcap: float | None = None,
+        reduction: str = "mean",
+        shift: bool | int = 0,
+        filter_eps: float | str | None = "auto",
+        accum_e_fp32: bool = False,
+        accum_c_fp32: bool = False,
+        filter_e_grad: bool = True,
+        filter_c_grad: bool = True,
+        impl: str | LinearCrossEntropyImpl = LinearCrossEntropyImpl.CCE,
+        return_lse: bool = False,
+    ):
+        super().__init__()
+        _check(filter_eps, impl, None)
+        self.ignore_index, self.softcap, self.reduction = ignore_index, softcap, reduction
+        self.shift, self.filter_eps, self.impl, self.return_lse = shift, filter_eps, impl, return_lse
+        self.accum_e_fp32, self.accum_c_fp32 = accum_e_fp32, accum_c_fp32
+        self.filter_e_grad, self.filter_c_grad = filter_e_grad, filter_c_grad
+
+    def forward(
+        self, e: Tensor, c: Tensor, targets: Tensor, bias: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """The loss; see `linear_cross_entropy`."""
+        return linear_cross_entropy(
+            e,
+            c,
+            targets,
+            bias=bias,
+            ignore_index=self.ignore_index,
+            softcap=self.softcap,
+            reduction=self.reduction,
+            shift=self.shift,
+            return_lse=self.return_lse,
+        )
+
+
+def _check(filter_eps: Any, impl: Any, vocab_parallel_options: Any) -> None:
+    """Refuses what is not done here."""
+    if filter_eps not in (None, "auto", 0):
+        raise CallValueError(
+            f"filter_eps={filter_eps!r} asks to leave out small entries of gradients, but gradients are "
+            "exact here; give 'auto' or None"
+        )
+    names = [each.name.lower() for each in LinearCrossEntropyImpl]
+    name = impl.name.lower() if isinstance(impl, enum.Enum) else impl
+    if name not in names:
+        raise CallValueError(f"impl={impl!r} is no implementation{did_you_mean(str(impl), names)}")
+    if vocab_parallel_options is not None:
+        raise CallTypeError(
+            "vocab_parallel_options: a classifier that is sharded over processes is not supported; gather "
+            "it, or use slices of the vocabulary (head.partial)"
+        )
+
+
+def _shifted(e: Tensor, targets: Tensor, shift: bool | int) -> tuple[Tensor, Tensor]:
+    """Hidden states and targets that belong together."""
+    if not shift:
+        return e, targets
+    length = targets.shape[-1]
+    if not 0 <= shift < length:
+        raise CallValueError(f"shift={shift} must be from 0 to {length - 1}, below the length of sequences")
+    return e[..., : length - int(shift), :], targets[..., int(shift) :]
