@@ -1,50 +1,18 @@
 // Platform.cpp - the registry of platforms.
 #include "runtime/device/Platform.h"
+#include "compiler/Target/PrefixRegistry.h"
 #include "runtime/support/ForkGuard.h"
 #include <algorithm>
 using namespace logitile;
 
-namespace {
-class Registry {
-public:
-  static Registry &get() {
-    static Registry registry;
-    return registry;
-  }
+/// A child of a process that forked finds the registry unlocked.
+static PrefixRegistry<Platform, ForkSafeMutex> &registry() {
+  static PrefixRegistry<Platform, ForkSafeMutex> all(makeBuiltInPlatforms());
+  return all;
+}
 
-  bool add(std::unique_ptr<Platform> platform) {
-    std::lock_guard lock(mutex);
-    if (findLocked(platform->prefix()))
-      return false;
-    platforms.push_back(std::move(platform));
-    return true;
-  }
-  const Platform *find(std::string_view prefix) {
-    std::lock_guard lock(mutex);
-    return findLocked(prefix);
-  }
-  std::vector<const Platform *> list() {
-    std::lock_guard lock(mutex);
-    std::vector<const Platform *> all;
-    for (const std::unique_ptr<Platform> &platform : platforms)
-      all.push_back(platform.get());
-    return all;
-  }
-
-private:
-  Registry() : platforms(makeBuiltInPlatforms()) {}
-  const Platform *findLocked(std::string_view prefix) const {
-    auto found = std::ranges::find(platforms, prefix, [](const auto &platform) { return platform->prefix(); });
-    return found == platforms.end() ? nullptr : found->get();
-  }
-
-  ForkSafeMutex mutex;
-  std::vector<std::unique_ptr<Platform>> platforms;
-};
-} // namespace
-
-bool logitile::registerPlatform(std::unique_ptr<Platform> platform) { return Registry::get().add(std::move(platform)); }
-std::vector<const Platform *> logitile::listPlatforms() { return Registry::get().list(); }
+bool logitile::registerPlatform(std::unique_ptr<Platform> platform) { return registry().add(std::move(platform)); }
+std::vector<const Platform *> logitile::listPlatforms() { return registry().list(); }
 
 const Platform &logitile::hostPlatform() {
   std::vector<const Platform *> all = listPlatforms();
@@ -52,7 +20,7 @@ const Platform &logitile::hostPlatform() {
 }
 
 Result<const Platform *> logitile::findPlatform(std::string_view target) {
-  if (const Platform *platform = Registry::get().find(target.substr(0, target.find(':'))))
+  if (const Platform *platform = registry().find(target.substr(0, target.find(':'))))
     return platform;
   std::string names;
   for (const Platform *platform : listPlatforms())
