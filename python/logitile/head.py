@@ -59,6 +59,7 @@ def jit(
 
     Raises:
         CallTypeError, CallValueError: an option or a constant is not possible.
+        TargetError: `backend` names a target that there is not.
     """
     if not isinstance(loss, Loss):
         raise CallTypeError(f"lt.jit takes a loss, not {loss!r}; decorate the function with lt.loss")

@@ -21,13 +21,8 @@ static Result<Capability> capabilityOf(const Driver &driver, DeviceHandle device
   return Capability{*major, *minor};
 }
 
-/// Code without a suffix runs on every later device, "f" on later ones of the family, "a" on this one alone.
-static bool runsOn(const Gpu &target, const Capability &device) {
-  int capability = 10 * device.major + device.minor;
-  if (target.suffix == "a")
-    return capability == target.sm;
-  return capability >= target.sm && (target.suffix != "f" || device.major == target.sm / 10);
-}
+/// Code runs on every later device.
+static bool runsOn(const Gpu &target, const Capability &device) { return 10 * device.major + device.minor >= target.sm; }
 
 static Status checkTarget(const Driver &driver, DeviceHandle device, const LaunchPlan &plan) {
   constexpr std::string_view kPrefix = "cuda:";

@@ -298,7 +298,7 @@ Result<std::string> logitile::describeTarget(const std::string &name) {
                       {"memory", llvm::StringRef(facts.memory)},
                       {"host_memory", facts.readsHostMemory},
                       {"host_threads", facts.runsOnHostThreads}};
-  if (!featuresOf(name).empty()) {
+  if (name.find(':') != name.npos) {
     std::string error;
     std::shared_ptr<const Target> target = findTarget(name, error);
     if (!target)

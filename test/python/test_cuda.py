@@ -58,8 +58,8 @@ def error_of(error, call):
         ("auto", "cuda:1", "cuda:sm_80"),
         ("cuda", "cuda:0", "cuda:sm_80"),
         ("cuda", None, "cuda:sm_80"),
-        ("cuda:sm_90a", "cuda:0", "cuda:sm_90a"),  # whether the device can run it, the call finds out
-        ("cuda:sm_90a", None, "cuda:sm_90a"),
+        ("cuda:sm_90", "cuda:0", "cuda:sm_90"),  # whether the device can run it, the call finds out
+        ("cuda:sm_90", None, "cuda:sm_90"),
     ],
 )
 def test_targets(driver, backend, device, target):

@@ -190,7 +190,7 @@ TEST_F(EngineTest, PlansFromBytesRun) {
 }
 TEST_F(EngineTest, PlansOfOtherMachinesAreRefused) {
   LaunchPlan other = makePlan({Gradients::None});
-  other.target = "cuda:sm_90a";
+  other.target = "cuda:sm_90";
   EXPECT_EQ(engine.loadPlanBytes(writePlan(other, {})).status().error().text,
             "the launch plan 'weighted' lacks buffers that GPUs need");
   setenv("LOGITILE_CPU_TIER", "portable", 1);
@@ -274,7 +274,7 @@ TEST_F(EngineDiskTest, APlanThatDoesNotLoadCompiles) {
   wrong.tokensEnd = 100;
   DiskKey key{start()->makeProgram(request())->key, requestBytes(request(), compilerBuildId())};
   auto change = {+[](LaunchPlan &plan) { plan.code = "no object"; }, +[](LaunchPlan &plan) { plan.kernels[0].name = "another"; },
-                 +[](LaunchPlan &plan) { plan.outputs[0].buffer = 1000; }, +[](LaunchPlan &plan) { plan.target = "cuda:sm_90a"; }};
+                 +[](LaunchPlan &plan) { plan.outputs[0].buffer = 1000; }, +[](LaunchPlan &plan) { plan.target = "cuda:sm_90"; }};
   for (auto make : change) {
     LaunchPlan plan = wrong;
     make(plan);

@@ -35,11 +35,8 @@ const GpuInfo &Gpu::info() const { return *findGpu(sm); }
 std::optional<Gpu> Gpu::parse(std::string_view features) {
   auto [architecture, chip] = llvm::StringRef(features).split(':');
   Gpu gpu;
-  if (!architecture.consume_front("sm_") || architecture.consumeInteger(10, gpu.sm) || !findGpu(gpu.sm))
+  if (!architecture.consume_front("sm_") || architecture.getAsInteger(10, gpu.sm) || !findGpu(gpu.sm))
     return std::nullopt;
-  if (!architecture.empty() && architecture != "a" && architecture != "f")
-    return std::nullopt;
-  gpu.suffix = architecture.str();
   bool namesChip = llvm::StringRef(features).contains(':');
   gpu.chip = findChip(gpu.sm, namesChip ? chip : llvm::StringRef(gpu.info().chip));
   return gpu.chip ? std::optional(gpu) : std::nullopt;

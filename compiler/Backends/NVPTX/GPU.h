@@ -28,18 +28,17 @@ struct GpuChip {
   double tensorRate;         // operations a second of the data sheet: dense products of bf16, sums in f32
 };
 
-/// The GPU of a target: "sm_90", "sm_90a", "sm_90:h100".
+/// The GPU of a target: "sm_90", "sm_90:h100". Names that NVIDIA has but this compiler has no code for, such as "sm_90a", are none.
 struct Gpu {
   int sm = 0;
-  std::string suffix;            // "a" for code of this GPU alone, "f" for its family, or ""
   const GpuChip *chip = nullptr; // never null in what parse returns
 
   /// Null where 'features' is none of these names.
   static std::optional<Gpu> parse(std::string_view features);
   /// Without the chip where it is the default of the compute capability.
   std::string features() const;
-  /// "sm_90a".
-  std::string architecture() const { return "sm_" + std::to_string(sm) + suffix; }
+  /// "sm_90".
+  std::string architecture() const { return "sm_" + std::to_string(sm); }
   const GpuInfo &info() const;
 };
 

@@ -10,7 +10,7 @@ from ..errors import CallTypeError, CallValueError, TargetError
 from ..frameworks.choice import python_number
 from ..language.signature import JIT_OPTIONS, Signature
 from ..messages.names import did_you_mean, listed
-from ..runtime.platforms import platform_of
+from ..runtime.platforms import platform_of, stages_of
 
 REDUCTIONS = ("mean", "sum", "none")
 _POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -65,6 +65,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
 
     Raises:
         CallTypeError, CallValueError: a value is not possible, or 'ignore' names no lt.Token[int] input.
+        TargetError: 'backend' names a target that there is not.
     """
     is_auto = isinstance(workspace, str) and workspace == "auto"
     budget = None if is_auto else _byte_count(python_number(workspace))
@@ -132,7 +133,12 @@ def _check_ignored(signature: Signature, options: Options) -> None:
 
 
 def _check_backend(backend: object) -> None:
-    """That there is such a platform. Which targets it has, the compiler knows."""
+    """That there is such a platform or target.
+
+    Raises:
+        CallValueError: there is no such platform.
+        TargetError: the platform has no such target.
+    """
     if not isinstance(backend, str):
         raise CallValueError(f"backend={backend!r} must be a str, such as 'auto' or 'cpu'")
     if backend == "auto":
@@ -141,6 +147,8 @@ def _check_backend(backend: object) -> None:
         platform_of(backend)
     except TargetError as error:
         raise CallValueError(f"backend={backend!r} is unknown: {error}, and 'auto'") from None
+    if ":" in backend:
+        stages_of(backend)
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -57,15 +57,6 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 // -----
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
-    gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
-  // expected-error @below {{tile table 'compiler/Backends/NVPTX/tiles.json' has no row 'sm_90a'; it has 'sm_100', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_90'}}
-  logitile.program @p vocab 5 outputs [] indices [] checked [] {
-  }
-}
-
-// -----
-
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_elements = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1 tiles {TX = 64}>} {
   // expected-error @below {{there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
