@@ -1,8 +1,10 @@
 // TileTable.cpp - reads tile tables, and what a request says instead.
 #include "compiler/Schedule/TileTable.h"
+#include "dialect/Limits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
 using namespace logitile;
 
 static constexpr struct {
@@ -17,71 +19,143 @@ static constexpr struct {
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
-static bool readSizes(const llvm::json::Object &entry, const std::string &place, TileSizes &sizes, std::string &error) {
-  for (auto [name, field] : kFields) {
-    std::optional<int64_t> value = entry.getInteger(name);
-    if (!value || *value <= 0) {
-      error = place + ": '" + name.str() + "' must be a positive integer";
-      return false;
-    }
-    sizes.*field = *value;
-  }
-  return true;
+static std::string fieldNames() {
+  return llvm::join(llvm::map_range(kFields, [](const auto &field) { return field.name.str(); }), ", ");
 }
 
-/// Those that serve at least 'values' tiles; where none does, those that serve most.
-static std::vector<TileSizes> readList(const llvm::json::Array &list, int64_t values, const std::string &place, std::string &error) {
-  auto servedBy = [](const llvm::json::Value &entry) {
-    const llvm::json::Object *sizes = entry.getAsObject();
-    return sizes ? sizes->getInteger("values").value_or(1) : 0;
-  };
-  int64_t most = 0;
-  for (const llvm::json::Value &entry : list)
-    most = std::max(most, servedBy(entry));
-  std::vector<TileSizes> found;
-  for (const llvm::json::Value &entry : list) {
-    if (servedBy(entry) < std::min(values, most))
-      continue;
-    if (!readSizes(*entry.getAsObject(), place, found.emplace_back(), error))
+static std::string whyNot(const Target &target, const TileSizes &sizes) {
+  if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
+    return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
+  return target.refuseTiles(sizes);
+}
+
+namespace {
+namespace json = llvm::json;
+
+/// One entry of a row: sizes, and how many tiles of TM x TN a kernel may hold with them.
+struct Entry {
+  int64_t values = 0;
+  TileSizes sizes;
+};
+
+constexpr llvm::StringLiteral kValues = "values";
+
+/// Reads every row of a table. What is wrong first is in 'error'.
+class TableReader {
+public:
+  explicit TableReader(const TileTableRow &table) : name("tile table '" + std::string(table.file) + "'") {}
+
+  std::map<std::string, std::vector<Entry>> read(std::string_view text) {
+    llvm::Expected<json::Value> parsed = json::parse(text);
+    if (!parsed) {
+      error = name + ": " + llvm::toString(parsed.takeError());
       return {};
+    }
+    const json::Object *table = parsed->getAsObject();
+    if (!table)
+      refuse(name, *parsed, "an object that has a row for each target");
+    std::map<std::string, std::vector<Entry>> rows;
+    for (const auto &[row, list] : table ? *table : json::Object())
+      rows[row.str()] = readRow(placeOf(row.str()), list);
+    return error.empty() ? rows : std::map<std::string, std::vector<Entry>>();
   }
-  return found;
-}
 
-/// 'a', 'b': in the order of the alphabet, for the table keeps none.
-static std::string namesOf(const llvm::json::Object *rows) {
-  std::vector<std::string> names;
-  for (const auto &[name, row] : rows ? *rows : llvm::json::Object())
-    names.push_back("'" + name.str() + "'");
-  llvm::sort(names);
-  return llvm::join(names, ", ");
+  std::string placeOf(const std::string &row) const { return name + ", row '" + row + "'"; }
+
+  std::string error;
+
+private:
+  std::vector<Entry> readRow(const std::string &place, const json::Value &list) {
+    const json::Array *array = list.getAsArray();
+    if (!array || array->empty())
+      refuse(place, list, "a list of entries, at least one");
+    std::vector<Entry> row;
+    for (const json::Value &entry : array ? *array : json::Array())
+      row.push_back(readEntry(place + ", entry " + std::to_string(row.size() + 1), entry));
+    return row;
+  }
+
+  Entry readEntry(const std::string &place, const json::Value &value) {
+    Entry entry;
+    const json::Object *object = value.getAsObject();
+    if (!object) {
+      refuse(place, value, "an object with the keys " + keys());
+      return entry;
+    }
+    for (const auto &[key, size] : *object)
+      if (!isKey(key))
+        fail(place + " has the key '" + key.str() + "'; the keys are " + keys());
+    entry.values = readNumber(place, *object, kValues);
+    for (auto [key, field] : kFields)
+      entry.sizes.*field = readNumber(place, *object, key);
+    return entry;
+  }
+
+  int64_t readNumber(const std::string &place, const json::Object &entry, llvm::StringRef key) {
+    const json::Value *value = entry.get(key);
+    if (!value) {
+      fail(place + " has no key '" + key.str() + "'; the keys are " + keys());
+      return 0;
+    }
+    std::optional<int64_t> number = value->getAsInteger();
+    if (!number || *number < 1 || *number > kMostOfTile)
+      refuse(place + ", key '" + key.str() + "'", *value, "an integer from 1 to " + std::to_string(kMostOfTile));
+    return number.value_or(0);
+  }
+
+  static bool isKey(llvm::StringRef key) {
+    return key == kValues || llvm::any_of(kFields, [&](const auto &field) { return field.name == key; });
+  }
+  static std::string keys() { return kValues.str() + ", " + fieldNames(); }
+  void refuse(const std::string &place, const json::Value &value, const std::string &accepted) {
+    std::string text;
+    llvm::raw_string_ostream(text) << value;
+    fail(place + " is " + text + "; it must be " + accepted);
+  }
+  void fail(const std::string &text) {
+    if (error.empty())
+      error = text;
+  }
+
+  const std::string name;
+};
+} // namespace
+
+/// The entries of the row of 'target', which its kernels can have. Empty, with the reason in 'error', where the table is wrong.
+static std::vector<Entry> readRowOf(const Target &target, std::string &error) {
+  const TileTableRow table = target.tileTable();
+  TableReader reader(table);
+  std::map<std::string, std::vector<Entry>> rows = reader.read(table.text);
+  error = reader.error;
+  if (!error.empty())
+    return {};
+  auto row = rows.find(table.row);
+  if (row == rows.end()) {
+    auto names = llvm::map_range(rows, [](const auto &row) { return "'" + row.first + "'"; });
+    error = "tile table '" + std::string(table.file) + "' has no row '" + table.row + "'; it has " + llvm::join(names, ", ");
+    return {};
+  }
+  for (const auto &[number, entry] : llvm::enumerate(row->second))
+    if (std::string reason = whyNot(target, entry.sizes); !reason.empty()) {
+      error = reader.placeOf(table.row) + ", entry " + std::to_string(number + 1) + ": " + reason;
+      return {};
+    }
+  return row->second;
 }
 
 std::vector<TileSizes> logitile::listTileSizes(const Target &target, int64_t values, std::string &error) {
-  const TileTableRow table = target.tileTable();
-  const std::string name = "tile table '" + std::string(table.file) + "'";
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(table.text);
-  if (!json) {
-    error = name + ": " + llvm::toString(json.takeError());
-    return {};
-  }
-  const llvm::json::Object *rows = json->getAsObject();
-  const llvm::json::Array *list = rows ? rows->getArray(table.row) : nullptr;
-  if (!list || list->empty()) {
-    error = name + " has no row '" + table.row + "'; it has " + namesOf(rows);
-    return {};
-  }
-  return readList(*list, values, name + ", row '" + table.row + "'", error);
+  std::vector<Entry> row = readRowOf(target, error);
+  int64_t most = 0; // where none serves so many, those that serve most do
+  for (const Entry &entry : row)
+    most = std::max(most, entry.values);
+  std::vector<TileSizes> found;
+  for (const Entry &entry : row)
+    if (entry.values >= std::min(values, most))
+      found.push_back(entry.sizes);
+  return found;
 }
 
 // ---- choices --------------------------------------------------------------------------------------------------------
-
-static std::string fieldNames() {
-  std::string names;
-  for (auto [name, field] : kFields)
-    names += (names.empty() ? "" : ", ") + name.str();
-  return names;
-}
 
 std::string logitile::spellTileSizes(const TileSizes &sizes) {
   std::string text;
@@ -113,12 +187,6 @@ std::string logitile::refuseUnlessMultiples(const Target &target, const TileSize
       return "tile size '" + name.str() + "' is " + std::to_string(sizes.*field) + "; '" + target.name() + "' takes multiples of " +
              std::to_string(unit);
   return "";
-}
-
-static std::string whyNot(const Target &target, const TileSizes &sizes) {
-  if (sizes.TN < 2) // regions tell a column of a tile from a value of a row by its extent
-    return "tile size 'TN' is " + std::to_string(sizes.TN) + "; tiles have 2 vocabulary entries at least";
-  return target.refuseTiles(sizes);
 }
 
 std::optional<TileSizes> logitile::findTileSizes(const Target &target, int64_t values, const TileChoice &choice, std::string &error) {

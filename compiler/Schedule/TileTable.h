@@ -26,7 +26,7 @@ std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &er
 std::string spellTileSizes(const TileSizes &sizes);
 
 /// All sizes of the table that serve kernels of 'target' with 'values' tiles of TM x TN at a time, the default first. Empty,
-/// with the reason in 'error', where the table has none or is not well formed.
+/// with the reason in 'error', where any row of the table is wrong, or the target has none.
 std::vector<TileSizes> listTileSizes(const Target &target, int64_t values, std::string &error);
 
 /// The default with the sizes of 'choice'. Null, with the reason in 'error', also where kernels cannot have such tiles.

@@ -64,18 +64,6 @@ TEST(TileCost, EveryTargetHasATable) {
   }
 }
 
-TEST(TileTable, SpelledSizesReadAsThemselves) {
-  std::shared_ptr<const Target> target = targetOf("cpu:avx2");
-  std::string error;
-  for (const TileSizes &sizes : listTileSizes(*target, 1, error)) {
-    std::optional<TileChoice> choice = parseTileChoice(spellTileSizes(sizes), error);
-    ASSERT_TRUE(choice) << error;
-    std::optional<TileSizes> found = findTileSizes(*target, 1, *choice, error);
-    ASSERT_TRUE(found) << error;
-    EXPECT_EQ(spellTileSizes(*found), spellTileSizes(sizes));
-  }
-}
-
 TEST(Machine, ChipsOfOneCapabilityDifferInWhatTheirDataSheetsSay) {
   Machine h100 = targetOf("cuda:sm_90:h100")->machine(1), h200 = targetOf("cuda:sm_90")->machine(1);
   EXPECT_EQ(h100.flops, h200.flops);
