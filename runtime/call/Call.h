@@ -40,7 +40,7 @@ struct KernelUse {
 /// What happened in a call.
 struct CallReport {
   int64_t tokens = 0, counted = 0;
-  int64_t chunks = 0;
+  int64_t chunks = 1; // that the tokens were cut into
   int64_t predictedBytes = 0; // of workspace, by the plan
   int64_t measuredBytes = 0;  // of workspace, as taken
   std::vector<KernelUse> kernels;

@@ -16,7 +16,7 @@ struct LaunchRecord {
   std::string program;
   PlanOrigin origin; // of the plan in its first record, a hit in all others
   bool isAdjoint = false;
-  int64_t tokens = 0, counted = 0, chunks = 0;
+  int64_t tokens = 0, counted = 0, chunks = 1;
   int64_t predictedBytes = 0, measuredBytes = 0;
   double runMilliseconds = 0;
   std::vector<KernelRecord> kernels; // where kernels are timed or their work is counted
