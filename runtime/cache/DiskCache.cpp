@@ -1,6 +1,7 @@
 // DiskCache.cpp - where entries lie, which one is found, and which go when there is no room.
 // An entry is <folder>/<first two digits of the key>/<key>-<first token count>-<token count behind the last>.plan.
 #include "runtime/cache/DiskCache.h"
+#include "compiler/Support/SizeText.h"
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -166,8 +167,8 @@ void DiskCache::publish(const DiskKey &key, const LaunchPlan &plan, const Native
   std::string bytes = writeEntry(key.bytes, plan, native);
   int64_t size = static_cast<int64_t>(bytes.size());
   if (size > options.bytes)
-    return tell(Trouble::Size, "the plan of '" + plan.name + "' has " + std::to_string(size) + " bytes, more than the " +
-                                   std::to_string(options.bytes) + " of the whole cache; raise LOGITILE_CACHE_BYTES");
+    return tell(Trouble::Size, "the plan of '" + plan.name + "' has " + sizeText(size) + ", more than the " +
+                                   sizeText(options.bytes) + " of the whole cache; raise LOGITILE_CACHE_BYTES");
   EntryName name{key.digest.hex(), plan.tokensFirst, plan.tokensEnd};
   Result<CacheFolder> shard = openShard(name.key, CacheFolder::Missing::Make);
   if (!shard.isOk() || !shard->isOpen())

@@ -1,5 +1,6 @@
 // StreamMemory.cpp - blocks of workspace, and what it takes to give each of them back.
 #include "runtime/cuda/StreamMemory.h"
+#include "compiler/Support/SizeText.h"
 #include <algorithm>
 using namespace logitile;
 using namespace logitile::cuda;
@@ -24,8 +25,8 @@ struct FreeOnStream {
 };
 
 Status noMemory(int64_t bytes, const std::string &whose) {
-  return Status(ErrorCode::Value, whose + " has no memory for a workspace of " + std::to_string(bytes) +
-                                      " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
+  return Status(ErrorCode::Value, whose + " has no memory for a workspace of " + sizeText(bytes) +
+                                      "; give lt.jit a smaller 'workspace' or more 'chunks'");
 }
 
 Result<WorkspaceBlock> takeFromFramework(int64_t bytes, const FrameworkMemory &framework) {

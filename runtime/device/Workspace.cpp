@@ -1,5 +1,6 @@
 // Workspace.cpp - blocks from the system, and the list of free ones.
 #include "runtime/device/Workspace.h"
+#include "compiler/Support/SizeText.h"
 #include "runtime/support/NewPages.h"
 #include <algorithm>
 #include <sys/mman.h>
@@ -37,8 +38,8 @@ Result<WorkspaceBlock> Workspace::take(int64_t bytes) {
   if (!found)
     found = FreeBlock{map(capacity), capacity};
   if (!found->memory)
-    return Status(ErrorCode::Value, "the system has no memory for a workspace of " + std::to_string(bytes) +
-                                        " bytes; give lt.jit a smaller 'workspace' or more 'chunks'");
+    return Status(ErrorCode::Value, "the system has no memory for a workspace of " + sizeText(bytes) +
+                                        "; give lt.jit a smaller 'workspace' or more 'chunks'");
   {
     std::lock_guard lock(mutex);
     counts.takenBytes += bytes;

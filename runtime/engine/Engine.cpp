@@ -3,6 +3,7 @@
 #include "runtime/engine/Engine.h"
 #include "compiler/Compile.h"
 #include "compiler/Schedule/TileTable.h"
+#include "compiler/Support/SizeText.h"
 #include "compiler/Target/Backend.h"
 #include "runtime/device/Platform.h"
 #include "runtime/gpu/IndexReport.h"
@@ -50,8 +51,8 @@ Status failure(const CompileResult &result, const Request &request, int64_t toke
   Error error;
   if (result.minimumWorkspace > 0) {
     error.code = ErrorCode::Value;
-    error.text = "'workspace' is " + std::to_string(request.workspace) + " bytes, but " + std::to_string(tokens) +
-                 " tokens need at least " + std::to_string(result.minimumWorkspace) + "; raise it";
+    error.text = "'workspace' is " + sizeText(request.workspace) + ", but " + std::to_string(tokens) + " tokens need at least " +
+                 sizeText(result.minimumWorkspace) + "; raise it";
   } else {
     error.code = ErrorCode::Compile;
     error.text = withoutEnd(result.error);

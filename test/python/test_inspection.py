@@ -129,7 +129,7 @@ def test_explanation_counts_the_projections_that_recomputing_adds():
     target = lt.ShapeDtype((512,), "int32")
     with pytest.raises(lt.CallValueError, match="need at least") as refused:
         lt.jit(losses.cross_entropy, workspace=1).explain(hidden, weight, target=target)
-    least = int(re.search(r"at least (\d+)", str(refused.value))[1])
+    least = refused.value.minimum_workspace
     told = lt.jit(losses.cross_entropy, workspace=least).explain(hidden, weight, target=target)
     assert told.schedule == "recompute" and told.kept == 0
     assert told.flops == 4 * 2 * 512 * 20000 * 64
@@ -144,6 +144,14 @@ def test_explanation_counts_what_gpus_multiply(chunks):
 def test_explanation_with_chunks_has_no_budget():
     told = lt.jit(losses.cross_entropy, chunks=3).explain(*shapes(300), target=lt.ShapeDtype((300,), "int64"))
     assert told.budget is None and told.chunks == 3
+
+
+@pytest.mark.parametrize("chunks", [None, 1, 3])
+def test_history_and_explain_count_the_same_chunks(chunks):
+    head = lt.jit(losses.cross_entropy, chunks=chunks)
+    head(X, W, target=TARGET)
+    told = head.explain(X, W, target=TARGET, grad=())
+    assert lt.history()[-1]["chunks"] == told.chunks == (chunks or 1)
 
 
 @pytest.mark.contract("4 explain")

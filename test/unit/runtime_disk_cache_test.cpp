@@ -370,7 +370,7 @@ TEST_F(DiskCacheTest, AnEntryLargerThanTheCacheIsNotKept) {
   EXPECT_TRUE(files().empty());
   std::vector<std::string> notices = small.takeNotices();
   ASSERT_EQ(notices.size(), 1u);
-  EXPECT_NE(notices[0].find("more than the 3000 of the whole cache; raise LOGITILE_CACHE_BYTES"), std::string::npos);
+  EXPECT_NE(notices[0].find("more than the 3.0 KiB (3000 bytes) of the whole cache; raise LOGITILE_CACHE_BYTES"), std::string::npos);
 }
 
 class DiskCacheRoomTest : public DiskCacheTest {

@@ -313,7 +313,7 @@ TEST(EngineErrors, ABudgetThatIsTooSmallIsTheCallers) {
   result.minimumWorkspace = 5000000;
   Status status = failureOf(result);
   EXPECT_EQ(status.error().code, ErrorCode::Value);
-  EXPECT_EQ(status.error().text, "'workspace' is 1048576 bytes, but 5 tokens need at least 5000000; raise it");
+  EXPECT_EQ(status.error().text, "'workspace' is 1.0 MiB (1048576 bytes), but 5 tokens need at least 4.8 MiB (5000000 bytes); raise it");
   EXPECT_EQ(status.error().minimumWorkspace, 5000000);
 }
 TEST(EngineErrors, EverythingElseIsTheCompilers) {

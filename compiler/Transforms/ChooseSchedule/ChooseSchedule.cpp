@@ -1,6 +1,7 @@
 // ChooseSchedule.cpp - the pass that decides what is kept and what is made again, within the byte budget. What a choice
 // costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
 #include "compiler/Passes.h"
+#include "compiler/Support/SizeText.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 
@@ -150,8 +151,8 @@ private:
           std::min(least, bytes(problem.isSplit() && shape.keptVocabSplits > 0 ? shape : withChunk(shape, problem.chunkUnit()), tokens));
     // For callers that name the minimum in their own words.
     problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
-    return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << least << " bytes for " << tokens
-                                                    << " tokens, but 'workspace' is " << budget;
+    return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << sizeText(least) << " for " << tokens
+                                                    << " tokens, but 'workspace' is " << sizeText(budget);
   }
 
   const Problem &problem;

@@ -216,7 +216,7 @@ def explanation(
         schedule="all kept" if kept >= vocab else "hybrid" if kept else "recompute",
         kept=kept,
         chunk_tokens=chunk,
-        chunks=-(-tokens // chunk) if chunk else 0,
+        chunks=max(1, -(-tokens // chunk)) if chunk else 1,
         forward_sweeps=forward_sweeps,
         adjoint_sweeps=adjoint_sweeps,
         operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
@@ -336,8 +336,8 @@ def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str,
 
 
 def size_text(count: int) -> str:
-    """A number of bytes for people."""
+    """A number of bytes for people, rounded up: as a budget it is enough."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= factor:
-            return f"{count / factor:.1f} {unit}"
+            return f"{-(-count * 10 // factor) / 10:.1f} {unit}"
     return f"{count} B"
