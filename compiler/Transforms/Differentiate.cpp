@@ -91,7 +91,7 @@ private:
   NodeRef sumOf(NodeRef value, bool verbatim);
   NodeRef whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum);
   void propagate(NodeRef n, NodeRef adjoint);
-  void propagateReduction(NodeRef n, NodeRef A);
+  void propagateGather(NodeRef n, NodeRef A);
   void propagateClamp(NodeRef n, NodeRef A);
   void propagateExtremum(NodeRef n, NodeRef A);
   void propagatePow(NodeRef n, NodeRef A);
@@ -200,11 +200,10 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::Maximum:
   case NodeOp::Minimum: return propagateExtremum(n, A);
   case NodeOp::Clamp: return propagateClamp(n, A);
-  case NodeOp::Sum:
-  case NodeOp::Mean:
-  case NodeOp::LogSumExp:
-  case NodeOp::Gather:
-    return propagateReduction(n, A);
+  case NodeOp::Sum: return accumulate(a, A, a);
+  case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
+  case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
+  case NodeOp::Gather: return propagateGather(n, A);
   case NodeOp::Constant: // leaves
   case NodeOp::Input:
   case NodeOp::Column:
@@ -253,20 +252,12 @@ void ReverseMode::propagateExtremum(NodeRef n, NodeRef A) {
   accumulate(b, g.select(tie, half, g.select(wins, zero, A)), n);
 }
 
-void ReverseMode::propagateReduction(NodeRef n, NodeRef A) {
+void ReverseMode::propagateGather(NodeRef n, NodeRef A) {
   NodeRef a = n->operand(0);
-  switch (n->op) {
-  case NodeOp::Sum: return accumulate(a, A, a);
-  case NodeOp::Mean: return accumulate(a, g.mul(g.constant(1.0 / g.vocab), A), a);
-  case NodeOp::LogSumExp: return accumulate(a, g.mul(g.exp(g.sub(a, n)), A), a);
-  case NodeOp::Gather:
-    if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
-      return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);
-    if (auto *it = gradients.find(a); it != gradients.end())
-      it->second.rows.push_back({n->operand(1), A});
-    return;
-  default: return;
-  }
+  if (a->isInput(InputKind::Dense)) // every entry of its gradient is written anyway
+    return accumulate(a, g.select(g.compare(Predicate::Eq, g.column(), n->operand(1)), A, g.constant(0)), a);
+  if (auto *it = gradients.find(a); it != gradients.end())
+    it->second.rows.push_back({n->operand(1), A});
 }
 
 struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
