@@ -1,0 +1,313 @@
+"""GRPO and its relatives: losses of answers that a policy sampled, with an advantage for each.
+
+Kernels make the log-probability of each token; what is done with these [batch, sequence] numbers is torch.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import CallValueError
+from ...messages.names import listed
+from .sequences import token_logprobs
+
+_TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
+_BY_TOKEN_ALONE = ("cispo", "sapo", "vespo")
+_IGNORED = -100
+_SMALLEST = math.log(1e-8)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of a loss; `grpo` says what they mean."""
+
+    beta: float
+    epsilon_low: float
+    epsilon_high: float
+    loss_type: str
+    max_completion_length: int | None
+    importance_sampling_level: str
+    sapo_temperature_pos: float
+    sapo_temperature_neg: float
+    delta: float | None
+    use_bias_correction_kl: bool
+    vespo_k_pos: float
+    vespo_lambda_pos: float
+    vespo_k_neg: float
+    vespo_lambda_neg: float
+
+    def check(self) -> None:
+        """Refuses what does not go together.
+
+        Raises:
+            CallValueError: an option is not possible.
+        """
+        level, kind = self.importance_sampling_level, self.loss_type
+        if kind not in _TYPES:
+            raise CallValueError(f"loss_type={kind!r} is none of {listed(_TYPES)}")
+        if level not in ("token", "sequence"):
+            raise CallValueError(f"importance_sampling_level={level!r} is none of 'token' and 'sequence'")
+        if level == "sequence" and kind in _BY_TOKEN_ALONE:
+            raise CallValueError(
+                f"importance_sampling_level='sequence' has no meaning for loss_type={kind!r}"
+            )
+        if kind == "dr_grpo" and self.max_completion_length is None:
+            raise CallValueError("loss_type='dr_grpo' needs 'max_completion_length'")
+        for name in ("sapo_temperature_pos", "sapo_temperature_neg", "delta"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise CallValueError(f"{name}={value} must be above 0")
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Numbers of a batch: log-probabilities under policy, reference and sampler, [batch, sequence].
+
+    Args:
+        mask: 1 for tokens that count, float32.
+        advantages: [batch, 1].
+        correction: the importance ratio of the engine that sampled, or None.
+    """
+
+    logps: Tensor
+    reference: Tensor
+    old: Tensor
+    mask: Tensor
+    advantages: Tensor
+    correction: Tensor | None
+
+    @property
+    def log_ratio(self) -> Tensor:
+        """How much more likely tokens are now than when they were sampled, as logs."""
+        return self.logps - self.old
+
+
+def grpo(
+    _input: Tensor,
+    weight: Tensor,
+    selected_token_ids: Tensor,
+    attention_mask: Tensor,
+    advantages: Tensor,
+    bias: Tensor | None = None,
+    ref_per_token_logps: Tensor | None = None,
+    old_per_token_logps: Tensor | None = None,
+    ref_input: Tensor | None = None,
+    ref_weight: Tensor | None = None,
+    ref_bias: Tensor | None = None,
+    beta: float = 0.04,
+    epsilon_low: float = 0.2,
+    epsilon_high: float = 0.2,
+    loss_type: str = "dapo",
+    max_completion_length: int | None = None,
+    importance_sampling_level: str = "token",
+    sapo_temperature_pos: float = 1.0,
+    sapo_temperature_neg: float = 1.05,
+    temperature: float = 1.0,
+    compiled: bool = True,
+    use_ref_model: bool = True,
+    chunk_size: int = 1,
+    vllm_is_ratio: Tensor | None = None,
+    delta: float | None = None,
+    use_bias_correction_kl: bool = False,
+    vespo_k_pos: float = 2.0,
+    vespo_lambda_pos: float = 3.0,
+    vespo_k_neg: float = 3.0,
+    vespo_lambda_neg: float = 2.0,
+    num_items_in_batch: Tensor | float | None = None,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """A policy-gradient loss with importance ratios, and a penalty for leaving a reference.
+
+    Args:
+        _input: hidden states, [B, T, D].
+        weight, bias: [V, D] and [V].
+        selected_token_ids: the tokens that were sampled, [B, T].
+        attention_mask: 1 for tokens that count, [B, T].
+        advantages: [B].
+        ref_per_token_logps: log-probabilities under the reference, [B, T]; left out: of `ref_input`.
+        old_per_token_logps: under the policy that sampled; left out: this policy's own.
+        ref_input, ref_weight, ref_bias: the reference model.
+        beta: the weight of the penalty exp(d) - d - 1, d = log p_ref - log p.
+        epsilon_low, epsilon_high: how far ratios may move.
+        loss_type: "grpo" (arXiv:2402.03300), "bnpo", "dr_grpo" (2503.20783), "dapo" (2503.14476), "cispo"
+            (2506.13585), "sapo" (2511.20347), "luspo" or "vespo".
+        max_completion_length: of "dr_grpo".
+        importance_sampling_level: a ratio for each "token" or each "sequence".
+        sapo_temperature_pos, sapo_temperature_neg: of "sapo".
+        temperature: logits are divided by it.
+        compiled: has no effect: kernels are compiled always.
+        use_ref_model: whether there is a reference.
+        chunk_size: sequences per chunk.
+        vllm_is_ratio: corrects for the engine that sampled: [B], [B, 1] or [B, T].
+        delta: the most that a ratio may be.
+        use_bias_correction_kl: multiply the penalty by the ratio.
+        vespo_k_pos, vespo_lambda_pos, vespo_k_neg, vespo_lambda_neg: of "vespo".
+        num_items_in_batch: the number of tokens of all micro-batches and processes, for "dapo", "cispo" and
+            "vespo"; left out: those of this micro-batch, on all processes.
+
+    Returns: (loss, metrics): the mean penalty, if beta is not 0, and the share of tokens that are clipped.
+
+    Raises:
+        CallError: shapes, types or values do not agree.
+    """
+    settings = Settings(
+        beta, epsilon_low, epsilon_high, loss_type, max_completion_length, importance_sampling_level,
+        sapo_temperature_pos, sapo_temperature_neg, delta, use_bias_correction_kl, vespo_k_pos,
+        vespo_lambda_pos, vespo_k_neg, vespo_lambda_neg,
+    )  # fmt: skip
+    settings.check()
+    mask = attention_mask.to(torch.float32)
+    # The one loss that also sums tokens outside of the mask has to know them.
+    ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, _IGNORED)
+
+    def logprobs(hidden: Tensor, rows: Tensor, offset: Tensor | None) -> Tensor:
+        how = {"ignore_index": _IGNORED, "chunk_size": chunk_size, "temperature": temperature}
+        return token_logprobs(hidden, rows, offset, ids, **how)
+
+    logps = logprobs(_input, weight, bias)
+    reference = old = logps.detach()
+    if use_ref_model:
+        reference = _reference(ref_per_token_logps, ref_input, ref_weight, ref_bias, logprobs)
+    if old_per_token_logps is not None:
+        old = old_per_token_logps.float()
+    reference, old = (torch.where(ids == _IGNORED, 0.0, values) for values in (reference, old))
+    correction = _correction(vllm_is_ratio, mask)
+    batch = _Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
+    return _loss(batch, settings, num_items_in_batch)
+
+
+def _reference(
+    given: Tensor | None,
+    hidden: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    logprobs: Callable[[Tensor, Tensor, Tensor | None], Tensor],
+) -> Tensor:
+    if given is not None:
+        if hidden is not None:
+            warnings.warn("ref_per_token_logps is taken; ref_input is left alone", stacklevel=3)
+        return given.float()
+    if hidden is None or weight is None:
+        raise CallValueError(
+            "use_ref_model=True needs 'ref_per_token_logps', or 'ref_input' and 'ref_weight'"
+        )
+    with torch.no_grad():
+        return logprobs(hidden, weight, bias)
+
+
+def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
+    if ratio is None:
+        return None
+    ratio = ratio.unsqueeze(-1) if ratio.dim() == 1 else ratio
+    batch, length = mask.shape
+    if ratio.shape not in ((batch, 1), (batch, length)):
+        raise CallValueError(
+            f"vllm_is_ratio has shape {tuple(ratio.shape)}; it must be ({batch},), ({batch}, 1) or "
+            f"({batch}, {length})"
+        )
+    return ratio
+
+
+# ---- the loss ----------------------------------------------------------------------------------------------
+
+
+def _loss(
+    batch: _Batch, settings: Settings, num_items: Tensor | float | None
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    log_weight = batch.log_ratio
+    if settings.importance_sampling_level == "sequence":
+        lengths = batch.mask.sum(-1, keepdim=True).clamp(min=1.0)
+        log_weight = (log_weight * batch.mask).sum(-1, keepdim=True) / lengths
+    ratio = log_weight.exp()
+    per_token = _surrogate(batch, settings, ratio)
+    if batch.correction is not None and settings.loss_type != "vespo":
+        per_token = per_token * batch.correction
+    metrics, count = [], batch.mask.sum().clamp(min=1.0)
+    if settings.beta != 0:
+        distance = batch.reference - batch.logps
+        penalty = distance.exp() - distance - 1
+        if settings.use_bias_correction_kl:
+            penalty = penalty * ratio
+        per_token = per_token + settings.beta * penalty
+        metrics.append((penalty * batch.mask).sum() / count)
+    metrics.append((_clipped(batch, settings, ratio) * batch.mask).sum() / count)
+    loss = _normalised(per_token, batch.mask, settings, num_items)
+    return loss, tuple(metric.detach() for metric in metrics)
+
+
+def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+    """The loss without the penalty: [B, T], or [B, 1] for a ratio of sequences."""
+    advantages, kind = batch.advantages, settings.loss_type
+    if kind == "cispo":
+        return -ratio.clamp(max=settings.epsilon_high).detach() * advantages * batch.logps
+    if kind == "vespo":
+        return -_vespo_weight(batch, settings) * advantages * batch.logps
+    if kind == "sapo":
+        gates = [
+            torch.sigmoid(heat * (ratio - 1)) * 4 / heat
+            for heat in (settings.sapo_temperature_pos, settings.sapo_temperature_neg)
+        ]
+        return -torch.where(advantages > 0, *gates) * advantages
+    clipped = ratio.clamp(1 - settings.epsilon_low, 1 + settings.epsilon_high)
+    bounded = ratio if settings.delta is None else ratio.clamp(max=settings.delta)
+    return -torch.minimum(bounded * advantages, clipped * advantages)
+
+
+def _clipped(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
+    """Which tokens have a ratio beyond the bound that matters for the sign of their advantage."""
+    advantages, kind = batch.advantages, settings.loss_type
+    if kind in ("sapo", "vespo"):
+        return torch.zeros_like(batch.mask)
+    if kind == "cispo":
+        return ((ratio > settings.epsilon_high) & (advantages > 0)).float()
+    low = (ratio < 1 - settings.epsilon_low) & (advantages < 0)
+    high = (ratio > 1 + settings.epsilon_high) & (advantages > 0)
+    return (low | high).float()
+
+
+@torch.no_grad()
+def _vespo_weight(batch: _Batch, settings: Settings) -> Tensor:
+    """exp(l) w**k exp(-l w) of a sequence's ratio w, 1 for w = 1; [B, 1]."""
+    log_w = (batch.log_ratio.clamp(-20, 20) * batch.mask).sum(-1, keepdim=True)
+    if batch.correction is not None:
+        log_w = log_w + batch.correction.log().clamp(_SMALLEST, 20).sum(-1, keepdim=True)
+    log_w = log_w.clamp(_SMALLEST, 20)
+    is_good = batch.advantages >= 0
+    k = torch.where(is_good, settings.vespo_k_pos, settings.vespo_k_neg)
+    rate = torch.where(is_good, settings.vespo_lambda_pos, settings.vespo_lambda_neg).clamp(min=1e-4)
+    weight = (rate + k * log_w - rate * log_w.exp()).exp()
+    return weight.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _normalised(
+    per_token: Tensor, mask: Tensor, settings: Settings, num_items: Tensor | float | None
+) -> Tensor:
+    kind, lengths = settings.loss_type, mask.sum(-1)
+    if kind == "luspo":
+        return (per_token * lengths.unsqueeze(1)).mean()
+    if kind in ("grpo", "sapo"):
+        return ((per_token * mask).sum(-1) / lengths.clamp(min=1.0)).sum() / mask.shape[0]
+    total = (per_token * mask).sum()
+    if kind == "bnpo":
+        return total / mask.sum().clamp(min=1.0)
+    if kind == "dr_grpo":
+        return total / (mask.shape[0] * settings.max_completion_length)
+    return total / _tokens_of_process(mask, num_items)
+
+
+def _tokens_of_process(mask: Tensor, num_items: Tensor | float | None) -> Tensor:
+    """The number of tokens of all processes, divided by the number of processes; 1 at least."""
+    distributed = torch.distributed.is_available() and torch.distributed.is_initialized()
+    processes = torch.distributed.get_world_size() if distributed else 1
+    if num_items is not None:
+        count = torch.as_tensor(num_items, dtype=torch.float32, device=mask.device)
+    else:
+        count = mask.sum()
+        if distributed:
+            torch.distributed.all_reduce(count)
+    return (count / processes).clamp(min=1.0)

@@ -1,0 +1,67 @@
+"""KTO: answers that are good or bad by themselves, instead of in pairs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ...errors import CallValueError
+from .sequences import logit_sums, of_sequences, token_logprobs
+
+
+def kto(
+    _input: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    preference_labels: Tensor,
+    bias: Tensor | None = None,
+    ref_input: Tensor | None = None,
+    ref_weight: Tensor | None = None,
+    ref_bias: Tensor | None = None,
+    kl: Tensor | None = None,
+    ignore_index: int = -100,
+    beta: float = 0.1,
+    compiled: bool = True,
+    use_ref_model: bool = True,
+    average_log_prob: bool = False,
+    chunk_size: int = 1,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """KTO, arXiv:2402.01306: the mean of 1 - sigmoid(beta (log-ratio - kl)), of its negative for bad answers.
+
+    Args:
+        _input: hidden states, [B, T, D].
+        weight, bias: [V, D] and [V].
+        target: [B, T].
+        preference_labels: bools, [B]: whether an answer is good.
+        ref_input, ref_weight, ref_bias: those of the reference model.
+        kl: the divergence from the reference, one number or [B].
+        beta: the scale of rewards.
+        compiled: has no effect: kernels are compiled always.
+        use_ref_model: whether the reference model is subtracted.
+        average_log_prob: means over tokens instead of sums.
+        chunk_size: sequences per chunk.
+
+    Returns: (loss, outputs): sums over good and over bad answers of log-probabilities, of logits, and of
+        rewards. The loss alone has a gradient.
+
+    Raises:
+        CallError: shapes, types or values do not agree.
+    """
+    if preference_labels is None or preference_labels.dtype != torch.bool:
+        raise CallValueError("preference_labels must be bools, one for each sequence")
+    if use_ref_model and (ref_input is None or ref_weight is None):
+        raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
+    counts = target != ignore_index
+    how = {"ignore_index": ignore_index, "chunk_size": chunk_size}
+    logps = of_sequences(token_logprobs(_input, weight, bias, target, **how), counts, average_log_prob)
+    ratios = logps
+    if use_ref_model:
+        with torch.no_grad():
+            per_token = token_logprobs(ref_input, ref_weight, ref_bias, target, **how)
+        ratios = logps - of_sequences(per_token, counts, average_log_prob)
+    sign = torch.where(preference_labels, 1.0, -1.0)
+    shifted = ratios if kl is None else ratios - kl
+    loss = (1 - torch.sigmoid(beta * shifted * sign)).sum() / target.shape[0]
+    values = (logps, logit_sums(_input, weight, bias), beta * ratios)
+    sums = [(value * kept).sum() for value in values for kept in (preference_labels, ~preference_labels)]
+    return loss, tuple(total.detach() for total in sums)
