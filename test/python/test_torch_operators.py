@@ -40,8 +40,6 @@ def test_profilers_and_autograd_show_the_name_of_the_loss():
     assert {"logitile::cross_entropy", "logitile::cross_entropyBackward"} <= names
 
 
-@pytest.mark.contract("3 only what is asked")
-@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
 def recorded(run):
     """The operator calls of logitile that a function makes, with their arguments."""
     calls = []
