@@ -1,0 +1,384 @@
+"""Hugging Face Transformers: `patch(model)` fuses the output layer of a causal language model with its loss.
+
+    from logitile.integrations import transformers as lt_transformers
+
+    lt_transformers.patch(model)  # model(input_ids, labels=labels).loss then needs no logits in memory
+
+In training the output layer gives logits that are not computed yet (`deferred.Deferred`), and the model's
+loss function gives them to a head. No forward is replaced. docs/integrations/transformers.md says what is
+supported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .. import losses
+from ..errors import CallTypeError, CallValueError
+from ..head import jit
+from ..language.annotations import Annotation, Logits, Token, Vocab
+from ..language.definition import Loss
+from ..language.definition import loss as as_loss
+from ..language.signature import JIT_OPTIONS
+from .deferred import Deferred, DeferringLinear, Step, deferring, fused_call, traced
+
+__all__ = ("patch", "unpatch")
+
+_IGNORED = -100
+
+
+def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
+    """Fuses the output layer of a model with a loss, in training. Evaluation and generation stay as they are.
+
+    Args:
+        model: a causal language model of Transformers, or of PEFT around one. Patch it before it is wrapped
+            by accelerate, DDP or FSDP.
+        loss: gets the logits for its first `lt.Logits`, and the shifted labels for `target`. Its other inputs
+            are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
+            label is -100 do not count.
+        options: of `lt.jit`; constants of the loss; numbers for its inputs, such as `temperature=2.0`; and
+            for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
+            arguments of the call.
+
+    Returns: the model.
+
+    Raises:
+        CallTypeError: the model has no output layer that can be fused, or an option is unknown.
+        CallValueError: the model is patched already, or `reduction` is "none".
+    """
+    base = _base(model)
+    if isinstance(base.__dict__.get("_loss_function"), _FusedLoss):
+        raise CallValueError(f"{type(base).__name__} is patched already; unpatch(model) first")
+    if not isinstance(loss, Loss):
+        raise CallTypeError(f"patch takes a loss, not {loss!r}; decorate the function with lt.loss")
+    fused = _FusedLoss(base, loss, options)
+    layers = [layer for one in (base, *fused.teachers.values()) for layer in _linear_layers(one)]
+    for layer in layers:
+        layer.__class__ = DeferringLinear
+    fused.hook = base.register_forward_pre_hook(fused.remember, with_kwargs=True)
+    base.loss_function = fused
+    return model
+
+
+def unpatch(model: Any) -> Any:
+    """Undoes `patch`.
+
+    Raises:
+        CallValueError: the model is not patched.
+    """
+    base = _base(model)
+    fused = base.__dict__.get("_loss_function")
+    if not isinstance(fused, _FusedLoss):
+        raise CallValueError(f"{type(base).__name__} is not patched")
+    for one in (base, *fused.teachers.values()):
+        for layer in _output_layer(one).modules():
+            if type(layer) is DeferringLinear:
+                layer.__class__ = nn.Linear  # type: ignore[assignment]
+    fused.hook.remove()
+    base.__dict__.pop("_loss_function")
+    if fused.original is not None:
+        base.loss_function = fused.original
+    return model
+
+
+# ---- models ------------------------------------------------------------------------------------------------
+
+
+def _base(model: Any) -> Any:
+    """The model of Transformers inside of PEFT's."""
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model
+    if not hasattr(type(base), "loss_function") or not hasattr(base, "get_output_embeddings"):
+        raise CallTypeError(
+            f"{type(model).__name__} is no model of Transformers with a loss function; give the model "
+            "itself, before DDP, FSDP or torch.compile wrap it"
+        )
+    return base
+
+
+def _output_layer(base: Any) -> nn.Module:
+    layer = base.get_output_embeddings()
+    if not isinstance(layer, nn.Module):
+        raise CallTypeError(
+            f"{type(base).__name__} has no output layer: get_output_embeddings() is {layer!r}"
+        )
+    return layer
+
+
+def _linear_layers(base: Any) -> list[nn.Linear]:
+    """The linear layers that make the logits: the output layer, or its copies and adapters under PEFT.
+
+    Raises:
+        CallTypeError: there is none that is a plain linear layer.
+    """
+    layer, name = _output_layer(base), type(base).__name__
+    if type(layer) is nn.Linear:
+        found = [layer]
+    else:
+        inside = [module for module in layer.modules() if type(module) is nn.Linear]
+        columns = max((module.out_features for module in inside), default=0)
+        found = [module for module in inside if module.out_features == columns]
+    if not found:
+        raise CallTypeError(
+            f"the output layer of {name} is a {type(layer).__name__}; only layers that are, or adapt, a "
+            "torch.nn.Linear can be fused"
+        )
+    for module in found:
+        if "forward" in vars(module) or getattr(module, "_hf_hook", None) is not None:
+            raise CallTypeError(
+                f"the output layer of {name} has a forward of its own, as device maps, accelerate and tensor "
+                "parallel plans install; patch the model before them, or leave them out"
+            )
+        if type(module.weight).__name__ == "DTensor" or hasattr(module.weight, "placements"):
+            raise CallTypeError(
+                f"the weight of the output layer of {name} is sharded over processes (a DTensor); patch the "
+                "model before FSDP, and leave the output layer out of a tensor parallel plan"
+            )
+    return found
+
+
+# ---- the loss of a model -----------------------------------------------------------------------------------
+
+
+class _FusedLoss:
+    """The loss function of a patched model.
+
+    Args:
+        base: the model.
+        loss: of the heads.
+        options: see `patch`.
+    """
+
+    def __init__(self, base: Any, loss: Loss, options: Mapping[str, Any]):
+        signature = loss.signature
+        _check(loss, options)
+        first, *further = (parameter.name for parameter in signature.pairs)
+        inputs = {parameter.name for parameter in signature.others}
+        self.loss, self.first = loss, first
+        self.original = base.__dict__.get("_loss_function")
+        self.default = base.loss_function
+        self.teachers = {name: _base(options[name]) for name in further if options.get(name) is not None}
+        self.fixed = {name: item for name, item in options.items() if name in inputs}
+        self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
+        self.is_default = loss is losses.cross_entropy and not options
+        self.hook: Any = None
+        self.heads = _Heads()
+        self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _FusedLoss:
+        """A copy of a model has the same loss, and the same teachers."""
+        return self
+
+    def __reduce__(self) -> Any:
+        raise CallTypeError("a patched model cannot be pickled; save its state_dict, or unpatch(model) first")
+
+    def remember(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Before the model's forward: whether it trains, and what teachers are to be run with."""
+        self._call = (model.training, args, kwargs) if self.teachers else (model.training, (), {})
+
+    def __call__(
+        self,
+        logits: Any,
+        labels: Tensor,
+        vocab_size: int | None = None,
+        num_items_in_batch: Any = None,
+        ignore_index: int | None = None,
+        shift_labels: Tensor | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The loss; arguments are those of the loss functions of Transformers."""
+        if not isinstance(logits, Deferred):
+            given = {"num_items_in_batch": num_items_in_batch, "shift_labels": shift_labels, **kwargs}
+            given |= {} if ignore_index is None else {"ignore_index": ignore_index}
+            return self._dense(logits, labels=labels, vocab_size=vocab_size, **given)
+        if ignore_index is None:
+            ignore_index = self.bound.get("ignore_index", _IGNORED)
+        target = _shifted(labels, ignore_index) if shift_labels is None else shift_labels
+        inputs = {**self.fixed, **self._per_call(kwargs, labels, shifts=shift_labels is None)}
+        if self.needs_target:
+            inputs["target"] = target.to(logits.device)
+        if num_items_in_batch is not None:
+            inputs["divisor"] = num_items_in_batch
+        return self._fused(logits, inputs, ignore_index)
+
+    def _per_call(self, kwargs: Mapping[str, Any], labels: Tensor, shifts: bool) -> dict[str, Any]:
+        """Inputs of the loss among the keywords of the model's call."""
+        found = {}
+        for parameter in self.loss.signature.others:
+            item = kwargs.get(parameter.name)
+            if parameter.name == "target" or item is None:
+                continue
+            is_per_token = isinstance(item, Tensor) and item.shape[: labels.ndim] == labels.shape
+            moves = shifts and is_per_token and any(kind.axis == "token" for kind in parameter.kinds)
+            found[parameter.name] = _shifted(item, 0, labels.ndim - 1) if moves else item
+        return found
+
+    def _fused(self, logits: Deferred, inputs: dict[str, Any], ignore_index: int) -> Tensor:
+        pairs = {self.first: logits, **self._taught()}
+        projections = [one for pair in pairs.values() for one in pair.projections]
+        steps = tuple((name, pair.step, len(pair.projections)) for name, pair in pairs.items())
+
+        def call(operands: list[tuple[Tensor, Tensor, Tensor | None]]) -> Any:
+            own, taught = operands[: len(logits.projections)], operands[len(logits.projections) :]
+            operands = [*own, *(_constant(operand) for operand in taught)]
+            has_bias = tuple(bias is not None for _, _, bias in operands)
+            arrays = [array for hidden, weight, _ in operands for array in (hidden, weight)]
+            biases = {_bias(k): bias for k, (_, _, bias) in enumerate(operands) if bias is not None}
+            head = getattr(self.heads, _head(self, steps, has_bias, ignore_index))
+            return head(*arrays, **inputs, **biases)
+
+        result = fused_call(projections, call)
+        if isinstance(result, Tensor):
+            return result
+        if not hasattr(result, "loss"):
+            raise CallTypeError(f"'{self.loss.name}' has no output 'loss', which training needs")
+        loss: Tensor = result.loss
+        return loss
+
+    def _taught(self) -> dict[str, Deferred]:
+        """The logits of the teachers for the arguments of the present call."""
+        _, args, kwargs = self._call
+        self._call = (False, (), {})
+        own = {"labels", "shift_labels", "num_items_in_batch"} | {p.name for p in self.loss.signature.others}
+        kept = {"use_cache": False, **{name: item for name, item in kwargs.items() if name not in own}}
+        return {name: _logits_of(teacher, name, args, kept) for name, teacher in self.teachers.items()}
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether heads take the labels."""
+        return self.loss.signature.input("target") is not None or "ignore" not in self.bound
+
+    def _dense(self, logits: Tensor, **given: Any) -> Any:
+        """The loss that the model had, for ordinary logits: those of evaluation."""
+        is_training = self._call[0] and torch.is_grad_enabled()
+        if is_training and not self.is_default:
+            raise CallTypeError(
+                f"'{self.loss.name}' cannot be fused with this model: between its output layer and its loss "
+                "it does more than scaling, capping by tanh and adding of logits"
+            )
+        return self.default(logits=logits, **given)
+
+
+def _check(loss: Loss, options: Mapping[str, Any]) -> None:
+    """That options are ones that a patched model can have."""
+    signature = loss.signature
+    known = {*JIT_OPTIONS, *(p.name for p in signature.inputs), *(c.name for c in signature.constants)}
+    for name in options:
+        if name not in known - {signature.pairs[0].name, "target"}:
+            raise CallTypeError(f"'{name}' is no option of lt.jit, and no input or constant of '{loss.name}'")
+    for pair in signature.pairs[1:]:
+        if not pair.optional and options.get(pair.name) is None:
+            raise CallTypeError(
+                f"'{loss.name}' needs a model for '{pair.name}': patch(..., {pair.name}=model)"
+            )
+    target = signature.input("target")
+    if target is not None and not any(k.axis == "token" and k.element == "int" for k in target.kinds):
+        raise CallTypeError(
+            f"'{loss.name}' takes 'target' as {target.annotation}, but the labels of a model are one index "
+            "per token; name that input otherwise, and give it as a keyword of the model's call"
+        )
+    if options.get("reduction") == "none":
+        raise CallValueError("reduction='none' leaves no loss for a training step; use 'mean' or 'sum'")
+    if options.get("ignore_index", _IGNORED) is None:
+        raise CallValueError(
+            "ignore_index=None: the last token of a sequence has no label, so one index must be ignored"
+        )
+
+
+# ---- heads -------------------------------------------------------------------------------------------------
+
+
+class _Heads:
+    """The heads of a model as attributes: torch.compile guards the one that a graph uses."""
+
+
+# torch.compile shall not look into how a head is made.
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _head(fused: _FusedLoss, steps: tuple[Any, ...], has_bias: tuple[bool, ...], ignore_index: int) -> str:
+    """The attribute with the head for logits that are made so."""
+    name = "head" + hashlib.sha256(repr((steps, has_bias, ignore_index)).encode()).hexdigest()
+    if not hasattr(fused.heads, name):
+        options = {"ignore": "target", **fused.bound, "ignore_index": ignore_index}
+        adapted = _adapted(fused.loss, steps, has_bias, fused.needs_target)
+        setattr(fused.heads, name, jit(adapted, **options))
+    return name
+
+
+def _adapted(
+    loss: Loss, steps: Sequence[tuple[str, Step, int]], has_bias: Sequence[bool], needs_target: bool
+) -> Loss:
+    """A loss that makes the logits of `loss` from projections.
+
+    Args:
+        steps: for each lt.Logits of `loss` its name, what its logits are, and of how many projections.
+        has_bias: of each projection.
+        needs_target: it has an input `target`, which tells ignored tokens, also where `loss` has none.
+    """
+    adds_target = needs_target and loss.signature.input("target") is None
+    names = [name if k == 0 else f"{name}_{k}" for name, _, count in steps for k in range(count)]
+
+    def adapted(**given: Any) -> Any:
+        logits = [given.pop(name) for name in names]
+        logits = [z + given.pop(_bias(k)) if has_bias[k] else z for k, z in enumerate(logits)]
+        if adds_target:
+            del given["target"]
+        for name, step, count in steps:
+            given[name] = traced(step, logits[:count])
+            logits = logits[count:]
+        return loss(**given)
+
+    annotations: dict[str, Any] = {name: Logits for name in names}
+    annotations |= {_bias(k): Vocab[float] for k, has in enumerate(has_bias) if has}
+    annotations |= {"target": Token[int]} if adds_target else {}
+    annotations |= {p.name: Annotation(p.kinds, p.optional) for p in loss.signature.others}
+    parameters = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=annotation,
+            default=None if annotation.optional else inspect.Parameter.empty,
+        )
+        for name, annotation in annotations.items()
+    ]
+    parameters += [
+        inspect.Parameter(constant.name, inspect.Parameter.KEYWORD_ONLY, default=constant.default)
+        for constant in loss.signature.constants
+    ]
+    adapted.__name__ = loss.name
+    adapted.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return as_loss(adapted)
+
+
+def _constant(operand: tuple[Tensor, Tensor, Tensor | None]) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Hidden states, weight and bias of a teacher, which get no gradients."""
+    hidden, weight, bias = operand
+    return hidden.detach(), weight.detach(), None if bias is None else bias.detach()
+
+
+def _bias(number: int) -> str:
+    """The name of the bias of a projection in heads."""
+    return f"layer_bias_{number}"
+
+
+def _logits_of(teacher: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Deferred:
+    """The logits of a teacher, deferred and without gradients."""
+    with torch.no_grad(), deferring(_output_layer(teacher)):
+        logits = teacher(*args, **kwargs).logits
+    if not isinstance(logits, Deferred):
+        raise CallTypeError(
+            f"'{name}': {type(teacher).__name__} does more with its logits than scaling, capping by tanh and "
+            "adding, so that it cannot be fused"
+        )
+    return logits
+
+
+def _shifted(item: Tensor, last: int, dim: int = -1) -> Tensor:
+    """What each position has for the next one; the last position has `last`."""
+    dim = dim % item.ndim
+    moved = item.narrow(dim, 1, item.shape[dim] - 1)
+    return torch.cat((moved, torch.full_like(item.narrow(dim, 0, 1), last)), dim)
