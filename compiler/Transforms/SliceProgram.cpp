@@ -56,7 +56,7 @@ private:
       sweeps.push_back(sweep);
     }
     program.setSweeps(ArrayRef<int64_t>{forward, static_cast<int64_t>(sweeps.size()) - forward});
-    if (!runsSweep())
+    if (!runsSweep() || sweeps.empty()) // a loss that reads no logits has nothing to run before its finish
       return success();
     if (slice.getSweep() >= static_cast<int64_t>(sweeps.size()))
       return program.emitOpError() << "has " << sweeps.size() << " sweeps, but the slice is to run sweep " << slice.getSweep();
@@ -69,7 +69,7 @@ private:
   /// Those that merged states lead to stay, and read them; the others go.
   void takeFinishes() {
     for (FinishOp finish : llvm::make_early_inc_range(program.getBody().getOps<FinishOp>())) {
-      bool isThere = runsSweep()                                ? finish->isBeforeInBlock(current)
+      bool isThere = runsSweep()                                ? current && finish->isBeforeInBlock(current)
                      : slice.getPart() == SlicePart::Gradient ? true
                                                               : finish.getPhase() <= Phase::Forward;
       if (!isThere) {
@@ -198,7 +198,7 @@ private:
   /// The outputs of the loss are there wherever cotangents may be read, for these belong to outputs.
   void setOutputs() {
     SmallVector<Attribute> outputs;
-    if (!current || current.getPhase() == Phase::Adjoint)
+    if (!runsSweep() || (current && current.getPhase() == Phase::Adjoint))
       llvm::append_range(outputs, program.getOutputs());
     if (current)
       for (auto [i, name, type] : llvm::enumerate(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))

@@ -17,6 +17,7 @@ from .errors import CallTypeError, CallValueError
 from .frameworks.choice import gradient_tracer, has_jax, tracer, vocab_parallel
 from .inspection import stages
 from .inspection.explanation import Explanation
+from .inspection.slices import SliceParts, check_untimed
 from .language.definition import Loss
 from .slices import sweeps as slices
 from .slices.states import SliceState
@@ -264,6 +265,8 @@ class Head:
         *args: object,
         grad: Iterable[str] | None = None,
         kernel: str | None = None,
+        part: str | None = None,
+        vocab_size: int | None = None,
         **inputs: object,
     ) -> str | bytes:
         """The text of a stage of the program of a call, which need not have data.
@@ -276,27 +279,42 @@ class Head:
             grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
                 else hidden and weight.
             kernel: the name of one kernel; left out, all of them.
+            part: of a slice of the vocabulary, whose arguments are as for `partial`: "forward0",
+                "merge forward0", ..., "adjoint0", "merge adjoint0", ..., "finish" or "gradient".
+            vocab_size: of all slices together, with `part`.
 
         Raises:
-            CallError: the arguments do not fit, or there is no such stage or kernel.
+            CallError: the arguments do not fit, or there is no such stage, kernel or part.
         """
+        if part is not None or vocab_size is not None:
+            return SliceParts(self._binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
         call = self._binder.bind_rounded(args, inputs)
         return stages.stage_text(self._programs, call, stage, grad, kernel)
 
     def explain(
-        self, *args: object, grad: Iterable[str] | None = None, timing: bool = False, **inputs: object
+        self,
+        *args: object,
+        grad: Iterable[str] | None = None,
+        timing: bool = False,
+        part: str | None = None,
+        vocab_size: int | None = None,
+        **inputs: object,
     ) -> Explanation:
         """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
 
         Args:
-            args, grad, inputs: as for `ir`.
+            args, grad, inputs, part, vocab_size: as for `ir`.
             timing: run the call and measure its kernels, which needs arrays with data.
 
         Returns: an object with fields; `str()` of it is a table.
 
         Raises:
-            CallError: the arguments do not fit, or 'timing' is no bool.
+            CallError: the arguments do not fit, there is no such part, or 'timing' is no bool or is asked for
+                a part, which needs states.
         """
+        if part is not None or vocab_size is not None:
+            check_untimed(timing)
+            return SliceParts(self._binder, args, inputs, vocab_size, grad).explained(part)
         call = self._binder.bind_rounded(args, inputs)
         return stages.explained(self._programs, call, grad, timing)
 

@@ -3,6 +3,7 @@
 import logitile as lt
 import numpy as np
 import pytest
+import torch
 from inputs import arguments
 from test_slices import CUT, Slices, assert_same, nested, weighted
 
@@ -161,4 +162,28 @@ def test_a_state_goes_with_its_head_and_its_inputs():
         "grad_output reaches 'entropy', but the state was begun for 'loss'; name the same outputs in the "
         "first call of "
         "head.partial"
+    )
+
+
+@lt.loss
+def constant(z: lt.Logits):
+    return lt.sum(lt.exp(z) ** 0)
+
+
+def test_a_loss_that_reads_nothing():
+    head, given = lt.jit(constant), arguments(constant, vocab=23)
+    assert refused(lt.CallValueError, lambda: Slices(head, CUT, given).swept()) == (
+        "'constant' depends on no logit and on no input per token, so its slices have nothing to tell each "
+        "other; call the head itself"
+    )
+
+
+def test_slices_that_are_rounded_differently():
+    head, slices = cross_entropy_slices()
+    call = {**slices.calls[0], "z": tuple(map(torch.tensor, slices.calls[0]["z"]))}
+    plain = head.partial(**call)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = head.partial(**call)
+    assert refused(lt.CallValueError, lambda: lt.merge([plain, rounded])).startswith(
+        f"states of 'cross_entropy' (vocabulary 23, without divisor, digest {plain.head}) and"
     )

@@ -408,6 +408,44 @@ def test_tensors_that_require_gradients_are_data():
     torch.testing.assert_close(torch.cat([part["weight"] for part in parts]), weight.grad)
 
 
+def test_a_state_remembers_autocast():
+    """Its other calls round operands as the first one did, whether torch casts by itself then or not."""
+    given = arguments(lt.losses.jensen_shannon, tokens=6, vocab=CUT[-1])
+    given = {n: tuple(map(torch.tensor, i)) if isinstance(i, tuple) else i for n, i in given.items()}
+    head, wrt = lt.jit(lt.losses.jensen_shannon), ("student.hidden", "teacher.weight")
+    slices, results = Slices(head, CUT, given), {}
+    for begun, ended in itertools.product((False, True), repeat=2):
+        with torch.autocast("cpu", torch.bfloat16, enabled=begun):
+            state = lt.merge(slices.swept(wrt=wrt))
+        with torch.autocast("cpu", torch.bfloat16, enabled=ended):
+            while state.next:
+                state = lt.merge(slices.swept(state=state))
+            gradients = [head.finish_grad(state, **call) for call in slices.calls]
+            results[begun, ended] = [head.finish(state), *(part[n] for part in gradients for n in wrt)]
+    for begun in (False, True):
+        for a, b in zip(results[begun, False], results[begun, True], strict=True):
+            assert a.dtype == b.dtype == torch.float32 and torch.equal(a, b)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert_same(results[True, False][0], head(**given))
+    assert not torch.equal(results[True, True][0], results[False, False][0])
+
+
+@lt.loss
+def without_logits(z: lt.Logits, a: lt.Token[float], b: lt.Scalar):
+    """p ** 0 is 1: nothing is left to sum over the vocabulary."""
+    return lt.Outputs(loss=lt.sum(lt.exp(z) ** 0) * a * b, twice=2 * a)
+
+
+def test_a_loss_without_sweeps():
+    given = arguments(without_logits, tokens=6, vocab=CUT[-1])
+    head, reaching = lt.jit(without_logits), {"loss": 2.0, "twice": np.ones(6, np.float32)}
+    assert head.explain(**given, grad=("a",)).forward_sweeps == 0
+    state = check_call(head, CUT, given, wrt=("a", "b"), grad_output=reaching)
+    assert state.next is None and state.arrays() == {}
+    assert repr(state) == "<state of 'without_logits' of no sweep, columns [0, 23) of 23>"
+    assert_same(head.finish(pickle.loads(pickle.dumps(state))), head(**given))
+
+
 def test_the_workspace_holds():
     loss = lt.losses.cross_entropy
     given = arguments(loss, tokens=2000, vocab=1500, hidden=16)

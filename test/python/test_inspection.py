@@ -107,6 +107,73 @@ def test_extents_that_do_not_fit_in_32_bits():
         head.ir("plan", many, few, target=lt.ShapeDtype((2**31,), "int64"))
 
 
+# ---- parts of a slice --------------------------------------------------------------------------------------
+
+
+@lt.loss
+def deviations(z: lt.Logits, target: lt.Token[int]):
+    """The mean of absolute deviations: several sweeps for the loss, and one for its gradient."""
+    centred = z - lt.mean(z)
+    spread = lt.mean(lt.sqrt(centred**2 + 1))
+    return lt.logsumexp(centred / spread) - centred[target] / spread
+
+
+def slice_of_deviations(part, stage=None, **more):
+    """A part of a slice as `ir` or `explain` shows it."""
+    head, call = lt.jit(deviations), {"target": TARGET_SHAPE, "part": part, "vocab_size": 1000, **more}
+    return head.explain(*shapes(), **call) if stage is None else head.ir(stage, *shapes(), **call)
+
+
+PARTS = (
+    "forward0", "merge forward0", "forward1", "merge forward1", "forward2", "merge forward2", "adjoint0",
+    "merge adjoint0", "finish", "gradient",
+)  # fmt: skip
+
+
+@pytest.mark.contract("4 ir")
+@pytest.mark.parametrize("part", PARTS)
+def test_ir_of_a_part_of_a_slice(part):
+    text = slice_of_deviations(part, "plan")
+    sweeps = re.findall(r"logitile\.sweep @(\w+)", text)
+    merges, is_gradient = part.startswith("merge"), part == "gradient"
+    assert sweeps == ([] if merges or part in ("finish", "gradient") else [part])
+    assert ("logitile.gradient" in text) == is_gradient
+    columns = 1 if merges or part == "finish" else VOCAB  # merges and finishes see no column
+    assert f"vocab 1000 columns {columns} sweeps [3, 1]" in text
+    assert f'input token "first.{part[6:]}.' in text if merges else "first." not in text
+
+
+@pytest.mark.contract("4 explain")
+def test_explanation_of_a_part_of_a_slice():
+    told = slice_of_deviations("forward0")
+    assert (told.tokens, told.vocab, told.mode) == (TOKENS, VOCAB, "forward")
+    assert told.flops == 2 * TOKENS * VOCAB * HIDDEN
+    assert told.compile_milliseconds["obj"] > 0
+    assert slice_of_deviations("gradient").mode == "early"
+    assert slice_of_deviations("merge adjoint0").flops == 0
+
+
+@pytest.mark.contract("4 ir", "4 explain")
+def test_parts_that_are_not_there():
+    with pytest.raises(lt.CallValueError) as error:
+        slice_of_deviations("forward3", "plan")
+    assert str(error.value) == (
+        "there is no part 'forward3'; did you mean 'forward2'?; this slice has 'forward0', 'merge forward0', "
+        "'forward1', 'merge forward1', 'forward2', 'merge forward2', 'adjoint0', 'merge adjoint0', 'finish' "
+        "and 'gradient'"
+    )
+    with pytest.raises(lt.CallValueError, match="has 'forward0', 'merge forward0', .* and 'finish'"):
+        slice_of_deviations("gradient", "plan", grad=())
+    with pytest.raises(lt.CallTypeError, match="so give the vocab_size of all slices"):
+        slice_of_deviations("forward0", vocab_size=None)
+    with pytest.raises(lt.CallValueError, match="there is no part None; this slice has 'forward0', "):
+        slice_of_deviations(None)
+    with pytest.raises(lt.CallValueError, match="a part of a slice reads states of other parts"):
+        slice_of_deviations("forward0", timing=True)
+    with pytest.raises(lt.CallValueError, match="no kernel 'x'; it has 'pack_z_rows', 'forward0' and"):
+        slice_of_deviations("forward0", "tiles", kernel="x")
+
+
 # ---- explain -----------------------------------------------------------------------------------------------
 
 

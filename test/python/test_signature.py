@@ -133,7 +133,8 @@ def test_all_logits_optional():
     ("grad_output", "a keyword of a head's calls"), ("grad_dtype", "a keyword of a head's calls"),
     ("grad", "a keyword of a head's calls"), ("kernel", "a keyword of a head's calls"),
     ("timing", "a keyword of a head's calls"), ("column_offset", "a keyword of a head's calls"),
-    ("vocab_size", "a keyword of a head's calls"), ("hidden", "the name of a head's first operand"),
+    ("vocab_size", "a keyword of a head's calls"), ("part", "a keyword of a head's calls"),
+    ("hidden", "the name of a head's first operand"),
     ("weight", "the name of a head's second operand"),
 ])  # fmt: skip
 def test_reserved_names(name, why):

@@ -16,6 +16,8 @@ class Wanted:
             their own.
         dtype: of all gradients; None means that of each input.
         accumulate: weight gradients are added into float32 arrays of the caller.
+        in_float32: names of gradients that are float32 whatever the type of their input: partial sums, which
+            are rounded once they are complete.
     """
 
     names: tuple[str, ...] = ()
@@ -23,3 +25,4 @@ class Wanted:
     mode: str = "forward"
     dtype: str | None = None
     accumulate: bool = False
+    in_float32: frozenset[str] = frozenset()

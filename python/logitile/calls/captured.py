@@ -48,7 +48,7 @@ class CapturedHead:
         carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)
         known = {name: name if parameter in reached else "" for name, (parameter, _) in call.operands.items()}
-        self.gradient_names = tuple(known.get(name, "") for name in _operand_names(call, slots))
+        self.gradient_names = tuple(known.get(name, "") for name in operand_names(call, slots))
         options = call.form.options
         self.outputs = tuple(
             (output.name, output_dtype(output.type), bool(output_shape(options, (1,), output.name)))
@@ -137,8 +137,8 @@ class HeadCapture:
             CallError: as for a call.
         """
         names, rounding = tuple(slot.name for slot in slots), tuple(slot.rounded_to for slot in slots)
-        _check_devices(slots, self.slot_axes(names))
-        call = _bound(self._binder, names, rounding, [_stand_in(slot) for slot in slots])
+        check_devices(slots, self.slot_axes(names))
+        call = _bound(self._binder, names, rounding, [stand_in(slot) for slot in slots])
         key, head = self._known(call, names, rounding)
         result_type = self._result_type(call, key)
         none = (False,) * len(slots)
@@ -173,12 +173,18 @@ class HeadCapture:
         return name
 
 
-def _stand_in(slot: Slot) -> ShapeDtype:
+def stand_in(slot: Slot) -> ShapeDtype:
+    """What a slot holds, without numbers."""
     leading = (OpenExtent(3 + axis, f"hidden.shape[{axis}]") for axis in range(slot.rank))
     return ShapeDtype((*leading, *slot.extents), slot.dtype)
 
 
-def _check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
+def check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
+    """That the arrays of all slots are on one device.
+
+    Raises:
+        CallValueError: two are not.
+    """
     devices: dict[str, str] = {}
     for slot, axis in zip(slots, axes, strict=True):
         if slot.device != HOST or slot.rank or slot.extents:
@@ -192,6 +198,13 @@ def _bound(
     binder: Binder, slots: Sequence[str], rounding: Sequence[str | None], items: Sequence[Any]
 ) -> Call:
     """A call from the items of its slots."""
+    return binder.bind(*slot_arguments(slots, rounding, items))
+
+
+def slot_arguments(
+    slots: Sequence[str], rounding: Sequence[str | None], items: Sequence[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call from the items of its slots."""
     args: list[Any] = []
     inputs: dict[str, Any] = {}
     for slot, dtype, item in zip(slots, rounding, items, strict=True):
@@ -203,10 +216,10 @@ def _bound(
             inputs[name] = (*inputs.get(name, ()), item)
         else:
             inputs[name] = item
-    return binder.bind(args, inputs)
+    return args, inputs
 
 
-def _operand_names(call: Call, slots: Sequence[str]) -> list[str]:
+def operand_names(call: Call, slots: Sequence[str]) -> list[str]:
     """The name that the gradient of each slot has."""
     several = len(call.pairs) > 1
     names = []

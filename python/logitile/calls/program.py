@@ -68,7 +68,7 @@ def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
 
 def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
     """The element type of a gradient."""
-    if wanted.accumulate and is_weight(call, name):
+    if name in wanted.in_float32 or (wanted.accumulate and is_weight(call, name)):
         return "float32"
     return wanted.dtype or float_dtype(call.operands[name][1])
 

@@ -60,7 +60,7 @@ class Explanation:
     Args:
         name: of the loss.
         target: such as "cpu:avx512".
-        tokens, vocab, threads: of the call.
+        tokens, vocab, threads: of the call; for a part of a slice, `vocab` is that of the slice.
         mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
         interval: numbers of tokens that the same program serves, [first, end).
         schedule: "all kept", "hybrid" or "recompute": whether logits stay between sweeps.
@@ -202,7 +202,7 @@ def explanation(
             "predicted".
         tiles: sizes, and whether they come from tuning.
     """
-    tokens, kept, vocab = described["tokens"], described["kept"], described["vocab"]
+    tokens, kept, vocab = described["tokens"], described["kept"], described["columns"]
     forward_sweeps, adjoint_sweeps = described["sweeps"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
     return Explanation(
@@ -260,7 +260,7 @@ class _Launches:
 
 def _launches(described: Mapping[str, Any]) -> list[_Launches]:
     """All launches of a call."""
-    all_vocab_splits = -(-described["vocab"] // described["vocab_split"]) if described["vocab_split"] else 1
+    all_vocab_splits = -(-described["columns"] // described["vocab_split"]) if described["vocab_split"] else 1
 
     def visit(steps: Sequence[Mapping[str, Any]], chunk: int, outer: _Launches) -> Iterator[_Launches]:
         for step in steps:
@@ -319,13 +319,13 @@ def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -
         roles = {buffer["role"] for buffer in buffers if buffer["owner"] == number}
         has_hidden = not roles.isdisjoint({"packed_rows", "packed_columns"})
         matrices = has_hidden + ("weight" in roles) + ("logit_gradient" in roles)
-        flops += (matrices >= 2) * 2 * described["tokens"] * described["vocab"] * pair["hidden"]
+        flops += (matrices >= 2) * 2 * described["tokens"] * described["columns"] * pair["hidden"]
     return flops
 
 
 def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str, Any]) -> float:
     """What launches move of a buffer, whose extents of -1 are tokens."""
-    tokens, vocab = described["tokens"], described["vocab"]
+    tokens, vocab = described["tokens"], described["columns"]
     extents = (buffer["rows"], buffer["columns"])
     along_tokens, along_vocab = -1 in extents, vocab in extents
     elements = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
@@ -30,25 +30,41 @@ def stage_text(
         CallValueError: there is no such stage or kernel.
     """
     wanted = by_names(call, grad)
+    target, _ = place(call.form.options.backend, call.pairs[0].hidden.device)
+    check_stage(stage, target)
+    program = programs.program(call, wanted)
+    if kernel is not None:
+        check_kernel(kernel, stage, lambda: program.plan(call.tokens).describe(call.tokens, program.threads))
+    return program.stage(call.tokens, stage, kernel or "")
+
+
+def check_stage(stage: str, target: str) -> None:
+    """That programs for a target have a stage.
+
+    Raises:
+        CallValueError: they do not.
+    """
     if stage not in STAGES:
         raise CallValueError(
             f"there is no stage '{stage}'{did_you_mean(stage, STAGES)}; stages are {listed(STAGES)}"
         )
-    target, _ = place(call.form.options.backend, call.pairs[0].hidden.device)
     made = stages_of(target)
     if stage not in made:
         raise CallValueError(f"there is no stage '{stage}' for '{target}'; stages are {listed(made)}")
-    program = programs.program(call, wanted)
-    if kernel is not None:
-        _check_kernel(program, call, stage, kernel)
-    return program.stage(call.tokens, stage, kernel or "")
 
 
-def _check_kernel(program: Program, call: Call, stage: str, kernel: str) -> None:
+def check_kernel(kernel: str, stage: str, describe: Callable[[], Mapping[str, Any]]) -> None:
+    """That a stage has a kernel of a plan.
+
+    Args:
+        describe: tells what is in the plan.
+
+    Raises:
+        CallValueError: it does not.
+    """
     if stage in ("spec", "plan"):
         raise CallValueError(f"stage '{stage}' has no kernels; leave 'kernel' out, or ask for a later stage")
-    described = program.plan(call.tokens).describe(call.tokens, program.threads)
-    names = [entry["name"] for entry in described["kernels"]]
+    names = [entry["name"] for entry in describe()["kernels"]]
     if kernel not in names:
         raise CallValueError(
             f"there is no kernel '{kernel}'{did_you_mean(kernel, names)}; it has {listed(names)}"

@@ -26,11 +26,16 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """The program of one part of a slice, with what its plans have in common."""
+    """The program of one part of a slice, with what its plans have in common.
 
-    def __init__(self, request: dict[str, Any]):
-        self.threads = request["threads"]
-        self._program = native().Program(engine(), **request)
+    Args:
+        request: see part_request.
+        own_engine: another one than that of the process.
+    """
+
+    def __init__(self, request: dict[str, Any], own_engine: _native.Engine | None = None):
+        self.target, self.threads = request["target"], request["threads"]
+        self._program = native().Program(own_engine or engine(), **request)
         self._known: dict[str, Any] | None = None
 
     def plan(self, tokens: int) -> _native.Plan:
@@ -38,14 +43,19 @@ class Part:
 
     def outputs(self, tokens: int) -> list[tuple[str, str]]:
         """Names and element types."""
-        return [(output["name"], output["element"]) for output in self._described(tokens)["outputs"]]
+        return [(output["name"], output["element"]) for output in self.described(tokens)["outputs"]]
 
     def sweeps(self, tokens: int) -> tuple[int, int]:
         """Of the whole program: forward and adjoint."""
-        forward, adjoint = self._described(tokens)["sweeps"]
+        forward, adjoint = self.described(tokens)["sweeps"]
         return forward, adjoint
 
-    def _described(self, tokens: int) -> dict[str, Any]:
+    def stage(self, tokens: int, stage: str, kernel: str) -> str | bytes:
+        """The text of a stage."""
+        return self._program.stage(tokens, stage, kernel)
+
+    def described(self, tokens: int) -> dict[str, Any]:
+        """What the plan says of itself; the same for all numbers of tokens but for numbers of bytes."""
         if self._known is None:
             self._known = self.plan(tokens).describe(tokens, self.threads)
         return self._known
@@ -65,13 +75,25 @@ def part_of(
     mode: str = "forward",
     wanted: Wanted | None = None,
 ) -> Part:
-    """The program of a part, where `like` is; without pairs it makes no logits."""
+    """The program of a part; see part_request."""
+    return _made_part(tuple(part_request(part, source, call, like, sweep, mode, wanted).items()))
+
+
+def part_request(
+    part: str,
+    source: Source,
+    call: Call,
+    like: Array,
+    sweep: int,
+    mode: str,
+    wanted: Wanted | None,
+) -> dict[str, Any]:
+    """What is asked of the compiler for a part, where `like` is; without pairs it makes no logits."""
     target, threads = place(source.options.backend, like.device)
-    request = {
+    return {
         **unplaced_part(part, source, call, sweep, mode, wanted or Wanted()),
         **place_of_call(source.options, call, target, threads),
     }
-    return _made_part(tuple(request.items()))
 
 
 def unplaced_part(

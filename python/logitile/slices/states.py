@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..arguments.call import Call
+from ..arguments.call import Arguments, Call, Pair
 from ..arguments.options import Options
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import Array, check_same_device
@@ -32,6 +32,8 @@ class Source:
         of: the outputs whose gradients they are.
         axes: of every input that is there: "logits", "token", "vocab", "dense" or "scalar".
         has_divisor: whether a divisor was given.
+        rounding: of each pair, its name and the types that hidden and weight are rounded to; None where they
+            are not.
         sweeps: how many there are, forward and adjoint; (0, 0) as long as nothing has run.
     """
 
@@ -45,6 +47,7 @@ class Source:
     of: tuple[str, ...]
     axes: tuple[tuple[str, str], ...]
     has_divisor: bool
+    rounding: tuple[tuple[str, str | None, str | None], ...] = ()
     sweeps: tuple[int, int] = (0, 0)
 
     @property
@@ -52,7 +55,23 @@ class Source:
         """16 hexadecimal digits: of everything that all slices must agree in."""
         options = self.options
         told = (options.reduces, options.ignore_index, self.ignore, options.all_ignored)
-        return hashlib.sha256(repr((self.text, told, self.wrt, self.has_divisor)).encode()).hexdigest()[:16]
+        content = (self.text, told, self.wrt, self.has_divisor, self.rounding)
+        return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+
+    def rounded(self, given: Arguments) -> Arguments:
+        """Arguments whose operands are rounded as those of the state were, whether torch casts by itself now
+        or not.
+        """
+        types = {name: rest for name, *rest in self.rounding}
+
+        def rounded(array: Array, dtype: str | None) -> Array:
+            return array if array.rounded_to == dtype else replace(array, rounded_to=dtype)
+
+        pairs = tuple(
+            Pair(pair.name, *map(rounded, (pair.hidden, pair.weight), types.get(pair.name, (None, None))))
+            for pair in given.pairs
+        )
+        return Arguments(pairs, given.inputs, given.divisor, given.weight_grad_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +88,7 @@ class SliceState:
         earlier: the same of the sweeps before, of the whole vocabulary.
         call: the inputs that all slices have in common: those per token, the scalars and the divisor.
         cotangents: the gradients that reach the outputs, from the first adjoint sweep on.
+        like: an array that tells the framework and the device of results; it holds no number.
     """
 
     source: Source
@@ -78,6 +98,7 @@ class SliceState:
     earlier: Mapping[str, Any]
     call: Call
     cotangents: Mapping[str, Array]
+    like: Array
 
     @property
     def head(self) -> str:
@@ -101,11 +122,6 @@ class SliceState:
     def complete(self) -> dict[str, Any]:
         """What all sweeps left so far, by entry."""
         return {**self.earlier, **self.rows}
-
-    @property
-    def like(self) -> Array:
-        """What tells the framework of results."""
-        return described(next(iter(self.rows.values())), "state")
 
     def arrays(self) -> dict[str, Any]:
         """What the last sweep left, by entry: what slices send each other. What sweeps before it left is the
@@ -143,10 +159,9 @@ class SliceState:
         return replace(self, rows={name: arrays[name] for name in self.rows}, columns=spans)
 
     def __repr__(self) -> str:
-        return (
-            f"<state of '{self.source.name}' after sweep {self.sweep + 1} of {sum(self.source.sweeps)}, "
-            f"columns {spans(self.columns)} of {self.vocab_size}>"
-        )
+        total = sum(self.source.sweeps)
+        when = f"after sweep {self.sweep + 1} of {total}" if total else "of no sweep"
+        return f"<state of '{self.source.name}' {when}, columns {spans(self.columns)} of {self.vocab_size}>"
 
 
 # ---- checks of states --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..arguments.binder import Binder
 from ..arguments.binding import named_arguments, specialised
-from ..arguments.call import Call
+from ..arguments.call import Arguments, Call
 from ..arguments.gradients import output_cotangents, wanted_gradients
 from ..arguments.wanted import Wanted
 from ..calls import execute
@@ -24,6 +24,7 @@ from ..calls.program import described_gradients, ignoring_input
 from ..calls.results import cast_back, finished, new_gradients
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import Array, check_same_device
+from ..frameworks.choice import described
 from ..messages.names import listed, shape_text
 from .parts import inputs_of, part_of, run, slice_inputs
 from .states import SliceState, Source, check_complete, check_pair, joined, told
@@ -41,12 +42,13 @@ def partial(
     grad_output: object,
 ) -> SliceState:
     """See Head.partial; `where` is column_offset and vocab_size."""
-    offset, call = _bound(binder, args, inputs, where)
+    if state is not None:
+        _check_state(binder, state)
+    offset, call = _bound(binder, args, inputs, where, state)
     check_buffers(call, ())
     if state is None:
         source = begun_source(binder, call, () if wrt is None else wrt, grad_output)
-        return _swept(source, call, offset, 0, {}, {})
-    _check_state(binder, state)
+        return swept(source, call, offset, 0, {}, {})
     source = _same_source(binder, call, state)
     check_complete(state, "the next sweep")
     if wrt is not None and _names(wrt) != source.wrt:
@@ -60,10 +62,10 @@ def partial(
         )
     adjoint = state.next == "adjoint"
     cotangents = _cotangents(binder, call, state, grad_output) if adjoint else {}
-    return _swept(source, call, offset, state.sweep + 1, state.complete, cotangents)
+    return swept(source, call, offset, state.sweep + 1, state.complete, cotangents)
 
 
-def _swept(
+def swept(
     source: Source,
     call: Call,
     offset: int,
@@ -71,23 +73,32 @@ def _swept(
     earlier: Mapping[str, Any],
     cotangents: Mapping[str, Array],
 ) -> SliceState:
-    """The state after a sweep over the slice of a call."""
-    part = part_of("sweep", source, call, call.pairs[0].hidden, sweep, "early" if cotangents else "forward")
+    """The state after a sweep over the slice of a call.
+
+    Args:
+        earlier: what sweeps before it left on all slices.
+        cotangents: for adjoint sweeps; none for forward ones.
+    """
+    hidden = call.pairs[0].hidden
+    part = part_of("sweep", source, call, hidden, sweep, "early" if cotangents else "forward")
     source = replace(source, sweeps=part.sweeps(call.tokens))
-    outputs = run(
-        part,
-        source,
-        call,
-        call.pairs[0].hidden,
-        slice_inputs(call, source.options, offset, earlier),
-        cotangents,
-    )
+    _check_sweeps(source)
+    states = slice_inputs(call, source.options, offset, earlier)
+    outputs = run(part, source, call, hidden, states, cotangents)
     rows = {name: array for name, array in outputs.items() if "." in name}  # no output of a loss has a dot
-    common = {name: call.inputs[name] for name, axis in source.axes if axis in ("token", "scalar")}
     columns = ((offset, offset + call.vocab),)
-    form = replace(call.form, vocab=source.vocab, requiring=(), recorded=None)
-    kept = Call((), common, call.divisor, {}, form)
-    return SliceState(source, sweep, columns, rows, earlier, kept, cotangents)
+    framework = hidden.framework
+    like = described(framework.given_back(hidden, framework.empty(hidden, (0,), "float32")), "state")
+    return SliceState(source, sweep, columns, rows, earlier, common_call(source, call), cotangents, like)
+
+
+def _check_sweeps(source: Source) -> None:
+    """A loss without sweeps has to read something per token: nothing else tells how many tokens there are."""
+    if not any(source.sweeps) and not any(axis == "token" for _, axis in source.axes):
+        raise CallValueError(
+            f"'{source.name}' depends on no logit and on no input per token, so its slices have nothing to "
+            "tell each other; call the head itself"
+        )
 
 
 def merge(states: Iterable[SliceState]) -> SliceState:
@@ -111,12 +122,15 @@ def merge(states: Iterable[SliceState]) -> SliceState:
 
 def _merged(a: SliceState, b: SliceState) -> SliceState:
     check_pair(a, b)
+    columns = joined(a.columns + b.columns)
+    if not a.rows:
+        return replace(a, columns=columns)
     part = part_of("merge", a.source, a.call, a.like, a.sweep, "early" if a.cotangents else "forward")
     states = {f"first.{name}": array for name, array in a.rows.items()}
     states |= {f"second.{name}": array for name, array in b.rows.items()}
     inputs = inputs_of(a.call, {**a.earlier, **states})
     outputs = run(part, a.source, a.call, a.like, inputs, a.cotangents)
-    return replace(a, rows={name: outputs[name] for name in a.rows}, columns=joined(a.columns + b.columns))
+    return replace(a, rows={name: outputs[name] for name in a.rows}, columns=columns)
 
 
 # ---- the end -----------------------------------------------------------------------------------------------
@@ -132,9 +146,13 @@ def finish(binder: Binder, state: SliceState) -> Any:
             f"{state.sweep + 1} of {source.sweeps[0]} forward sweeps have run; run the others with "
             "head.partial(..., state=state) while state.next == 'forward'"
         )
+    return state.call.form.spec.result(finished_outputs(source, state))
+
+
+def finished_outputs(source: Source, state: SliceState) -> dict[str, Any]:
+    """The outputs by name, from the merged state of all forward sweeps."""
     part = part_of("finish", source, state.call, state.like)
-    outputs = run(part, source, state.call, state.like, inputs_of(state.call, state.complete), {})
-    return state.call.form.spec.result(outputs)
+    return run(part, source, state.call, state.like, inputs_of(state.call, state.complete), {})
 
 
 def finish_grad(
@@ -147,8 +165,8 @@ def finish_grad(
     grad_dtype: object,
 ) -> dict[str, Any]:
     """See Head.finish_grad; `where` is column_offset and vocab_size."""
-    offset, call = _bound(binder, args, inputs, where)
     _check_state(binder, state)
+    offset, call = _bound(binder, args, inputs, where, state)
     source = _same_source(binder, call, state)
     check_complete(state, "finish_grad")
     if not source.wrt:
@@ -165,24 +183,61 @@ def finish_grad(
     dtype = execute.checked_dtype(grad_dtype)
     wanted = Wanted(source.wrt, source.of, "early", dtype, bool(call.weight_grad_out))
     cotangents = _cotangents(binder, call, state, grad_output)
-    part = part_of("gradient", source, call, call.pairs[0].hidden, 0, "early", wanted)
+    return slice_gradients(replace(state, cotangents=cotangents), call, offset, wanted)
+
+
+def slice_gradients(state: SliceState, call: Call, offset: int, wanted: Wanted) -> dict[str, Any]:
+    """The gradients of a slice by name, from the merged state of all sweeps, which has the cotangents.
+
+    Those that `wanted` has in float32 stay so.
+    """
+    source, hidden = state.source, call.pairs[0].hidden
+    part = part_of("gradient", source, call, hidden, 0, "early", wanted)
     made_for = described_gradients(call, wanted)
-    gradients, made = new_gradients(call, binder.options, wanted, made_for)
+    gradients, made = new_gradients(call, source.options, wanted, made_for)
     states = slice_inputs(call, source.options, offset, state.complete)
-    run(part, source, call, call.pairs[0].hidden, states, cotangents, made)
-    return finished(call, cast_back(call, made_for, gradients, dtype))
+    run(part, source, call, hidden, states, state.cotangents, made)
+    others = [gradient for gradient in made_for if gradient.name not in wanted.in_float32]
+    return finished(call, {**gradients, **cast_back(call, others, gradients, wanted.dtype)})
 
 
 # ---- arguments ---------------------------------------------------------------------------------------------
 
 
 def _bound(
-    binder: Binder, args: Sequence[object], inputs: Mapping[str, object], where: tuple[int, int]
+    binder: Binder,
+    args: Sequence[object],
+    inputs: Mapping[str, object],
+    where: tuple[int, int],
+    state: SliceState | None,
 ) -> tuple[int, Call]:
-    """The first column and the call of a slice; its specialisation is that of the whole vocabulary."""
+    """The first column and the call of a slice that goes on with a state, if there is one."""
+    if state is None:
+        return bound_to_slice(binder, args, inputs, where)
+    given = named_arguments(binder.loss.signature, args, inputs)
+    return _bound_slice(binder, state.source.rounded(given), where)
+
+
+def bound_to_slice(
+    binder: Binder, args: Sequence[object], inputs: Mapping[str, object], where: tuple[object, object]
+) -> tuple[int, Call]:
+    """The first column and the call of a slice that begins; its specialisation is that of the whole
+    vocabulary.
+
+    Args:
+        args, inputs: as a user gives them: where torch casts automatically, hidden and weights are rounded.
+        where: column_offset and vocab_size.
+
+    Raises:
+        CallError: the arguments do not fit.
+    """
+    given = named_arguments(binder.loss.signature, *binder.rounded(args, inputs))
+    return _bound_slice(binder, given, where)
+
+
+def _bound_slice(binder: Binder, given: Arguments, where: tuple[object, object]) -> tuple[int, Call]:
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
     signature = binder.loss.signature
-    given = named_arguments(signature, *binder.rounded(args, inputs))
     part = specialised(signature, binder.options, given)
     if first < 0 or first + part.vocab > vocab:
         raise CallValueError(
@@ -191,6 +246,13 @@ def _bound(
         )
     form = binder.form(given, replace(part, vocab=vocab), part.vocab)
     return first, Call(given.pairs, given.inputs, given.divisor, given.weight_grad_out, form)
+
+
+def common_call(source: Source, call: Call) -> Call:
+    """What all slices of a call have in common: inputs per token, scalars and the divisor."""
+    common = {name: call.inputs[name] for name, axis in source.axes if axis in ("token", "scalar")}
+    form = replace(call.form, vocab=source.vocab, requiring=(), recorded=None)
+    return Call((), common, call.divisor, {}, form)
 
 
 def _integer(value: object, name: str) -> int:
@@ -208,7 +270,7 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
     """The source of a state that begins with a call."""
     spec, names = call.form.spec, _names(wrt)
     if not names:
-        return _source(binder, call, (), frozenset(), ())
+        return _source(binder, call, (), frozenset(), (), _rounding(call))
     names = wanted_gradients(spec, binder.options, call, names)
     outputs = tuple(output_cotangents(spec, grad_output))
     of = reaching_outputs(call, names, outputs)
@@ -218,11 +280,21 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
             f"grad_output, "
             "or leave wrt out"
         )
-    return _source(binder, call, names, frozenset(call.operands[name][0] for name in names), of)
+    parameters = frozenset(call.operands[name][0] for name in names)
+    return _source(binder, call, names, parameters, of, _rounding(call))
+
+
+def _rounding(call: Call) -> tuple[tuple[str, str | None, str | None], ...]:
+    return tuple((pair.name, pair.hidden.rounded_to, pair.weight.rounded_to) for pair in call.pairs)
 
 
 def _source(
-    binder: Binder, call: Call, names: tuple[str, ...], parameters: frozenset[str], of: tuple[str, ...]
+    binder: Binder,
+    call: Call,
+    names: tuple[str, ...],
+    parameters: frozenset[str],
+    of: tuple[str, ...],
+    rounding: tuple[tuple[str, str | None, str | None], ...],
 ) -> Source:
     spec = binder.traced(call.specialisation)  # a state may be of another head
     axes = tuple((given.name, given.axis) for given in spec.inputs)
@@ -233,7 +305,9 @@ def _source(
     )
     ignore = ignoring_input(spec, binder.options)
     divided = call.divisor is not None
-    return Source(spec.name, spec.vocab, text, binder.options, ignore, names, parameters, of, axes, divided)
+    return Source(
+        spec.name, spec.vocab, text, binder.options, ignore, names, parameters, of, axes, divided, rounding
+    )
 
 
 def _same_source(binder: Binder, call: Call, state: SliceState) -> Source:
@@ -246,7 +320,7 @@ def _same_source(binder: Binder, call: Call, state: SliceState) -> Source:
             f"leading dimensions {shape_text(call.leading)} of hidden must equal "
             f"{shape_text(state.call.leading)} of the state; go on with the tokens that it was begun with"
         )
-    mine = _source(binder, call, source.wrt, source.parameters, source.of)
+    mine = _source(binder, call, source.wrt, source.parameters, source.of, source.rounding)
     if mine.digest != source.digest:
         raise CallValueError(
             f"the state is of {told(source)}, but this call is of {told(mine)}; a state goes with the head "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ..arguments.binder import Binder
@@ -16,7 +15,7 @@ from ..calls.program import gradient_dtype, weight_bytes
 from ..frameworks.traced import KeyedCall, SlicedPart, TracedResult
 from ..runtime.engine import native
 from .parts import part_of, unplaced_part
-from .sweeps import begun_source
+from .sweeps import begun_source, common_call
 
 
 def sliced_call(
@@ -41,9 +40,7 @@ class TracedSlices:
         self._source = begun_source(binder, call, names, 1.0 if isinstance(cotangents, str) else cotangents)
         self._call, self._names, self._reaching = call, names, reaching
         self._operands = list(call.operands)
-        common = {name: call.inputs[name] for name, axis in self._source.axes if axis in ("token", "scalar")}
-        form = replace(call.form, vocab=self._source.vocab)
-        self._common = Call((), common, None, {}, form)
+        self._common = common_call(self._source, call)
         self._dtypes: dict[str, str] = {}  # of states
         self._records: dict[str, dict[str, Any]] = {}  # by key
         first = part_of("sweep", self._source, call, call.pairs[0].hidden)

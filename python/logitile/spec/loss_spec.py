@@ -69,6 +69,10 @@ class LossSpec:
         made.__reduce__ = lambda result: (_result, (made.__name__, made._fields, tuple(result)))
         return made
 
+    def __getstate__(self) -> dict[str, object]:
+        """Pickled without the named tuple, which is made anew where it is needed."""
+        return {name: item for name, item in self.__dict__.items() if name != "result_type"}
+
     def result(self, outputs: Mapping[str, object]) -> Any:
         """What a call returns: one value, or a named tuple in the order of lt.Outputs."""
         if self.bare:

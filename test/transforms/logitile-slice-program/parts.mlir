@@ -54,3 +54,11 @@
 // GRADIENT-NEXT: logitile.input token "adjoint0.total" : f32
 // GRADIENT-NOT: logitile.sweep
 // GRADIENT: logitile.gradient
+
+// A loss without sweeps has nothing to run on a slice, and nothing to merge; its outputs come at the end.
+// RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/no_sweep.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=EMPTY
+// EMPTY: logitile.program @p vocab 100 columns 40 sweeps [0, 0] outputs [] indices [] checked [] {
+// EMPTY-NEXT: }
+// RUN: sed 's/$PART/finish, sweep = 0/' %S/Inputs/no_sweep.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=OUTPUTS
+// OUTPUTS: sweeps [0, 0] outputs [#logitile.output<"loss" : f32 is <@finish0[0]>>] indices [] checked [] {
+// OUTPUTS-NEXT: logitile.finish @finish0 prologue results ["loss" : f32] {

@@ -34,7 +34,7 @@ def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any])
             "'weight_grad_out' is changed by a call, which a traced graph does not allow; call the head in "
             "plain eager mode, or leave it out"
         )
-    slots, tensors = _flattened(args, inputs)
+    slots, tensors = flattened(args, inputs)
     axes = slot_axes(head.token, slots)
     for slot, axis, tensor in zip(slots, axes, tensors, strict=True):
         check_whole(tensor, spelled(slot, axis))
@@ -49,7 +49,7 @@ def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any])
     return getattr(head, result_type)(*results[: len(carries)]) if result_type else results[0]
 
 
-def _flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
+def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
     """Names of slots and their tensors: "0", "1", ... by position, "teacher.0" in a tuple, else the name."""
     given = [(str(i), item) for i, item in enumerate(args)]
     for name, item in inputs.items():
