@@ -11,6 +11,7 @@ from calls import records
 from cases import CASES
 from gate import Gates, Sample
 from inputs import arguments
+from logitile.spec.gradient_flow import differentiable_outputs
 from random_specs import numpy_dtype
 
 TOKENS, VOCAB, HIDDEN = 256, 83, 24
@@ -104,7 +105,7 @@ def sample(loss, constants, dtype, **options):
     rng = np.random.default_rng(5)
     head = lt.jit(loss, **constants)
     spec = head.spec(head.bind(**given))
-    carrying = [o.name for o in spec.outputs if o.type == "f32" and o.name != "weight"]
+    carrying = differentiable_outputs(spec)
     wrt = []
     for key, item in given.items():
         if isinstance(item, tuple):
