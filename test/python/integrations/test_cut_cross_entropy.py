@@ -39,6 +39,7 @@ def dense(
     return (loss, lse) if return_lse else loss
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("return_lse", [False, True])
 @pytest.mark.parametrize("shift", [0, True, 4])
@@ -74,6 +75,7 @@ def test_any_leading_dimensions():
     assert mine.linear_cross_entropy(**single, reduction="none").shape == ()
 
 
+@pytest.mark.contract("8 corners")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_all_ignored(reduction):
     given = arguments(ignored=2)
@@ -113,6 +115,7 @@ def test_implementations_are_one(impl):
     )
 
 
+@pytest.mark.contract("8 same names")
 def test_names_and_order():
     names = list(inspect.signature(mine.linear_cross_entropy).parameters)
     assert names == [
@@ -133,6 +136,7 @@ def test_a_graph_without_a_break(return_lse):
     check(compiled, dense, arguments(biased=True), shift=1, softcap=5.0, return_lse=return_lse)
 
 
+@pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("options", "message"), [
     ({"filter_eps": 0.01},
      "filter_eps=0.01 asks to leave out small entries of gradients, but gradients are exact here; give "

@@ -67,6 +67,7 @@ def dense(
 ALL = {"return_z_loss": True, "return_token_accuracy": True, "return_predicted_tokens": True}
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("flags", [{}, ALL, {"return_token_accuracy": True}])
@@ -104,6 +105,7 @@ def test_types_of_results(dtype):
     assert close(loss, wanted[0], 1e-5) and close(z_loss, wanted[1], 2**-7)
 
 
+@pytest.mark.contract("8 corners")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_all_ignored(reduction):
     tensors = arguments(ignored=2)
@@ -144,6 +146,7 @@ def test_the_function_and_the_module():
     assert isinstance(result, mine.CrossEntropyOutput) and torch.equal(result.loss, plain)
 
 
+@pytest.mark.contract("8 same names")
 def test_names_and_order():
     names = [
         "_input", "weight", "target", "bias", "ce_weight", "ignore_index", "lse_square_scale",
@@ -177,6 +180,7 @@ def test_a_graph_without_a_break(flags):
     check(compiled, dense, arguments(), **options, **flags)
 
 
+@pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("options", "message"), [
     ({"accum_dtype": torch.float64},
      "accum_dtype=torch.float64: sums are float32; give None or a type of at most 32 bits"),

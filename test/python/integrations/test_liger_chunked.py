@@ -109,6 +109,7 @@ def rewarded(kind):
     return lambda c, r: (DPO[kind](BETA * c, BETA * r), BETA * c, BETA * r)
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("kind", DPO)
 def test_types_of_dpo(kind):
     options = {"loss_type": kind, "beta": BETA, "label_smoothing": SMOOTHING, "discopop_tau": TAU}
@@ -415,6 +416,7 @@ NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.contract("8 same names")
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_have_both_names_and_modules_their_options(name):
     function = getattr(mine, f"liger_fused_linear_{NAMES[name]}")
@@ -448,6 +450,7 @@ def test_modules_call_the_functions():
     )
 
 
+@pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("kind", "options", "message"), [
     ("dpo", {"loss_type": "ipo"},
      "loss_type='ipo' is none of 'sigmoid', 'hinge', 'exo_pair', 'nca_pair', 'robust', 'bco_pair', "

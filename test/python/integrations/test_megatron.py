@@ -28,6 +28,7 @@ def dense(hidden, weight, labels, reduction="mean", ignore_index=-100):
     return F.cross_entropy(z, labels.flatten(), reduction=reduction, ignore_index=ignore_index)
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("leading", [(TOKENS,), (1, 40), (2, 40)])
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("ignore_index", [-100, 4])
@@ -62,6 +63,7 @@ def test_one_program_serves_all_numbers_of_tokens():
     assert [entry["event"] for entry in lt.history()[-3:]] == ["hit"] * 3
 
 
+@pytest.mark.contract("8 corners")
 def test_all_ignored():
     given = arguments()
     given["labels"].fill_(-100)
@@ -69,6 +71,7 @@ def test_all_ignored():
         check(mine.linear_cross_entropy, dense, given, reduction=reduction)
 
 
+@pytest.mark.contract("8 same names")
 def test_names_and_order():
     assert list(inspect.signature(mine.linear_cross_entropy).parameters) == [
         "hidden", "weight", "labels", "tp_group", "reduction", "ignore_index", "sequence_parallel",
@@ -150,6 +153,7 @@ def test_a_group_of_one_rank():
     assert torch.equal(loss, mine.linear_cross_entropy(**given))
 
 
+@pytest.mark.contract("8 refusals")
 def test_a_group_of_several_ranks_is_refused():
     with pytest.raises(lt.CallValueError) as caught:
         mine.linear_cross_entropy(**arguments(), tp_group=Group(2))

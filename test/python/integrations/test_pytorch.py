@@ -45,6 +45,7 @@ def in_double(**given):
     return F.linear_cross_entropy(**given, weight=None if weight is None else weight.double())
 
 
+@pytest.mark.contract("8 same names")
 @pytest.mark.parametrize("theirs", [F.linear_cross_entropy, torch.nn.LinearCrossEntropyLoss.__init__])
 def test_names_order_and_defaults_are_torchs(theirs):
     ours = (
@@ -66,6 +67,7 @@ def test_options_have_torchs_names_and_defaults():
     assert parts(mine.LinearCrossEntropyOptions) == parts(torch.nn.LinearCrossEntropyOptions)
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -102,6 +104,7 @@ def test_one_token_without_an_axis():
     check(mine.linear_cross_entropy, in_double, {**single, "target": probabilities()[0].detach()})
 
 
+@pytest.mark.contract("8 corners")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("positions", [(), (2,)])
 def test_all_ignored(reduction, positions):
@@ -125,6 +128,7 @@ def test_the_loss_has_the_type_of_the_input(dtype):
     check(mine.linear_cross_entropy, in_double, given, tolerance=2**-7)
 
 
+@pytest.mark.contract("8 corners")
 def test_a_second_backward_needs_leave():
     given = arguments()
     loss = mine.linear_cross_entropy(**given, options=mine.LinearCrossEntropyOptions())
@@ -240,6 +244,7 @@ def test_a_class_that_there_is_not():
         mine.linear_cross_entropy(**given)
 
 
+@pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("given", "message"), [
     ({"acc_policy": "best"},
      "acc_policy='best' is none of ('accurate', 'balanced', 'compact', 'auto')"),

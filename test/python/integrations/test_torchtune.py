@@ -43,6 +43,7 @@ def fused(output, **options):
 # ---- LinearCrossEntropyLoss --------------------------------------------------------------------------------
 
 
+@pytest.mark.contract("8 same results")
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("options", [
     {}, {"num_output_chunks": 3}, {"num_output_chunks": 40}, {"mask_ignored_tokens": False},
@@ -158,6 +159,7 @@ def test_layers_with_a_forward_of_their_own_are_refused():
         )
 
 
+@pytest.mark.contract("8 refusals")
 def test_tensor_parallel_output_layers_are_refused():
     with pytest.raises(lt.CallValueError) as caught:
         mine.LinearCrossEntropyLoss(tp_enabled=True)
@@ -245,6 +247,7 @@ def test_masked_entries_count_nothing(name):
     compare(getattr(mine, f"{name}Loss")(**options), per_token, given, (), labels())
 
 
+@pytest.mark.contract("8 corners")
 @pytest.mark.parametrize(("name", "wanted"), [
     ("ForwardKLLoss", 0.0), ("ReverseKLLoss", 0.0), ("SymmetricKLLoss", 0.0),
     ("ForwardKLWithChunkedOutputLoss", 0.0), ("ReverseKLWithChunkedOutputLoss", float("nan")),
