@@ -53,19 +53,19 @@ __all__ = (
 
 def __dir__() -> list[str]:
     """The public names; submodules and what this module imports for itself are left out."""
-    return sorted((*__all__, "__version__", "testing"))
+    return sorted((*__all__, "__version__", "nn", "testing"))
 
 
 def __getattr__(name: str) -> object:
-    """`testing` and `__version__` are loaded on first use; for every other name an error that suggests the
-    nearest one.
+    """`nn`, `testing` and `__version__` are loaded on first use; any other name is an error, which suggests
+    the nearest one.
     """
     if name == "__version__":
         return version()
-    if name == "testing":
+    if name in ("nn", "testing"):
         import importlib
 
-        return importlib.import_module(f"{__name__}.testing")
+        return importlib.import_module(f"{__name__}.{name}")
     if name.startswith("_"):  # what Python and modules of the package ask for
         raise AttributeError(name)
     raise spec_error(f"logitile has no '{name}'{did_you_mean(name, __all__)}", kind=SpecAttributeError)

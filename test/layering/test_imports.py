@@ -11,6 +11,7 @@ HEAVY = {"numpy", "torch", "jax", "ml_dtypes"}
 ALLOWED = {
     "python/logitile/frameworks/torch/": "the PyTorch integration",
     "python/logitile/frameworks/jax/": "the JAX integration",
+    "python/logitile/nn.py": "modules of PyTorch",
     "python/logitile/reference/": "the float64 reference is NumPy",
     "python/logitile/integrations/": "each is for users of one other project",
 }
