@@ -1,4 +1,4 @@
-"""Makes the built package and the helpers of test/python importable."""
+"""Makes the built package, the examples and the helpers of test/python importable."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ.get("LOGITILE_BUILD", HERE.parents[1] / "build"))
-for folder in (BUILD / "python", HERE.parent / "python", HERE):
+for folder in (BUILD / "python", HERE.parents[1] / "examples", HERE.parent / "python", HERE):
     sys.path.insert(0, str(folder))  # before what PYTHONPATH names, even where it names this one too
 
 import backends  # noqa: E402

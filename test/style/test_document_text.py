@@ -15,7 +15,8 @@ README_LINES = 150
 GENERATED = ("docs/reference/", "bench/results/", "test/contract.md")
 # Folders whose subfolders have a README too.
 NESTED = ("compiler", "runtime")
-TOP = ("bench", "compiler", "dialect", "docs", "emulator", "python", "runtime", "templates", "test")
+TOP = ("bench", "compiler", "dialect", "docs", "emulator", "examples", "python", "runtime", "templates",
+       "test")
 
 FENCE = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
