@@ -450,6 +450,26 @@ def test_modules_call_the_functions():
     )
 
 
+COMPILED = {
+    "pairs": (mine.liger_fused_linear_dpo, lambda: arguments() | reference()),
+    "answers": (mine.liger_fused_linear_kto, lambda: arguments() | reference() | {"preference_labels": GOOD}),
+    "distillation": (mine.liger_fused_linear_jsd, two_heads),
+    "policies": (mine.liger_fused_linear_grpo, lambda: policy_inputs()[0] | policy_inputs()[1]),
+}
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_graph_without_a_break(name):
+    function, given = COMPILED[name][0], COMPILED[name][1]()
+    compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
+    result, wanted = (run(**given) for run in (compiled, function))
+    loss, other = (r[0] if isinstance(r, tuple) else r for r in (result, wanted))
+    leaves = [tensor for tensor in given.values() if tensor.requires_grad]
+    assert close(loss, other, 1e-6)
+    for mine_grad, right in zip(*(torch.autograd.grad(x, leaves) for x in (loss, other)), strict=True):
+        assert close(mine_grad, right, 1e-5)
+
+
 @pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("kind", "options", "message"), [
     ("dpo", {"loss_type": "ipo"},
