@@ -404,3 +404,18 @@ def test_a_clamp_whose_upper_bound_is_below_its_lower_one(low):
     made.check()
     a_is_the_result = made.run()["grad a"][:5] / made.cotangent["loss"][:5]
     assert (a_is_the_result > 0.9 * VOCAB).all()
+
+
+@lt.loss
+def cancelling(z: lt.Logits, v: lt.Vocab[float], d: lt.Dense[float]):
+    return lt.logsumexp(z) + lt.sum(lt.softmax(d * v))
+
+
+@pytest.mark.parametrize("wrt", [("d",), ("v",), ("hidden", "weight", "v", "d")], ids=str)
+def test_gradients_of_inputs_that_cancel_are_zero(wrt):
+    """No kernel reads v or d, because the sum of a softmax is 1."""
+    dense = np.random.default_rng(2).normal(size=(TOKENS, VOCAB)).astype(np.float32)
+    found = call(cancelling, wrt, v=VECTOR, d=dense).run()
+    for name in {"v", "d"} & set(wrt):
+        assert found[f"grad {name}"].shape == {"v": VECTOR, "d": dense}[name].shape
+        assert not found[f"grad {name}"].any()

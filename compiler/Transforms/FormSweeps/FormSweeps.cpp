@@ -40,6 +40,7 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
     for (GradientNodes &gradient : gradients)
       if (gradient.dense && !gradient.isPerToken())
         gradient.dense = planner.factored(gradient.dense);
+    llvm::erase_if(gradients, [](const GradientNodes &gradient) { return gradient.isOfInputThatNothingReaches(); });
     Placement placement = placeEntries(planner, outputs, gradients);
     ProgramOp program = ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
     if (slice)

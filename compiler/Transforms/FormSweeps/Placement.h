@@ -14,6 +14,11 @@ struct GradientNodes {
 
   /// One value per token or for the call: read by no kernel that runs over the vocabulary.
   bool isPerToken() const { return kind == InputKind::Token || kind == InputKind::Scalar; }
+  /// The runtime fills the gradient with zeros: no kernel needs its memory, which the call has only for inputs that kernels read.
+  bool isOfInputThatNothingReaches() const {
+    bool isReached = !rows.empty() || (dense && !dense->isConstant(0));
+    return !isReached && (kind == InputKind::Vocab || kind == InputKind::Dense);
+  }
 };
 
 using SweepEntries = llvm::SmallVector<Entry *>;
