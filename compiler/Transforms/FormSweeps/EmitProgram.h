@@ -131,7 +131,7 @@ private:
   Pair makeExactPair(NodeRef node);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
-  Pair makeEntryPair(Graph::Origin origin);
+  Pair makeEntryPair(NodeRef node, Graph::Origin origin);
   /// What a difference from a logsumexp of the same values is made of.
   struct LogSoftmax {
     Planner::LogSumExp parts;

@@ -270,7 +270,7 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     return {readKnown(node, Part::High, type), readKnown(node, Part::Low, type)};
   }
   if (Graph::Origin origin = program.originOf(node))
-    if (Pair pair = makeEntryPair(origin); pair.high)
+    if (Pair pair = makeEntryPair(node, origin); pair.high)
       return pair;
   switch (node->op) {
   case NodeOp::Constant: return {f32(node->number), f32(node->rounding())}; // what cancels may have come by the number in other steps
@@ -308,9 +308,12 @@ RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
 }
 
 /// One entry of scale * base + addend, with the base rounded as it is in exponents: what is subtracted from a logsumexp of all
-/// entries is one of them. Null for a base that exponents do not round.
-RegionEmitter::Pair RegionEmitter::makeEntryPair(Graph::Origin origin) {
+/// entries is one of them. Null for a base that exponents do not round, and where 'node' is the addend itself, as -lse is where
+/// x is 0 in x - lse.
+RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin origin) {
   auto [base, scale, addend] = program.planner.underLogSumExp(origin.value);
+  if (program.settle(addend) == node)
+    return {};
   if (Entry *max = program.planner.maximumOf(base); max && max->keepsRounding())
     return {};
   Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};

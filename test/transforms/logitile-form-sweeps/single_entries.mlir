@@ -62,3 +62,26 @@ logitile.loss @branch vocab 100 outputs ["loss"] {
   %loss = arith.sitofp %count : i32 to f32
   logitile.yield %loss : f32
 }
+
+// An entry where x is 0 is what is subtracted from x: it is not made of itself.
+// CHECK-LABEL: logitile.program @addend
+// CHECK: %[[LOG:.*]] = math.log
+// CHECK: logitile.yield
+logitile.loss @addend vocab 100 outputs ["loss"] {
+  %column = logitile.column : i32
+  %four = arith.constant 4 : i32
+  %eight = arith.constant 8 : i32
+  %z = logitile.input logits "z" : f32
+  %zero = arith.subf %z, %z : f32
+  %inf = arith.constant 0xFF800000 : f32
+  %first = arith.cmpi ne, %column, %four : i32
+  %x = arith.select %first, %zero, %inf : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %again = logitile.reduce logsumexp %log_p : f32 -> f32
+  %log_q = arith.subf %log_p, %again : f32
+  %q = logitile.gather %log_q[%eight] : f32
+  %lse_z = logitile.reduce logsumexp %z : f32 -> f32
+  %loss = arith.addf %q, %lse_z : f32
+  logitile.yield %loss : f32
+}
