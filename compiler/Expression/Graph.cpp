@@ -45,10 +45,27 @@ static bool findPositive(const Node &node) {
   switch (node.op) {
   case NodeOp::Constant: return node.number > 0;
   case NodeOp::Maximum: return llvm::any_of(node.operands, positive);
-  case NodeOp::Add:
+  case NodeOp::Add: return node.isNonNegative && llvm::any_of(node.operands, positive);
   case NodeOp::Mul:
   case NodeOp::Weigh:
   case NodeOp::Div: return llvm::all_of(node.operands, positive);
+  default: return false;
+  }
+}
+
+/// Beside what is positive.
+static bool findNonNegative(const Node &node) {
+  auto nonNegative = [](NodeRef x) { return x->isNonNegative || x->isPositive; };
+  switch (node.op) {
+  case NodeOp::Abs:
+  case NodeOp::Count: return true;
+  case NodeOp::Constant: return node.number == 0;
+  case NodeOp::ToFloat: return nonNegative(node.operand(0));
+  case NodeOp::Mul: return node.operand(0) == node.operand(1) || llvm::all_of(node.operands, nonNegative);
+  case NodeOp::Maximum: return llvm::any_of(node.operands, nonNegative);
+  case NodeOp::Add:
+  case NodeOp::Weigh:
+  case NodeOp::Div: return llvm::all_of(node.operands, nonNegative);
   default: return false;
   }
 }
@@ -125,6 +142,7 @@ static bool findStaysFinite(const Node &node) {
 static void findFacts(Node &node) {
   node.staysFinite = findStaysFinite(node);
   node.isWeight = findWeight(node);
+  node.isNonNegative = findNonNegative(node);
   node.isPositive = findPositive(node);
   node.isScaledMean = findScaledMean(node);
   bool isSum = node.is(NodeOp::Add) || node.is(NodeOp::Sub);

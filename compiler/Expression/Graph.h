@@ -73,6 +73,7 @@ struct Node : llvm::FoldingSetNode {
   // Facts, worked out once when the node is made: expressions share, so a walk for each question could take for ever.
   bool isWeight = false;         // zero of it makes a product zero: exponentials, sigmoids, products, powers, roots of these
   bool isPositive = false;       // proved greater than zero
+  bool isNonNegative = false;    // proved not less than zero
   bool isLinearInLogits = false; // a sum of it needs a pivot
   bool isUnbounded = false;      // may be as large as logits: no legal weight beside a pulled addend
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
@@ -169,6 +170,9 @@ public:
   };
   /// Where 'node' was picked; none if it was not, or if the pick is of an input.
   Origin originOf(NodeRef node) const { return origins.lookup(node); }
+  /// 'times' of an addend that leaves a product. An entry in it becomes the entry of the product: both are rounded alike then, so
+  /// that (x - max(x)) * n is 0 at the maximum.
+  NodeRef timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times);
   /// The branch that a select takes at 'index', where that is known; else null.
   NodeRef branchAt(NodeRef select, NodeRef index);
 
@@ -190,6 +194,7 @@ private:
   Split hoist(NodeRef x);
   Split splitFactors(NodeRef x);
   Split splitAddends(NodeRef x);
+  Origin entryOf(NodeRef node) const;
   NodeRef gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
 
   mlir::Location loc;

@@ -54,3 +54,28 @@ logitile.loss @unknown_sign vocab 100 outputs ["loss"] {
   %loss = arith.addf %a, %b : f32
   logitile.yield %loss : f32
 }
+
+// A size plus a positive number is positive, and so is one plus a count: such factors leave exponents as any positive factor does.
+// CHECK-LABEL: logitile.program @positive_sums
+// CHECK: state ["max1" : f32, "count0" : i32, "exp2.high" : f32, "exp2.low" : f32, "exp3.high" : f32, "exp3.low" : f32]
+// CHECK: logitile.sweep @forward1
+// CHECK-SAME: state ["exp{{[0-9]+}}.high" : f32, "exp{{[0-9]+}}.low" : f32]
+logitile.loss @positive_sums vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %s = logitile.input scalar "s" : f32
+  %m = logitile.input vocab "m" : i1
+  %half = arith.constant 0.5 : f32
+  %size = math.absf %s : f32
+  %a = arith.addf %size, %half : f32
+  %some = logitile.reduce count %m : i1 -> i32
+  %number = arith.sitofp %some : i32 to f32
+  %b = arith.addf %number, %half : f32
+  %x = arith.mulf %z, %a : f32
+  %y = arith.mulf %z, %b : f32
+  %lse_z = logitile.reduce logsumexp %z : f32 -> f32
+  %lse_x = logitile.reduce logsumexp %x : f32 -> f32
+  %lse_y = logitile.reduce logsumexp %y : f32 -> f32
+  %sum = arith.addf %lse_x, %lse_y : f32
+  %loss = arith.addf %sum, %lse_z : f32
+  logitile.yield %loss : f32
+}
