@@ -85,7 +85,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     if (y->isCentred)
       return {x, constant(0)};
     auto [p, u] = bare(y);
-    return {rebuild(x, {factor, p}), rebuild(x, {factor, u})};
+    return {rebuild(x, {factor, p}), timesAddend(u, [&](NodeRef part) { return rebuild(x, {factor, part}); })};
   }
   if (x->is(NodeOp::Select)) // -inf absorbs the addend of the other branch
     for (unsigned masked : {1u, 2u}) {
@@ -98,6 +98,29 @@ Graph::Split Graph::splitAddends(NodeRef x) {
       return {rest, u};
     }
   return {x, constant(0)};
+}
+
+/// Of an input, too.
+Graph::Origin Graph::entryOf(NodeRef node) const {
+  return node->is(NodeOp::Gather) ? Origin{node->operand(0), node->operand(1)} : originOf(node);
+}
+
+NodeRef Graph::timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times) {
+  llvm::DenseMap<NodeRef, NodeRef> done; // sums may share operands many times over
+  for (NodeRef node : topological(addend)) {
+    if (Origin entry = entryOf(node)) {
+      done[node] = gather(times(entry.value), entry.index);
+      continue;
+    }
+    bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);
+    if (!isSum || llvm::none_of(node->operands, [&](NodeRef operand) { return done.contains(operand); }))
+      continue;
+    llvm::SmallVector<NodeRef> parts;
+    for (NodeRef operand : node->operands)
+      parts.push_back(done.contains(operand) ? done[operand] : times(operand));
+    done[node] = rebuild(node, parts);
+  }
+  return done.contains(addend) ? done[addend] : times(addend);
 }
 
 NodeRef Graph::logsumexp(NodeRef x) {

@@ -106,6 +106,32 @@ def test_without_ties_one_entry_is_the_largest(of):
 
 
 @lt.loss
+def relative(z: lt.Logits, y: lt.Token[int], n: lt.Token[float], b: lt.Token[float]):
+    best = (z - lt.max(z)) * n
+    return lt.Outputs(
+        best=lt.logsumexp(best),
+        again=lt.logsumexp(best * n),
+        size=lt.sum(lt.exp(best)),
+        entry=lt.logsumexp((z - z[y]) * n) - lt.max((z - z[y]) * n),
+        both=lt.logsumexp((z + (b - lt.max(z))) * n) - lt.max((z + (b - lt.max(z))) * n),
+        least=lt.logsumexp((lt.min(z) - z) * n),
+    )
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e2, 1e5, 1e9], ids=str)
+def test_scaled_distances_from_an_entry_are_zero_at_it(scale):
+    """At sure tokens the results are exactly 0 or 1; any other rounding of the entry would be left."""
+    rng = np.random.default_rng(1)
+    given = {name: item for name, item in inputs(scale).items() if name in ("z", "y")}
+    numbers = {"n": 100 + 50 * rng.random(TOKENS), "b": 0.01 * rng.random(TOKENS)}
+    out = run(jit(relative), given | {name: x.astype(np.float32) for name, x in numbers.items()})
+    for name, exact in {"best": 0, "again": 0, "size": 1, "entry": 0, "both": 0, "least": 0}.items():
+        assert (out[name] >= exact).all(), name
+        assert (out[name] == exact).mean() > 0.5, name
+
+
+@lt.loss
 def of_one_entry(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
     return lt.Outputs(
         square=lt.log_softmax(z * z)[0],
