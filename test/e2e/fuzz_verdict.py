@@ -3,8 +3,8 @@
 The losses are not well-conditioned, so there must first be a right answer. It is what dense torch makes of
 the text of the loss in float64. A result is *decided* where torch in float32 finds it too, within DECIDED:
 for several orders of the vocabulary and the hidden axis and, unless logits lie on a grid, after changes of
-hidden states and weights by a rounding. Elementary functions are then off by a unit in the last place, as
-those of any library may be. So a comparison that a rounding could turn decides nothing, while a value that is
+all inputs by a rounding. Elementary functions are then off by a unit in the last place, as those of any
+library may be. So a comparison that a rounding could turn decides nothing, while a value that is
 compared with itself does. A decided result is wrong if it is further than WRONG from the
 answer, or not finite. Answers that are not finite decide nothing; neither do gradients beside such outputs.
 What docs/language.md allows beyond that follows from the largest exponent and the parts of a gradient. Losses
@@ -106,28 +106,37 @@ def case(seed):
 class Text(Arguments):
     """Arguments of a loss, and what dense torch makes of its text."""
 
-    def __init__(self, source, *arguments, is_direct=False, roundings=None):
+    def __init__(self, source, *arguments, left_out=(), roundings=None):
         super().__init__(*arguments)
-        self.source, self.is_direct, self.roundings = source, is_direct, roundings
+        self.source, self.left_out, self.roundings = source, left_out, roundings
 
     def evaluated(self, pairs, inputs, dtype):
-        return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.is_direct, self.roundings)
+        return dense_torch.evaluate(self.source, pairs, inputs, dtype, self.left_out, self.roundings)
 
     def _like(self, given, **options):
         return Text(self.source, self.spec, given, self.cotangent, self.wrt, **options)
 
-    def direct(self):
-        """The same, with gradients of what does not flow through a mean or a logsumexp."""
-        return self._like(self.pairs | self.inputs, is_direct=True)
+    def without(self, normalisers):
+        """The same, with gradients that leave out what flows through these means and logsumexps."""
+        return self._like(self.pairs | self.inputs, left_out=normalisers)
 
     def rounded(self, roundings):
         """The same, with elementary functions that round as 'roundings' says."""
         return self._like(self.pairs | self.inputs, roundings=roundings)
 
-    def by_token(self, name):
-        """The same with an input of its own for each token: its gradient is not summed over tokens."""
-        own = np.repeat(self.inputs[name][None], len(next(iter(self.pairs.values()))[0]), 0)
-        return self._like(self.pairs | self.inputs | {name: own})
+    def by_use(self, name, is_by_token):
+        """The same with an input of its own for each use of 'name', and the names of these.
+
+        Args:
+            is_by_token: each has one for each token, too, so that gradients are not summed over tokens.
+        """
+        source, uses = dense_torch.with_uses_apart(self.source, name)
+        given = self.pairs | self.inputs
+        item = given.pop(name)
+        if is_by_token:
+            item = np.repeat(item[None], len(next(iter(self.pairs.values()))[0]), 0)
+        given |= dict.fromkeys(uses, item)
+        return Text(source, self.spec, given, self.cotangent, set(uses)), uses
 
     def what_was_seen(self):
         pairs = {name: tuple(torch.tensor(x).double() for x in pair) for name, pair in self.pairs.items()}
@@ -279,13 +288,23 @@ class Judge:
         return worst
 
     def _disturbed(self, rng):
-        """Hidden states and weights changed by up to a rounding."""
+        """All floats changed by up to a rounding; equal numbers of an input stay equal.
+
+        Those of inputs change by that of 1 at least: values of which they are a small part round so.
+        """
         given = dict(self.given)
-        for name in self.sample.pairs:
-            given[name] = tuple(
-                x * (1 + 2.0**-23 * rng.uniform(-1, 1, x.shape)).astype(np.float32) for x in given[name]
-            )
+        for name, item in given.items():
+            if isinstance(item, tuple):
+                given[name] = tuple(x + self._roundings(rng, np.abs(x)) for x in item)
+            elif item.dtype.kind == "f":
+                numbers, places = np.unique(item, return_inverse=True)
+                numbers = numbers + self._roundings(rng, np.maximum(np.abs(numbers), 1))
+                given[name] = numbers[places].reshape(item.shape)
         return given
+
+    @staticmethod
+    def _roundings(rng, size):
+        return (2.0**-23 * size * rng.uniform(-1, 1, size.shape)).astype(np.float32)
 
     def error(self, name, found):
         """How far a result is from the answer, against the answer's norm or what that naturally is."""
@@ -324,12 +343,19 @@ class Judge:
         return float(allowed / max(np.linalg.norm(exact), self.sizes.get(name, 0.0), 1e-30))
 
     def _size_of_parts(self, name):
-        """How large the parts are that flow through softmaxes and means and beside them."""
+        """How large the parts of every use are that flow through softmaxes and means and beside them."""
+        owner, _, operand = name.partition(".")
         is_sum = self.axes.get(name) in ("vocab", "scalar")
-        text = self.text.by_token(name) if is_sum else self.text
-        exact, direct = text.reference()[name], text.direct().reference()[name]
-        parts = (direct, direct - exact)
-        return sum(np.linalg.norm(np.abs(part).sum(0) if is_sum else part) for part in parts)
+        text, uses = self.text.by_use(owner, is_sum)
+        whole = text.reference()
+        numbers = range(self.seen.normalisers)
+        size = 0.0
+        for left_out in [numbers, *({number} for number in numbers if len(numbers) > 1)]:
+            direct = text.without(left_out).reference()
+            for of in (f"{use}.{operand}" if operand else use for use in uses):
+                for part in (direct[of], direct[of] - whole[of]):
+                    size += np.linalg.norm(np.abs(part).sum(0) if is_sum else part)
+        return size
 
     def _size_of_products(self, name):
         """How large the products are that the gradient of a pair is the sum of."""

@@ -101,6 +101,27 @@ def test_a_comparison_of_a_value_with_itself_is_decided():
     assert "loss" in verdict_of(lines).errors
 
 
+def test_parts_of_a_gradient_are_those_of_every_use():
+    """What flows through two uses of b cancels, so the gradient is 0; the parts are not."""
+    case = case_of(["    return lt.max(lt.softmax(z / b * b * z))"])
+    judge = fuzz_verdict.Judge(case, case.sample())
+    exact, size = judge.text.reference()["b"], judge._size_of_parts("b")
+    allowed = fuzz_verdict.OF_PARTS * size / judge.sizes["b"]
+    assert np.abs(exact).max() < 1e-12 and size > 0.1
+    assert judge.is_right("grad b", 0.9 * allowed, exact)
+    assert not judge.is_right("grad b", fuzz_verdict.WRONG + 2 * allowed, exact)
+
+
+def test_parts_of_a_gradient_are_those_of_every_softmax():
+    """What flows through the softmax and beside it cancels, inside a logsumexp that has parts of its own."""
+    sizes = []
+    inner = "lt.sum(lt.softmax(1e4 * z) ** 2.0)"
+    for line in (inner, f"lt.logsumexp(u * {inner})"):
+        case = case_of([f"    return {line}"])
+        sizes.append(fuzz_verdict.Judge(case, case.sample())._size_of_parts("z.hidden"))
+    assert sizes[0] > 1e4 and sizes[1] > 0.01 * sizes[0]
+
+
 def case_of(lines, seed=0):
     """A call of the loss with these lines."""
     case = dataclasses.replace(fuzz_verdict.case(seed), tokens=200, vocab=100, hidden=(17, 17),

@@ -124,9 +124,9 @@ class Arguments:
         pair, _, operand = name.rpartition(".")
         if hidden is not None and pair in self.pairs:
             gradient = gradient[:, np.argsort(hidden[pair])]
-        by_column = operand == "weight" or (name in self.inputs and self.spec.input(name).axis == "vocab")
-        if order is not None and by_column:
-            gradient = gradient[np.argsort(order)]
-        if order is not None and name in self.inputs and self.spec.input(name).axis == "dense":
-            gradient = gradient[..., np.argsort(order)]
-        return gradient
+        if order is None:
+            return gradient
+        axis = self.spec.input(name).axis if name in self.inputs else None
+        if operand == "weight" or axis == "vocab":
+            return gradient[np.argsort(order)]
+        return gradient[..., np.argsort(order)] if axis == "dense" else gradient

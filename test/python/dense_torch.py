@@ -9,6 +9,7 @@ of N.
 
 from __future__ import annotations
 
+import ast
 import math
 import types
 from collections.abc import Callable
@@ -155,14 +156,16 @@ class Language:
         vocab: the number of entries.
         dtype: of floats.
         ignore_index: the integer that is not valid.
-        is_direct: gradients leave out what flows through a mean or a logsumexp, also that of a softmax.
+        left_out: gradients leave out what flows through these means and logsumexps, also those of softmaxes,
+            by their numbers in the order in which the loss makes them.
         roundings: a seed; elementary functions are off by a unit in the last place then, to either side.
             Equal results stay equal.
     """
 
-    def __init__(self, vocab, dtype, ignore_index=-100, is_direct=False, roundings=None):
+    def __init__(self, vocab, dtype, ignore_index=-100, left_out=(), roundings=None):
         self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
-        self.is_direct, self.roundings = is_direct, roundings
+        self.left_out, self.roundings = left_out, roundings
+        self.normalisers = 0  # how many means and logsumexps were made
         self.largest_summed = 0.0  # of the finite numbers that a logsumexp has seen
         self.largest_exponent = 0.0  # of those that a softmax has seen, too
         self.has_infinite_exponent = False  # of an exponential: plus infinity
@@ -198,22 +201,38 @@ class Language:
     def log_softmax(self, x):
         return Value(self._log_softmax(x.tensor))
 
+    def _is_left_out(self):
+        """Whether gradients leave out what flows through the mean or logsumexp that is made now."""
+        self.normalisers += 1
+        return self.normalisers - 1 in self.left_out
+
     def _log_softmax(self, x):
         self.largest_exponent = max(self.largest_exponent, _largest(x))
-        return x - x.logsumexp(1, keepdim=True).detach() if self.is_direct else torch.log_softmax(x, 1)
+        if self._is_left_out():
+            return x - x.logsumexp(1, keepdim=True).detach()
+        return torch.log_softmax(x, 1) - self._rounding_of_log_sum(x)
+
+    def _rounding_of_log_sum(self, x):
+        """How the logarithm of a sum of exponentials less the largest is disturbed."""
+        if self.roundings is None:
+            return 0.0
+        x = x.detach()
+        log_sum = torch.log(torch.exp(x - x.amax(1, keepdim=True)).sum(1, keepdim=True))
+        return torch.where(log_sum.isfinite(), self.rounded(log_sum, log_sum.new_zeros(())) - log_sum, 0.0)
 
     def stop_gradient(self, x):
+        x = self.value(x)
         return x.like(x.tensor.detach(), None if x.log is None else lambda: x.log().detach())
 
     def logsumexp(self, x):
         self.largest_summed = max(self.largest_summed, _largest(x.tensor))
         self.largest_exponent = max(self.largest_exponent, self.largest_summed)
-        result = x.tensor.logsumexp(1, keepdim=True)
-        return Value(result.detach() if self.is_direct else result)
+        result = x.tensor.logsumexp(1, keepdim=True) + self._rounding_of_log_sum(x.tensor)
+        return Value(result.detach() if self._is_left_out() else result)
 
     def mean(self, x):
         result = x.tensor.mean(1, keepdim=True)
-        return Value(result.detach() if self.is_direct else result)
+        return Value(result.detach() if self._is_left_out() else result)
 
     def max(self, x):
         return x.like(x.tensor.max(1, keepdim=True).values)
@@ -228,7 +247,7 @@ class Language:
 
     def softmax(self, x):
         log = self._log_softmax(x.tensor)
-        result = log.exp() if self.is_direct else torch.softmax(x.tensor, 1)
+        result = log.exp() if self.left_out else torch.softmax(x.tensor, 1)
         result = self.rounded(result, x.tensor)
         return Value(result, result, None, lambda: log)
 
@@ -294,7 +313,7 @@ class Language:
         return Value(index.tensor != self.ignore_index)
 
 
-def evaluate(source, pairs, inputs, dtype, is_direct=False, roundings=None):
+def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
     """The outputs of a loss by name, [N] each; a bare result is "loss". They are differentiable in whatever
     leaf requires a gradient.
 
@@ -303,11 +322,31 @@ def evaluate(source, pairs, inputs, dtype, is_direct=False, roundings=None):
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
             A Vocab or Scalar input may have a first axis of tokens.
-        is_direct, roundings: see Language.
+        left_out, roundings: see Language.
     """
-    outputs, _ = _run(source, pairs, inputs, dtype, is_direct, roundings)
+    outputs, _ = _run(source, pairs, inputs, dtype, left_out, roundings)
     tokens = len(next(iter(pairs.values()))[0])
     return {name: value.tensor.expand(tokens, 1)[:, 0] for name, value in outputs.items()}
+
+
+def with_uses_apart(source, name):
+    """The text with a parameter of its own for each use of the parameter 'name', and the names of these."""
+    tree, uses = ast.parse(source), []
+
+    class Renamed(ast.NodeTransformer):
+        def visit_Name(self, node):
+            if node.id != name:
+                return node
+            uses.append(f"{name}_{len(uses)}")
+            return ast.Name(uses[-1], ast.Load())
+
+    function = tree.body[0]
+    function.body = [Renamed().visit(line) for line in function.body]
+    parameters = function.args.args
+    place = next(i for i, parameter in enumerate(parameters) if parameter.arg == name)
+    annotation = parameters[place].annotation
+    parameters[place : place + 1] = [ast.arg(use, annotation) for use in uses]
+    return ast.unparse(tree), uses
 
 
 def what_was_seen(source, pairs, inputs):
@@ -316,10 +355,10 @@ def what_was_seen(source, pairs, inputs):
         return _run(source, pairs, inputs, torch.float64)[1]
 
 
-def _run(source, pairs, inputs, dtype, is_direct=False, roundings=None):
+def _run(source, pairs, inputs, dtype, left_out=(), roundings=None):
     """What the text returns, by name, and the language that it has seen."""
     weight = next(iter(pairs.values()))[1]
-    scope = {"lt": Language(len(weight), dtype, is_direct=is_direct, roundings=roundings)}
+    scope = {"lt": Language(len(weight), dtype, left_out=left_out, roundings=roundings)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
     arguments = {name: Value(h @ w.T) for name, (h, w) in pairs.items()}
