@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .. import losses
 from ..language.annotations import Dense, Logits, Scalar, Token, Vocab
 from ..language.definition import loss
@@ -48,6 +50,6 @@ def soft_cross_entropy(
     )
 
 
-def given(**numbers: float) -> dict[str, float]:
+def given(**numbers: float) -> dict[str, Any]:
     """The coefficients of a call that are not 0: a term whose coefficient is left out costs nothing."""
     return {name: number for name, number in numbers.items() if number != 0}

@@ -48,10 +48,11 @@ def linear_cross_entropy(
     """
     _check_group(tp_group)
     run = head(losses.cross_entropy, reduction=reduction, ignore_index=ignore_index)
-    if not _accumulates(weight):
+    buffer = _main_grad(weight)
+    if buffer is None:
         loss = run(hidden, weight, target=labels)
     else:
-        loss = run(hidden, weight, target=labels, weight_grad_out=weight.main_grad)
+        loss = run(hidden, weight, target=labels, weight_grad_out=buffer)
         if hasattr(weight, "grad_added_to_main_grad"):
             loss = _Added.apply(loss, weight)
     return loss.flatten() if reduction == "none" else loss
@@ -69,12 +70,12 @@ def _check_group(tp_group: Any) -> None:
 # ---- main_grad ---------------------------------------------------------------------------------------------
 
 
-def _accumulates(weight: Tensor) -> bool:
-    """Whether the gradient of a weight goes to a float32 buffer of Megatron."""
+def _main_grad(weight: Tensor) -> Tensor | None:
+    """The float32 buffer of Megatron that the gradient of a weight goes to, if there is one."""
     if not (torch.is_grad_enabled() and weight.requires_grad) or torch.compiler.is_compiling():
-        return False
+        return None
     main = getattr(weight, "main_grad", None)
-    return isinstance(main, Tensor) and main.dtype == torch.float32
+    return main if isinstance(main, Tensor) and main.dtype == torch.float32 else None
 
 
 class _Added(torch.autograd.Function):

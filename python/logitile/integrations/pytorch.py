@@ -126,6 +126,8 @@ class LinearCrossEntropyLoss(torch.nn.Module):
     `linear_cross_entropy`; `out_features` is (d1, ..., dK).
     """
 
+    weight: Tensor | None
+
     def __init__(
         self,
         in_features: int,

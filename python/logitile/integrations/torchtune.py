@@ -67,7 +67,7 @@ class LinearCrossEntropyLoss(torch.nn.Module):
         """Returns the loss itself: its kernels are compiled already."""
         return self
 
-    def set_model_output(self, model: torch.nn.Module) -> None:
+    def set_model_output(self, model: Any) -> None:
         """Takes the output layer of a model, which skips it from now on.
 
         Raises:
@@ -93,7 +93,7 @@ class LinearCrossEntropyLoss(torch.nn.Module):
             hidden_chunk: [..., D].
             target_chunk: the leading dimensions of `hidden_chunk`.
         """
-        return self._apply(hidden_chunk, target_chunk, reduction="sum")
+        return self._call(hidden_chunk, target_chunk, reduction="sum")
 
     def forward(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """The mean over the tokens that count; 0 if there is none.
@@ -108,11 +108,11 @@ class LinearCrossEntropyLoss(torch.nn.Module):
             AttributeError: `set_model_output` was not called.
             CallError: shapes or types do not agree, or a target lies outside the vocabulary.
         """
-        return self._apply(
+        return self._call(
             outputs, targets, reduction="mean", all_ignored="zero", chunks=self.num_output_chunks
         )
 
-    def _apply(self, outputs: Tensor, targets: Tensor, **options: Any) -> Tensor:
+    def _call(self, outputs: Tensor, targets: Tensor, **options: Any) -> Tensor:
         if self.linear_projection is None:
             raise AttributeError("the loss has no output layer yet; call set_model_output(model) first")
         run = head(losses.cross_entropy, ignore_index=self.ignore_index, **options)
@@ -169,7 +169,8 @@ def teacher_cross_entropy(
     """-sum(q log p): KL(q || p) without the entropy of the teacher. Infinite logits of the student, which
     only a bias can make, count nothing.
     """
-    return -_cross(*_biased(student, teacher, student_bias, teacher_bias), student_bias is not None)
+    z, t = _biased(student, teacher, student_bias, teacher_bias)
+    return -_cross(z, t, student_bias is not None)
 
 
 @loss
@@ -182,8 +183,8 @@ def student_relative_entropy(
     teacher_bias: Vocab[float] | None = None,
 ):
     """KL(p || q) = sum(p (log p - log q)), where infinite logits of either count nothing."""
-    biases = student_bias is not None or teacher_bias is not None
-    return _relative(*_biased(student, teacher, student_bias, teacher_bias), biases)
+    z, t = _biased(student, teacher, student_bias, teacher_bias)
+    return _relative(z, t, student_bias is not None or teacher_bias is not None)
 
 
 @loss

@@ -141,6 +141,13 @@ def test_a_graph_without_a_break():
     assert close(compiled(hidden, labels()), loss(hidden, labels()), 1e-6)
 
 
+def test_the_module_can_be_moved_and_converted():
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    loss = fused(layer).to("cpu").to(torch.bfloat16)
+    assert layer.weight.dtype == torch.bfloat16
+    assert loss(torch.randn(BATCH, SEQUENCE, HIDDEN).bfloat16(), labels()).isfinite()
+
+
 def test_a_loss_without_a_model():
     with pytest.raises(AttributeError, match=r"call set_model_output\(model\) first"):
         mine.LinearCrossEntropyLoss()(torch.zeros(1, 2, 3), torch.zeros(1, 2).long())

@@ -113,7 +113,8 @@ def jsd(
     check_temperature(temperature)
     check("beta", beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
-    distance = {0: "forward_kl", 1: "reverse_kl"}.get(beta, "jensen_shannon")
+    ends = {0.0: "forward_kl", 1.0: "reverse_kl"}
+    distance = ends.get(beta, "jensen_shannon")
     if distance == "jensen_shannon":
         inputs["beta"] = beta
     return _distilled(

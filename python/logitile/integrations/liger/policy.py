@@ -9,6 +9,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -166,7 +167,7 @@ def grpo(
     ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, _IGNORED)
 
     def logprobs(hidden: Tensor, rows: Tensor, offset: Tensor | None) -> Tensor:
-        how = {"ignore_index": _IGNORED, "chunk_size": chunk_size, "temperature": temperature}
+        how: dict[str, Any] = {"ignore_index": _IGNORED, "chunk_size": chunk_size, "temperature": temperature}
         return token_logprobs(hidden, rows, offset, ids, **how)
 
     logps = logprobs(_input, weight, bias)
@@ -248,11 +249,11 @@ def _surrogate(batch: _Batch, settings: Settings, ratio: Tensor) -> Tensor:
     if kind == "vespo":
         return -_vespo_weight(batch, settings) * advantages * batch.logps
     if kind == "sapo":
-        gates = [
+        good, bad = (
             torch.sigmoid(heat * (ratio - 1)) * 4 / heat
             for heat in (settings.sapo_temperature_pos, settings.sapo_temperature_neg)
-        ]
-        return -torch.where(advantages > 0, *gates) * advantages
+        )
+        return -torch.where(advantages > 0, good, bad) * advantages
     clipped = ratio.clamp(1 - settings.epsilon_low, 1 + settings.epsilon_high)
     bounded = ratio if settings.delta is None else ratio.clamp(max=settings.delta)
     return -torch.minimum(bounded * advantages, clipped * advantages)
@@ -295,7 +296,7 @@ def _normalised(
     total = (per_token * mask).sum()
     if kind == "bnpo":
         return total / mask.sum().clamp(min=1.0)
-    if kind == "dr_grpo":
+    if kind == "dr_grpo" and settings.max_completion_length is not None:
         return total / (mask.shape[0] * settings.max_completion_length)
     return total / _tokens_of_process(mask, num_items)
 

@@ -212,9 +212,11 @@ def dpo(
     """
     check_dpo(loss_type, label_smoothing)
     pairs = _Pairs(_input, weight, target, bias, ignore_index, average_log_prob, chunk_size)
-    if use_ref_model and (ref_input is None or ref_weight is None):
-        raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
-    reference = pairs.reference(ref_input, ref_weight, ref_bias) if use_ref_model else (0.0, 0.0)
+    reference: tuple[Tensor | float, Tensor | float] = (0.0, 0.0)
+    if use_ref_model:
+        if ref_input is None or ref_weight is None:
+            raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
+        reference = pairs.reference(ref_input, ref_weight, ref_bias)
 
     def preference(chosen: Tensor, rejected: Tensor) -> tuple[Tensor, ...]:
         margins = _Margins(

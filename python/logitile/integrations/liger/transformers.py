@@ -67,7 +67,7 @@ def fused_cross_entropy(
     )  # fmt: skip
     if not scales_tokens:
         return result
-    nll = losses.cross_entropy(z, target, bias=bias, softcap=softcap)
+    nll: Any = losses.cross_entropy(z, target, bias=bias, softcap=softcap)
     factor = lt.stop_gradient(lt.exp(-nll))
     if not isinstance(result, Outputs):
         return factor * result
@@ -145,8 +145,8 @@ class LigerFusedLinearCrossEntropyFunction:
             scales_tokens=use_token_scaling, returns=tuple(name for name, asked in flags.items() if asked),
             **how, **_chunks(chunk_mem_const, _input, weight),
         )  # fmt: skip
-        result = run(_input, weight, target=target, bias=bias, **inputs)
-        if not isinstance(result, tuple):
+        result: Any = run(_input, weight, target=target, bias=bias, **inputs)
+        if isinstance(result, Tensor):
             return result, None, None, None
         outputs = result._asdict()
         z_loss, accuracy = outputs.get("z_loss"), outputs.get("correct")
@@ -308,7 +308,8 @@ def liger_fused_linear_jsd(
     check_temperature(temperature)
     check("jsd_beta", jsd_beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
-    text = {0: losses.forward_kl, 1: losses.reverse_kl}.get(jsd_beta, annealed_jensen_shannon)
+    ends = {0.0: losses.forward_kl, 1.0: losses.reverse_kl}
+    text = ends.get(jsd_beta, annealed_jensen_shannon)
     if text is annealed_jensen_shannon:
         inputs["beta"] = jsd_beta
     return head(text, ignore_index=ignore_index, all_ignored="zero")(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -13,7 +15,7 @@ def kto(
     _input: Tensor,
     weight: Tensor,
     target: Tensor,
-    preference_labels: Tensor,
+    preference_labels: Tensor | None,
     bias: Tensor | None = None,
     ref_input: Tensor | None = None,
     ref_weight: Tensor | None = None,
@@ -49,13 +51,13 @@ def kto(
     """
     if preference_labels is None or preference_labels.dtype != torch.bool:
         raise CallValueError("preference_labels must be bools, one for each sequence")
-    if use_ref_model and (ref_input is None or ref_weight is None):
-        raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
     counts = target != ignore_index
-    how = {"ignore_index": ignore_index, "chunk_size": chunk_size}
+    how: dict[str, Any] = {"ignore_index": ignore_index, "chunk_size": chunk_size}
     logps = of_sequences(token_logprobs(_input, weight, bias, target, **how), counts, average_log_prob)
     ratios = logps
     if use_ref_model:
+        if ref_input is None or ref_weight is None:
+            raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
         with torch.no_grad():
             per_token = token_logprobs(ref_input, ref_weight, ref_bias, target, **how)
         ratios = logps - of_sequences(per_token, counts, average_log_prob)
