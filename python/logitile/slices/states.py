@@ -88,7 +88,7 @@ class SliceState:
         earlier: the same of the sweeps before, of the whole vocabulary.
         call: the inputs that all slices have in common: those per token, the scalars and the divisor.
         cotangents: the gradients that reach the outputs, from the first adjoint sweep on.
-        like: an array that tells the framework and the device of results; it holds no number.
+        beside: an array of the framework and on the device of results, for states without rows.
     """
 
     source: Source
@@ -98,7 +98,7 @@ class SliceState:
     earlier: Mapping[str, Any]
     call: Call
     cotangents: Mapping[str, Array]
-    like: Array
+    beside: Array
 
     @property
     def head(self) -> str:
@@ -117,6 +117,11 @@ class SliceState:
         if self.sweep + 1 < forward:
             return "forward"
         return "adjoint" if self.sweep + 1 < forward + adjoint else None
+
+    @property
+    def like(self) -> Array:
+        """What tells the framework and the device of results."""
+        return described(next(iter(self.rows.values())), "state") if self.rows else self.beside
 
     @property
     def complete(self) -> dict[str, Any]:

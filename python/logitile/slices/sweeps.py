@@ -88,8 +88,8 @@ def swept(
     rows = {name: array for name, array in outputs.items() if "." in name}  # no output of a loss has a dot
     columns = ((offset, offset + call.vocab),)
     framework = hidden.framework
-    like = described(framework.given_back(hidden, framework.empty(hidden, (0,), "float32")), "state")
-    return SliceState(source, sweep, columns, rows, earlier, common_call(source, call), cotangents, like)
+    beside = described(framework.given_back(hidden, framework.empty(hidden, (0,), "float32")), "state")
+    return SliceState(source, sweep, columns, rows, earlier, common_call(source, call), cotangents, beside)
 
 
 def _check_sweeps(source: Source) -> None:
