@@ -53,16 +53,16 @@ __all__ = (
 
 def __dir__() -> list[str]:
     """The public names; submodules and what this module imports for itself are left out."""
-    return sorted((*__all__, "__version__", "nn", "testing"))
+    return sorted((*__all__, "__version__", "nn", "parallel", "testing"))
 
 
 def __getattr__(name: str) -> object:
-    """`nn`, `testing` and `__version__` are loaded on first use; any other name is an error, which suggests
-    the nearest one.
+    """`nn`, `parallel`, `testing` and `__version__` are loaded on first use; any other name is an error,
+    which suggests the nearest one.
     """
     if name == "__version__":
         return version()
-    if name in ("nn", "testing"):
+    if name in ("nn", "parallel", "testing"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -14,7 +14,7 @@ from .calls.demands import by_names
 from .calls.plans import Plan
 from .calls.programs import Programs
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import gradient_tracer, has_jax, tracer, vocab_parallel
+from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
 from .inspection import stages
 from .inspection.explanation import Explanation
 from .inspection.slices import SliceParts, check_untimed
@@ -125,6 +125,10 @@ class Head:
         """
         traced = tracer(args, inputs)
         if traced is not None:
+            if has_shards(args, inputs):
+                from .parallel.dtensors import distributed_call
+
+                traced = distributed_call
             return traced(self._capture, args, inputs)
         call = self._binder.bind_rounded(args, inputs)
         return call.form.spec.result(execute.outputs(self._programs, call))

@@ -12,6 +12,7 @@ ALLOWED = {
     "python/logitile/frameworks/torch/": "the PyTorch integration",
     "python/logitile/frameworks/jax/": "the JAX integration",
     "python/logitile/nn.py": "modules of PyTorch",
+    "python/logitile/parallel/": "processes of PyTorch",
     "python/logitile/reference/": "the float64 reference is NumPy",
     "python/logitile/integrations/": "each is for users of one other project",
 }

@@ -143,12 +143,12 @@ def test_distributed_tensors_are_refused():
         described(torch.zeros(2).as_subclass(DTensor), "x")
     assert (
         str(caught.value)
-        == "'x' is a DTensor; gather it first (full_tensor()). Its local shard alone would give a wrong "
-        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of "
-        "the tokens is a call of its own"
+        == "'x' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
+        "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
+        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
     )
     DTensor.placements = ("Shard(dim=0)",)
-    with pytest.raises(lt.CallTypeError, match=r"'x' is a DTensor placed as Shard\(dim=0\); gather it"):
+    with pytest.raises(lt.CallTypeError, match=r"'x' is a DTensor placed as Shard\(dim=0\), which a call"):
         described(torch.zeros(2).as_subclass(DTensor), "x")
 
 

@@ -39,7 +39,7 @@ def test_losses_and_tracing_load_nothing_heavy():
 
 
 def test_names_are_the_public_ones():
-    names = "{*lt.__all__, '__version__', 'nn', 'testing'}"
+    names = "{*lt.__all__, '__version__', 'nn', 'parallel', 'testing'}"
     assert run(f"import logitile as lt; print(sorted(set(dir(lt)) ^ {names}))") == "[]"
 
 

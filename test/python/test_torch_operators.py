@@ -243,11 +243,11 @@ def test_subclasses_are_refused():
     with pytest.raises(TypeError, match="Quantised"):
         HEAD(hidden, Quantised(weight), target=target)
     with pytest.raises(lt.CallTypeError) as caught:
-        HEAD(hidden, weight.as_subclass(DTensor), target=target)
+        HEAD.value_and_grad(hidden, weight.as_subclass(DTensor), target=target)
     assert str(caught.value) == (
-        "'weight' is a DTensor; gather it first (full_tensor()). Its local shard alone would give a wrong "
-        "loss: a shard of the vocabulary goes to head.partial with column_offset and vocab_size, a shard of "
-        "the tokens is a call of its own"
+        "'weight' is a DTensor, which a call of the head itself takes, but not this call; gather it first "
+        "(full_tensor()). Its local shard alone would give a wrong loss: shards of the vocabulary go to "
+        "lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
     )
 
 

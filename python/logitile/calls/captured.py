@@ -91,14 +91,18 @@ class HeadCapture:
     Args:
         binder, programs: of the head.
         slicer: makes the parts of its calls on several devices.
+
+    Attributes:
+        distributed: the same for calls on several processes, by what these have in common.
     """
 
     def __init__(self, binder: Binder, programs: Programs, slicer: Slicer):
-        self._binder, self._programs, self._slicer = binder, programs, slicer
+        self.binder, self._programs, self._slicer = binder, programs, slicer
         self.token = capture.new_token(self)
         self.name = binder.loss.name
         self.is_transposed = binder.options.weight_layout == "dv"
         self.compiled = None
+        self.distributed: dict[object, Any] = {}
 
     def traced(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> tuple[TracedCall, list[Any]]:
         """A call of which only shapes and types are known; see frameworks.traced.Traceable.
@@ -106,8 +110,8 @@ class HeadCapture:
         Raises:
             CallError: as for a call.
         """
-        call = self._binder.bind(args, inputs)
-        return TracedCall(self._binder, self._programs, self._slicer, call), operands(call)
+        call = self.binder.bind(args, inputs)
+        return TracedCall(self.binder, self._programs, self._slicer, call), operands(call)
 
     def check(self, args: Sequence[Any], inputs: Mapping[str, Any]) -> None:
         """Checks arguments that a framework did not take; see frameworks.traced.Traceable.
@@ -115,11 +119,11 @@ class HeadCapture:
         Raises:
             CallError: they do not fit, or have no numbers.
         """
-        self._binder.bind(args, inputs)
+        self.binder.bind(args, inputs)
 
     def slot_axes(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What each slot has an axis for: "hidden", "weight", "token", "vocab", "dense" or "scalar"."""
-        signature = self._binder.loss.signature
+        signature = self.binder.loss.signature
         axes = []
         for slot in names:
             name, _, part = slot.partition(".")
@@ -138,7 +142,7 @@ class HeadCapture:
         """
         names, rounding = tuple(slot.name for slot in slots), tuple(slot.rounded_to for slot in slots)
         check_devices(slots, self.slot_axes(names))
-        call = _bound(self._binder, names, rounding, [stand_in(slot) for slot in slots])
+        call = _bound(self.binder, names, rounding, [stand_in(slot) for slot in slots])
         key, head = self._known(call, names, rounding)
         result_type = self._result_type(call, key)
         none = (False,) * len(slots)
@@ -161,7 +165,7 @@ class HeadCapture:
         content = "\n".join([text, repr(call.form.options), repr(rounding), *slots])
         key = "lt1:" + hashlib.sha256(content.encode()).hexdigest()
         if not capture.is_known(key):
-            capture.remember(key, CapturedHead(self._binder, self._programs, call, slots, rounding))
+            capture.remember(key, CapturedHead(self.binder, self._programs, call, slots, rounding))
         return key, capture.of_key(key)
 
     def _result_type(self, call: Call, key: str) -> str:

@@ -99,6 +99,15 @@ def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any]
     return traced_call
 
 
+def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
+    """Whether a call has DTensors, of which this process has a part."""
+    if "torch.distributed.tensor" not in sys.modules:
+        return False
+    from .torch.watching import has_shards
+
+    return has_shards(args, inputs)
+
+
 @functools.cache
 def _jax_call() -> Callable[..., Any]:
     from .jax.calls import traced_call

@@ -215,7 +215,7 @@ def _bound(
     if state is None:
         return bound_to_slice(binder, args, inputs, where)
     given = named_arguments(binder.loss.signature, args, inputs)
-    return _bound_slice(binder, state.source.rounded(given), where)
+    return bound_slice(binder, state.source.rounded(given), where)
 
 
 def bound_to_slice(
@@ -232,10 +232,15 @@ def bound_to_slice(
         CallError: the arguments do not fit.
     """
     given = named_arguments(binder.loss.signature, *binder.rounded(args, inputs))
-    return _bound_slice(binder, given, where)
+    return bound_slice(binder, given, where)
 
 
-def _bound_slice(binder: Binder, given: Arguments, where: tuple[object, object]) -> tuple[int, Call]:
+def bound_slice(binder: Binder, given: Arguments, where: tuple[object, object]) -> tuple[int, Call]:
+    """The same from arguments that have their names.
+
+    Raises:
+        CallError: they do not fit.
+    """
     first, vocab = _integer(where[0], "column_offset"), _integer(where[1], "vocab_size")
     signature = binder.loss.signature
     part = specialised(signature, binder.options, given)

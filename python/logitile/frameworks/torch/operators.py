@@ -57,11 +57,15 @@ def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str,
             given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
         elif item is not None:
             given.append((name, item))
-    return tuple(slot for slot, _ in given), [_tensor_of(slot, item) for slot, item in given]
+    return tuple(slot for slot, _ in given), [tensor_of(slot, item) for slot, item in given]
 
 
-def _tensor_of(slot: str, item: Any) -> Tensor:
-    """Arrays keep their type; numbers are what Python calculates with."""
+def tensor_of(slot: str, item: Any) -> Tensor:
+    """An input as a tensor: arrays keep their type; numbers are what Python calculates with.
+
+    Raises:
+        CallTypeError: torch makes none of it.
+    """
     if isinstance(item, Tensor):
         return item
     if isinstance(item, bool):

@@ -129,9 +129,9 @@ def check_whole(tensor: Any, name: str) -> None:
         )
     if type(tensor).__name__ == "DTensor":
         raise CallTypeError(
-            f"'{name}' is a DTensor{_placed(tensor)}; gather it first (full_tensor()). Its local shard alone "
-            "would give a wrong loss: a shard of the vocabulary goes to head.partial with column_offset and "
-            "vocab_size, a shard of the tokens is a call of its own"
+            f"'{name}' is a DTensor{_placed(tensor)}, which a call of the head itself takes, but not this "
+            "call; gather it first (full_tensor()). Its local shard alone would give a wrong loss: shards of "
+            "the vocabulary go to lt.parallel.vocab_parallel, a shard of the tokens is a call of its own"
         )
 
 

@@ -40,6 +40,17 @@ def is_traced(args: tuple[Any, ...], inputs: dict[str, Any]) -> bool:
     return False
 
 
+def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
+    """Whether a DTensor is among the arguments of a call."""
+    from torch.distributed.tensor import DTensor
+
+    for item in (*args, *inputs.values()):
+        for part in item if isinstance(item, (tuple, list)) else (item,):
+            if isinstance(part, DTensor):
+                return True
+    return False
+
+
 def _check_reverse(tensors: Sequence[Tensor]) -> None:
     """Tangents would be lost without a word: operators of torch that have no rule for them give zeros."""
     if any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):

@@ -1,0 +1,10 @@
+"""PyTorch on several processes: heads whose vocabulary is in slices, one on each process of a group.
+
+`vocab_parallel` takes plain tensors, each process its own. DTensors go to the head itself. Nothing of it is
+imported before `lt.parallel` is named: it needs torch.
+"""
+
+from .tokens import token_count
+from .vocab_parallel import VocabParallel, vocab_parallel
+
+__all__ = ("VocabParallel", "token_count", "vocab_parallel")
