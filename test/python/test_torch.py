@@ -101,6 +101,8 @@ def test_which_gradients_are_made_early():
     ]
 
 
+@pytest.mark.contract("3 only what is asked")
+@pytest.mark.parametrize("switch", [torch.no_grad, torch.inference_mode])
 def test_without_gradients_only_the_forward_program_runs(switch):
     hidden, weight, target = operands()
 
