@@ -94,7 +94,10 @@ LT_API lt_code lt_device_target(const char *platform, int device, lt_text *name)
  * instruction set. 'target' says how it is used. */
 LT_API lt_code lt_device_model(const char *target, int device, lt_text *name, lt_text *driver);
 /* JSON of a target, or of a platform alone ("cuda"): "platform", "memory" ("cpu" or "cuda": where arrays of calls lie),
- * "host_memory", "host_threads" (kernels run on threads of the host), and of a target its "stages". */
+ * "host_memory", "host_threads" (kernels run on threads of the host), and of a target its "stages" and, where its
+ * name fixes a chip, "chip": "multiprocessors", "hertz", "shared_bytes" of a block, "cache_bytes", "memory_rate" in bytes a second,
+ * "tensor_rate" and "library_rate" (of cuBLAS) in operations a second; and what the cost model expects of it: "launch_seconds" and
+ * "reached_memory_rate" in bytes a second. */
 LT_API lt_code lt_target_describe(const char *target, lt_text *json);
 /* JSON: a list of what ran lately, oldest first. */
 LT_API lt_code lt_history(lt_engine *engine, lt_text *json);

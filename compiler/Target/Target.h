@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace llvm {
 template <typename T>
@@ -79,6 +81,8 @@ public:
   virtual std::string refuseTiles(const TileSizes &sizes) const = 0;
   /// 'threads' are those of the host that a call may use.
   virtual Machine machine(int64_t threads) const = 0;
+  /// Figures of the chip by name, in units, hertz, bytes and operations a second; empty where its name fixes none.
+  virtual std::vector<std::pair<std::string_view, double>> chipFigures() const { return {}; }
 
   /// The passes from the stage `tiles` to the stage `device`.
   virtual void addDevicePasses(mlir::OpPassManager &passes) const = 0;

@@ -1,4 +1,4 @@
-// Steps.cpp - loops, grids and the packing of arguments.
+// Steps.cpp - launches and the packing of their arguments.
 #include "runtime/call/Steps.h"
 #include <algorithm>
 using namespace logitile;
@@ -10,82 +10,8 @@ StepRunner::StepRunner(const LoadedPlan &loaded, const Binding &binding, const C
 }
 
 Status StepRunner::run(const std::vector<StepPlan> &steps, int64_t tokens) {
-  Position position;
-  position.tokens = tokens;
-  position.vocabSplitEnd = plan.vocabSplits();
-  return runSteps(steps, position);
-}
-
-Status StepRunner::runSteps(const std::vector<StepPlan> &steps, const Position &position) {
-  for (const StepPlan &step : steps) {
-    Status status = step.kind == StepKind::Launch      ? launch(step, position)
-                    : step.kind == StepKind::TokenLoop ? runTokenLoop(step, position)
-                                                       : runVocabSplitLoop(step, position);
-    if (!status.isOk())
-      return status;
-  }
-  return Status();
-}
-
-Status StepRunner::runTokenLoop(const StepPlan &step, Position position) {
-  int64_t end = position.tokens, chunk = chunkTokens(end, step.step, plan.tokenTile);
-  report.chunks = std::max(report.chunks, (end + chunk - 1) / chunk);
-  for (int64_t first = 0; first < end; first += chunk) {
-    position.firstToken = first;
-    position.tokens = std::min(chunk, end - first);
-    position.isLaterChunk = first > 0;
-    if (Status status = runSteps(step.body, position); !status.isOk())
-      return status;
-  }
-  return Status();
-}
-
-Status StepRunner::runVocabSplitLoop(const StepPlan &step, Position position) {
-  for (int64_t vocabSplit = step.first; vocabSplit < step.end; vocabSplit += step.step) {
-    position.vocabSplitFirst = vocabSplit;
-    position.vocabSplitEnd = std::min(vocabSplit + step.step, step.end);
-    position.isLaterVocabSplits = vocabSplit > step.first;
-    if (Status status = runSteps(step.body, position); !status.isOk())
-      return status;
-  }
-  return Status();
-}
-
-// ---- launches -------------------------------------------------------------------------------------------------------------
-
-int64_t StepRunner::scalar(ScalarKind kind, const Position &position) const {
-  switch (kind) {
-  case ScalarKind::Tokens:
-    return position.tokens;
-  case ScalarKind::VocabSplitFirst:
-    return position.vocabSplitFirst;
-  case ScalarKind::VocabSplitEnd:
-    return position.vocabSplitEnd;
-  case ScalarKind::AccumulateTokens:
-    return position.isLaterChunk;
-  case ScalarKind::AccumulateVocabSplits:
-    break;
-  }
-  return position.isLaterVocabSplits;
-}
-
-int64_t StepRunner::extent(const Extent &extent, const Position &position) const {
-  int64_t value = extent.isConstant ? extent.scale : scalar(extent.scalar, position) * extent.scale;
-  return std::min(value, extent.cap);
-}
-
-int64_t StepRunner::stepCount(const std::vector<GridAxis> &axes, const Position &position) const {
-  int64_t steps = 1;
-  for (const GridAxis &axis : axes)
-    steps *= std::max<int64_t>(0, (extent(axis.upper, position) - extent(axis.lower, position) + axis.step - 1) / axis.step);
-  return steps;
-}
-
-int64_t StepRunner::work(const std::vector<WorkTerm> &terms, const Position &position) const {
-  int64_t sum = 0;
-  for (const WorkTerm &term : terms)
-    sum += term.amount * stepCount(term.axes, position) / term.share;
-  return sum;
+  return visitLaunches(plan, steps, tokens,
+                       [&](const StepPlan &step, const LaunchPosition &position) { return launch(step, position); });
 }
 
 /// Elements from the start of a buffer to token 'token', which starts a row panel.
@@ -119,15 +45,15 @@ static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, 
 }
 
 /// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the most.
-void StepRunner::packScalar(ScalarKind kind, const Position &position) {
+void StepRunner::packScalar(ScalarKind kind, const LaunchPosition &position) {
   if (kind == ScalarKind::Tokens && loaded.tables.facts >= 0) {
     words.push_back(reinterpret_cast<int64_t>(binding.memory(loaded.tables.facts)));
     words.push_back(position.firstToken);
   }
-  words.push_back(scalar(kind, position));
+  words.push_back(position.scalar(kind));
 }
 
-char *StepRunner::addressOf(int64_t index, const Position &position) const {
+char *StepRunner::addressOf(int64_t index, const LaunchPosition &position) const {
   const BufferPlan &buffer = plan.buffers[index];
   const BufferState &state = binding[index];
   BufferScope scope = plan.buffers[loaded.tables.roots[index]].scope;
@@ -143,7 +69,7 @@ char *StepRunner::addressOf(int64_t index, const Position &position) const {
   return state.base + offset * elementBytes(buffer.element);
 }
 
-void StepRunner::note(int64_t kernel, const Position &position, std::optional<double> milliseconds) {
+void StepRunner::note(int64_t kernel, const LaunchPosition &position, std::optional<double> milliseconds) {
   const KernelCounters *counters = device.counters();
   if (!milliseconds && !counters)
     return;
@@ -156,17 +82,14 @@ void StepRunner::note(int64_t kernel, const Position &position, std::optional<do
   if (counters)
     entry->counters = entry->counters.value_or(KernelCounters()) += *counters;
   const KernelWork &predicted = plan.kernels[kernel].work;
-  entry->predicted.matrixInstructions += work(predicted.matrixInstructions, position);
-  entry->predicted.globalBytes += work(predicted.globalBytes, position);
+  entry->predicted.matrixInstructions += position.work(predicted.matrixInstructions);
+  entry->predicted.globalBytes += position.work(predicted.globalBytes);
 }
 
-Status StepRunner::launch(const StepPlan &step, Position position) {
+Status StepRunner::launch(const StepPlan &step, const LaunchPosition &position) {
   if (arguments.interrupt())
     return interrupted();
-  if (step.vocabSplitFirst >= 0) {
-    position.vocabSplitFirst = step.vocabSplitFirst;
-    position.vocabSplitEnd = step.vocabSplitEnd;
-  }
+  report.chunks = std::max(report.chunks, position.chunks);
   const KernelPlan &kernel = plan.kernels[step.kernel];
   words.clear();
   for (const ArgumentPlan &argument : kernel.arguments) {
@@ -179,7 +102,7 @@ Status StepRunner::launch(const StepPlan &step, Position position) {
     words.push_back(state.stride0);
     words.push_back(state.stride1);
   }
-  DeviceCall::Launch launch{step.kernel,      words.data(), stepCount(kernel.grid, position), scratch, loaded.tables.scratchStride,
+  DeviceCall::Launch launch{step.kernel,      words.data(), position.stepCount(kernel.grid), scratch, loaded.tables.scratchStride,
                             arguments.threads,  arguments.interrupt};
   std::optional<double> milliseconds;
   Status status;

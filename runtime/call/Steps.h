@@ -1,7 +1,8 @@
-// Steps.h - executes the steps of a plan: loops over tokens and vocabulary splits, and the arguments of each launch.
-// Where buffers lie is the business of Binding.h.
+// Steps.h - executes the steps of a plan: the arguments of each launch. Which launches there are is the business of
+// plan/Launches.h, where buffers lie that of Binding.h.
 #pragma once
 #include "runtime/call/Binding.h"
+#include "runtime/plan/Launches.h"
 
 namespace logitile {
 class StepRunner {
@@ -14,28 +15,12 @@ public:
   Status run(const std::vector<StepPlan> &steps, int64_t tokens);
 
 private:
-  /// What the scalars of kernels are at one point of the loops.
-  struct Position {
-    int64_t firstToken = 0;
-    int64_t tokens = 0;
-    int64_t vocabSplitFirst = 0, vocabSplitEnd = 0;
-    bool isLaterChunk = false, isLaterVocabSplits = false;
-  };
-  Status runSteps(const std::vector<StepPlan> &steps, const Position &position);
-  Status runTokenLoop(const StepPlan &step, Position position);
-  Status runVocabSplitLoop(const StepPlan &step, Position position);
-  Status launch(const StepPlan &step, Position position);
-
-  int64_t scalar(ScalarKind kind, const Position &position) const;
-  void packScalar(ScalarKind kind, const Position &position);
-  int64_t extent(const Extent &extent, const Position &position) const;
-  /// Combinations of steps along axes.
-  int64_t stepCount(const std::vector<GridAxis> &axes, const Position &position) const;
+  Status launch(const StepPlan &step, const LaunchPosition &position);
+  void packScalar(ScalarKind kind, const LaunchPosition &position);
   /// Where a buffer's element (0, 0) of the current tokens would be.
-  char *addressOf(int64_t buffer, const Position &position) const;
+  char *addressOf(int64_t buffer, const LaunchPosition &position) const;
   /// Adds a launch that ran to the report.
-  void note(int64_t kernel, const Position &position, std::optional<double> milliseconds);
-  int64_t work(const std::vector<WorkTerm> &terms, const Position &position) const;
+  void note(int64_t kernel, const LaunchPosition &position, std::optional<double> milliseconds);
 
   const LoadedPlan &loaded;
   const LaunchPlan &plan;

@@ -2,6 +2,7 @@
 #include "runtime/engine/Describe.h"
 #include "compiler/Target/Backend.h"
 #include "runtime/device/Platform.h"
+#include "runtime/plan/Launches.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 using namespace logitile;
@@ -120,8 +121,38 @@ json::Value kernelOf(const LaunchPlan &plan, const KernelPlan &kernel) {
   for (const ArgumentPlan &argument : kernel.arguments)
     if (argument.isBuffer)
       buffers.push_back(plan.buffers[argument.buffer].name);
-  return json::Object{{"name", kernel.name}, {"scratch_bytes", kernel.scratchBytes}, {"buffers", std::move(buffers)}};
+  return json::Object{{"name", kernel.name},
+                      {"function", kernel.function()},
+                      {"threads", kernel.threads},
+                      {"shared_bytes", kernel.sharedBytes},
+                      {"scratch_bytes", kernel.scratchBytes},
+                      {"buffers", std::move(buffers)}};
 }
+
+/// Tiles of products that a launch makes: all but the shared axis, which comes last, counts them.
+int64_t productTilesOf(const KernelPlan &kernel, const LaunchPosition &position) {
+  int64_t tiles = 0;
+  for (const WorkTerm &term : kernel.work.matrixInstructions)
+    tiles += position.stepCount({term.axes.begin(), term.axes.end() - 1});
+  return tiles;
+}
+
+json::Array launchesOf(const LaunchPlan &plan, int64_t tokens) {
+  json::Array launches;
+  for (const auto *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
+    (void)visitLaunches(plan, *steps, tokens, [&](const StepPlan &step, const LaunchPosition &position) {
+      const KernelPlan &kernel = plan.kernels[step.kernel];
+      launches.push_back(json::Object{{"kernel", kernel.name},
+                                      {"tokens", position.tokens},
+                                      {"tasks", position.stepCount(kernel.grid)},
+                                      {"product_tiles", productTilesOf(kernel, position)},
+                                      {"matrix_instructions", position.work(kernel.work.matrixInstructions)},
+                                      {"global_bytes", position.work(kernel.work.globalBytes)}});
+      return Status();
+    });
+  return launches;
+}
+
 json::Object rulesOf(const CallRules &rules) {
   constexpr const char *kReductions[] = {"none", "sum", "mean"};
   return json::Object{{"reduction", kReductions[static_cast<int>(rules.reduction)]},
@@ -178,6 +209,7 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   object["prologue"] = stepsOf(plan, plan.prologue);
   object["forward"] = stepsOf(plan, plan.forward);
   object["adjoint"] = stepsOf(plan, plan.adjoint);
+  object["launches"] = launchesOf(plan, tokens);
   return object;
 }
 
@@ -304,6 +336,11 @@ Result<std::string> logitile::describeTarget(const std::string &name) {
     if (!target)
       return Status(ErrorCode::Target, error);
     object["stages"] = stagesOf(*target);
+    json::Object chip;
+    for (auto [figure, value] : target->chipFigures())
+      chip[llvm::StringRef(figure)] = value;
+    if (!chip.empty())
+      object["chip"] = std::move(chip);
   }
   return textOf(std::move(object));
 }

@@ -4,7 +4,7 @@
 #include "runtime/engine/Engine.h"
 
 namespace logitile {
-/// Interval, inputs, outputs, gradients, kernels, steps, the buffers with their bytes for a call with 'tokens' tokens that
+/// Interval, inputs, outputs, gradients, kernels, steps, the launches of a call with their work, the buffers with their bytes for a call with 'tokens' tokens that
 /// count on 'threads' threads, and how long compiling took if this use did.
 std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
 /// Entries of the disk cache; with 'details' also what describePlan tells of those that are not damaged.

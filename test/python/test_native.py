@@ -401,8 +401,18 @@ def test_what_is_known_of_a_target(target, memory, host_memory, host_threads, co
     facts = {"platform": target.partition(":")[0], "memory": memory, "host_memory": host_memory,
              "host_threads": host_threads}  # fmt: skip
     stages = ["spec", "plan", "tiles", "device", *code]
-    assert _native.describe_target(target) == {**facts, "stages": stages}
+    described = _native.describe_target(target)
+    chip = described.pop("chip", {})
+    assert described == {**facts, "stages": stages}
+    assert ("multiprocessors" in chip) == (not target.startswith("cpu"))
     assert _native.describe_target(target.partition(":")[0]) == facts
+
+
+def test_the_chip_of_a_target_has_the_figures_of_its_data_sheet():
+    chip = _native.describe_target("cuda:sm_90:h100")["chip"]
+    assert (chip["multiprocessors"], chip["hertz"], chip["tensor_rate"]) == (132, 1.83e9, 989.4e12)
+    assert 0.7 < chip["library_rate"] / chip["tensor_rate"] < 0.9
+    assert _native.describe_target("cuda:sm_90")["chip"]["memory_rate"] == 4.8e12  # of the h200
 
 
 def test_targets_that_are_not_there():

@@ -26,6 +26,7 @@ struct GpuChip {
   int64_t cacheBytes;        // L2
   double memoryRate;         // bytes a second of the data sheet
   double tensorRate;         // operations a second of the data sheet: dense products of bf16, sums in f32
+  double libraryShare;       // of tensorRate: what cuBLAS reaches for large products
 };
 
 /// The GPU of a target: "sm_90", "sm_90:h100". Names that NVIDIA has but this compiler has no code for, such as "sm_90a", are none.

@@ -49,6 +49,20 @@ std::string GPUTarget::refuseTiles(const TileSizes &sizes) const {
 
 Machine GPUTarget::machine(int64_t) const { return getMachine(gpu); }
 
+std::vector<std::pair<std::string_view, double>> GPUTarget::chipFigures() const {
+  const GpuChip &chip = *gpu.chip;
+  const Machine reached = getMachine(gpu);
+  return {{"multiprocessors", chip.multiprocessors},
+          {"hertz", chip.hertz},
+          {"shared_bytes", gpu.info().sharedBytes},
+          {"cache_bytes", chip.cacheBytes},
+          {"memory_rate", chip.memoryRate},
+          {"tensor_rate", chip.tensorRate},
+          {"library_rate", chip.libraryShare * chip.tensorRate},
+          {"reached_memory_rate", reached.memoryRate},
+          {"launch_seconds", reached.launchSeconds}};
+}
+
 void GPUTarget::addDevicePasses(OpPassManager &passes) const {
   passes.addPass(createConvertTilesToCUDAPass());
   passes.addPass(createExpandMathPass());

@@ -16,6 +16,7 @@ public:
   TileTableRow tileTable() const override;
   std::string refuseTiles(const TileSizes &sizes) const override;
   Machine machine(int64_t threads) const override;
+  std::vector<std::pair<std::string_view, double>> chipFigures() const override;
   void addDevicePasses(mlir::OpPassManager &passes) const override;
   Stage codeStage() const override { return Stage::Ptx; }
   MachineSpec machineSpec(const llvm::Module &module) const override;

@@ -1,0 +1,297 @@
+"""One multiprocessor that plays warps through a trace of instructions: when each issues, and on which pipe.
+
+Stall counts and scoreboards are those of the assembler. On top of them there are the four schedulers, the
+tensor cores of each, its integer and float pipes, the pipe to shared memory that all warps share, groups of
+asynchronous copies, and barriers of a block. What is not there: L2, DRAM, clocks that fall, instruction
+caches.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .listing import NO_SCOREBOARD, Instruction
+
+SCHEDULERS = 4
+MMA_PRODUCTS = 16 * 8 * 16  # multiplications of one HMMA.16816
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Cycles that instructions take, for one kind of multiprocessor.
+
+    Attributes:
+        mma: between two HMMA of a scheduler. The larger of what the assembler leaves between them (8 cycles,
+            on sm_90 6) and of the products that the chip makes in a cycle.
+        float_issue: of a float instruction: 2 where a scheduler has 16 lanes, 1 where it has 32.
+        The others are latencies and intervals as microbenchmarks of sm_80 and sm_90 give them, in cycles:
+        Sun et al. 2022, arXiv:2206.02874; Luo et al. 2024, arXiv:2402.13499.
+    """
+
+    mma: float
+    float_issue: float
+    integer_issue: float = 2
+    special_issue: float = 8
+    shared_latency: float = 26  # of a matrix or word from shared memory, once the pipe serves it
+    shared_words: float = 1  # of the pipe to shared memory, for 128 bytes
+    copy_request: float = 2  # of the same pipe, when an asynchronous copy starts
+    copy_fill: float = 4  # of the same pipe, when its 512 bytes arrive
+    copy_read: float = 20  # until the addresses of a copy or store were read
+    memory_latency: float = 550
+    load_latency: float = 300  # of what is mostly in the L2
+    memory_issue: float = 4  # of the pipe to memory, for a load or store of a warp
+    fixed_latency: float = 24  # of MUFU, SHFL, POPC, S2R and the like
+    barrier: float = 18
+    branch: float = 6
+    cache_bytes: float = (
+        46  # of a cycle from the L2: 5120 of all multiprocessors of an a100 (NVIDIA's white paper)
+    )
+    queue: int = 12  # instructions of a scheduler that wait for shared memory
+
+
+def rates_of(sm: int, chip: Mapping[str, float]) -> Rates:
+    """Rates of the compute capability, such as 80, and chip that `describe_target` describes."""
+    cycles = chip["multiprocessors"] * chip["hertz"]
+    products = chip["tensor_rate"] / 2 / cycles / SCHEDULERS
+    shortest = 6 if sm == 90 else 8
+    return Rates(mma=max(shortest, MMA_PRODUCTS / products), float_issue=2 if sm == 80 else 1)
+
+
+_INTEGER = re.compile(r"IADD|LOP3|SHF|LEA|ISETP|SEL|PRMT|VIADD|IMNMX|VIMNMX|PLOP3|MOV|FSETP|FMNMX|FSEL")
+_FLOAT = re.compile(r"IMAD|FFMA|FADD|FMUL")
+_VARIABLE = re.compile(r"MUFU|SHFL|POPC|I2F|F2I|F2F|FLO|S2R|LDC|ULDC|S2UR|R2UR|VOTE|MATCH")
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a multiprocessor did.
+
+    Attributes:
+        cycles: until the last warp was done.
+        products: the cycle in which each HMMA issued, in order.
+    """
+
+    cycles: float
+    products: tuple[float, ...]
+
+
+class _Warp:
+    """Where a warp is in the trace."""
+
+    def __init__(self, block: int) -> None:
+        self.block = block
+        self.place = 0
+        self.turn = 0
+        self.ready = 0.0
+        self.boards = [0.0] * 6  # when each scoreboard is free
+        self.copies = 0.0  # when those that no group has yet are there
+        self.groups: list[float] = []
+        self.waits = False  # at a barrier
+
+
+class Multiprocessor:
+    """Plays a trace on `warps` warps of each of `blocks` blocks.
+
+    Args:
+        trace: the instructions of one turn.
+        taken: addresses of branches that jump.
+    """
+
+    def __init__(
+        self, rates: Rates, trace: Sequence[Instruction], taken: frozenset[int], warps: int, blocks: int
+    ) -> None:
+        self.rates, self.trace, self.taken = rates, trace, taken
+        self.warps_of_block = warps
+        self.warps = [_Warp(number // warps) for number in range(warps * blocks)]
+        self.tensor = [0.0] * SCHEDULERS
+        self.integer = [0.0] * SCHEDULERS
+        self.float = [0.0] * SCHEDULERS
+        self.special = [0.0] * SCHEDULERS
+        self.queues: list[list[float]] = [[] for _ in range(SCHEDULERS)]
+        self.shared = self.memory = 0.0
+        self.fills: list[float] = []  # when copies arrive
+        self.arrived = [0] * blocks
+        self.products: list[float] = []
+
+    def play(self, turns: int) -> Played:
+        """Every warp goes through the trace so often."""
+        free = [0.0] * SCHEDULERS
+        last: list[int | None] = [None] * SCHEDULERS
+        end = 0.0
+        choices = [self._choose(s, free[s], last[s], turns) for s in range(SCHEDULERS)]
+        while any(choice is not None for choice in choices):
+            scheduler = min((c[0], s) for s, c in enumerate(choices) if c is not None)[1]
+            time, number = choices[scheduler]
+            frees_others = self._issue(scheduler, number, time)
+            free[scheduler], last[scheduler] = time + 1, number
+            end = max(end, self.warps[number].ready)
+            for s in range(SCHEDULERS) if frees_others else (scheduler,):
+                choices[s] = self._choose(s, free[s], last[s], turns)
+        return Played(end, tuple(self.products))
+
+    # ---- which warp issues next ---------------------------------------------------------------------------
+
+    def _choose(self, scheduler: int, free: float, last: int | None, turns: int) -> tuple[float, int] | None:
+        """The cycle and the warp that a scheduler issues next: the earliest; of several the last one again,
+        else the oldest.
+        """
+        best = None
+        for number in range(scheduler, len(self.warps), SCHEDULERS):
+            warp = self.warps[number]
+            if warp.waits or warp.turn >= turns:
+                continue
+            rank = (max(free, self._earliest(scheduler, warp)), number != last, number)
+            if best is None or rank < best:
+                best = rank
+        return None if best is None else (best[0], best[2])
+
+    def _earliest(self, scheduler: int, warp: _Warp) -> float:
+        instruction = self.trace[warp.place]
+        time = warp.ready
+        for board in range(6):
+            if instruction.waits >> board & 1:
+                time = max(time, warp.boards[board])
+        kind = instruction.kind
+        if kind == "HMMA":
+            return max(time, self.tensor[scheduler])
+        if kind == "DEPBAR":
+            return max(time, _pending(instruction, warp))
+        if kind in ("LDSM", "LDS", "STS", "LDGSTS"):
+            queue = self.queues[scheduler]
+            return max(time, queue[-self.rates.queue]) if len(queue) >= self.rates.queue else time
+        if kind == "MUFU":
+            return max(time, self.special[scheduler])
+        if _FLOAT.match(kind):
+            return max(time, self.float[scheduler])
+        return max(time, self.integer[scheduler]) if _INTEGER.match(kind) else time
+
+    # ---- what an instruction does -------------------------------------------------------------------------
+
+    def _issue(self, scheduler: int, number: int, time: float) -> bool:
+        """Returns whether warps of other schedulers may go on."""
+        warp, rates = self.warps[number], self.rates
+        instruction = self.trace[warp.place]
+        kind = instruction.kind
+        delay: float = max(instruction.stall, 1)
+        frees = False
+        if kind == "HMMA":
+            self.tensor[scheduler] = time + rates.mma
+            self.products.append(time)
+            delay = delay if delay < 6 else 1  # a longer stall is what the tensor cores take
+        elif kind in ("LDSM", "LDS", "STS") and not instruction.guard.startswith("@!PT"):
+            self._use_shared(scheduler, warp, instruction, time)
+        elif kind == "LDGSTS":
+            self._copy(scheduler, warp, instruction, time)
+        elif kind == "LDGDEPBAR":
+            warp.groups.append(max(warp.copies, warp.groups[-1] if warp.groups else 0.0))
+        elif kind in ("LDG", "STG", "LDL", "STL"):
+            self._use_memory(warp, instruction, time)
+        elif kind == "BAR":
+            frees = self._arrive(warp, time)
+        elif kind == "MUFU":
+            self.special[scheduler] = time + rates.special_issue
+        elif _FLOAT.match(kind):
+            self.float[scheduler] = time + rates.float_issue
+        elif _INTEGER.match(kind):
+            self.integer[scheduler] = time + rates.integer_issue
+        if _VARIABLE.match(kind):
+            _hold(warp, instruction, time + rates.fixed_latency, time + rates.copy_read)
+        jumps = instruction.address in self.taken
+        warp.ready = max(warp.ready, time + delay + (rates.branch if jumps else 0))
+        self._advance(warp)
+        return frees
+
+    def _advance(self, warp: _Warp) -> None:
+        warp.place += 1
+        if warp.place == len(self.trace):
+            warp.place = 0
+            warp.turn += 1
+            warp.ready += self.rates.branch
+
+    def _serve(self, time: float, cycles: float) -> float:
+        """The pipe to shared memory, for a request; returns when it is done. Copies that arrive
+        use it too.
+        """
+        while self.fills and self.fills[0] <= time:
+            self.shared = max(self.shared, heapq.heappop(self.fills)) + self.rates.copy_fill
+        self.shared = max(self.shared, time + 4) + cycles
+        return self.shared
+
+    def _use_shared(self, scheduler: int, warp: _Warp, instruction: Instruction, time: float) -> None:
+        words = {"4": 4, "2": 2, "128": 4, "64": 2}.get(instruction.opcode.rpartition(".")[2], 1)
+        served = self._serve(time, words * self.rates.shared_words)
+        self._queue(scheduler, served - words * self.rates.shared_words)
+        _hold(warp, instruction, served + self.rates.shared_latency, time + self.rates.copy_read)
+
+    def _copy(self, scheduler: int, warp: _Warp, instruction: Instruction, time: float) -> None:
+        rates = self.rates
+        start = self._serve(time, rates.copy_request) - rates.copy_request
+        self._queue(scheduler, start)
+        arrives = start + rates.memory_latency
+        heapq.heappush(self.fills, arrives)
+        warp.copies = max(warp.copies, arrives + 2 * rates.copy_fill)
+        _hold(warp, instruction, arrives, start + rates.copy_read)
+
+    def _queue(self, scheduler: int, leaves: float) -> None:
+        queue = self.queues[scheduler]
+        queue.append(leaves)
+        del queue[: -self.rates.queue]
+
+    def _use_memory(self, warp: _Warp, instruction: Instruction, time: float) -> None:
+        self.memory = max(self.memory, time) + self.rates.memory_issue
+        _hold(warp, instruction, self.memory + self.rates.load_latency, self.memory + self.rates.copy_read)
+
+    def _arrive(self, warp: _Warp, time: float) -> bool:
+        self.arrived[warp.block] += 1
+        warp.waits = True
+        if self.arrived[warp.block] < self.warps_of_block:
+            return False
+        self.arrived[warp.block] = 0
+        for other in self.warps:
+            if other.block == warp.block:
+                other.waits = False
+                other.ready = max(other.ready, time + self.rates.barrier)
+        return True
+
+
+def _hold(warp: _Warp, instruction: Instruction, result: float, read: float) -> None:
+    """Takes the scoreboards of an instruction until its result is there, and until its operands were read."""
+    for board, time in ((instruction.result_board, result), (instruction.read_board, read)):
+        if board != NO_SCOREBOARD:
+            warp.boards[board] = max(warp.boards[board], time)
+
+
+def _pending(instruction: Instruction, warp: _Warp) -> float:
+    """When at most so many groups of copies are on their way as `DEPBAR.LE SB0, n` lets be."""
+    match = re.search(r"SB0, (0x[0-9a-f]+|\d+)", instruction.text)
+    left = int(match[1], 0) if match else 0
+    finished = len(warp.groups) - left
+    return warp.groups[finished - 1] if match and finished > 0 else 0.0
+
+
+# ---- figures ----------------------------------------------------------------------------------------------
+
+
+_TURNS = 24  # the first third and the last fifth of them are not counted
+
+
+def cycles_of_turn(
+    rates: Rates,
+    trace: Sequence[Instruction],
+    taken: frozenset[int],
+    warps: int,
+    blocks: int,
+) -> float:
+    """Cycles of one turn of a loop with products, once it is in its stride: those of all blocks together."""
+    played = Multiprocessor(rates, trace, taken, warps, blocks).play(_TURNS)
+    of_turn = sum(instruction.kind == "HMMA" for instruction in trace) * warps * blocks
+    first, last = int(len(played.products) * 0.3), int(len(played.products) * 0.8)
+    return (played.products[last] - played.products[first]) * of_turn / (last - first)
+
+
+def cycles_of_code(rates: Rates, trace: Sequence[Instruction], taken: frozenset[int], warps: int) -> float:
+    """Cycles of code that one block runs once."""
+    return Multiprocessor(rates, trace, taken, warps, 1).play(1).cycles if trace else 0.0

@@ -1,0 +1,282 @@
+"""Which instructions a warp executes: one path through a kernel, with how often each loop turns.
+
+Branches are decided as they fall in all but a few blocks: a path that copies asynchronously and stores
+results is taken before one that does not, then one with the loops that count, then the shortest. So copies
+element by element, tails of the vocabulary, and visits to single rows are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .listing import WIDTH, Instruction, Listing
+
+_USEFUL = re.compile(r"LDGSTS|STG|HMMA")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What loops count up to in a launch: its tokens, or the columns of a vocabulary split."""
+
+    tokens: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop on a path.
+
+    Attributes:
+        turns: how often its body runs; None where it counts up to a number of the launch: one that stores
+            results goes through columns, another one through tokens.
+        step: what its counter grows by.
+        body: its path.
+    """
+
+    turns: int | None
+    step: int
+    body: Path
+
+    def count(self, ends: Ends) -> int:
+        """Its turns in a launch."""
+        if self.turns is not None:
+            return self.turns
+        return -(-(ends.columns if self.body.stores() else ends.tokens) // self.step)
+
+
+@dataclass(frozen=True)
+class Path:
+    """Instructions and loops one after the other; `taken` are the addresses of branches that jump."""
+
+    parts: tuple[Instruction | Loop, ...]
+    taken: frozenset[int]
+
+    def length(self, ends: Ends) -> int:
+        """How many instructions they are, with all turns of loops."""
+        return sum(
+            1 if isinstance(part, Instruction) else part.count(ends) * part.body.length(ends)
+            for part in self.parts
+        )
+
+    def expand(self, ends: Ends, most: int) -> Iterator[Instruction]:
+        """All instructions in their order; loops turn as often as they do, `most` times at most."""
+        for part in self.parts:
+            if isinstance(part, Instruction):
+                yield part
+                continue
+            for _ in range(min(part.count(ends), most)):
+                yield from part.body.expand(ends, most)
+
+    def loops(self) -> Iterator[Loop]:
+        """Its loops, and those in them."""
+        for part in self.parts:
+            if isinstance(part, Loop):
+                yield part
+                yield from part.body.loops()
+
+    def stores(self) -> bool:
+        """Whether anything on it, or in its loops, is written to global memory."""
+        return any(
+            part.kind == "STG" if isinstance(part, Instruction) else part.body.stores() for part in self.parts
+        )
+
+    def every_taken(self) -> frozenset[int]:
+        """`taken` of this path and of its loops."""
+        return self.taken.union(*(loop.body.taken for loop in self.loops()))
+
+
+def path_of(listing: Listing) -> Path:
+    """The path from the first instruction to an EXIT.
+
+    Raises:
+        ValueError: there is none that the rules above let be.
+    """
+    return _Region(listing, _extents(listing), 0, listing.instructions[-1].address, None).path()
+
+
+def _extents(listing: Listing) -> dict[int, int]:
+    """First and last address of each loop. One that ends within a loop in it ends where that one does."""
+    extents = dict(listing.loops())
+    changed = True
+    while changed:
+        changed = False
+        for first in extents:
+            for inner, end in extents.items():
+                if first < inner <= extents[first] < end:
+                    extents[first] = end
+                    changed = True
+    return extents
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way from an instruction to the end of a region."""
+
+    useful: int = 0
+    counted: int = 0
+    length: int = 0
+    parts: tuple[Instruction | Loop, ...] = ()
+    taken: frozenset[int] = frozenset()
+
+    def rank(self) -> tuple[int, int, int]:
+        return (-self.useful, -self.counted, self.length)
+
+    def after(self, part: Instruction | Loop) -> _Way:
+        """This way behind one more part."""
+        if isinstance(part, Instruction):
+            useful = bool(_USEFUL.match(part.kind))
+            return replace(
+                self, useful=self.useful + useful, length=self.length + 1, parts=(part, *self.parts)
+            )
+        if part.turns == 0:
+            return self
+        body = list(part.body.expand(Ends(1, 1), 1))
+        useful = sum(bool(_USEFUL.match(instruction.kind)) for instruction in body)
+        return _Way(
+            self.useful + useful,
+            self.counted + 1,
+            self.length + len(body),
+            (part, *self.parts),
+            self.taken,
+        )
+
+
+_END = _Way()
+
+
+class _Region:
+    """A kernel, or the body of a loop that starts at `header`. Loops in it are single parts of its ways."""
+
+    def __init__(
+        self, listing: Listing, extents: dict[int, int], first: int, last: int, header: int | None
+    ) -> None:
+        self.listing, self.extents = listing, extents
+        self.first, self.last, self.header = first, last, header
+        self.best: dict[int, _Way | None] = {}
+
+    def path(self) -> Path:
+        """The best way through it: each address after all that come behind it."""
+        for address in range(self.last, self.first - 1, -WIDTH):
+            is_loop = address in self.extents and address != self.header
+            ways = self._through_loop(address) if is_loop else self._through(self.listing.at(address))
+            self.best[address] = min(ways, key=_Way.rank, default=None)
+        way = self.best[self.first]
+        if way is None:
+            raise ValueError(f"{self.listing.name}: no path from {self.first:#x} to {self.last:#x}")
+        return Path(way.parts, way.taken)
+
+    def _from(self, address: int, source: int) -> _Way | None:
+        """The way from where `source` leads to: back to the header, the body ends."""
+        if address == self.header:
+            return _END
+        return self.best.get(address) if address > source else None
+
+    def _at_exit(self) -> _Way | None:
+        return _END if self.header is None else None
+
+    def _through(self, instruction: Instruction) -> list[_Way]:
+        address = instruction.address
+        follows = instruction.is_conditional
+        ways: list[_Way | None] = []
+        if instruction.kind == "EXIT":
+            ways.append(self._at_exit())
+        elif instruction.target is not None:
+            jump = self._from(instruction.target, address)
+            if jump is not None and instruction.target > address:
+                jump = replace(jump, taken=jump.taken | {address})
+            ways.append(jump)
+        else:
+            follows = True
+        if follows:
+            ways.append(
+                _END
+                if address == self.last and self.header is not None
+                else self._from(address + WIDTH, address)
+            )
+        return [way.after(instruction) for way in ways if way is not None]
+
+    def _through_loop(self, first: int) -> list[_Way]:
+        last = self.extents[first]
+        body = self.listing.instructions[first // WIDTH : last // WIDTH + 1]
+        ways: list[_Way | None] = []
+        for instruction in body:
+            if instruction.kind == "EXIT":
+                ways.append(self._at_exit())
+            elif instruction.target is not None and not first <= instruction.target <= last:
+                ways.append(self._from(instruction.target, last))
+        if body[-1].is_conditional:
+            ways.append(self._from(last + WIDTH, last))
+        path = _Region(self.listing, self.extents, first, last, first).path()
+        loop = Loop(*count_turns(self.listing, first, last), path)
+        return [way.after(loop) for way in ways if way is not None]
+
+
+# ---- how often a loop turns -------------------------------------------------------------------------------
+
+
+def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, int]:
+    """Turns and step of a loop that counts up from zero.
+
+    Returns: (turns, step) where the bound is a constant; (None, step) where it is a register: kernels have
+        no other such bounds than those of Ends; (0, 1) where it is a count of bits: a turn for each
+        lane that has something to do, which few have.
+    """
+    body = listing.instructions[first // WIDTH : last // WIDTH + 1]
+
+    def leaves(instruction: Instruction) -> bool:
+        target = instruction.target
+        if target is None:
+            return instruction.kind == "EXIT"
+        return target == first or not first <= target <= last
+
+    for branch in reversed([i for i in body if i.guard and leaves(i)]):
+        if counted := _count_by(listing, body, branch):
+            return counted
+    return None, 1
+
+
+def _count_by(
+    listing: Listing, body: list[Instruction], branch: Instruction
+) -> tuple[int | None, int] | None:
+    """What a branch says of the turns of a loop; None where it does not compare a counter."""
+    predicate = branch.guard.lstrip("@!")
+    setters = [
+        i
+        for i in body
+        if i.address < branch.address and re.match(rf"ISETP\.\w+(\.U32)?\.AND {predicate},", i.body)
+    ]
+    if not setters:
+        return None
+    operands = [part.strip() for part in setters[-1].body.split(" ", 1)[1].split(",")[2:4]]
+    registers = [o.partition(".")[0] for o in operands if re.match(r"-?U?R\d", o)]
+    if any(_counts_bits(listing, register, branch.address) for register in registers):
+        return 0, 1
+    step = next((step for register in registers if (step := _step_of(body, register))), None)
+    if step is None:
+        return None
+    constants = [int(o, 0) for o in operands if re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", o)]
+    if not constants or constants[0] <= 0:
+        return None, step
+    # The counter is compared before it grows where the comparison is strict the other way.
+    bound = constants[0] + (re.match(r"ISETP\.(GT|LE)", setters[-1].body) is not None)
+    return -(-bound // step), step
+
+
+def _step_of(body: list[Instruction], register: str) -> int:
+    """What a register grows by in a loop: the constant of `IADD3 R, R, constant`; 0 where there is none."""
+    for instruction in body:
+        match = re.match(rf"U?IADD3 {register}, (?:U?P\d, )?{register}(?:\.reuse)?, (0x[0-9a-f]+|\d+),",
+                         instruction.body)  # fmt: skip
+        if match:
+            return int(match[1], 0)
+    return 0
+
+
+def _counts_bits(listing: Listing, register: str, before: int) -> bool:
+    """Whether the last that wrote a register before an address is POPC."""
+    for instruction in reversed(listing.instructions[: before // WIDTH]):
+        if re.match(rf"\S+ {register}(,|$)", instruction.body):
+            return instruction.kind == "POPC"
+    return False

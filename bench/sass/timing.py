@@ -1,0 +1,239 @@
+"""From kernels of a plan to predicted milliseconds: loops, what is around them, blocks per multiprocessor,
+waves of the grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .listing import Instruction, Listing
+from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn
+from .paths import Ends, Loop, Path, path_of
+from .toolchain import Assembled
+
+WARP = 32
+PLAYED_TURNS = 4
+PRODUCTS_OF_CYCLE = 2 * 16 * 8 * 16  # operations of one HMMA.16816
+_KINDS = {"HMMA": "HMMA", "LDSM": "LDSM", "LDGSTS": "copies"}
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a multiprocessor has for its blocks: warps, bytes of shared memory, registers, blocks."""
+
+    warps: int
+    shared: int
+    registers: int = 65536
+    blocks: int = 32
+    reserved: int = 1024  # bytes of shared memory that each block takes on top of its own
+
+    def blocks_of(self, assembled: Assembled, threads: int, shared: int) -> int:
+        """Blocks that run at a time: CUDA programming guide, technical specifications."""
+        warps = -(-threads // WARP)
+        registers = -(-assembled.registers // 8) * 8 * WARP * warps
+        memory = shared + assembled.shared + self.reserved
+        room = min(self.warps // warps, self.registers // registers, self.shared // memory)
+        return max(1, min(self.blocks, room))
+
+
+def instructions_of(path: Path) -> list[Instruction]:
+    """Those of a path outside its loops."""
+    return [part for part in path.parts if isinstance(part, Instruction)]
+
+
+def has_products(path: Path) -> bool:
+    return any(part.kind == "HMMA" for part in instructions_of(path))
+
+
+def without(path: Path, left_out: Loop) -> Path:
+    return Path(tuple(part for part in path.parts if part is not left_out), path.taken)
+
+
+@dataclass
+class KernelModel:
+    """One kernel on one kind of multiprocessor.
+
+    Attributes:
+        blocks: of a multiprocessor at a time.
+    """
+
+    listing: Listing
+    assembled: Assembled
+    rates: Rates
+    warps: int
+    blocks: int
+
+    @cached_property
+    def path(self) -> Path:
+        return path_of(self.listing)
+
+    @cached_property
+    def main_loop(self) -> Loop | None:
+        """The loop of products that takes most of them; None in kernels without products."""
+        loops = [loop for loop in self.path.loops() if has_products(loop.body)]
+        return max(loops, key=lambda loop: self._products_of(loop), default=None)
+
+    @cached_property
+    def tile_loop(self) -> Loop | None:
+        """The loop over tiles around the main loop; None where a block makes one tile."""
+        outer = [loop for loop in self.path.loops() if self.main_loop in loop.body.parts]
+        return outer[0] if outer else None
+
+    @staticmethod
+    def _products_of(loop: Loop) -> int:
+        return sum(part.kind == "HMMA" for part in instructions_of(loop.body))
+
+    # ---- the main loop ------------------------------------------------------------------------------------
+
+    def mix(self) -> dict[str, int]:
+        """Instructions of one turn of the main loop: HMMA, LDSM, copies, other."""
+        kinds = Counter(_KINDS.get(part.kind, "other") for part in instructions_of(self.main_loop.body))
+        return {kind: kinds[kind] for kind in ("HMMA", "LDSM", "copies", "other")}
+
+    def turn_cycles(self, blocks: int) -> float:
+        """Of one turn of the main loop of that many blocks of a multiprocessor."""
+        if blocks not in self._turns:
+            body = instructions_of(self.main_loop.body)
+            self._turns[blocks] = cycles_of_turn(
+                self.rates, body, self.main_loop.body.taken, self.warps, blocks
+            )
+        return self._turns[blocks]
+
+    @cached_property
+    def _turns(self) -> dict[int, float]:
+        return {}
+
+    def share_of_peak(self, operations_of_cycle: float) -> float:
+        """Operations of the main loop in a cycle, of those that the data sheet says of a multiprocessor."""
+        made = self.mix()["HMMA"] * self.warps * self.blocks * PRODUCTS_OF_CYCLE
+        return made / self.turn_cycles(self.blocks) / operations_of_cycle
+
+    # ---- what is around it --------------------------------------------------------------------------------
+
+    @cached_property
+    def tile_path(self) -> Path:
+        """What a block executes for each tile, without the main loop: prologue and epilogue."""
+        return without(self.tile_loop.body if self.tile_loop else self.path, self.main_loop)
+
+    @cached_property
+    def block_path(self) -> Path:
+        """What a block executes once, without its tiles."""
+        return without(self.path, self.tile_loop) if self.tile_loop else Path((), frozenset())
+
+    def cycles(self, path: Path, ends: Ends) -> float:
+        """Of a path that one block runs once. Of long loops a few turns are played."""
+        key = (id(path), ends)
+        if key not in self._cycles:
+            taken = self.path.every_taken()
+            trace = list(path.expand(ends, PLAYED_TURNS))
+            cycles = cycles_of_code(self.rates, trace, taken, self.warps)
+            for loop in path.parts:
+                if isinstance(loop, Loop) and (left := loop.count(ends) - PLAYED_TURNS) > 0:
+                    cycles += left * self.cycles(loop.body, ends)
+            self._cycles[key] = cycles
+        return self._cycles[key]
+
+    @cached_property
+    def _cycles(self) -> dict[tuple[int, Ends], float]:
+        return {}
+
+    def issue_cycles(self, path: Path, ends: Ends) -> float:
+        """Of the schedulers alone, for one block."""
+        return path.length(ends) * self.warps / SCHEDULERS
+
+
+@dataclass(frozen=True)
+class Launches:
+    """All launches of one kernel in a call.
+
+    Attributes:
+        each: what `describe` says of every launch, and "columns" of a vocabulary split.
+        bytes: least bytes that all of them move between the chip and its memory: each operand once.
+    """
+
+    each: Sequence[Mapping[str, Any]]
+    bytes: int
+
+    def total(self, key: str) -> int:
+        return sum(launch[key] for launch in self.each)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One kernel of a call: what the model says of all its launches.
+
+    Attributes:
+        seconds: the longest of the three bounds for each launch, and the time of a launch.
+        bound: which one that is for most of the time: "code", "cache" or "memory".
+        waves: blocks of a launch over those that run at a time; of the longest launch.
+        tile_cycles: prologue and epilogue of a tile; of the whole kernel where it has no products.
+        tile_share: of them in the time of a tile.
+    """
+
+    seconds: float
+    bound: str
+    waves: float
+    tile_cycles: float
+    tile_share: float
+
+
+def predict(model: KernelModel, launches: Launches, chip: Mapping[str, float]) -> Prediction:
+    """Predicted time of the launches of a kernel on a chip."""
+    code = [_code_cycles(model, launch, chip) / chip["hertz"] for launch in launches.each]
+    cache_rate = model.rates.cache_bytes * chip["multiprocessors"] * chip["hertz"]
+    cache = [launch["global_bytes"] / cache_rate for launch in launches.each]
+    memory = launches.bytes / len(launches.each) / chip["reached_memory_rate"]
+    bounds = {"code": sum(code), "cache": sum(cache), "memory": memory * len(code)}
+    seconds = sum(max(c, far, memory) + chip["launch_seconds"] for c, far in zip(code, cache, strict=True))
+    longest = max(launches.each, key=lambda launch: launch["tasks"])
+    waves = longest["tasks"] / (chip["multiprocessors"] * model.blocks)
+    tile, share = _around(model, longest)
+    return Prediction(seconds, max(bounds, key=bounds.__getitem__), waves, tile, share)
+
+
+def _ends(launch: Mapping[str, Any]) -> Ends:
+    return Ends(launch["tokens"], launch["columns"])
+
+
+def _turns_of_tile(model: KernelModel, launch: Mapping[str, Any]) -> float:
+    """Turns of the main loop for one tile: the work of the plan, shared out over warps."""
+    products = model.mix()["HMMA"] * model.warps
+    return launch["matrix_instructions"] / max(launch["product_tiles"], 1) / products
+
+
+def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float]:
+    if model.main_loop is None:
+        return model.cycles(model.path, _ends(launch)), 1.0
+    tile = model.cycles(model.tile_path, _ends(launch))
+    loop = _turns_of_tile(model, launch) * model.turn_cycles(1)
+    return tile, tile / (tile + loop)
+
+
+def _code_cycles(model: KernelModel, launch: Mapping[str, Any], chip: Mapping[str, float]) -> float:
+    """Cycles until the last block of a grid is done. Blocks of a multiprocessor run in rounds of as many as
+    fit; each round takes as long as the chain of one block alone, or as the units that its blocks share.
+    """
+    if launch["tasks"] == 0:
+        return 0.0
+    blocks = math.ceil(launch["tasks"] / chip["multiprocessors"])
+    rounds, rest = divmod(blocks, model.blocks)
+    cycles = rounds * _round_cycles(model, launch, model.blocks)
+    return cycles + (_round_cycles(model, launch, rest) if rest else 0.0)
+
+
+def _round_cycles(model: KernelModel, launch: Mapping[str, Any], blocks: int) -> float:
+    ends = _ends(launch)
+    if model.main_loop is None:
+        return max(model.cycles(model.path, ends), blocks * model.issue_cycles(model.path, ends))
+    tiles, turns = launch["product_tiles"] / launch["tasks"], _turns_of_tile(model, launch)
+    tile, block = model.tile_path, model.block_path
+    chain = tiles * (turns * model.turn_cycles(1) + model.cycles(tile, ends)) + model.cycles(block, ends)
+    if blocks == 1:
+        return chain
+    issue = blocks * (tiles * model.issue_cycles(tile, ends) + model.issue_cycles(block, ends))
+    return max(chain, tiles * turns * model.turn_cycles(blocks) + issue)

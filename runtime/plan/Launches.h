@@ -1,0 +1,26 @@
+// Launches.h - the launches of a plan one after the other: its loops over tokens and vocabulary splits, and what the scalars of a
+// kernel are in each launch. Arguments and devices are the business of runtime/call.
+#pragma once
+#include "compiler/Plan/LaunchPlan.h"
+#include "runtime/support/Status.h"
+#include <functional>
+
+namespace logitile {
+/// What the scalars of kernels are at one point of the loops.
+struct LaunchPosition {
+  int64_t firstToken = 0;
+  int64_t tokens = 0;
+  int64_t vocabSplitFirst = 0, vocabSplitEnd = 0;
+  bool isLaterChunk = false, isLaterVocabSplits = false;
+  int64_t chunks = 0; // of the loop over tokens around; 0: there is none
+
+  int64_t scalar(ScalarKind kind) const;
+  /// Combinations of steps along axes.
+  int64_t stepCount(const std::vector<GridAxis> &axes) const;
+  int64_t work(const std::vector<WorkTerm> &terms) const;
+};
+
+using LaunchVisitor = std::function<Status(const StepPlan &launch, const LaunchPosition &position)>;
+/// Visits the launches of 'steps' for the first 'tokens' tokens, in their order. Stops at the first that fails.
+Status visitLaunches(const LaunchPlan &plan, const std::vector<StepPlan> &steps, int64_t tokens, const LaunchVisitor &visit);
+} // namespace logitile

@@ -1,0 +1,241 @@
+"""bench/sass: the parts of the model that predicts GPU kernels, on small listings and traces."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from ods import ROOT
+
+BENCH = ROOT / "bench"
+sys.path.append(str(BENCH))
+
+from sass import cutlass, listing, paths, timing, toolchain  # noqa: E402
+from sass import multiprocessor as machine  # noqa: E402
+
+SM_80 = {"multiprocessors": 108, "hertz": 1.41e9, "tensor_rate": 312e12, "library_rate": 275e12,
+         "reached_memory_rate": 1.8e12, "launch_seconds": 4e-6}  # fmt: skip
+RATES = machine.rates_of(80, SM_80)
+
+
+def line(address: int, text: str, stall: int = 1, result: int = 7, read: int = 7, waits: int = 0) -> str:
+    """An instruction as nvdisasm prints it, with its control code."""
+    upper = (stall | result << 5 | read << 8 | waits << 11) << 41
+    return (
+        f"        /*{address:04x}*/                   {text} ;  /* 0x0000000000000000 */\n"
+        f"                                              /* 0x{upper:016x} */\n"
+    )
+
+
+def listing_of(*lines: str) -> listing.Listing:
+    """A kernel of these texts; a text that ends with a colon is a label."""
+    text, address = '\t.section\t.text.kernel,"ax",@progbits\n', 0
+    for one in lines:
+        if one.endswith(":"):
+            text += one + "\n"
+            continue
+        text += line(address, one)
+        address += listing.WIDTH
+    return listing.read_listings(text)["kernel"]
+
+
+def opcodes(path: paths.Path, tokens: int = 1, columns: int = 1) -> list[str]:
+    return [instruction.kind for instruction in path.expand(paths.Ends(tokens, columns), 64)]
+
+
+def trace(*lines: str) -> list[listing.Instruction]:
+    text = "".join(line(16 * place, one) for place, one in enumerate(lines))
+    return listing.read_listings('\t.section\t.text.kernel,"ax",@progbits\n' + text)["kernel"].instructions
+
+
+# ---- listings ---------------------------------------------------------------------------------------------
+
+
+def test_an_instruction_has_its_guard_its_branch_and_its_control_code():
+    text = (
+        '\t.section\t.text.kernel,"ax",@progbits\n.L_x_1:\n'
+        + line(0, "LDSM.16.M88.4 R4, [R8]", stall=2, result=3)
+        + line(16, "@!P0 BRA `(.L_x_1)", stall=5, waits=0b1010)
+    )
+    matrices, branch = listing.read_listings(text)["kernel"].instructions
+    assert (matrices.kind, matrices.opcode, matrices.guard) == ("LDSM", "LDSM.16.M88.4", "")
+    assert (matrices.stall, matrices.result_board, matrices.read_board) == (2, 3, listing.NO_SCOREBOARD)
+    assert (branch.guard, branch.target, branch.stall, branch.waits) == ("@!P0", 0, 5, 0b1010)
+    assert branch.is_conditional and not matrices.is_conditional
+
+
+def test_a_branch_to_itself_is_no_loop():
+    found = listing_of("MOV R1, R2", ".L_x_1:", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA `(.L_x_1)", "EXIT",
+                       ".L_x_2:", "BRA `(.L_x_2)")  # fmt: skip
+    assert found.loops() == [(16, 32)]
+
+
+# ---- paths ------------------------------------------------------------------------------------------------
+
+
+def test_the_path_with_asynchronous_copies_is_taken():
+    found = listing_of("@P0 BRA `(.L_x_1)", "LDG.E R1, [R2]", "STS [R3], R1", "BRA `(.L_x_2)",
+                       ".L_x_1:", "LDGSTS [R3], [R2]", ".L_x_2:", "EXIT")  # fmt: skip
+    path = paths.path_of(found)
+    assert opcodes(path) == ["BRA", "LDGSTS", "EXIT"]
+    assert path.taken == {0}
+
+
+def test_of_two_ways_that_do_the_same_the_shorter_is_taken():
+    found = listing_of("@P0 BRA `(.L_x_1)", "STG [R2], R1", "BRA `(.L_x_2)",
+                       ".L_x_1:", "MOV R1, R2", "MOV R1, R3", "STG [R2], R1", ".L_x_2:", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)) == ["BRA", "STG", "BRA", "EXIT"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "compare", "tokens", "turns"),
+    [("0x80", "GE", 1, 4), ("0x7f", "GT", 1, 4), ("0x81", "GE", 1, 5), ("R9", "GE", 100, 4)],
+)
+def test_a_loop_turns_up_to_its_bound_or_to_the_tokens(bound, compare, tokens, turns):
+    test = f"ISETP.{compare}.U32.AND P0, PT, R1, {bound}, PT"
+    found = listing_of(".L_x_1:", "IADD3 R1, P1, R1, 0x20, RZ", test,
+                       "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), tokens).count("IADD3") == turns
+
+
+def test_a_loop_that_stores_turns_up_to_the_columns():
+    found = listing_of(".L_x_1:", "STG [R2], R1", "IADD3 R1, P1, R1, 0x20, RZ",
+                       "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), tokens=1, columns=128).count("STG") == 4
+
+
+def test_a_loop_that_begins_with_its_exit_turns_up_to_its_bound():
+    found = listing_of(".L_x_1:", "ISETP.GT.U32.AND P0, PT, R1, 0x3, PT", "@P0 BRA `(.L_x_2)",
+                       "IADD3 R1, P1, R1, 0x1, RZ", "BRA `(.L_x_1)", ".L_x_2:", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)).count("IADD3") == 4
+
+
+def test_a_loop_whose_last_branch_lies_in_an_inner_loop_holds_all_of_it():
+    found = listing_of(".L_x_1:", "@P3 EXIT", "HMMA R0, R1, R2, R0", ".L_x_2:", "@P1 BRA `(.L_x_1)",
+                       "STG [R2], R1", "BRA `(.L_x_2)")  # fmt: skip
+    outer, inner = paths.path_of(found).loops()
+    assert [part.kind for part in outer.body.parts if isinstance(part, listing.Instruction)] == [
+        "EXIT",
+        "HMMA",
+    ]
+    assert inner.body.stores()
+
+
+def test_a_loop_over_the_bits_of_a_vote_is_left_out():
+    found = listing_of("POPC R2, R3", ".L_x_1:", "UIADD3 UR4, UR4, 0x1, URZ",
+                       "ISETP.LE.U32.AND P1, PT, R2, UR4, PT", "@!P1 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)) == ["POPC", "EXIT"]
+
+
+# ---- one multiprocessor -----------------------------------------------------------------------------------
+
+
+def test_rates_follow_the_chip():
+    assert RATES.mma == pytest.approx(8, rel=0.01)
+    l40s = {"multiprocessors": 142, "hertz": 2.52e9, "tensor_rate": 362e12}
+    assert machine.rates_of(89, l40s).mma == pytest.approx(16.2, rel=0.01)
+    h100 = {"multiprocessors": 132, "hertz": 1.83e9, "tensor_rate": 989.4e12}
+    assert machine.rates_of(90, h100).mma == 6  # the assembler's, which is longer than the chip's 4
+
+
+def test_products_alone_fill_the_tensor_cores():
+    body = trace(*["HMMA.16816.F32.BF16 R0, R1, R2, R0"] * 16)
+    cycles = machine.cycles_of_turn(RATES, body, frozenset(), warps=8, blocks=1)
+    assert cycles == pytest.approx(16 * 2 * RATES.mma, rel=0.02)
+
+
+def test_products_that_wait_for_matrices_leave_tensor_cores_idle():
+    loads = "".join(line(16 * i, "LDSM.16.M88.4 R4, [R8]", result=0) for i in range(4))
+    waits = line(64, "HMMA.16816.F32.BF16 R0, R1, R2, R0", waits=1)
+    rest = "".join(line(80 + 16 * i, "HMMA.16816.F32.BF16 R0, R1, R2, R0") for i in range(7))
+    text = '\t.section\t.text.kernel,"ax",@progbits\n' + loads + waits + rest
+    body = listing.read_listings(text)["kernel"].instructions
+    alone = machine.cycles_of_turn(RATES, body, frozenset(), warps=4, blocks=1)
+    together = machine.cycles_of_turn(RATES, body, frozenset(), warps=4, blocks=2) / 2
+    assert alone > 8 * RATES.mma + RATES.shared_latency
+    assert together < alone  # warps of another block hide the latency
+
+
+def test_a_barrier_holds_a_warp_until_all_are_there():
+    slow = trace("MUFU.EX2 R1, R2", "BAR.SYNC 0x0", "EXIT")
+    one = machine.Multiprocessor(RATES, slow, frozenset(), warps=1, blocks=1).play(1).cycles
+    # Sixteen warps share four pipes for MUFU, so that the last arrives three intervals later.
+    many = machine.Multiprocessor(RATES, slow, frozenset(), warps=16, blocks=1).play(1).cycles
+    assert many - one == pytest.approx(3 * RATES.special_issue, abs=4)
+
+
+def test_copies_are_waited_for_by_groups():
+    def cycles(left: int) -> float:
+        body = trace("LDGSTS [R3], [R2]", "LDGDEPBAR", f"DEPBAR.LE SB0, {left:#x}", "EXIT")
+        return machine.Multiprocessor(RATES, body, frozenset(), warps=1, blocks=1).play(1).cycles
+
+    assert cycles(0) > RATES.memory_latency > cycles(1)
+
+
+# ---- occupancy and time -----------------------------------------------------------------------------------
+
+
+def test_blocks_of_a_multiprocessor_end_at_the_scarcest():
+    limits = timing.Limits(warps=64, shared=164 * 1024)
+    assert limits.blocks_of(toolchain.Assembled(128, 0, 0), threads=256, shared=0) == 2
+    assert limits.blocks_of(toolchain.Assembled(129, 0, 0), threads=256, shared=0) == 1
+    assert limits.blocks_of(toolchain.Assembled(32, 0, 0), threads=256, shared=80 * 1024) == 2
+    assert limits.blocks_of(toolchain.Assembled(16, 0, 0), threads=256, shared=0) == 8
+
+
+def model_of_products(blocks: int = 1) -> timing.KernelModel:
+    found = listing_of("MOV R1, R2", ".L_x_1:", *["HMMA.16816.F32.BF16 R0, R1, R2, R0"] * 16,
+                       "IADD3 R1, R1, 0x1, RZ", "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)",
+                       "STG [R2], R1", "EXIT")  # fmt: skip
+    return timing.KernelModel(found, toolchain.Assembled(128, 0, 0), RATES, warps=8, blocks=blocks)
+
+
+def launch_of(tasks: int, turns: int = 100) -> dict[str, int]:
+    return {"kernel": "kernel", "tokens": 128, "columns": 128, "tasks": tasks, "product_tiles": tasks,
+            "matrix_instructions": tasks * turns * 16 * 8, "global_bytes": 0}  # fmt: skip
+
+
+def test_time_grows_by_waves_of_the_grid():
+    model = model_of_products()
+    seconds = [
+        timing.predict(model, timing.Launches([launch_of(tasks)], 0), SM_80).seconds - SM_80["launch_seconds"]
+        for tasks in (108, 109, 216)
+    ]
+    assert seconds[1] == pytest.approx(2 * seconds[0]) == seconds[2]
+    assert seconds[0] * SM_80["hertz"] == pytest.approx(100 * 16 * 2 * RATES.mma, rel=0.25)
+
+
+def test_memory_bounds_a_kernel_that_moves_much():
+    moved = timing.Launches([launch_of(108)], bytes=10**10)
+    predicted = timing.predict(model_of_products(), moved, SM_80)
+    assert predicted.bound == "memory"
+    assert predicted.seconds == pytest.approx(10**10 / 1.8e12, rel=0.01)
+
+
+def test_the_main_loop_has_its_mix():
+    assert model_of_products().mix() == {"HMMA": 16, "LDSM": 0, "copies": 0, "other": 3}
+
+
+# ---- tools ------------------------------------------------------------------------------------------------
+
+
+def test_the_report_of_the_assembler_is_read():
+    said = (
+        "ptxas info    : Compiling entry function 'forward0' for 'sm_80'\n"
+        "    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\n"
+        "ptxas info    : Used 152 registers, used 1 barriers, 1024 bytes smem, 544 bytes cmem[0]\n"
+    )
+    assert toolchain.read_report(said) == {"forward0": toolchain.Assembled(152, 28, 1024)}
+
+
+def test_a_tool_that_is_missing_is_named_with_its_package(monkeypatch):
+    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(toolchain.ToolMissing, match="no ptxas on PATH .* pip install nvidia-cuda-nvcc"):
+        toolchain.find_tool("ptxas")
+
+
+def test_each_kernel_of_cutlass_has_its_tile():
+    text = cutlass.SOURCE.read_text()
+    for name, (height, width, depth, stages) in cutlass.TILES.items():
+        assert f"GEMM({name}, {height}, {width}, {depth}, {stages})" in text
