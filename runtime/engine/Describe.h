@@ -4,8 +4,8 @@
 #include "runtime/engine/Engine.h"
 
 namespace logitile {
-/// Interval, inputs, outputs, gradients, kernels, steps, the launches of a call with their work, the buffers with their bytes for a call with 'tokens' tokens that
-/// count on 'threads' threads, and how long compiling took if this use did.
+/// Interval, inputs, outputs, gradients, kernels, steps; for a call with 'tokens' tokens that count on 'threads' threads the buffers
+/// with their bytes, and the launches with their work; and how long compiling took if this use did.
 std::string describePlan(const PlanUse &use, int64_t tokens, int64_t threads);
 /// Entries of the disk cache; with 'details' also what describePlan tells of those that are not damaged.
 std::string describeEntries(const std::vector<DiskCache::Listed> &entries, bool details);

@@ -330,6 +330,21 @@ TEST(EngineErrors, EverythingElseIsTheCompilers) {
 
 // ---- descriptions -------------------------------------------------------------------------------------------------------------
 
+TEST(Describe, PlansSayWhatACallLaunches) {
+  LaunchPlan plan = makePlan({Gradients::None, 8, 0, 1});
+  std::shared_ptr<const LoadedPlan> loaded(new LoadedPlan{nullptr, {}, plan, {}, nullptr, {}});
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(PlanUse{loaded, {}, {}, {}}, 20, 1));
+  ASSERT_TRUE(bool(json));
+  std::vector<int64_t> packed, tasks;
+  for (const llvm::json::Value &launch : *json->getAsObject()->getArray("launches"))
+    if (*launch.getAsObject()->getString("kernel") == plan.kernels[0].name) {
+      packed.push_back(*launch.getAsObject()->getInteger("tokens"));
+      tasks.push_back(*launch.getAsObject()->getInteger("tasks"));
+    }
+  EXPECT_EQ(packed, (std::vector<int64_t>{8, 8, 4})); // chunks of 20 tokens
+  EXPECT_EQ(tasks, (std::vector<int64_t>{1, 1, 1}));  // a task for each tile of tokens
+}
+
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
   std::shared_ptr<const LoadedPlan> loaded(new LoadedPlan{nullptr, {}, plan, {}, nullptr, {}});
