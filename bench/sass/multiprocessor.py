@@ -42,6 +42,7 @@ class Rates:
     copy_read: float = 20  # until the addresses of a copy or store were read
     memory_latency: float = 550
     load_latency: float = 300  # of what is mostly in the L2
+    near_latency: float = 40  # of what is in the L1
     memory_issue: float = 4  # of the pipe to memory, for a load or store of a warp
     fixed_latency: float = 24  # of MUFU, SHFL, POPC, S2R and the like
     barrier: float = 18
@@ -98,11 +99,19 @@ class Multiprocessor:
     Args:
         trace: the instructions of one turn.
         taken: addresses of branches that jump.
+        near: addresses of loads whose lines are in the L1.
     """
 
     def __init__(
-        self, rates: Rates, trace: Sequence[Instruction], taken: frozenset[int], warps: int, blocks: int
+        self,
+        rates: Rates,
+        trace: Sequence[Instruction],
+        taken: frozenset[int],
+        warps: int,
+        blocks: int,
+        near: frozenset[int] = frozenset(),
     ) -> None:
+        self.near = near
         self.rates, self.trace, self.taken = rates, trace, taken
         self.warps_of_block = warps
         self.warps = [_Warp(number // warps) for number in range(warps * blocks)]
@@ -242,7 +251,9 @@ class Multiprocessor:
 
     def _use_memory(self, warp: _Warp, instruction: Instruction, time: float) -> None:
         self.memory = max(self.memory, time) + self.rates.memory_issue
-        _hold(warp, instruction, self.memory + self.rates.load_latency, self.memory + self.rates.copy_read)
+        is_near = instruction.address in self.near
+        latency = self.rates.near_latency if is_near else self.rates.load_latency
+        _hold(warp, instruction, self.memory + latency, self.memory + self.rates.copy_read)
 
     def _arrive(self, warp: _Warp, time: float) -> bool:
         self.arrived[warp.block] += 1
@@ -292,6 +303,12 @@ def cycles_of_turn(
     return (played.products[last] - played.products[first]) * of_turn / (last - first)
 
 
-def cycles_of_code(rates: Rates, trace: Sequence[Instruction], taken: frozenset[int], warps: int) -> float:
+def cycles_of_code(
+    rates: Rates,
+    trace: Sequence[Instruction],
+    taken: frozenset[int],
+    warps: int,
+    near: frozenset[int] = frozenset(),
+) -> float:
     """Cycles of code that one block runs once."""
-    return Multiprocessor(rates, trace, taken, warps, 1).play(1).cycles if trace else 0.0
+    return Multiprocessor(rates, trace, taken, warps, 1, near).play(1).cycles if trace else 0.0

@@ -231,7 +231,14 @@ def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, in
             return instruction.kind == "EXIT"
         return target == first or not first <= target <= last
 
-    for branch in reversed([i for i in body if i.guard and leaves(i)]):
+    def decides(instruction: Instruction) -> bool:
+        """Whether it leaves the loop or goes on, itself or by jumping over the branch that leaves."""
+        if not instruction.guard or (instruction.target is None and instruction.kind != "EXIT"):
+            return False
+        follower = listing.at(min(instruction.address + WIDTH, last))
+        return leaves(instruction) or (not follower.guard and leaves(follower) and follower.target != first)
+
+    for branch in reversed([i for i in body if decides(i)]):
         if counted := _count_by(listing, body, branch):
             return counted
     return None, 1

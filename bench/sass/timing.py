@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -129,14 +129,23 @@ class KernelModel:
         """Of a path that one block runs once. Of long loops a few turns are played."""
         key = (id(path), ends)
         if key not in self._cycles:
-            taken = self.path.every_taken()
-            trace = list(path.expand(ends, PLAYED_TURNS))
-            cycles = cycles_of_code(self.rates, trace, taken, self.warps)
+            cycles = self._play(path.expand(ends, PLAYED_TURNS))
             for loop in path.parts:
                 if isinstance(loop, Loop) and (left := loop.count(ends) - PLAYED_TURNS) > 0:
-                    cycles += left * self.cycles(loop.body, ends)
+                    some = Path((replace(loop, turns=PLAYED_TURNS),), frozenset())
+                    cycles += left * self._play(some.expand(ends, PLAYED_TURNS)) / PLAYED_TURNS
             self._cycles[key] = cycles
         return self._cycles[key]
+
+    def _play(self, trace: Iterable[Instruction]) -> float:
+        return cycles_of_code(self.rates, list(trace), self.path.every_taken(), self.warps, self.near_loads)
+
+    @cached_property
+    def near_loads(self) -> frozenset[int]:
+        """Loads of loops over all tokens, which read the same lines for each tile."""
+        loops = [loop for loop in self.path.loops() if loop.turns is None and not loop.body.stores()]
+        parts = [part for loop in loops if loop is not self.main_loop for part in instructions_of(loop.body)]
+        return frozenset(part.address for part in parts if part.kind == "LDG")
 
     @cached_property
     def _cycles(self) -> dict[tuple[int, Ends], float]:

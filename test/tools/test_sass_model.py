@@ -110,6 +110,13 @@ def test_a_loop_that_begins_with_its_exit_turns_up_to_its_bound():
     assert opcodes(paths.path_of(found)).count("IADD3") == 4
 
 
+def test_a_loop_that_jumps_over_its_exit_turns_up_to_its_bound():
+    found = listing_of(".L_x_1:", "ISETP.GT.U32.AND P0, PT, R1, 0x3, PT", "@!P0 BRA `(.L_x_2)",
+                       "BRA `(.L_x_3)", ".L_x_2:", "IADD3 R1, P1, R1, 0x1, RZ", "BRA `(.L_x_1)",
+                       ".L_x_3:", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)).count("IADD3") == 4
+
+
 def test_a_loop_whose_last_branch_lies_in_an_inner_loop_holds_all_of_it():
     found = listing_of(".L_x_1:", "@P3 EXIT", "HMMA R0, R1, R2, R0", ".L_x_2:", "@P1 BRA `(.L_x_1)",
                        "STG [R2], R1", "BRA `(.L_x_2)")  # fmt: skip
@@ -203,6 +210,13 @@ def test_time_grows_by_waves_of_the_grid():
     ]
     assert seconds[1] == pytest.approx(2 * seconds[0]) == seconds[2]
     assert seconds[0] * SM_80["hertz"] == pytest.approx(100 * 16 * 2 * RATES.mma, rel=0.25)
+
+
+def test_loads_in_a_loop_over_tokens_are_near():
+    found = listing_of("LDG.E R7, [R2]", ".L_x_1:", "LDG.E R8, [R2]", "IADD3 R1, P1, R1, 0x20, RZ",
+                       "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    model = timing.KernelModel(found, toolchain.Assembled(32, 0, 0), RATES, warps=8, blocks=1)
+    assert model.near_loads == {16}
 
 
 def test_memory_bounds_a_kernel_that_moves_much():

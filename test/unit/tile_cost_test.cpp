@@ -66,7 +66,7 @@ TEST(TileCost, EveryTargetHasATable) {
 
 TEST(Machine, ChipsOfOneCapabilityDifferInWhatTheirDataSheetsSay) {
   Machine h100 = targetOf("cuda:sm_90:h100")->machine(1), h200 = targetOf("cuda:sm_90")->machine(1);
-  EXPECT_EQ(h100.flops, h200.flops);
+  EXPECT_NEAR(h100.flops / h200.flops, 798.0 / 788, 0.01); // of the same data sheet cuBLAS reaches other shares
   EXPECT_DOUBLE_EQ(h200.memoryRate / h100.memoryRate, 4.8 / 3.35);
   Machine rtx4090 = targetOf("cuda:sm_89:rtx4090")->machine(1), l40s = targetOf("cuda:sm_89:l40s")->machine(1);
   EXPECT_EQ(rtx4090.units, 128);
