@@ -56,6 +56,8 @@ public:
 
 private:
   Status tokenLoop(const StepPlan &step, LaunchPosition position) {
+    if (position.tokens == 0)
+      return Status();
     int64_t end = position.tokens, chunk = chunkTokens(end, step.step, plan.tokenTile);
     position.chunks = (end + chunk - 1) / chunk;
     for (int64_t first = 0; first < end; first += chunk) {

@@ -345,6 +345,14 @@ TEST(Describe, PlansSayWhatACallLaunches) {
   EXPECT_EQ(tasks, (std::vector<int64_t>{1, 1, 1}));  // a task for each tile of tokens
 }
 
+TEST(Describe, NoTokensNeedNoLaunchInALoopOverThem) {
+  LaunchPlan plan = makePlan({Gradients::None, 8, 0, 1});
+  std::shared_ptr<const LoadedPlan> loaded(new LoadedPlan{nullptr, {}, plan, {}, nullptr, {}});
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(describePlan(PlanUse{loaded, {}, {}, {}}, 0, 1));
+  ASSERT_TRUE(bool(json));
+  EXPECT_TRUE(json->getAsObject()->getArray("launches")->empty());
+}
+
 TEST(Describe, PlansSayWhatTheyTake) {
   LaunchPlan plan = makePlan({Gradients::Split, 8, 2, 1});
   std::shared_ptr<const LoadedPlan> loaded(new LoadedPlan{nullptr, {}, plan, {}, nullptr, {}});
