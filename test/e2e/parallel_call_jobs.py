@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from unittest import mock
 
 import logitile as lt
 import torch
+import torch.distributed as dist
 from logitile.parallel.heads import captured
 from parallel_jobs import cuts
 from torch.distributed import init_device_mesh
@@ -211,6 +213,35 @@ def under_data_parallel(rank, count, wrap):
     found = [p.grad.full_tensor() if wrap == "fsdp" else p.grad for p in (model.lower.weight, model.weight)]
     torch.testing.assert_close(found[0], lower.grad, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(found[1], whole.grad[rows], rtol=1e-5, atol=1e-6)
+
+
+def counting_collectives(rank, count, name, is_split):
+    """Bytes per token of what a call sends: gathered in the forward pass, summed in the backward pass."""
+    hidden, weight, _ = data()
+    rows, part = mine(VOCAB, rank, count), mine(TOKENS, rank, count) if is_split else slice(None)
+    head = lt.jit(getattr(lt.losses, name))
+    parallel = lt.parallel.vocab_parallel(head, sequence_parallel=is_split)
+    leaf = hidden[part].clone().requires_grad_()
+    sent = {"gathered": [], "summed": [], "scattered": []}
+
+    def counted(kind, collective, position):
+        def call(*arguments, **named):
+            array = arguments[position]
+            sent[kind].append(array.numel() * array.element_size())
+            return collective(*arguments, **named)
+
+        return call
+
+    with mock.patch.multiple(
+        dist,
+        all_gather_single=counted("gathered", dist.all_gather_single, 1),
+        all_reduce=counted("summed", dist.all_reduce, 0),
+        reduce_scatter_single=counted("scattered", dist.reduce_scatter_single, 1),
+    ):
+        loss = parallel(leaf, weight[rows], hidden[part], weight[rows])
+        forward = {kind: [size for size in sizes if size > 64] for kind, sizes in sent.items()}
+        loss.backward()
+    return forward, {kind: [size for size in sizes if size > 64] for kind, sizes in sent.items()}
 
 
 def checking_operators(rank, count):

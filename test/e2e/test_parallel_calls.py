@@ -38,6 +38,24 @@ def test_compiled_without_a_break(job):
     team(2).run(job)
 
 
+@pytest.mark.contract("7 collectives")
+def test_what_is_sent():
+    """Row states once for each sweep, and the sum of one gradient of hidden states; no logits."""
+    for forward, all_passes in team(2).run(jobs.counting_collectives, "total_variation", False):
+        assert len(forward["gathered"]) == 2 and max(forward["gathered"]) <= 6 * 8 * jobs.TOKENS
+        assert all_passes == forward | {"summed": [4 * jobs.TOKENS * jobs.HIDDEN]}
+
+
+@pytest.mark.contract("7 collectives")
+def test_what_is_sent_of_split_tokens():
+    """Hidden states are gathered in each pass, and their gradient is scattered."""
+    longest = 13
+    for forward, all_passes in team(2).run(jobs.counting_collectives, "total_variation", True):
+        assert sorted(forward["gathered"])[2:] == 2 * [4 * longest * jobs.HIDDEN]
+        assert all_passes["summed"] == []
+        assert all_passes["scattered"] == [4 * 2 * longest * jobs.HIDDEN]
+
+
 @pytest.mark.full
 def test_operators_pass_the_checks_of_torch():
     team(2).run(jobs.checking_operators)
