@@ -5,6 +5,7 @@ from __future__ import annotations
 import logitile as lt
 import torch
 from parallel_call_jobs import HIDDEN, VOCAB, data
+from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, init_device_mesh
 from torch.testing import assert_close
 
@@ -123,6 +124,34 @@ def leading_axes(rank, count):
     (made * factor).sum().backward()
     for mine, wanted in zip(given, whole, strict=True):
         assert_close(mine.grad.full_tensor(), wanted.grad, rtol=1e-5, atol=1e-6)
+
+
+def under_fsdp(rank, count):
+    """FSDP2 on one axis of the mesh around a weight that is sharded over the other one."""
+    mesh = init_device_mesh("cpu", (2, count // 2), mesh_dim_names=("data", "tensor"))
+    tensor = mesh["tensor"]
+    hidden, weight, target = data()
+    head = lt.jit(lt.losses.cross_entropy)
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(distribute_tensor(weight, tensor, [Shard(0)]))
+
+        def forward(self, hidden, target):
+            here = [DTensor.from_local(array, tensor, [Replicate()]) for array in (hidden, target)]
+            divisor = lt.parallel.token_count(target, mesh.get_group("data")) / 2
+            return head(here[0], self.weight, target=here[1], divisor=divisor).to_local()
+
+    model = Model()
+    wrapped = fully_shard(model, mesh=mesh["data"])
+    part = slice(0, 12) if rank < count // 2 else slice(12, 24)
+    leaf = hidden[part].clone().requires_grad_()
+    wrapped(leaf, target[part]).backward()
+    whole = [array.clone().requires_grad_() for array in (hidden, weight)]
+    head(*whole, target=target).backward()
+    assert_close(leaf.grad, 2 * whole[0].grad[part], rtol=1e-5, atol=1e-6)  # FSDP averages weights alone
+    assert_close(model.weight.grad.full_tensor(), whole[1].grad, rtol=1e-5, atol=1e-6)
 
 
 def refusing(rank, count, what):

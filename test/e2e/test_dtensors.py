@@ -39,6 +39,12 @@ def test_axes_of_tokens_that_are_split_and_other_layouts():
     team(2).run(jobs.leading_axes)
 
 
+@pytest.mark.contract("7 data parallel")
+@pytest.mark.full
+def test_fsdp_around_a_sharded_weight():
+    team(4).run(jobs.under_fsdp)
+
+
 PLAIN = "is a plain tensor, but another input is a DTensor placed as"
 OTHER = "but a head takes weights that are Shard(0) on one axis of the mesh"
 REFUSED = {
