@@ -19,10 +19,9 @@ STEPS = 4
 
 def run(*command):
     """What a script of the folder prints."""
-    path = os.pathsep.join(sys.path[:1] + [str(pathlib.Path(lt.__file__).parents[1])])
     result = subprocess.run(
         [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, timeout=300,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(lt.__file__).parents[1])},
     )  # fmt: skip
     assert result.returncode == 0, f"{result.stdout}\n{result.stderr[-4000:]}"
     return result.stdout
@@ -48,3 +47,25 @@ def test_the_model_of_the_jax_example_with_dense_logits():
     picked = jnp.take_along_axis(z, target[..., None], -1)[..., 0]
     wanted = (lse - picked + 1e-4 * lse**2).mean(), (z.argmax(-1) == target).mean()
     np.testing.assert_allclose(jax_mesh.loss_and_accuracy(model, tokens), wanted, rtol=1e-6)
+
+
+def torchrun(processes, *options):
+    """The losses that processes of one machine print together."""
+    command = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes))
+    return losses_of(run(*command, "examples/torch_fsdp.py", "--steps", str(STEPS), *options))
+
+
+@pytest.fixture(scope="module")
+def losses_of_one_process():
+    losses = torchrun(1, "--tensor", "1")
+    assert len(losses) == STEPS and losses[-1] < 0.9 * losses[0]
+    return losses
+
+
+SPLITS = [pytest.param(4, marks=pytest.mark.full), 2, pytest.param(1, marks=pytest.mark.full)]
+
+
+@pytest.mark.parametrize("tensor", SPLITS)
+def test_processes_of_torch_have_the_losses_of_one(losses_of_one_process, tensor):
+    """Four of them: the vocabulary in one to four slices, and the rest sharded by FSDP2."""
+    np.testing.assert_allclose(torchrun(4, "--tensor", str(tensor)), losses_of_one_process, rtol=1e-5)
