@@ -8,17 +8,19 @@ docs/integrations/cut_cross_entropy.md says what differs.
 from __future__ import annotations
 
 import enum
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .. import losses
-from ..errors import CallTypeError, CallValueError
+from ..errors import CallValueError
 from ..messages.names import did_you_mean
+from ..parallel import vocab_parallel
 from .heads import head
 
-__all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "linear_cross_entropy")
+__all__ = ("LinearCrossEntropy", "LinearCrossEntropyImpl", "VocabParallelOptions", "linear_cross_entropy")
 
 
 class LinearCrossEntropyImpl(enum.IntEnum):
@@ -31,6 +33,32 @@ class LinearCrossEntropyImpl(enum.IntEnum):
     CCE_EXACT = 5
     CCE_KAHAN_FULL_C_FULL_E = 6
     CCE_KAHAN_FULL = 7
+
+
+@dataclass
+class VocabParallelOptions:
+    """The slice of the vocabulary that this process has.
+
+    Args:
+        start, stop: its first entry, and the one after its last. Slices lie in the order of ranks.
+        group: of torch.distributed; None is the group of all processes.
+        reduce_e_grad: must be true: the gradient of hidden states is summed over the group.
+    """
+
+    start: int
+    stop: int
+    group: Any = None
+    reduce_e_grad: bool = True
+
+    @classmethod
+    def from_vocab(
+        cls, vocab_size: int, group: Any = None, reduce_e_grad: bool = True
+    ) -> VocabParallelOptions:
+        """Slices that are as equal as can be, the larger ones first."""
+        rank = torch.distributed.get_rank(group)
+        width, larger = divmod(vocab_size, torch.distributed.get_world_size(group))
+        start = rank * width + min(rank, larger)
+        return cls(start, start + width + (rank < larger), group, reduce_e_grad)
 
 
 def linear_cross_entropy(
@@ -49,7 +77,7 @@ def linear_cross_entropy(
     filter_e_grad: bool = True,
     filter_c_grad: bool = True,
     impl: str | LinearCrossEntropyImpl = LinearCrossEntropyImpl.CCE,
-    vocab_parallel_options: Any = None,
+    vocab_parallel_options: VocabParallelOptions | None = None,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The cross-entropy of softcap(e @ c.T + bias).
 
@@ -67,7 +95,8 @@ def linear_cross_entropy(
         accum_e_fp32, accum_c_fp32: gradients are summed in float32 whatever these say.
         filter_e_grad, filter_c_grad: nothing is filtered whatever these say.
         impl: a name of LinearCrossEntropyImpl; all are the same here.
-        vocab_parallel_options: refused.
+        vocab_parallel_options: `c` and `bias` are this process's slice of the vocabulary; all else is the
+            same on every process, and so are the results.
 
     Returns: the loss in float32; with "none" in the shape of `targets`, whose last axis is shorter by
         `shift`. With return_lse (loss, lse): lse has that shape for every reduction, is 0 where a token is
@@ -76,15 +105,18 @@ def linear_cross_entropy(
     Raises:
         CallError: shapes, types or values do not agree, or a target lies outside the vocabulary.
     """
-    _check(filter_eps, impl, vocab_parallel_options)
+    _check(filter_eps, impl)
     e, targets = _shifted(e, targets, shift)
-    run = head(
+    run: Any = head(
         losses.cross_entropy,
         reduction=reduction,
         ignore_index=ignore_index,
         softcap=softcap,
         returns=("lse",) if return_lse else (),
     )
+    if vocab_parallel_options is not None:
+        _check_slice(vocab_parallel_options, c)
+        run = vocab_parallel(run, vocab_parallel_options.group)
     result = run(e, c, target=targets, bias=bias)
     return (result.loss, result.lse) if return_lse else result
 
@@ -107,7 +139,7 @@ class LinearCrossEntropy(torch.nn.Module):
         return_lse: bool = False,
     ):
         super().__init__()
-        _check(filter_eps, impl, None)
+        _check(filter_eps, impl)
         self.ignore_index, self.softcap, self.reduction = ignore_index, softcap, reduction
         self.shift, self.filter_eps, self.impl, self.return_lse = shift, filter_eps, impl, return_lse
         self.accum_e_fp32, self.accum_c_fp32 = accum_e_fp32, accum_c_fp32
@@ -130,7 +162,7 @@ class LinearCrossEntropy(torch.nn.Module):
         )
 
 
-def _check(filter_eps: Any, impl: Any, vocab_parallel_options: Any) -> None:
+def _check(filter_eps: Any, impl: Any) -> None:
     """Refuses what is not done here."""
     if filter_eps not in (None, "auto", 0):
         raise CallValueError(
@@ -141,10 +173,18 @@ def _check(filter_eps: Any, impl: Any, vocab_parallel_options: Any) -> None:
     name = impl.name.lower() if isinstance(impl, enum.Enum) else impl
     if name not in names:
         raise CallValueError(f"impl={impl!r} is no implementation{did_you_mean(str(impl), names)}")
-    if vocab_parallel_options is not None:
-        raise CallTypeError(
-            "vocab_parallel_options: a classifier that is sharded over processes is not supported; gather "
-            "it, or use slices of the vocabulary (head.partial)"
+
+
+def _check_slice(options: VocabParallelOptions, c: Tensor) -> None:
+    if c.shape[0] != options.stop - options.start:
+        raise CallValueError(
+            f"c has {c.shape[0]} rows, but vocab_parallel_options are for entries {options.start} to "
+            f"{options.stop}, {options.stop - options.start} of them"
+        )
+    if not options.reduce_e_grad:
+        raise CallValueError(
+            "reduce_e_grad=False asks for a part of the gradient of e, but it is summed over the group here; "
+            "leave it out"
         )
 
 

@@ -1,4 +1,4 @@
-"""linear_cross_entropy of Megatron-LM's fusions, for a whole vocabulary.
+"""linear_cross_entropy of Megatron-LM's fusions.
 
     from logitile.integrations.megatron import linear_cross_entropy
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from .. import losses
 from ..errors import CallValueError
+from ..parallel import vocab_parallel
 from .heads import head
 
 __all__ = ("linear_cross_entropy",)
@@ -32,22 +33,26 @@ def linear_cross_entropy(
 
     Args:
         hidden: [tokens, D], [sequence, batch, D] or [batch, sequence, D].
-        weight: [V, D]. If it has a float32 `main_grad`, as Megatron's data-parallel wrapper gives it, its
-            gradient is added to that in float32, and `grad_added_to_main_grad` is set.
-        labels: the leading dimensions of `hidden`.
-        tp_group: None or a process group of one rank.
+        weight: [V, D], or this rank's rows of it. If it has a float32 `main_grad`, as Megatron's
+            data-parallel wrapper gives it, its gradient is added to that in float32, and
+            `grad_added_to_main_grad` is set.
+        labels: the leading dimensions of `hidden`; the same on every rank.
+        tp_group: the process group whose ranks have slices of the weight, in order; None: the weight is
+            whole.
         reduction: "mean" over the tokens that count, "sum" or "none".
         ignore_index: the label of tokens that count nowhere.
-        sequence_parallel: has no effect where the group has one rank.
+        sequence_parallel: whether `hidden` is this rank's part of the first axis, as its gradient is then;
+            `labels` are those of all ranks.
 
-    Returns: float32; without an axis, or with "none" [tokens], flattened.
+    Returns: float32, the same bits on every rank; without an axis, or with "none" [tokens], flattened.
 
     Raises:
-        CallError: shapes, types or values do not agree, a label lies outside the vocabulary, or the group has
-            more than one rank.
+        CallError: shapes, types or values do not agree, or a label lies outside the vocabulary.
     """
-    _check_group(tp_group)
-    run = head(losses.cross_entropy, reduction=reduction, ignore_index=ignore_index)
+    run: Any = head(losses.cross_entropy, reduction=reduction, ignore_index=ignore_index)
+    if tp_group is not None and tp_group.size() > 1:
+        run = vocab_parallel(run, tp_group, sequence_parallel=sequence_parallel)
+        labels = _own_labels(labels, hidden, tp_group) if sequence_parallel else labels
     buffer = _main_grad(weight)
     if buffer is None:
         loss = run(hidden, weight, target=labels)
@@ -58,13 +63,15 @@ def linear_cross_entropy(
     return loss.flatten() if reduction == "none" else loss
 
 
-def _check_group(tp_group: Any) -> None:
-    size = 1 if tp_group is None else tp_group.size()
-    if size > 1:
+def _own_labels(labels: Tensor, hidden: Tensor, tp_group: Any) -> Tensor:
+    """The labels of this rank's part of the hidden states, of those of all ranks."""
+    length = hidden.shape[0]
+    if labels.shape[0] != length * tp_group.size():
         raise CallValueError(
-            f"tp_group has {size} ranks, but a weight that is sharded over processes is not supported; keep "
-            "the output layer whole, or use slices of the vocabulary (head.partial)"
+            f"labels have {labels.shape[0]} entries along their first axis; {tp_group.size()} ranks with "
+            f"{length} hidden states each want {length * tp_group.size()}"
         )
+    return labels[tp_group.rank() * length :][:length]
 
 
 # ---- main_grad ---------------------------------------------------------------------------------------------

@@ -142,9 +142,11 @@ def test_a_graph_without_a_break(return_lse):
      "filter_eps=0.01 asks to leave out small entries of gradients, but gradients are exact here; give "
      "'auto' or None"),
     ({"impl": "cce_exacts"}, "impl='cce_exacts' is no implementation; did you mean 'cce_exact'?"),
-    ({"vocab_parallel_options": (0, 8)},
-     "vocab_parallel_options: a classifier that is sharded over processes is not supported; gather it, or "
-     "use slices of the vocabulary (head.partial)"),
+    ({"vocab_parallel_options": mine.VocabParallelOptions(0, 8)},
+     "c has 70 rows, but vocab_parallel_options are for entries 0 to 8, 8 of them"),
+    ({"vocab_parallel_options": mine.VocabParallelOptions(0, 70, None, False)},
+     "reduce_e_grad=False asks for a part of the gradient of e, but it is summed over the group here; leave "
+     "it out"),
     ({"shift": LENGTH}, "shift=13 must be from 0 to 12, below the length of sequences"),
     ({"shift": -1}, "shift=-1 must be from 0 to 12, below the length of sequences"),
     ({"softcap": 0.0}, "softcap=0.0 must be a finite number above 0"),

@@ -3,12 +3,9 @@
 import logitile as lt
 import pytest
 import torch
-import torch.distributed as dist
 import torch.nn.functional as F
 from dense import check, close
 from logitile.integrations import torchtune as mine
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
 
 BATCH, SEQUENCE, HIDDEN, VOCAB = 2, 8, 16, 100
 
@@ -299,33 +296,3 @@ def test_logits_are_refused():
 def test_a_ratio_out_of_range():
     with pytest.raises(ValueError, match="sym_kd_ratio=1.5 must be a number from 0 to 1"):
         mine.SymmetricKLLoss(1.5)
-
-
-# ---- several processes -------------------------------------------------------------------------------------
-
-
-def sharded_step(rank, store, world):
-    """A step of a model whose output layer is a unit of FSDP: its weight is whole inside its call alone."""
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
-    torch.manual_seed(0)
-    model = torch.nn.Module()
-    model.output = torch.nn.Linear(HIDDEN, VOCAB)
-    exact = torch.nn.Linear(HIDDEN, VOCAB)
-    exact.load_state_dict(model.output.state_dict())
-    fully_shard(model.output, mesh=init_device_mesh("cpu", (world,)))
-    loss = mine.LinearCrossEntropyLoss()
-    loss.set_model_output(model)
-    hidden, targets = torch.randn(BATCH, SEQUENCE, HIDDEN), labels()
-    value = loss(hidden, targets)
-    value.backward()
-    wanted = F.cross_entropy(exact(hidden).flatten(0, 1), targets.flatten())
-    wanted.backward()
-    assert close(value, wanted, 1e-6)
-    for parameter, other in zip(model.output.parameters(), exact.parameters(), strict=True):
-        assert close(parameter.grad.full_tensor(), other.grad, 1e-5)
-    dist.destroy_process_group()
-
-
-def test_an_output_layer_that_fsdp_shards(tmp_path):
-    torch.multiprocessing.spawn(sharded_step, (str(tmp_path / "store"), 2), nprocs=2)
