@@ -6,7 +6,7 @@ namespace logitile::emulator {
 namespace {
 const char *verb(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
 
-[[noreturn]] void failOutside(const Access &access, Space space, const void *address, uint32_t bytes) {
+[[noreturn]] void failOutside(const Access &access, Space space, const void *address, uint64_t bytes) {
   Block &block = *access.thread.block;
   Report report = block.describe(Fault::outOfBounds, access.thread, access.op, verb(access.kind), std::to_string(bytes) + " bytes, ");
   report.space = space;
@@ -39,14 +39,14 @@ void requireAligned(Thread &thread, const Op &op, Space space, const void *addre
   block.fail(std::move(report));
 }
 
-void touchShared(const Access &access, const void *address, uint32_t bytes) {
+void touchShared(const Access &access, const void *address, uint64_t bytes) {
   Block &block = *access.thread.block;
   if (!block.shared.contains(address, bytes))
     failOutside(access, Space::shared, address, bytes);
-  block.shared.check(block, access, block.shared.offsetOf(address), bytes);
+  block.shared.check(block, access, block.shared.offsetOf(address), static_cast<uint32_t>(bytes)); // no more than the block has
 }
 
-void touchGlobal(const Access &access, const void *address, uint32_t bytes) {
+void touchGlobal(const Access &access, const void *address, uint64_t bytes) {
   Block &block = *access.thread.block;
   GlobalMemory::Buffer *buffer = block.launch.global.find(address, bytes);
   if (!buffer)
@@ -54,7 +54,7 @@ void touchGlobal(const Access &access, const void *address, uint32_t bytes) {
   block.launch.global.check(block, access, *buffer, GlobalMemory::offsetIn(*buffer, address), bytes);
 }
 
-void countTraffic(const Access &access, Space space, const void *address, uint32_t bytes) {
+void countTraffic(const Access &access, Space space, const void *address, uint64_t bytes) {
   const Thread &thread = access.thread;
   Block &block = *thread.block;
   Counters &counters = block.launch.counters;
@@ -71,11 +71,15 @@ void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t byt
   if (space == Space::none || !bytes)
     return;
   requireAligned(*thread, *op, space, address, op->instruction.modifiers[2]);
-  const auto count = static_cast<uint32_t>(bytes);
   if (space == Space::shared)
-    touchShared(access, address, count);
+    touchShared(access, address, bytes);
   else
-    touchGlobal(access, address, count);
-  countTraffic(access, space, address, count);
+    touchGlobal(access, address, bytes);
+  countTraffic(access, space, address, bytes);
+}
+
+void trap(Thread *thread, const Op *op) {
+  Block &block = *thread->block;
+  block.fail(block.describe(Fault::trap, *thread, *op, "runs", "the kernel ends itself here"));
 }
 } // namespace logitile::emulator

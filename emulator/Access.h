@@ -7,14 +7,16 @@ namespace logitile::emulator {
 /// Fails where 'address' is no multiple of 'alignment'.
 void requireAligned(Thread &thread, const Op &op, Space space, const void *address, uint32_t alignment);
 /// Checks an access of shared memory; fails out of bounds. Traffic is the caller's.
-void touchShared(const Access &access, const void *address, uint32_t bytes);
-void touchGlobal(const Access &access, const void *address, uint32_t bytes);
+void touchShared(const Access &access, const void *address, uint64_t bytes);
+void touchGlobal(const Access &access, const void *address, uint64_t bytes);
 /// Counts one thread's request.
-void countTraffic(const Access &access, Space space, const void *address, uint32_t bytes);
+void countTraffic(const Access &access, Space space, const void *address, uint64_t bytes);
 
 /// Called by generated code before each load, store, atomic operation and copy. The instruction's modifiers say its
 /// kind, its address space as in the IR, and its alignment.
 void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes);
+/// Called by generated code where a kernel ends itself, by a trap or at a place that nobody should reach.
+[[noreturn]] void trap(Thread *thread, const Op *op);
 /// Address spaces of the IR that kernels use.
 enum class IrSpace : uint32_t { generic = 0, global = 1, shared = 3 };
 } // namespace logitile::emulator

@@ -1,6 +1,7 @@
 // FunctionLowering.cpp - calls of handlers in place of GPU instructions, operands and results through the frame.
 // Instrumentation of plain memory accesses is in Instrument.cpp.
 #include "emulator/FunctionLowering.h"
+#include "emulator/Access.h"
 #include "emulator/InlinePtx.h"
 #include "emulator/Meetings.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -71,6 +72,14 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
     flush(instruction);
   if (auto *call = dyn_cast<CallInst>(&instruction); call && !isa<AnyMemIntrinsic>(call))
     return lowerCall(*call, error);
+  if (isa<UnreachableInst>(instruction)) {
+    reportTrap(instruction, "unreachable");
+    return true;
+  }
+  if (accessesUnknownMemory(instruction)) {
+    error = refuse(instruction, Twine("'") + instruction.getOpcodeName() + "' in an address space that is neither global nor shared memory");
+    return false;
+  }
   if (instruction.mayWriteToMemory())
     flush(instruction);
   checkMemory(instruction);
@@ -93,6 +102,13 @@ bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
     return false;
   }
   StringRef name = callee->getName();
+  const Intrinsic::ID known = callee->getIntrinsicID();
+  if (known == Intrinsic::trap || known == Intrinsic::debugtrap || known == Intrinsic::ubsantrap) {
+    flush(call);
+    reportTrap(call, name.str());
+    call.eraseFromParent();
+    return true;
+  }
   if (!callee->isDeclaration() || (callee->isIntrinsic() && !name.starts_with(kPrefix))) {
     if (!isa<DbgInfoIntrinsic>(call) && call.mayWriteToMemory())
       flush(call);
@@ -109,6 +125,11 @@ bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
   }
   error = refuse(call, "unknown function '" + Twine(full) + "'");
   return false;
+}
+
+void FunctionLowering::reportTrap(llvm::Instruction &instruction, std::string name) {
+  IRBuilder<> builder(&instruction);
+  callHost(builder, reinterpret_cast<const void *>(&emulator::trap), {thread, address(&addOp(std::move(name), instruction, {}))});
 }
 
 bool FunctionLowering::lowerRegister(CallInst &call, std::string_view text) {

@@ -37,6 +37,10 @@ private:
   bool lowerCall(llvm::CallInst &call, std::string &error);
   void lowerKnown(llvm::CallInst &call, const Op &op);
   bool lowerRegister(llvm::CallInst &call, std::string_view name);
+  /// A report in place of an instruction that ends the kernel.
+  void reportTrap(llvm::Instruction &instruction, std::string name);
+  /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
+  static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
   void checkPointer(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes, AccessKind kind, uint64_t alignment);
 

@@ -18,7 +18,9 @@ const std::string &GlobalMemory::nameOf(const Buffer &buffer) { return buffer.na
 
 GlobalMemory::Buffer *GlobalMemory::find(const void *address, uint64_t bytes) {
   const auto *byte = static_cast<const uint8_t *>(address);
-  auto holds = [&](const Buffer &buffer) { return byte >= buffer.data && byte + bytes <= buffer.data + buffer.bytes; };
+  auto holds = [&](const Buffer &buffer) {
+    return byte >= buffer.data && bytes <= buffer.bytes && byte - buffer.data <= static_cast<ptrdiff_t>(buffer.bytes - bytes);
+  };
   if (recent && holds(*recent))
     return recent;
   for (Buffer &buffer : buffers)
@@ -46,7 +48,7 @@ GlobalMemory::Word &GlobalMemory::wordOf(Buffer &buffer, uint64_t index) {
   return page->words[index % Page::kWords];
 }
 
-void GlobalMemory::check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint32_t bytes) {
+void GlobalMemory::check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint64_t bytes) {
   uint64_t at = offset + reinterpret_cast<uintptr_t>(buffer.data) % 4; // words are those of the machine's addresses
   const uint64_t end = at + bytes;
   while (at < end) {

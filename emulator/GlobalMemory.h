@@ -27,7 +27,7 @@ public:
   uint32_t startBlock() { return nextBlock++; }
   /// The place in its launch of a block that 'startBlock' has numbered.
   uint32_t linearIndexOf(uint32_t block) const { return block - firstBlock; }
-  void check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint32_t bytes);
+  void check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint64_t bytes);
 
 private:
   struct Touch {

@@ -27,6 +27,23 @@ std::string nameOf(const llvm::Instruction &instruction, unsigned space) {
 }
 } // namespace
 
+bool FunctionLowering::accessesUnknownMemory(const llvm::Instruction &instruction) {
+  auto isUnknown = [](const Value *pointer) {
+    const unsigned space = pointer->getType()->getPointerAddressSpace();
+    return space > unsigned(IrSpace::shared) && !isa<AllocaInst, GlobalVariable>(getUnderlyingObject(pointer));
+  };
+  if (const auto *atomic = dyn_cast<AtomicRMWInst>(&instruction))
+    return isUnknown(atomic->getPointerOperand());
+  if (const auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return isUnknown(exchange->getPointerOperand());
+  if (const auto *transfer = dyn_cast<AnyMemTransferInst>(&instruction))
+    return isUnknown(transfer->getRawSource()) || isUnknown(transfer->getRawDest());
+  if (const auto *memory = dyn_cast<AnyMemIntrinsic>(&instruction))
+    return isUnknown(memory->getRawDest());
+  const Value *pointer = getLoadStorePointerOperand(&instruction);
+  return pointer && isUnknown(pointer);
+}
+
 void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *pointer, Value *bytes, AccessKind kind, uint64_t alignment) {
   if (!isChecked(pointer))
     return;

@@ -34,6 +34,8 @@ const char *nameOf(Fault fault) {
     return "barrier-misuse";
   case Fault::deadlock:
     return "deadlock";
+  case Fault::trap:
+    return "trap";
   }
   return "";
 }

@@ -37,7 +37,7 @@ void Traffic::reset(uint32_t warps, uint32_t ops, Counters &into) {
   queues.resize(static_cast<size_t>(warps) * ops * kSpaces);
 }
 
-void Traffic::note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint32_t bytes) {
+void Traffic::note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint64_t bytes) {
   // An asynchronous copy asks both memories.
   std::unique_ptr<Queue> &queue = queues[(static_cast<size_t>(warp) * opCount + op) * kSpaces + (space == Space::shared)];
   if (!queue)

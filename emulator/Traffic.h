@@ -10,12 +10,13 @@ class Traffic {
 public:
   /// One request of a warp: lanes in 'mask' ask for 'bytes' each.
   struct Request {
-    uint32_t mask = 0, bytes = 0;
+    uint32_t mask = 0;
+    uint64_t bytes = 0;
     std::array<uint64_t, 32> addresses = {};
   };
   void reset(uint32_t warps, uint32_t ops, Counters &counters);
   /// Notes one lane's request at one instruction. The n-th of each lane belong together; 'live' lanes are waited for.
-  void note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint32_t bytes);
+  void note(Space space, uint32_t warp, uint32_t op, uint32_t lane, uint32_t live, uint64_t address, uint64_t bytes);
   /// Counts requests that never became complete.
   void finish();
   /// Counts one complete request of shared memory.

@@ -348,6 +348,22 @@ TEST(EmulatorChecks, beyondABuffer) {
   EmulatorHarness(at("3")).buffer("words", words).threads(1).runClean();
 }
 
+/// 2^32 + 4 bytes are not 4, and an end beyond the last address lies in no buffer.
+TEST(EmulatorChecks, lengthsBeyond32Bits) {
+  std::vector<uint32_t> words(4);
+  for (const char *length : {"4294967300", "-8"}) {
+    const std::string code = std::string("call void @llvm.memset.p1.i64(ptr addrspace(1) %p, i8 0, i64 ") + length + ", i1 false)";
+    const Report report = EmulatorHarness(access(code)).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
+    EXPECT_EQ(report.space, Space::global) << report.text();
+    const std::string shared = std::string("call void @llvm.memset.p3.i64(ptr addrspace(3) @tile, i8 0, i64 ") + length + ", i1 false)";
+    EmulatorHarness(access(shared)).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
+  }
+  EmulatorHarness(access("call void @llvm.memset.p1.i64(ptr addrspace(1) %p, i8 0, i64 16, i1 false)"))
+      .buffer("words", words)
+      .threads(1)
+      .runClean();
+}
+
 TEST(EmulatorChecks, beyondSharedMemory) {
   std::vector<uint32_t> unused(1);
   auto at = [](const std::string &index) {
@@ -470,6 +486,24 @@ TEST(EmulatorChecks, barriersUsedWrongly) {
   const std::string perWarp = storePerThread("%w = and i32 %tid, 32\n%n = add i32 %w, 64\ncall void "
                                              "@llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 %n)\n%r = add i32 %tid, 0");
   EmulatorHarness(perWarp).buffer("out", out).threads(64).runFaulty(Fault::barrierMisuse);
+}
+
+TEST(EmulatorChecks, kernelsThatEndThemselves) {
+  std::vector<uint32_t> words = {1};
+  const auto kernel = [](const std::string &end) {
+    return "declare void @llvm.trap()\ndeclare void @llvm.ubsantrap(i8)\ndeclare void @llvm.debugtrap()\n"
+           "define ptx_kernel void @k(ptr addrspace(1) %p) {\n"
+           "%r = load i32, ptr addrspace(1) %p\n%ends = icmp eq i32 %r, 1\nbr i1 %ends, label %end, label %go\n"
+           "end:\n" + end + "\ngo:\nret void\n}";
+  };
+  for (const char *end : {"unreachable", "call void @llvm.trap()\nunreachable", "call void @llvm.ubsantrap(i8 0)\nret void",
+                          "call void @llvm.debugtrap()\nret void"}) {
+    words[0] = 1;
+    const Report report = EmulatorHarness(kernel(end)).buffer("words", words).threads(1).runFaulty(Fault::trap);
+    EXPECT_NE(report.text().find("trap in block (0, 0, 0)"), std::string::npos) << report.text();
+    words[0] = 0;
+    EmulatorHarness(kernel(end)).buffer("words", words).threads(1).runClean();
+  }
 }
 
 TEST(EmulatorChecks, repeatedFaultsAreCounted) {

@@ -55,6 +55,15 @@ TEST(EmulatorLoading, otherFunctionsAreUnknown) {
   EXPECT_NE(error.find("unknown function '__nv_expf'"), std::string::npos) << error;
 }
 
+TEST(EmulatorLoading, accessesByNumberOfOtherMemoriesAreRefused) {
+  for (const char *code : {"%r = load i32, ptr addrspace(4) inttoptr (i64 64 to ptr addrspace(4))",
+                           "store i32 0, ptr addrspace(5) inttoptr (i64 64 to ptr addrspace(5))",
+                           "%r = atomicrmw add ptr addrspace(5) inttoptr (i64 64 to ptr addrspace(5)), i32 1 seq_cst"}) {
+    const std::string error = refusalOf(emulatorModule(kernelWith(code)));
+    EXPECT_NE(error.find("in an address space that is neither global nor shared memory"), std::string::npos) << code << "\n" << error;
+  }
+}
+
 TEST(EmulatorLoading, brokenTextNamesItsLine) {
   EXPECT_NE(refusalOf("target triple = \"nvptx64-nvidia-cuda\"\nnonsense").find("kernels.ll:2"), std::string::npos);
 }
