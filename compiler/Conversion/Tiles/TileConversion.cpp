@@ -40,19 +40,12 @@ static LogicalResult checkGather(LoadGatherOp op) {
   auto type = cast<TileType>(op.getType());
   return type.getExtent(1) == 1 ? LogicalResult(success()) : op.emitOpError() << "gathers " << type << "; there is one entry per token";
 }
-static LogicalResult checkMerge(UpdateRowsOp op) {
-  for (auto [input, argument] : llvm::zip_equal(op.getInputs(), op.getMerge().getArguments().drop_front(2 * op.getRows().size())))
-    if (cast<TileType>(input.getType()).getExtent(1) > 1 && !argument.use_empty())
-      return op.emitOpError() << "'merge' reads an input that has a vocabulary axis";
-  return success();
-}
 
 LogicalResult TileConversion::check(Operation &op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<LoadOp, StoreOp>([&](auto transfer) { return checkMap(transfer, transfer.getView(), transfer.getMap()); })
       .Case<LoadGatherOp>([](auto gather) { return checkGather(gather); })
       .Case<SumRowsOp>([&](auto sum) { return checkSum(sum); })
-      .Case<UpdateRowsOp>([](auto update) { return checkMerge(update); })
       .Default([](Operation *) { return success(); });
 }
 

@@ -17,7 +17,7 @@ RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k) {
 LogicalResult RegionInputs::check(Operation *op) const {
   for (auto [i, tile] : llvm::enumerate(tiles)) {
     bool isLine = types[i].getExtent(0) == 1;
-    if (tile.source || (!tile.lanesAlongRows && !isLine))
+    if (!tile.lanesAlongRows && !isLine)
       return op->emitOpError() << "reads tile " << i << ", " << types[i] << ", whose lanes are not tokens";
   }
   return success();

@@ -37,7 +37,7 @@ static Value sumLanes(Emitter &e, Value total) {
 LogicalResult cpu::convertSumTokens(KernelContext &k, SumTokensOp op) {
   Emitter &e = k.e;
   const Tile &tile = k.tile(op.getTile());
-  if (!tile.lanesAlongRows || tile.source)
+  if (!tile.lanesAlongRows)
     return op.emitOpError() << "sums a tile whose lanes are not tokens";
   Tile sums =
       k.allocateTile(cast<TileType>(op.getResult().getType()), /*lanesAlongRows=*/false, e.integer(1), tile.columns, /*isWhole=*/false);

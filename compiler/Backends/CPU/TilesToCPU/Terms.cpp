@@ -44,14 +44,10 @@ static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
 }
 
 LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
-  auto type = cast<TileType>(op.getResult().getType());
   bool isSum = op.getAction() == TermAction::Sum;
-  if (isSum && type.getExtent(0) != 1)
-    return op.emitOpError() << "sums terms into " << type << "; expected 1 row";
   Tile tile = k.takeOver(op.getTileMutable());
-  if (tile.lanesAlongRows == isSum || tile.source)
-    return op.emitOpError() << "works on a tile that is " << (tile.source ? "only copied" : "laid out for another op")
-                            << "; CPU kernels have no such use";
+  if (tile.lanesAlongRows == isSum)
+    return op.emitOpError() << "works on a tile that is laid out for another op; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
   Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
   for (const Term &term : termsOf(k.e, k, op.getTerms(), first))
@@ -111,7 +107,7 @@ LogicalResult cpu::convertContractTerms(KernelContext &k, ContractTermsOp op) {
   if (rhs.layout() != wanted)
     return op.emitOpError() << "'rhs' is " << rhs.type << "; expected layout " << stringifyLayout(wanted);
   Tile tile = k.takeOver(op.getTileMutable());
-  if (tile.lanesAlongRows || tile.source)
+  if (tile.lanesAlongRows)
     return op.emitOpError() << "works on a tile that no contraction made";
   if (op.getTransposed())
     contractTransposed(k, op, tile);
