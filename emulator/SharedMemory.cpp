@@ -32,7 +32,9 @@ bool SharedMemory::isNear(const void *address) const {
   return byte >= window && byte < window + kWindowBytes;
 }
 
-bool SharedMemory::contains(const void *address, uint64_t bytes) const { return isNear(address) && bytes <= size && offsetOf(address) <= size - bytes; }
+bool SharedMemory::contains(const void *address, uint64_t bytes) const {
+  return isNear(address) && bytes <= size && offsetOf(address) <= size - bytes;
+}
 
 void SharedMemory::reset(uint32_t bytes, uint32_t warpCount) {
   size = bytes;
