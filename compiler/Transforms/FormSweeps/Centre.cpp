@@ -215,11 +215,28 @@ Planner::Canonical Planner::underLogSumExp(NodeRef x) {
   return form;
 }
 
+/// A multiple of the exponents' base by a negative number, centred on the maximum of that: -2 * z under exp(-z) is largest where z
+/// is smallest. Other multiples find that maximum themselves.
+std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Entry *exponents) {
+  if (!exponents)
+    return std::nullopt;
+  auto [atoms, addend] = affine(pivot);
+  auto [baseAtoms, baseAddend] = affine(exponents->base);
+  if (atoms.size() != 1 || baseAtoms.size() != 1 || atoms.begin()->first != baseAtoms.begin()->first || !baseAddend->isConstant(0))
+    return std::nullopt;
+  NodeRef of = atoms.begin()->second.coefficient, by = baseAtoms.begin()->second.coefficient;
+  if (!of->isConstant() || !by->isConstant() || by->number >= 0)
+    return std::nullopt;
+  return Centred{{{g.div(of, by), exponents}}, addend};
+}
+
 /// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of logits is centred on its
 /// own running maximum.
-Planner::Centred Planner::centre(NodeRef pivot, unsigned L) {
+Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Entry *exponents) {
   if (!pivot->varying)
     return {{}, pivot};
+  if (auto centred = centreOnExponents(pivot, exponents))
+    return *centred;
   auto [base, scale, addend] = canonical(pivot);
   if (maximumOf(base) || pivot->isInput(InputKind::Logits)) {
     Entry entry;
@@ -234,13 +251,13 @@ Planner::Centred Planner::centre(NodeRef pivot, unsigned L) {
     if (hasFinishedReduction(pivot)) // z - mean: centred already
       return {{}, pivot};
     NodeRef sign = g.constant(pivot->is(NodeOp::Add) ? 1 : -1);
-    Centred p = centre(a, L), q = centre(b, L);
+    Centred p = centre(a, L, exponents), q = centre(b, L, exponents);
     for (auto [coefficient, entry] : q.parts)
       p.parts.push_back({g.mul(sign, coefficient), entry});
     return {p.parts, g.add(p.rest, g.mul(sign, q.rest))};
   }
   auto scaled = [&](NodeRef inner, auto by) {
-    Centred p = centre(inner, L);
+    Centred p = centre(inner, L, exponents);
     for (auto &part : p.parts)
       part.first = by(part.first);
     p.rest = by(p.rest);

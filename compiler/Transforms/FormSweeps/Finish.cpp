@@ -179,7 +179,7 @@ NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
 /// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
 /// may be another one than this pivot would get by now.
 Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
-  Centred centred = centre(pivot, plain.level - 1);
+  Centred centred = centre(pivot, plain.level - 1, plain.max);
   Entry moment = plain;
   moment.pivot = pivot;
   moment.centre = centred.parts;

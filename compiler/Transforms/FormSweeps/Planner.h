@@ -145,7 +145,8 @@ private:
     llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> parts;
     NodeRef rest;
   };
-  Centred centre(NodeRef pivot, unsigned L);
+  Centred centre(NodeRef pivot, unsigned L, Entry *exponents);
+  std::optional<Centred> centreOnExponents(NodeRef pivot, Entry *exponents);
   bool hasFinishedReduction(NodeRef node);
 
   // ---- decomposing and finishing (Decompose.cpp, Finish.cpp)

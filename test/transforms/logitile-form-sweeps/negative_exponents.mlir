@@ -1,0 +1,29 @@
+// Where weights are large is decided by the exponents: what they weigh is centred there, also where it falls as logits rise.
+// contract: 5 shifts
+// RUN: %form_sweeps %s | FileCheck %s
+
+// Under exp(-z), a sum with a multiple of z is centred on the maximum of -z: no maximum of z itself.
+// CHECK-LABEL: logitile.program @falling
+// CHECK: state ["max0" : f32, "exp{{[0-9]+}}.high" : f32
+// CHECK-NOT: "max
+// CHECK: } bound {
+// CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
+// CHECK: %[[PART:.*]] = arith.mulf %[[X]], %{{.*}} : f32
+// CHECK: arith.addf %{{.*}}, %[[PART]] : f32
+// CHECK: } merge {
+logitile.loss @falling vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
+  %z = logitile.input logits "z" : f32
+  %w = logitile.input vocab "w" : f32
+  %a = arith.constant 1.7 : f32
+  %x = arith.negf %z : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %p = math.exp %log_p : f32
+  %term = logitile.weigh %p, %log_p : f32
+  %entropy = logitile.reduce sum %term : f32 -> f32
+  %weighed = logitile.weigh %p, %w : f32
+  %mean = logitile.reduce sum %weighed : f32 -> f32
+  %scaled = arith.mulf %a, %entropy : f32
+  %loss = arith.addf %mean, %scaled : f32
+  logitile.yield %loss : f32
+}
