@@ -46,9 +46,10 @@ int64_t logitile::chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile) {
 }
 
 /// Strides and bytes. Extents in tokens are rounded up to whole panels, so that vector code may touch every lane.
-static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64_t panelWidth) {
+static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, const MemoryModel &memory) {
   // Columns are this many elements further apart than they need be: else they would fall on few cache sets.
   constexpr int64_t kColumnPadding = 16;
+  const int64_t panelWidth = memory.panelWidth;
   int64_t lanes = llvm::alignTo(std::max<int64_t>(tokens, 1), panelWidth);
   int64_t rows = buffer.rows >= 0          ? buffer.rows
                  : buffer.tokensPerRow > 1 ? (tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow
@@ -59,8 +60,8 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   BufferGeometry geometry;
   switch (buffer.layout) {
   case BufferLayout::Strided:
-    if (panelWidth == 1 && columns > 1) // GPUs copy 16 bytes at a time, from multiples of 16
-      columns = llvm::alignTo(columns, 16 / size);
+    if (columns > 1)
+      columns = llvm::alignTo(columns, std::max<int64_t>(memory.rowAlignment / size, 1));
     geometry = {columns, 1, bytesOf(std::max<int64_t>(rows, 1), columns, size)};
     break;
   case BufferLayout::ColumnMajor:
@@ -78,7 +79,7 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, int64
   return geometry;
 }
 
-WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth,
+WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory,
                                           bool adjoint, int64_t guard) {
   constexpr int64_t kAlignment = 64; // a cache line, and the widest vector
   WorkspaceLayout layout;
@@ -89,7 +90,7 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
     return offset;
   };
   for (const BufferPlan &buffer : buffers) {
-    BufferGeometry geometry = geometryOf(buffer, buffer.scope == BufferScope::Chunk ? chunk : tokens, panelWidth);
+    BufferGeometry geometry = geometryOf(buffer, buffer.scope == BufferScope::Chunk ? chunk : tokens, memory);
     int64_t offset = -1;
     if (buffer.alias >= 0) { // row over row of another buffer: its strides in bytes, its memory
       const BufferPlan &base = buffers[buffer.alias];
@@ -121,11 +122,11 @@ int64_t logitile::workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t
   int64_t scratch = 0;
   for (const KernelPlan &kernel : plan.kernels)
     scratch = std::max<int64_t>(scratch, llvm::alignTo(kernel.scratchBytes, 64));
-  WorkspaceLayout forward = layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false);
+  WorkspaceLayout forward = layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.memory, false);
   int64_t phase = forward.phaseBytes;
   if (plan.isSplit) {
     int64_t chunk = chunkOf(plan.adjoint, tokens, plan.tokenTile);
-    phase = std::max(phase, layoutWorkspace(plan.buffers, tokens, chunk, plan.panelWidth, true).phaseBytes);
+    phase = std::max(phase, layoutWorkspace(plan.buffers, tokens, chunk, plan.memory, true).phaseBytes);
   }
   return forward.savedBytes + phase + scratch * threads;
 }

@@ -1,6 +1,7 @@
 // LaunchPlan.h - a compiled program as plain data: what to allocate, what to launch, how to pack arguments.
 // No MLIR or LLVM here: the runtime, the disk cache and C programs share this description.
 #pragma once
+#include "compiler/Target/MemoryModel.h"
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -230,7 +231,7 @@ struct LaunchPlan {
   int64_t vocabSplit = 1; // vocabulary entries of a vocabulary split
   int64_t kept = 0;       // vocabulary entries per token whose logits are kept
   int64_t tokenTile = 1;  // chunks are multiples of it
-  int64_t panelWidth = 1;
+  MemoryModel memory;
   bool isSplit = false; // gradients are made in a phase of their own
   std::vector<PairPlan> pairs;
   std::vector<InputPlan> inputs;
@@ -262,7 +263,7 @@ int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
 /// The same for the steps of a phase: of their loop over tokens, or all tokens.
 int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile);
 /// Lays out the buffers of one phase, each with 'guard' bytes behind it.
-WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, int64_t panelWidth, bool adjoint,
+WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory, bool adjoint,
                                 int64_t guard = 0);
 /// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.
 int64_t workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads);

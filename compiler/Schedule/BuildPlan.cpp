@@ -108,7 +108,8 @@ public:
     plan.tokensEnd = schedule.getEnd();
     plan.vocabSplit = schedule.getVocabSplit();
     plan.kept = schedule.getKept();
-    plan.panelWidth = plan.tokenTile = target->facts().panelWidth;
+    plan.memory = target->facts().memory;
+    plan.tokenTile = plan.memory.panelWidth;
     plan.isSplit = request.getMode() == Mode::Split;
     for (PairAttr pair : request.getPairs())
       plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),

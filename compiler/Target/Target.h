@@ -4,6 +4,7 @@
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"
 #include "compiler/Target/Machine.h"
+#include "compiler/Target/MemoryModel.h"
 #include <memory>
 #include <string>
 #include <string_view>
@@ -36,11 +37,11 @@ struct MathInstructions {
 /// compiler/Transforms/ChooseSchedule.
 struct TargetFacts {
   // ---- memory
+  MemoryModel memory;
   bool sharesHostMemory = true;      // kernels read the memory of the host; else the device counts tokens itself, in memory of its own
 
   // ---- operands of contractions
   bool packsOperands = false;        // kernels read operands from panels, and round them on the way there
-  int64_t panelWidth = 1;            // f32 values of a panel; memory per token is padded to a multiple
   bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
   bool multipliesF16 = false;
   bool hasTensorCores = false; // contractions run on them, by fragments of warps

@@ -164,7 +164,7 @@ void Binding::bindWorkspace(const WorkspaceLayout &layout, char *saved, char *ph
 
 void Binding::fillMaps(const IgnoreRule &rule, Tokens &tokens) {
   auto *map = reinterpret_cast<int32_t *>(states[tables.map].base);
-  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + plan.panelWidth - 1) / plan.panelWidth * plan.panelWidth; };
+  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + plan.memory.panelWidth - 1) / plan.memory.panelWidth * plan.memory.panelWidth; };
   auto fill = [&](int32_t *out) { std::fill(out + tokens.counted, out + lanes(tokens.counted), 0); }; // vector code reads them
   fillMap(rule, tokens, map);
   fill(map);

@@ -192,7 +192,7 @@ Status Call::prepareGradients() const {
 Status Call::takeMemory(WorkspaceBlock *saved) {
   const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
-  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.panelWidth, isAdjoint, loaded.device->guardBytes());
+  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.memory, isAdjoint, loaded.device->guardBytes());
   if (saved && layout.savedBytes > 0) {
     Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.savedBytes, arguments.stream);
     if (!block.isOk())

@@ -23,7 +23,7 @@ Status HostWork::loadInput(size_t index, const Array &array, const Tokens &token
   std::vector<char *> buffers;
   for (int64_t buffer : loaded.tables.inputs[index].buffers)
     buffers.push_back(binding.memory(buffer));
-  int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.panelWidth)
+  int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.memory.panelWidth)
                   : input.kind == InputPlan::Kind::Vocab ? plan.columns
                                                          : 1;
   return logitile::loadInput(input, array, tokens, {plan.vocab, arguments.ignore, arguments.ignoreIndex}, buffers, lanes);
@@ -55,7 +55,7 @@ Status HostWork::setDivisor(DivisorSource source, TokenValues weights, const Tok
 Status HostWork::loadCotangent(size_t output, const Array *array, double constant, bool isDivided, const Tokens &tokens) {
   char *buffer = binding.memory(loaded.tables.cotangents[output]);
   auto *out = reinterpret_cast<float *>(buffer);
-  int64_t lanes = lanesOf(tokens.counted, plan.panelWidth);
+  int64_t lanes = lanesOf(tokens.counted, plan.memory.panelWidth);
   if (!array || array->rank == 0) {
     double value = array ? numberOf(*array) : constant;
     std::fill(out, out + lanes, static_cast<float>(value * (isDivided ? 1 / lossDivisor : 1)));

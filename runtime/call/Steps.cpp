@@ -60,12 +60,12 @@ char *StepRunner::addressOf(int64_t index, const LaunchPosition &position) const
   int64_t offset = 0;
   bool holdsAllTokens = (scope == BufferScope::Call || scope == BufferScope::Saved) && buffer.rows < 0;
   if (holdsAllTokens && position.firstToken > 0)
-    offset += tokenOffset(buffer, state, position.firstToken, plan.panelWidth);
+    offset += tokenOffset(buffer, state, position.firstToken, plan.memory.panelWidth);
   // Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no
   // shift; any other one holds the current vocabulary splits only.
   bool isShifted = buffer.window > 0 && buffer.window < position.vocabSplitEnd * plan.vocabSplit;
   if (isShifted)
-    offset -= columnOffset(buffer, state, position.vocabSplitFirst * plan.vocabSplit, plan.panelWidth);
+    offset -= columnOffset(buffer, state, position.vocabSplitFirst * plan.vocabSplit, plan.memory.panelWidth);
   return state.base + offset * elementBytes(buffer.element);
 }
 

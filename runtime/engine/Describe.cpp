@@ -67,8 +67,8 @@ struct Layouts {
   WorkspaceLayout forward, adjoint;
 
   Layouts(const LaunchPlan &plan, int64_t tokens)
-      : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.panelWidth, false)),
-        adjoint(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.adjoint, tokens, plan.tokenTile), plan.panelWidth, true)) {}
+      : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.memory, false)),
+        adjoint(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.adjoint, tokens, plan.tokenTile), plan.memory, true)) {}
 
   /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another buffer.
   int64_t bytesOf(const LaunchPlan &plan, size_t i) const {

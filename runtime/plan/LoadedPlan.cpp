@@ -10,7 +10,8 @@ public:
   explicit PlanChecker(const LaunchPlan &plan) : plan(plan) {}
 
   Status run() {
-    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.vocabSplit > 0 && plan.tokenTile > 0 && plan.panelWidth > 0, "its sizes");
+    check(plan.vocab >= plan.columns && plan.columns > 0 && plan.vocabSplit > 0 && plan.tokenTile > 0, "its sizes");
+    check(plan.memory.panelWidth > 0 && plan.memory.rowAlignment > 0, "its memory model");
     check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
     check(!plan.pairs.empty() || !plan.isSplit, "its phases");
     int64_t map = plan.findBuffer(BufferKind::TokenMap);

@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 7;
+constexpr uint64_t kVersion = 8;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -112,7 +112,7 @@ template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
   for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensEnd,
-                       &plan.vocabSplit, &plan.kept, &plan.tokenTile, &plan.panelWidth})
+                       &plan.vocabSplit, &plan.kept, &plan.tokenTile, &plan.memory.panelWidth, &plan.memory.rowAlignment})
     f.field(*number);
   f.field(plan.isSplit);
   visitInterface(f, plan);

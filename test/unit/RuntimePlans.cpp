@@ -27,7 +27,7 @@ public:
     plan.vocab = plan.columns = kVocab;
     plan.vocabSplit = kVocabSplit;
     plan.kept = std::min(options.keptVocabSplits * kVocabSplit, kVocab);
-    plan.tokenTile = plan.panelWidth = kPanel;
+    plan.tokenTile = plan.memory.panelWidth = kPanel;
     plan.isSplit = options.gradients == PlanOptions::Gradients::Split;
     plan.code = kernelObject();
     plan.pairs = {{"z", kHidden, ElementType::F32}};

@@ -213,6 +213,20 @@ TEST(SixteenBits, LargeNumbersBecomeInfinite) {
 
 // ---- sizes beyond every machine -------------------------------------------------------------------------------------------------
 
+TEST(WorkspaceLayout, RowsBeginWhereTheMemoryModelSays) {
+  BufferPlan buffer;
+  buffer.element = ElementType::BF16;
+  buffer.rows = 3;
+  buffer.columns = 5;
+  buffer.inForward = true;
+  auto stride = [&](MemoryModel memory) { return layoutWorkspace({buffer}, 1, 1, memory, /*adjoint=*/false).geometry[0].stride0; };
+  EXPECT_EQ(stride({1, 1}), 5);
+  EXPECT_EQ(stride({16, 1}), 5);
+  EXPECT_EQ(stride({1, 16}), 8) << "16 bytes are 8 values";
+  EXPECT_EQ(stride({16, 16}), 8);
+  buffer.columns = 1;
+  EXPECT_EQ(stride({1, 16}), 1) << "values of tokens stay neighbours";
+}
 TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
   constexpr int64_t kMost = (int64_t(1) << 31) - 1;
   for (BufferLayout layout : {BufferLayout::Strided, BufferLayout::ColumnMajor, BufferLayout::RowPanels, BufferLayout::ColumnPanels}) {
@@ -222,7 +236,7 @@ TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
       buffer.columns = kMost;
       buffer.inForward = true;
     }
-    EXPECT_GT(layoutWorkspace(buffers, kMost, kMost, 16, /*adjoint=*/false).phaseBytes, int64_t(1) << 52);
+    EXPECT_GT(layoutWorkspace(buffers, kMost, kMost, {16, 1}, /*adjoint=*/false).phaseBytes, int64_t(1) << 52);
   }
   Workspace workspace(0);
   EXPECT_FALSE(workspace.take(int64_t(1) << 52).isOk());

@@ -28,7 +28,7 @@ TargetFacts CPUTarget::facts() const {
   const CpuTierInfo &info = getTierInfo(tier);
   TargetFacts facts;
   facts.packsOperands = facts.tokensAreLanes = facts.readsHalfLogits = facts.isFilledByOneVocabSplit = true;
-  facts.panelWidth = info.panelWidth();
+  facts.memory.panelWidth = info.panelWidth();
   facts.multipliesBF16 = info.hasBf16Dot;
   facts.registerRows = info.tileRows;
   // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.

@@ -32,6 +32,7 @@ const GPUTarget *GPUTarget::from(const Target &target) {
 
 TargetFacts GPUTarget::facts() const {
   TargetFacts facts;
+  facts.memory.rowAlignment = 16; // threads copy so many bytes at a time
   facts.sharesHostMemory = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.hasTensorCores = true;

@@ -214,9 +214,9 @@ int64_t ScheduleBuilder::scratchBytes() const {
 int64_t ScheduleBuilder::workspace(int64_t tokens) const {
   auto chunkOf = [&](int64_t chunk) { return chunk == 0 ? tokens : chunkTokens(tokens, chunk, problem.panelWidth); };
   WorkspaceLayout forward =
-      layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.panelWidth, false);
+      layoutWorkspace(plans, tokens, chunkOf(problem.isSplit() ? choice.forwardChunk : choice.chunk), problem.facts.memory, false);
   int64_t phase = forward.phaseBytes;
   if (problem.isSplit())
-    phase = std::max(phase, layoutWorkspace(plans, tokens, chunkOf(choice.chunk), problem.panelWidth, true).phaseBytes);
+    phase = std::max(phase, layoutWorkspace(plans, tokens, chunkOf(choice.chunk), problem.facts.memory, true).phaseBytes);
   return forward.savedBytes + phase + scratchBytes() * problem.request.getThreads();
 }

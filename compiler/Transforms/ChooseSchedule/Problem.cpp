@@ -130,7 +130,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  problem.panelWidth = problem.facts.panelWidth;
+  problem.panelWidth = problem.facts.memory.panelWidth;
 
   // Vocabulary splits are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
   // the number of tokens, so neither do the bits of a row among the calls of one program.
