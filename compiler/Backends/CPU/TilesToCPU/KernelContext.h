@@ -2,7 +2,7 @@
 // of its own that works on this context.
 #pragma once
 #include "compiler/Backends/CPU/TilesToCPU/Helpers.h"
-#include "compiler/Conversion/Tiles/TileConversion.h"
+#include "compiler/Conversion/Tiles/KernelTiles.h"
 
 namespace logitile::cpu {
 /// 16-bit packed buffers hold pairs of the inner axis side by side.
@@ -41,19 +41,16 @@ mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         
 mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
 
-class KernelContext : public TileConversion {
+class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
-  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : TileConversion(kernel, emitter), e(emitter), helpers(helpers) {}
+  KernelContext(KernelOp kernel, Emitter &emitter, Helpers &helpers) : KernelTiles(kernel, emitter), helpers(helpers) {}
 
-  Emitter &e;
   Helpers &helpers;
 
   /// Reads the arguments; what the kernel's body uses must be among them.
   mlir::LogicalResult bindArguments(mlir::func::FuncOp function);
 
   // ---- values -----------------------------------------------------------------------------------------------------
-  const Tile &tile(mlir::Value value) { return tiles.at(value); }
-  void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
   /// How many of 'count' entries from 'first' on lie inside dimension 'dim' of 'view'. A dimension of '?' ends with the
   /// tokens of the launch; one entry of it always exists.
   mlir::FailureOr<Int> countInside(mlir::Operation *op, const View &view, unsigned dim, mlir::Value first, int64_t count);
@@ -89,27 +86,15 @@ public:
   bool readsWindowAfter(mlir::Operation *op, mlir::Value except, mlir::StringAttr memory) const;
 
 private:
+  using KernelTiles::convert;
   mlir::LogicalResult convert(mlir::scf::ForallOp op) override;
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
-  mlir::LogicalResult convert(LoadOp op) override { return convertLoad(*this, op); }
-  mlir::LogicalResult convert(StoreOp op) override { return convertStore(*this, op); }
-  mlir::LogicalResult convert(LoadGatherOp op) override { return convertGather(*this, op); }
-  mlir::LogicalResult convert(ProjectOp op) override { return convertProject(*this, op); }
-  mlir::LogicalResult convert(ContractOp op) override { return convertContract(*this, op); }
-  mlir::LogicalResult convert(ContractTermsOp op) override { return convertContractTerms(*this, op); }
-  mlir::LogicalResult convert(TermsOp op) override { return convertTerms(*this, op); }
-  mlir::LogicalResult convert(SumRowsOp op) override { return convertSumRows(*this, op); }
-  mlir::LogicalResult convert(SumTokensOp op) override { return convertSumTokens(*this, op); }
-  mlir::LogicalResult convert(UpdateRowsOp op) override { return convertUpdateRows(*this, op); }
-  mlir::LogicalResult convert(MapOp op) override { return convertMap(*this, op); }
   int64_t regionLanes() const override { return e.lanes; }
   void startRow(mlir::Value row, mlir::Value value) override; // RowState.cpp
-  mlir::Value loadElement(Place place) override { return e.load(place); }
   mlir::LogicalResult convertStep(mlir::scf::ForOp loop, llvm::ArrayRef<Tile> carried);
   Tile adoptStart(mlir::OpOperand &start);
   std::optional<StoreOp> findWindow(mlir::OpResult result, bool mayRound);
 
-  llvm::DenseMap<mlir::Value, Tile> tiles;
   llvm::DenseSet<mlir::Operation *> storedInPlace;
   mlir::Value scratchPointer, checkpoint;
   int64_t scratch = 0;

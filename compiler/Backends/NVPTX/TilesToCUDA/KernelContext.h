@@ -2,7 +2,7 @@
 // ops has a file of its own that works on this context.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
-#include "compiler/Conversion/Tiles/TileConversion.h"
+#include "compiler/Conversion/Tiles/KernelTiles.h"
 #include <functional>
 
 namespace logitile::cuda {
@@ -31,21 +31,18 @@ mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Ter
 mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
 mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
 
-class KernelContext : public TileConversion {
+class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
   /// With 'ringBytes' of shared memory for pipelines.
   KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages)
-      : TileConversion(kernel, emitter), e(emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
+      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
 
-  Emitter &e;
   Threads threads;
   const int64_t stages; // of a pipeline
 
   mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function);
 
   // ---- tiles ------------------------------------------------------------------------------------------------------
-  const Tile &tile(mlir::Value value) { return tiles.at(value); }
-  void setTile(mlir::Value value, const Tile &tile) { tiles.insert_or_assign(value, tile); }
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
   int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
   /// The element of a thread's slots; tiles with one row or column repeat it.
@@ -75,24 +72,12 @@ public:
   int64_t sharedBytes() const { return allocated; }
 
 private:
+  using KernelTiles::convert;
   mlir::LogicalResult convert(mlir::scf::ForallOp op) override;
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
-  mlir::LogicalResult convert(LoadOp op) override { return convertLoad(*this, op); }
-  mlir::LogicalResult convert(StoreOp op) override { return convertStore(*this, op); }
-  mlir::LogicalResult convert(LoadGatherOp op) override { return convertGather(*this, op); }
-  mlir::LogicalResult convert(ProjectOp op) override { return convertProject(*this, op); }
-  mlir::LogicalResult convert(ContractOp op) override { return convertContract(*this, op); }
-  mlir::LogicalResult convert(ContractTermsOp op) override { return convertContractTerms(*this, op); }
-  mlir::LogicalResult convert(TermsOp op) override { return convertTerms(*this, op); }
-  mlir::LogicalResult convert(SumRowsOp op) override { return convertSumRows(*this, op); }
-  mlir::LogicalResult convert(SumTokensOp op) override { return convertSumTokens(*this, op); }
-  mlir::LogicalResult convert(UpdateRowsOp op) override { return convertUpdateRows(*this, op); }
-  mlir::LogicalResult convert(MapOp op) override { return convertMap(*this, op); }
   int64_t regionLanes() const override { return 0; }
   void startRow(mlir::Value row, mlir::Value value) override;
-  mlir::Value loadElement(Place place) override { return e.load(place); }
 
-  llvm::DenseMap<mlir::Value, Tile> tiles;
   int64_t allocated;
   int64_t turnRows = 0; // 0: not in a turn
 };
