@@ -4,8 +4,8 @@
 #include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Pipelines.h"
 #include "compiler/Registry.h"
+#include "compiler/RequestAttr.h"
 #include "compiler/Schedule/BuildPlan.h"
-#include "compiler/Schedule/TileTable.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Text/Confinement.h"
@@ -25,67 +25,6 @@ using namespace mlir;
 using namespace logitile;
 
 namespace {
-Type toMLIR(MLIRContext *context, ElementType element) {
-  Builder b(context);
-  switch (element) {
-  case ElementType::F32: return b.getF32Type();
-  case ElementType::BF16: return b.getBF16Type();
-  case ElementType::F16: return b.getF16Type();
-  case ElementType::F64: return b.getF64Type();
-  case ElementType::I8: return b.getI8Type();
-  case ElementType::I16: return b.getI16Type();
-  case ElementType::I32: return b.getI32Type();
-  case ElementType::I64: return b.getI64Type();
-  case ElementType::U8: return b.getIntegerType(8, /*isSigned=*/false);
-  case ElementType::Bool: return b.getI1Type(); // a byte each
-  }
-  llvm_unreachable("an element type that is none");
-}
-DictionaryAttr toMLIR(MLIRContext *context, const std::map<std::string, ElementType> &elements) {
-  NamedAttrList list;
-  for (const auto &[name, element] : elements)
-    list.append(name, TypeAttr::get(toMLIR(context, element)));
-  return list.getDictionary(context);
-}
-DictionaryAttr toMLIR(MLIRContext *context, const TileChoice &choice) {
-  NamedAttrList list;
-  for (const auto &[name, size] : choice)
-    list.append(name, Builder(context).getI64IntegerAttr(size));
-  return list.getDictionary(context);
-}
-RequestAttr toMLIR(MLIRContext *context, const CompileRequest &request, function_ref<InFlightDiagnostic()> emitError) {
-  SmallVector<PairAttr> pairs;
-  for (const PairPlan &pair : request.pairs) {
-    auto attr = PairAttr::getChecked(emitError, context, StringRef(pair.name), pair.hidden, toMLIR(context, pair.element),
-                                     toMLIR(context, pair.hiddenMemory), toMLIR(context, pair.weightMemory));
-    if (!attr)
-      return {};
-    pairs.push_back(attr);
-  }
-  SliceAttr slice;
-  if (request.slice) {
-    slice = SliceAttr::getChecked(emitError, context, request.slice->columns, static_cast<SlicePart>(request.slice->part), request.slice->sweep);
-    if (!slice)
-      return {};
-  }
-  SmallVector<Attribute> gradients;
-  for (const std::string &name : request.gradients)
-    gradients.push_back(StringAttr::get(context, name));
-  DictionaryAttr tiles;
-  if (!request.tiles.empty()) {
-    std::string error;
-    std::optional<TileChoice> choice = parseTileChoice(request.tiles, error);
-    if (!choice) {
-      emitError() << error;
-      return {};
-    }
-    tiles = toMLIR(context, *choice);
-  }
-  return RequestAttr::getChecked(emitError, context, ArrayRef<PairAttr>(pairs), toMLIR(context, request.dense), ArrayAttr::get(context, gradients),
-                                 toMLIR(context, request.gradientElements), static_cast<Mode>(request.mode), request.tokens, request.workspace,
-                                 request.chunks, request.accumulate, StringRef(request.target), request.threads, slice, tiles);
-}
-
 /// One compilation: a context, the module in it, and what went wrong.
 class Compilation {
 public:
@@ -103,13 +42,13 @@ public:
 
   /// Parses the spec of 'request' and attaches the request to its module.
   bool parse(const CompileRequest &request) {
-    if (!parse(request.spec, Stage::Spec))
+    if (!parse(request.locatedSpec.empty() ? request.spec : request.locatedSpec, Stage::Spec))
       return false;
     if (auto losses = module->getOps<LossOp>(); !llvm::hasSingleElement(losses)) {
       module->emitError() << "must hold one loss, has " << std::distance(losses.begin(), losses.end());
       return false;
     }
-    auto attr = toMLIR(&context, request, [&] { return module->emitError(); });
+    RequestAttr attr = makeRequestAttr(&context, request, [&] { return module->emitError(); });
     if (!attr)
       return false;
     (*module)->setAttr(kRequestAttrName, attr);

@@ -1,31 +1,15 @@
 // Compile.h - the one entry of the compiler: a spec and what is asked for in, a launch plan or a reason out.
 // No MLIR here: the runtime includes it.
 #pragma once
-#include "compiler/Plan/LaunchPlan.h"
+#include "compiler/Request.h"
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"
-#include <map>
 #include <optional>
 
 namespace logitile {
-/// What is compiled. Text may be of any stage; from the plan stage on it carries its request itself.
-struct CompileRequest {
-  enum class Mode : uint8_t { Forward, Early, Split };
-
-  std::string spec; // the spec stage, without a request
-  std::vector<PairPlan> pairs;
-  std::map<std::string, ElementType> dense;            // Dense inputs: element type in memory
-  std::vector<std::string> gradients;                  // "z.hidden", "z.weight", "bias", ...
-  std::map<std::string, ElementType> gradientElements; // where it is not the input's type
-  Mode mode = Mode::Forward;
+/// What is compiled: a request, for calls with about so many tokens.
+struct CompileRequest : Request {
   int64_t tokens = 0;
-  int64_t workspace = 0; // bytes; 0 where 'chunks' is given
-  int64_t chunks = 0;
-  bool accumulate = false; // weight gradients are added into the caller's f32 buffers
-  std::string target;      // "cpu:avx2"
-  int64_t threads = 1;
-  std::optional<SlicePlan> slice;
-  std::string tiles;       // "TM=64,TN=128" instead of what the target's tile table says; "" for the table
   Cancellation *cancellation = nullptr; // null: nobody stops it
 };
 

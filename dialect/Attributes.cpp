@@ -8,13 +8,17 @@ using namespace mlir;
 using namespace logitile;
 
 /// `[#logitile.pair<...>, ...]`; what only merges states has no pair.
-static ParseResult parsePairs(AsmParser &parser, SmallVector<PairAttr> &pairs) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+static FailureOr<SmallVector<PairAttr>> parsePairs(AsmParser &parser) {
+  SmallVector<PairAttr> pairs;
+  ParseResult done = parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
     FailureOr<PairAttr> pair = FieldParser<PairAttr>::parse(parser);
     if (succeeded(pair))
       pairs.push_back(*pair);
     return ParseResult(pair);
   });
+  if (failed(done))
+    return failure();
+  return pairs;
 }
 static void printPairs(AsmPrinter &printer, ArrayRef<PairAttr> pairs) {
   printer << '[';
@@ -35,7 +39,20 @@ static void printMemory(AsmPrinter &printer, Type hidden, Type weight, Type elem
     printer << ", memory = [" << hidden << ", " << weight << ']';
 }
 
-#include "dialect/LogitileEnums.cpp.inc"
+/// One of the words of an enumeration.
+template <HasWords Enum>
+struct mlir::FieldParser<Enum, Enum> {
+  static FailureOr<Enum> parse(AsmParser &parser) {
+    std::string word;
+    SMLoc place = parser.getCurrentLocation();
+    if (failed(parser.parseKeywordOrString(&word)))
+      return failure();
+    if (std::optional<Enum> value = fromWord<Enum>(word))
+      return *value;
+    return parser.emitError(place) << "'" << word << "' is none of " << llvm::join(wordsOf(Enum()), ", ");
+  }
+};
+
 #define GET_ATTRDEF_CLASSES
 #include "dialect/LogitileAttrs.cpp.inc"
 
@@ -106,7 +123,7 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
 }
 
 LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
-                                  ArrayAttr gradients, DictionaryAttr gradientElements, Mode mode, int64_t tokens, int64_t workspace,
+                                  ArrayAttr gradients, DictionaryAttr gradientTypes, Mode mode, int64_t tokens, int64_t workspace,
                                   int64_t chunks, bool, StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
   if (failed(verifyCounts(emitError, tokens, chunks, threads)) || failed(verifyBudget(emitError, workspace, chunks)))
     return failure();
@@ -124,7 +141,7 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
       return emitError() << "'gradients' asks for " << name << ", which is a pair; its operands are \"" << name.getValue()
                          << ".hidden\" and \"" << name.getValue() << ".weight\"";
   }
-  for (DictionaryAttr types : {dense, gradientElements})
+  for (DictionaryAttr types : {dense, gradientTypes})
     for (NamedAttribute entry : types)
       if (!isa<TypeAttr>(entry.getValue()))
         return emitError() << "'" << entry.getName().getValue() << "' has " << entry.getValue() << ", which is not a type";

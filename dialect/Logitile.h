@@ -1,5 +1,6 @@
 // Logitile.h - the dialect's classes: types, attributes, ops of all levels.
 #pragma once
+#include "dialect/Enums.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -38,10 +39,16 @@ enum class BundleKind {
   TakenViews,
   RowMaps
 };
+#define LOGITILE_ENUM_TEXT
+#include "dialect/Enums.h.inc"
+#undef LOGITILE_ENUM_TEXT
+template <HasWords Enum>
+llvm::raw_ostream &operator<<(llvm::raw_ostream &stream, Enum value) {
+  return stream << wordOf(value);
+}
 } // namespace logitile
 
 #include "dialect/LogitileDialect.h.inc"
-#include "dialect/LogitileEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialect/LogitileAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES

@@ -236,6 +236,10 @@ def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
   let genVerifyDecl = 1;
 }
 
+def Logitile_Pairs : ArrayRefParameter<"PairAttr"> {
+  let parser = "parsePairs($_parser)";
+  let printer = "printPairs($_printer, $_self)";
+}
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let summary = "what one compilation was asked for";
   let description = [{
@@ -244,31 +248,29 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
     * `pairs`: the projections in the order of the loss's parameters.
     * `dense`: element types in memory of the Dense inputs, by name.
     * `gradients`: what is wanted: `hidden` and `weight` of a pair as `z.hidden`, `z.weight`, other inputs by their name.
+    * `gradient_types`: element types of gradients that have another one than their input, by name.
+    * `mode`: which gradients are made, and when.
     * `tokens`: the number of tokens of the call that asked; the schedule covers an interval around it.
     * `workspace`: byte budget; `chunks`: number of token chunks. One of them is 0.
     * `accumulate`: weight gradients are added into buffers of the caller.
     * `target`: `cpu:avx512_bf16`, `cpu:avx2`, ...; `threads`: how many work on it.
     * `slice`: where the caller holds a slice of the vocabulary: which, and what is to be done with it.
-    * `tiles`: sizes that take the place of those of the target's tile table: `tiles {TM = 64, TN = 64}` at the end.
+    * `tiles`: sizes that take the place of those of the target's tile table: `tiles = {TM = 64, TN = 64}`.
 
     ```mlir
     module attributes {logitile.request = #logitile.request<
         pairs = [#logitile.pair<"z", hidden = 1024, element = f32>], dense = {}, gradients = ["z.hidden"],
-        gradient_elements = {}, mode = early, tokens = 4096, workspace = 268435456, chunks = 0,
+        gradient_types = {}, mode = early, tokens = 4096, workspace = 268435456, chunks = 0,
         accumulate = false, target = "cpu:avx2", threads = 2>} {}
     ```
   }];
-  let parameters = (ins ArrayRefParameter<"PairAttr">:$pairs, "mlir::DictionaryAttr":$dense,
-                        "mlir::ArrayAttr":$gradients, "mlir::DictionaryAttr":$gradient_elements, "Mode":$mode,
-                        "int64_t":$tokens, "int64_t":$workspace, "int64_t":$chunks, "bool":$accumulate,
-                        StringRefParameter<"device kind and features">:$target, "int64_t":$threads,
-                        OptionalParameter<"SliceAttr">:$slice, OptionalParameter<"mlir::DictionaryAttr">:$tiles);
-  let assemblyFormat = [{
-    `<` `pairs` `=` custom<Pairs>($pairs) `,` `dense` `=` $dense `,` `gradients` `=` $gradients `,`
-    `gradient_elements` `=` $gradient_elements `,` `mode` `=` $mode `,` `tokens` `=` $tokens `,`
-    `workspace` `=` $workspace `,` `chunks` `=` $chunks `,` `accumulate` `=` $accumulate `,` `target` `=` $target `,`
-    `threads` `=` $threads (`,` `slice` `=` $slice^)? (`tiles` $tiles^)? `>`
-  }];
+  // In the order of compiler/Request.def.
+  let parameters = (ins Logitile_Pairs:$pairs, "mlir::DictionaryAttr":$dense, "mlir::ArrayAttr":$gradients,
+                        "mlir::DictionaryAttr":$gradient_types, "Mode":$mode, "int64_t":$tokens, "int64_t":$workspace,
+                        "int64_t":$chunks, "bool":$accumulate, StringRefParameter<"device kind and features">:$target,
+                        "int64_t":$threads, OptionalParameter<"SliceAttr">:$slice,
+                        OptionalParameter<"mlir::DictionaryAttr">:$tiles);
+  let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -21,7 +21,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 5
+#define LT_ABI_VERSION 6
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -145,11 +145,16 @@ typedef enum lt_type {
   LT_BOOL = 12
 } lt_type;
 
+/* "float16"; null where there is no such type. */
+LT_API const char *lt_type_name(lt_type type);
+
 typedef enum lt_mode {
   LT_FORWARD = 0, /* no gradients */
   LT_EARLY = 1,   /* gradients together with the outputs */
   LT_SPLIT = 2    /* gradients in a phase of their own */
 } lt_mode;
+/* "forward"; null where there is no such mode. */
+LT_API const char *lt_mode_name(lt_mode mode);
 
 /* A projection: hidden [..., hidden] and weight [V, hidden], operands of one type. In memory each may have another one: then it is
  * rounded while it is packed, and its gradient has the type in memory. */
@@ -170,6 +175,8 @@ typedef enum lt_slice_part {
   LT_SLICE_FINISH = 2,  /* the outputs, from merged states */
   LT_SLICE_GRADIENT = 3 /* the gradients of the slice, from merged states */
 } lt_slice_part;
+/* "sweep"; null where there is no such part. */
+LT_API const char *lt_slice_part_name(lt_slice_part part);
 /* A slice of the vocabulary, and what is done there. The first column is the input "slice.offset", an integer without axes.
  * States are per-token arrays called "forward0.max0" or the like: outputs of a sweep and of a merge, inputs of all else; a merge
  * has those of its two slices as "first.forward0.max0" and "second.forward0.max0". */
@@ -262,6 +269,8 @@ typedef struct lt_array {
 } lt_array;
 
 typedef enum lt_reduction { LT_NONE = 0, LT_SUM = 1, LT_MEAN = 2 } lt_reduction;
+/* "mean"; null where there is no such reduction. */
+LT_API const char *lt_reduction_name(lt_reduction reduction);
 
 /* Where the launches of a call are queued on a GPU, and whose memory it uses. A call on a GPU returns before they are done. */
 typedef struct lt_stream {

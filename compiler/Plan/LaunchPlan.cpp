@@ -13,28 +13,8 @@ static int64_t bytesOf(int64_t rows, int64_t columns, int64_t elementBytes) {
   return overflows ? kHugeBytes : std::min(bytes, kHugeBytes);
 }
 
-int64_t logitile::elementBytes(ElementType type) {
-  switch (type) {
-  case ElementType::F64:
-  case ElementType::I64:
-    return 8;
-  case ElementType::F32:
-  case ElementType::I32:
-    return 4;
-  case ElementType::BF16:
-  case ElementType::F16:
-  case ElementType::I16:
-    return 2;
-  case ElementType::I8:
-  case ElementType::U8:
-  case ElementType::Bool:
-    return 1;
-  }
-  return 0;
-}
-
-int64_t LaunchPlan::findBuffer(BufferKind kind, int64_t owner, int64_t entry) const {
-  auto isIt = [&](const BufferPlan &buffer) { return buffer.kind == kind && buffer.owner == owner && buffer.entry == entry; };
+int64_t LaunchPlan::findBuffer(BufferRole role, int64_t owner, int64_t entry) const {
+  auto isIt = [&](const BufferPlan &buffer) { return buffer.role == role && buffer.owner == owner && buffer.entry == entry; };
   auto it = std::find_if(buffers.begin(), buffers.end(), isIt);
   return it == buffers.end() ? -1 : it - buffers.begin();
 }
@@ -59,19 +39,19 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, const
   int64_t pair = size == 2 ? 2 : 1; // packed 16-bit values come in pairs
   BufferGeometry geometry;
   switch (buffer.layout) {
-  case BufferLayout::Strided:
+  case Layout::Strided:
     if (columns > 1)
       columns = llvm::alignTo(columns, std::max<int64_t>(memory.rowAlignment / size, 1));
     geometry = {columns, 1, bytesOf(std::max<int64_t>(rows, 1), columns, size)};
     break;
-  case BufferLayout::ColumnMajor:
+  case Layout::ColumnMajor:
     geometry = {1, rows + kColumnPadding, bytesOf(columns, rows + kColumnPadding, size)};
     break;
-  case BufferLayout::RowPanels:
+  case Layout::RowPanels:
     geometry.stride0 = llvm::alignTo(columns, pair) * panelWidth;
     geometry.bytes = bytesOf(llvm::alignTo(rows, panelWidth) / panelWidth, geometry.stride0, size);
     break;
-  case BufferLayout::ColumnPanels:
+  case Layout::ColumnPanels:
     geometry.stride1 = llvm::alignTo(rows, pair) * panelWidth;
     geometry.bytes = bytesOf(llvm::alignTo(columns, panelWidth) / panelWidth, geometry.stride1, size);
     break;
@@ -90,18 +70,18 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
     return offset;
   };
   for (const BufferPlan &buffer : buffers) {
-    BufferGeometry geometry = geometryOf(buffer, buffer.scope == BufferScope::Chunk ? chunk : tokens, memory);
+    BufferGeometry geometry = geometryOf(buffer, buffer.scope == Scope::Chunk ? chunk : tokens, memory);
     int64_t offset = -1;
     if (buffer.alias >= 0) { // row over row of another buffer: its strides in bytes, its memory
       const BufferPlan &base = buffers[buffer.alias];
       int64_t ratio = elementBytes(base.element) / elementBytes(buffer.element);
       geometry = layout.geometry[buffer.alias];
-      geometry.stride0 *= buffer.layout == BufferLayout::ColumnMajor ? 1 : ratio;
-      geometry.stride1 *= buffer.layout == BufferLayout::ColumnMajor ? ratio : 1;
+      geometry.stride0 *= buffer.layout == Layout::ColumnMajor ? 1 : ratio;
+      geometry.stride1 *= buffer.layout == Layout::ColumnMajor ? ratio : 1;
       offset = layout.offsets[buffer.alias];
-    } else if (buffer.scope == BufferScope::Saved) {
+    } else if (buffer.scope == Scope::Saved) {
       offset = place(layout.savedBytes, geometry.bytes);
-    } else if (buffer.scope != BufferScope::Input && buffer.scope != BufferScope::Output &&
+    } else if (buffer.scope != Scope::Input && buffer.scope != Scope::Output &&
                (adjoint ? buffer.inAdjoint : buffer.inForward)) {
       offset = place(layout.phaseBytes, geometry.bytes);
     }

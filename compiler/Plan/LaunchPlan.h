@@ -1,75 +1,22 @@
 // LaunchPlan.h - a compiled program as plain data: what to allocate, what to launch, how to pack arguments.
 // No MLIR or LLVM here: the runtime, the disk cache and C programs share this description.
 #pragma once
+#include "compiler/Plan/ElementType.h"
 #include "compiler/Target/MemoryModel.h"
+#include "dialect/Enums.h"
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace logitile {
-enum class ElementType : uint8_t { F32, BF16, F16, F64, I32, I64, I16, I8, U8, Bool };
-/// Bytes of one element.
-int64_t elementBytes(ElementType type);
-
-/// Where the elements of a two-dimensional buffer lie. P is the plan's panel width; packed 16-bit buffers hold pairs of
-/// the inner axis side by side: [panel][inner / 2][lane][inner % 2].
-enum class BufferLayout : uint8_t {
-  Strided,      // (i, j) at i * stride0 + j * stride1, in elements
-  ColumnMajor,  // (i, j) at i + j * stride1
-  RowPanels,    // [i / P][j][i % P], panels stride0 apart
-  ColumnPanels, // [j / P][i][j % P], panels stride1 apart
-};
-
-enum class BufferScope : uint8_t {
-  Input,  // memory of the caller, read
-  Output, // memory of the caller, written
-  Saved,  // workspace kept from forward to backward, all tokens
-  Call,   // workspace of one phase, all tokens
-  Chunk,  // workspace of one chunk of tokens
-};
-
-/// What a buffer holds, and hence what its owner is: a number in the plan's list of projections, inputs or outputs.
-enum class BufferKind : uint8_t {
-  // Of a projection.
-  Hidden,         // hidden states: memory of the caller
-  Weight,         // the head: memory of the caller
-  HiddenMap,      // which row of the caller's hidden states each token is in
-  RoundedWeight,  // a rounded copy of the head
-  PackedRows,     // hidden states with the lanes along tokens
-  PackedColumns,  // hidden states with the lanes along the hidden axis
-  Kept,           // logits
-  Centre,         // maxima that 16-bit logits are relative to
-  LogitGradient,  // of the logits
-  HiddenGradient, // of hidden states: memory of the caller
-  WeightGradient, // of the head: memory of the caller
-  HiddenSum,      // the same in f32
-  WeightSum,
-  // Of an input of the loss.
-  Input,         // its values, or those of one entry
-  InputMap,      // Dense: which row of the caller's array each token is in
-  InputBlocks,   // Vocab: the gradient, summed over each block of tokens
-  InputSum,      // Vocab: the gradient, summed over all tokens
-  InputGradient, // Dense: the gradient, memory of the caller
-  // Of an output.
-  Cotangent, // the gradient that reaches it
-  // Without an owner.
-  RowState, // one entry of the row state of a sweep
-  Result,   // of a finish
-  TokenMap, // which tokens count
-  // Without an owner, on GPUs; see gpu/CallKernels.h.
-  TokenSlots,  // the inverse of the token map
-  WrongTokens, // those with an index outside the vocabulary
-  CallFacts,   // how many tokens count, what divides the loss
-};
-
 /// One buffer that kernels use. An extent of -1 stands for tokens: of the call, or of a chunk in scope Chunk.
 struct BufferPlan {
   std::string name; // for people
-  BufferKind kind = BufferKind::Result;
-  int64_t owner = -1; // as its kind says; -1: none
+  BufferRole role = BufferRole::Result;
+  int64_t owner = -1; // the number of a projection, input or output, as its role says; -1: none
   int64_t entry = -1; // of a token input with several entries, else -1
-  BufferScope scope = BufferScope::Chunk;
-  BufferLayout layout = BufferLayout::Strided;
+  Scope scope = Scope::Chunk;
+  Layout layout = Layout::Strided;
   ElementType element = ElementType::F32;
   int64_t rows = -1;
   int64_t columns = 1;      // 1-D buffers have one column
@@ -80,25 +27,21 @@ struct BufferPlan {
   bool inAdjoint = false;
 };
 
-/// Strides in elements and size of a buffer for a number of tokens.
+/// Strides in elements and size of a buffer for a number of tokens. With P, the plan's panel width, element (i, j) lies
+/// * strided: at i * stride0 + j * stride1;
+/// * column_major: at i + j * stride1;
+/// * row_panels: in [i / P][j][i % P], panels stride0 apart;
+/// * column_panels: in [j / P][i][j % P], panels stride1 apart.
+/// Packed 16-bit buffers hold pairs of the inner axis side by side: [panel][inner / 2][lane][inner % 2].
 struct BufferGeometry {
   int64_t stride0 = 0, stride1 = 0;
   int64_t bytes = 0;
 };
 
-/// A scalar that kernels take or that bounds a grid.
-enum class ScalarKind : uint8_t {
-  Tokens,                // of the chunk, or of the call outside loops over tokens
-  VocabSplitFirst,       // first vocabulary split of the launch
-  VocabSplitEnd,         // the vocabulary split behind the last
-  AccumulateTokens,      // 1 after the first chunk of tokens
-  AccumulateVocabSplits, // 1 after the first iteration over vocabulary splits
-};
-
 /// min(scalar * scale, cap), or the constant 'scale' where there is no scalar.
 struct Extent {
   bool isConstant = true;
-  ScalarKind scalar = ScalarKind::Tokens;
+  ScalarRole scalar = ScalarRole::Tokens; // not Accumulate, which templates have
   int64_t scale = 0;
   int64_t cap = INT64_MAX;
 };
@@ -125,7 +68,7 @@ struct KernelWork {
 struct ArgumentPlan {
   bool isBuffer = true;
   int64_t buffer = -1;
-  ScalarKind scalar = ScalarKind::Tokens;
+  ScalarRole scalar = ScalarRole::Tokens;
 };
 
 /// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
@@ -161,7 +104,7 @@ struct StepPlan {
 
 /// A token input as an index or a value, or one value of the call; the runtime brings it to f32, i32 or one byte.
 struct InputPlan {
-  enum class Kind : uint8_t { Token, Vocab, Dense, Scalar } kind = Kind::Token;
+  InputKind kind = InputKind::Token; // that, Vocab, Dense or Scalar
   std::string name;
   int64_t entries = 0;                    // token inputs with several entries per token: how many, else 0
   ElementType element = ElementType::F32; // in memory while kernels run: F32, I32 or Bool; Dense: as the caller has it
@@ -169,7 +112,7 @@ struct InputPlan {
 };
 
 /// Whether an input has the shape of a per-token output.
-inline bool isPerToken(const InputPlan &input) { return input.kind == InputPlan::Kind::Token && input.entries == 0; }
+inline bool isPerToken(const InputPlan &input) { return input.kind == InputKind::Token && input.entries == 0; }
 
 struct PairPlan {
   std::string name;
@@ -215,7 +158,7 @@ struct GradientPlan {
 
 /// A slice of the vocabulary: what a program is to do there.
 struct SlicePlan {
-  enum class Part : uint8_t { Sweep, Merge, Finish, Gradient } part = Part::Sweep;
+  SlicePart part = SlicePart::Sweep;
   int64_t columns = 0; // vocabulary entries of the slice
   int64_t sweep = 0;   // of parts Sweep and Merge: forward ones first, from 0
 };
@@ -246,7 +189,7 @@ struct LaunchPlan {
 
   int64_t vocabSplits() const { return (columns + vocabSplit - 1) / vocabSplit; }
   /// Index of a buffer; -1 where there is none.
-  int64_t findBuffer(BufferKind kind, int64_t owner = -1, int64_t entry = -1) const;
+  int64_t findBuffer(BufferRole role, int64_t owner = -1, int64_t entry = -1) const;
 };
 
 /// Where the workspace of one call lies: two blocks of memory, one that outlives the forward phase.

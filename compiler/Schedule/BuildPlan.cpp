@@ -26,21 +26,15 @@ ElementType logitile::elementTypeOf(Type type) {
     return ElementType::I32;
   return type.isInteger(1) ? ElementType::Bool : ElementType::I64;
 }
-Scope logitile::scopeOf(BufferScope scope) { return static_cast<Scope>(scope); }
-BufferScope logitile::scopeOf(Scope scope) { return static_cast<BufferScope>(scope); }
-static_assert(static_cast<int>(BufferScope::Chunk) == static_cast<int>(Scope::Chunk) &&
-              static_cast<int>(BufferLayout::ColumnPanels) == static_cast<int>(Layout::ColumnPanels) &&
-              static_cast<int>(BufferKind::CallFacts) == static_cast<int>(BufferRole::CallFacts));
-
-BufferPlan logitile::makeBufferPlan(BufferRole role, BufferScope scope, ViewType type) {
+BufferPlan logitile::makeBufferPlan(BufferRole role, Scope scope, ViewType type) {
   auto extent = [](Attribute dim) {
     int64_t value = cast<IntegerAttr>(dim).getInt();
     return ShapedType::isDynamic(value) ? -1 : value;
   };
   BufferPlan plan;
-  plan.kind = static_cast<BufferKind>(role);
+  plan.role = role;
   plan.scope = scope;
-  plan.layout = static_cast<BufferLayout>(type.getLayout());
+  plan.layout = type.getLayout();
   plan.element = elementTypeOf(type.getElement());
   plan.rows = extent(type.getDims()[0]);
   plan.columns = type.getDims().size() == 2 ? extent(type.getDims()[1]) : 1;
@@ -49,15 +43,12 @@ BufferPlan logitile::makeBufferPlan(BufferRole role, BufferScope scope, ViewType
 
 // ---- grids --------------------------------------------------------------------------------------------------------
 
-static ScalarKind scalarOf(ScalarRole role) { return static_cast<ScalarKind>(role); }
-static_assert(static_cast<int>(ScalarKind::AccumulateVocabSplits) == static_cast<int>(ScalarRole::AccumulateVocabSplits));
-
 static std::optional<Extent> extentOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto kernel = dyn_cast<KernelOp>(argument.getOwner()->getParentOp());
     if (!kernel)
       return std::nullopt;
-    return Extent{false, scalarOf(*kernel.scalarOf(argument)), 1, INT64_MAX};
+    return Extent{false, *kernel.scalarOf(argument), 1, INT64_MAX};
   }
   APInt constant;
   Value inner;
@@ -84,9 +75,14 @@ static std::optional<Extent> extentOf(Value value) {
 
 std::optional<Extent> logitile::extentOf(OpFoldResult bound) {
   if (std::optional<int64_t> constant = getConstantIntValue(bound))
-    return Extent{true, ScalarKind::Tokens, *constant, INT64_MAX};
+    return Extent{true, ScalarRole::Tokens, *constant, INT64_MAX};
   return ::extentOf(cast<Value>(bound));
 }
+
+// ---- work -----------------------------------------------------------------------------------------------------------
+
+/// Of a target that predicts none.
+KernelWork Target::predictWork(KernelOp) const { return {}; }
 
 namespace {
 class PlanBuilder {
@@ -142,7 +138,7 @@ private:
   }
   void addBuffers() {
     for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
-      BufferPlan entry = makeBufferPlan(buffer.getRole(), scopeOf(buffer.getScope()), cast<ViewType>(buffer.getType()));
+      BufferPlan entry = makeBufferPlan(buffer.getRole(), buffer.getScope(), cast<ViewType>(buffer.getType()));
       entry.name = buffer.getSymName();
       entry.owner = ownerOf(buffer);
       entry.entry = buffer.getRole() == BufferRole::Input ? buffer.getEntry().value_or(-1) : -1;
@@ -188,7 +184,7 @@ private:
       if (buffer)
         plan_.buffer = numbers.at(buffer);
       else
-        plan_.scalar = scalarOf(*kernel.scalarOf(argument));
+        plan_.scalar = *kernel.scalarOf(argument);
       entry.arguments.push_back(plan_);
     }
     for (auto loop : kernel.getBody().getOps<scf::ForallOp>())
@@ -245,25 +241,12 @@ private:
     llvm::StringMap<size_t> seen;
     program.walk([&](InputOp input) {
       InputPlan entry;
-      switch (input.getKind()) {
-      case InputKind::Token:
-        entry.kind = InputPlan::Kind::Token;
-        break;
-      case InputKind::Vocab:
-        entry.kind = InputPlan::Kind::Vocab;
-        break;
-      case InputKind::Dense:
-        entry.kind = InputPlan::Kind::Dense;
-        break;
-      case InputKind::Scalar:
-        entry.kind = InputPlan::Kind::Scalar;
-        break;
-      default:
+      entry.kind = input.getKind();
+      if (!llvm::is_contained({InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar}, entry.kind))
         return;
-      }
       entry.name = input.getName();
       entry.element = elementTypeOf(input.getType());
-      if (auto dense = request.getDense().getAs<TypeAttr>(input.getName()); dense && entry.kind == InputPlan::Kind::Dense)
+      if (auto dense = request.getDense().getAs<TypeAttr>(input.getName()); dense && entry.kind == InputKind::Dense)
         entry.element = elementTypeOf(dense.getValue());
       entry.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), input.getName());
       auto [it, isNew] = seen.try_emplace(entry.name, plan.inputs.size());
@@ -301,7 +284,7 @@ private:
     for (StringRef name : request.getGradients().getAsValueRange<StringAttr>()) {
       GradientPlan entry;
       entry.name = name.str();
-      auto given = request.getGradientElements().getAs<TypeAttr>(name);
+      auto given = request.getGradientTypes().getAs<TypeAttr>(name);
       entry.element = given ? elementTypeOf(given.getValue()) : ElementType::F32;
       findOwner(entry);
       if (int64_t direct = directBuffer(entry); direct >= 0) {
@@ -332,11 +315,11 @@ private:
   int64_t directBuffer(const GradientPlan &entry) const {
     switch (entry.of) {
     case GradientPlan::Of::Hidden:
-      return plan.findBuffer(BufferKind::HiddenGradient, entry.owner);
+      return plan.findBuffer(BufferRole::HiddenGradient, entry.owner);
     case GradientPlan::Of::Weight:
-      return plan.findBuffer(BufferKind::WeightGradient, entry.owner);
+      return plan.findBuffer(BufferRole::WeightGradient, entry.owner);
     case GradientPlan::Of::Input:
-      return entry.owner < 0 ? -1 : plan.findBuffer(BufferKind::InputGradient, entry.owner);
+      return entry.owner < 0 ? -1 : plan.findBuffer(BufferRole::InputGradient, entry.owner);
     }
     return -1;
   }

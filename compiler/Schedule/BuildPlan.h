@@ -6,10 +6,8 @@
 
 namespace logitile {
 ElementType elementTypeOf(mlir::Type type);
-Scope scopeOf(BufferScope scope);
-BufferScope scopeOf(Scope scope);
 /// The buffer that a schedule defines; name, owner, phases and alias are left open.
-BufferPlan makeBufferPlan(BufferRole role, BufferScope scope, ViewType type);
+BufferPlan makeBufferPlan(BufferRole role, Scope scope, ViewType type);
 
 /// A number of a kernel: a constant, a scalar of the launch, or min(scalar * constant, constant). Nothing where it is anything else.
 std::optional<Extent> extentOf(mlir::OpFoldResult number);

@@ -1,7 +1,7 @@
 // TileTable.h - tile sizes: those of a table of a target, and what a request says instead.
 #pragma once
+#include "compiler/Request.h"
 #include "compiler/Target/Target.h"
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +16,6 @@ struct TileSizes {
   int64_t TKhidden = 0;  // vocabulary,
   int64_t TKweight = 0;  // tokens
 };
-/// Sizes by name, in the place of those of a table: TM, TN, ...
-using TileChoice = std::map<std::string, int64_t, std::less<>>;
-
 /// What "TM=64,TN=128" says; null, with the reason in 'error', where it cannot be read.
 std::optional<TileChoice> parseTileChoice(std::string_view text, std::string &error);
 

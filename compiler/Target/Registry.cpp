@@ -1,13 +1,10 @@
 // Registry.cpp - finds backends by the prefix of a target's name.
-#include "compiler/Plan/LaunchPlan.h"
 #include "compiler/Target/Backend.h"
 #include "compiler/Target/PrefixRegistry.h"
-#include "dialect/Logitile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 using namespace logitile;
 
-KernelWork Target::predictWork(KernelOp) const { return {}; }
 std::string Target::name() const { return std::string(backend.prefix()) + ":" + features(); }
 
 static PrefixRegistry<Backend, std::mutex> &registry() {

@@ -1,5 +1,5 @@
 // Module.cpp - the Python module over the C interface. What its classes do is documented in logitile/_native.pyi.
-#include "python/bindings/Bindings.h"
+#include "python/bindings/Words.h"
 namespace py = pybind11;
 
 // Python asks for PyInit__native, which is below.
@@ -7,12 +7,9 @@ PYBIND11_MODULE(native_of_main, module) {
   if (lt_abi_version() != LT_ABI_VERSION)
     throw py::import_error("the core library has interface " + std::to_string(lt_abi_version()) + ", this module was built for " +
                            std::to_string(LT_ABI_VERSION) + "; build both again");
-  constexpr const char *kTypes[] = {"float16", "bfloat16", "float32", "float64", "int8",   "int16", "int32",
-                                    "int64",   "uint8",    "uint16",  "uint32",  "uint64", "bool"};
-  static_assert(std::size(kTypes) == LT_BOOL + 1);
   py::dict types;
-  for (size_t i = 0; i < std::size(kTypes); ++i)
-    types[kTypes[i]] = i;
+  for (const std::string &name : logitile::python::wordsOf(lt_type_name))
+    types[name.c_str()] = types.size();
   module.attr("TYPES") = types;
   logitile::python::bindEngine(module);
   logitile::python::bindPlan(module);

@@ -2,6 +2,7 @@
 #include "python/bindings/Arrays.h"
 #include "python/bindings/CallOptions.h"
 #include "python/bindings/Gil.h"
+#include "python/bindings/Words.h"
 #include <pybind11/stl.h>
 namespace py = pybind11;
 using namespace logitile::python;
@@ -89,9 +90,7 @@ struct CallArrays {
 
 CallOptions makeOptions(const std::string &reduction, const std::optional<std::string> &ignore, std::optional<int64_t> ignoreIndex,
                         bool zeroIfAllIgnored, int threads) {
-  if (reduction != "none" && reduction != "sum" && reduction != "mean")
-    throw py::value_error("reduction is '" + reduction + "'; it must be 'none', 'sum' or 'mean'");
-  return {reduction == "none" ? LT_NONE : reduction == "sum" ? LT_SUM : LT_MEAN, ignore, ignoreIndex, zeroIfAllIgnored, threads};
+  return {valueOf("reduction", reduction, lt_reduction_name), ignore, ignoreIndex, zeroIfAllIgnored, threads};
 }
 
 std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::handle inputs, py::handle outputs, py::handle gradients,

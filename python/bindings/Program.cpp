@@ -1,80 +1,107 @@
 // Program.cpp - requests and the programs that they name.
 #include "python/bindings/Gil.h"
+#include "python/bindings/Words.h"
+#include <deque>
 #include <pybind11/stl.h>
 #include <tuple>
 #include <vector>
 namespace py = pybind11;
 using namespace logitile::python;
 
-using Pairs = std::vector<std::tuple<std::string, int64_t, int, int, int>>;
-using NamedTypes = std::vector<std::pair<std::string, int>>;
-
-static lt_mode modeOf(const std::string &mode) {
-  if (mode == "forward")
-    return LT_FORWARD;
-  if (mode == "early")
-    return LT_EARLY;
-  if (mode == "split")
-    return LT_SPLIT;
-  throw py::value_error("mode is '" + mode + "'; it must be 'forward', 'early' or 'split'");
-}
-
-static lt_slice_part partOf(const std::string &part) {
-  if (part == "sweep")
-    return LT_SLICE_SWEEP;
-  if (part == "merge")
-    return LT_SLICE_MERGE;
-  if (part == "finish")
-    return LT_SLICE_FINISH;
-  if (part == "gradient")
-    return LT_SLICE_GRADIENT;
-  throw py::value_error("part is '" + part + "'; it must be 'sweep', 'merge', 'finish' or 'gradient'");
-}
-
-static std::vector<lt_named_type> listOf(const NamedTypes &types) {
-  std::vector<lt_named_type> list;
-  for (const auto &[name, type] : types)
-    list.push_back({name.c_str(), static_cast<lt_type>(type)});
-  return list;
-}
-
-static Program makeProgram(const Engine &engine, const std::string &spec, const std::optional<std::string> &locatedSpec, const Pairs &pairs,
-                           const NamedTypes &dense, const std::vector<std::string> &gradients, const NamedTypes &gradientTypes,
-                           const std::string &mode, int64_t workspace, int64_t chunks, bool accumulate, const std::string &target,
-                           int threads, const std::optional<std::tuple<std::string, int64_t, int64_t>> &slice,
-                           const std::string &tiles) {
-  std::vector<lt_pair> pairList;
-  for (const auto &[name, hidden, type, hiddenMemory, weightMemory] : pairs)
-    pairList.push_back({name.c_str(), hidden, static_cast<lt_type>(type), static_cast<lt_type>(hiddenMemory), static_cast<lt_type>(weightMemory)});
-  std::vector<lt_named_type> denseList = listOf(dense), typeList = listOf(gradientTypes);
-  std::vector<const char *> gradientList;
-  for (const std::string &name : gradients)
-    gradientList.push_back(name.c_str());
-  lt_request request{};
-  request.spec = spec.c_str();
-  request.located_spec = locatedSpec ? locatedSpec->c_str() : nullptr;
-  request.pairs = pairList.data();
-  request.pair_count = pairList.size();
-  request.dense = denseList.data();
-  request.dense_count = denseList.size();
-  request.gradients = gradientList.data();
-  request.gradient_count = gradientList.size();
-  request.gradient_types = typeList.data();
-  request.gradient_type_count = typeList.size();
-  request.mode = modeOf(mode);
-  request.workspace = workspace;
-  request.chunks = chunks;
-  request.accumulate = accumulate;
-  request.target = target.c_str();
-  request.threads = threads;
-  lt_slice part{};
-  if (slice) {
-    part = {partOf(std::get<0>(*slice)), std::get<1>(*slice), std::get<2>(*slice)};
-    request.slice = &part;
+namespace {
+/// A request of keyword arguments, as long as these live.
+class RequestOf {
+public:
+  explicit RequestOf(const py::kwargs &arguments) : arguments(arguments) {
+#define LOGITILE_REQUEST(Type, member, name) \
+  if (py::handle value = take(#name)) \
+    read(value, #name, request.name);
+#define LOGITILE_REQUEST_LIST(Type, member, name, count) \
+  if (py::handle value = take(#name)) \
+    readList(value, request.name, request.count);
+#include "compiler/Request.def"
+    if (taken < arguments.size())
+      refuseOthers();
   }
-  request.tiles = tiles.c_str();
+  const lt_request *get() const { return &request; }
+
+private:
+  py::handle take(const char *name) {
+    PyObject *value = PyDict_GetItemString(arguments.ptr(), name);
+    taken += value != nullptr;
+    known += known.empty() ? name : std::string(", ") + name;
+    return value;
+  }
+  [[noreturn]] void refuseOthers() const {
+    for (auto [name, value] : arguments)
+      if ((", " + known + ",").find(", " + py::cast<std::string>(name) + ",") == std::string::npos)
+        throw py::type_error("a program has no '" + py::cast<std::string>(name) + "'; it has " + known);
+    throw py::type_error("a program has " + known);
+  }
+
+  // ---- single values
+  void read(py::handle value, const char *name, const char *&to) {
+    to = value.is_none() ? nullptr : PyUnicode_AsUTF8(value.ptr());
+    if (!to && !value.is_none())
+      throw py::error_already_set();
+  }
+  void read(py::handle value, const char *, int64_t &to) { to = value.cast<int64_t>(); }
+  void read(py::handle value, const char *, int &to) { to = value.cast<int>(); }
+  void read(py::handle value, const char *name, lt_mode &to) { to = valueOf(name, value.cast<std::string>(), lt_mode_name); }
+  void read(py::handle value, const char *, const lt_slice *&to) {
+    if (value.is_none())
+      return;
+    auto [part, columns, sweep] = value.cast<std::tuple<std::string, int64_t, int64_t>>();
+    slice = {valueOf("part", part, lt_slice_part_name), columns, sweep};
+    to = &slice;
+  }
+
+  // ---- lists
+  static lt_type typeOf(py::handle code) { return static_cast<lt_type>(code.cast<int>()); }
+  const char *nameOf(py::handle text) { return names.emplace_back(text.cast<std::string>()).c_str(); }
+  void readList(py::handle list, const lt_pair *&to, size_t &count) {
+    for (py::handle entry : list) {
+      auto pair = entry.cast<py::tuple>();
+      if (pair.size() != 5)
+        throw py::type_error("a pair is a tuple of name, hidden size and three codes of types");
+      pairs.push_back({nameOf(pair[0]), pair[1].cast<int64_t>(), typeOf(pair[2]), typeOf(pair[3]), typeOf(pair[4])});
+    }
+    to = pairs.data();
+    count = pairs.size();
+  }
+  void readList(py::handle list, const lt_named_type *&to, size_t &count) {
+    std::vector<lt_named_type> &named = types.emplace_back();
+    for (py::handle entry : list) {
+      auto [name, type] = entry.cast<std::pair<std::string, int>>();
+      named.push_back({names.emplace_back(name).c_str(), static_cast<lt_type>(type)});
+    }
+    to = named.data();
+    count = named.size();
+  }
+  void readList(py::handle list, const char *const *&to, size_t &count) {
+    std::vector<const char *> &texts = lists.emplace_back();
+    for (py::handle entry : list)
+      texts.push_back(nameOf(entry));
+    to = texts.data();
+    count = texts.size();
+  }
+
+  const py::kwargs &arguments;
+  lt_request request{};
+  size_t taken = 0;
+  std::string known;
+  lt_slice slice{};
+  std::vector<lt_pair> pairs;
+  std::deque<std::vector<lt_named_type>> types;
+  std::deque<std::vector<const char *>> lists;
+  std::deque<std::string> names;
+};
+} // namespace
+
+static Program makeProgram(const Engine &engine, const py::kwargs &arguments) {
+  RequestOf request(arguments);
   lt_program *program = nullptr;
-  check(lt_program_create(engine.handle.get(), &request, &program));
+  check(lt_program_create(engine.handle.get(), request.get(), &program));
   return {Owner<lt_program, lt_program_destroy>(program)};
 }
 
@@ -118,10 +145,7 @@ static py::object stageOf(const Program &program, int64_t tokens, const std::str
 
 void logitile::python::bindProgram(py::module_ &module) {
   py::class_<Program>(module, "Program")
-      .def(py::init(&makeProgram), py::arg("engine"), py::kw_only(), py::arg("spec"), py::arg("located_spec") = py::none(),
-           py::arg("pairs"), py::arg("dense") = NamedTypes(), py::arg("gradients") = std::vector<std::string>(),
-           py::arg("gradient_types") = NamedTypes(), py::arg("mode") = "forward", py::arg("workspace") = 0, py::arg("chunks") = 0,
-           py::arg("accumulate") = false, py::arg("target"), py::arg("threads"), py::arg("slice") = py::none(), py::arg("tiles") = "")
+      .def(py::init(&makeProgram), py::arg("engine"))
       .def_property_readonly("key", [](const Program &program) { return lt_program_key(program.handle.get()); })
       .def_property_readonly("task",
                              [](const Program &program) {

@@ -1,5 +1,7 @@
 // CApi.cpp - the C interface of engines, programs and plans. Calls are in CApiCall.cpp.
 #include "runtime/api/CApi.h"
+#include "runtime/api/CopyRequest.h"
+#include "runtime/api/Enums.h"
 #include "runtime/engine/Describe.h"
 #include "runtime/plan/PlanFile.h"
 #include "runtime/device/Platform.h"
@@ -25,8 +27,6 @@ struct GivenInterrupt {
 thread_local GivenInterrupt given;
 
 static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::Interrupted) == LT_INTERRUPTED);
-static_assert(static_cast<int>(ArrayType::F16) == LT_FLOAT16 && static_cast<int>(ArrayType::Bool) == LT_BOOL);
-static_assert(static_cast<int>(ProgramMode::Split) == LT_SPLIT && static_cast<int>(Reduction::Mean) == LT_MEAN);
 } // namespace
 
 lt_code logitile::report(const Status &status) noexcept {
@@ -89,6 +89,11 @@ void lt_text_destroy(lt_text *text) {
   std::free(text->data);
   *text = {nullptr, 0};
 }
+
+const char *lt_type_name(lt_type type) { return checkedType(type) ? typeName(*checkedType(type)) : nullptr; }
+const char *lt_mode_name(lt_mode mode) { return nameOf<Mode>(mode); }
+const char *lt_slice_part_name(lt_slice_part part) { return nameOf<SlicePart>(part); }
+const char *lt_reduction_name(lt_reduction reduction) { return nameOf<Reduction>(reduction); }
 
 int lt_abi_version(void) { return LT_ABI_VERSION; }
 const char *lt_build_id(void) {
@@ -244,77 +249,12 @@ lt_code lt_disk_cache_clear(const char *folder, int64_t *entries, int64_t *bytes
 
 // ---- programs ---------------------------------------------------------------------------------------------------------------
 
-static Result<ElementType> elementOf(lt_type type, const char *name) {
-  switch (type) {
-  case LT_FLOAT16:
-    return ElementType::F16;
-  case LT_BFLOAT16:
-    return ElementType::BF16;
-  case LT_FLOAT32:
-    return ElementType::F32;
-  case LT_FLOAT64:
-    return ElementType::F64;
-  case LT_BOOL:
-    return ElementType::Bool;
-  default:
-    break;
-  }
-  bool isKnown = type >= LT_FLOAT16 && type <= LT_BOOL;
-  return Status(ErrorCode::Type, "'" + std::string(name) + "' is " +
-                                     (isKnown ? typeName(static_cast<ArrayType>(type)) : "of no known type") + "; floats are needed");
-}
-
-static Status copyTypes(const lt_named_type *types, size_t count, std::map<std::string, ElementType> &result) {
-  for (size_t i = 0; i < count; ++i) {
-    Result<ElementType> element = elementOf(types[i].type, types[i].name);
-    if (!element.isOk())
-      return element.status();
-    result[types[i].name] = *element;
-  }
-  return Status();
-}
-
-static Status copyRequest(const lt_request &given, Request &request) {
-  if (given.mode < LT_FORWARD || given.mode > LT_SPLIT)
-    return Status(ErrorCode::Value, "there is no mode " + std::to_string(given.mode));
-  if ((given.workspace > 0) == (given.chunks > 0))
-    return Status(ErrorCode::Value, "a program is given either 'workspace' or 'chunks', and they are positive");
-  request.spec = given.spec;
-  request.locatedSpec = given.located_spec ? given.located_spec : "";
-  for (size_t i = 0; i < given.pair_count; ++i) {
-    const lt_pair &pair = given.pairs[i];
-    Result<ElementType> element = elementOf(pair.type, pair.name);
-    Result<ElementType> hidden = elementOf(pair.hidden_memory, pair.name), weight = elementOf(pair.weight_memory, pair.name);
-    for (const Result<ElementType> *type : {&element, &hidden, &weight})
-      if (!type->isOk())
-        return type->status();
-    request.pairs.push_back({pair.name, pair.hidden, *element, *hidden, *weight});
-  }
-  if (Status status = copyTypes(given.dense, given.dense_count, request.dense); !status.isOk())
-    return status;
-  if (Status status = copyTypes(given.gradient_types, given.gradient_type_count, request.gradientElements); !status.isOk())
-    return status;
-  request.gradients.assign(given.gradients, given.gradients + given.gradient_count);
-  request.mode = static_cast<ProgramMode>(given.mode);
-  request.workspace = given.workspace;
-  request.chunks = given.chunks;
-  request.accumulate = given.accumulate;
-  request.target = given.target;
-  request.threads = given.threads;
-  if (given.slice && (given.slice->part < LT_SLICE_SWEEP || given.slice->part > LT_SLICE_GRADIENT))
-    return Status(ErrorCode::Value, "there is no part " + std::to_string(given.slice->part) + " of a slice");
-  if (given.slice)
-    request.slice = SlicePlan{static_cast<SlicePlan::Part>(given.slice->part), given.slice->columns, given.slice->sweep};
-  request.tiles = given.tiles ? given.tiles : "";
-  return Status();
-}
-
 lt_code lt_program_create(lt_engine *engine, const lt_request *given, lt_program **program) {
   return guarded([&]() -> Status {
-    Request request;
-    if (Status status = copyRequest(*given, request); !status.isOk())
-      return status;
-    Result<Program> made = engine->engine->makeProgram(std::move(request));
+    Result<Request> request = copyRequest(*given);
+    if (!request.isOk())
+      return request.status();
+    Result<Program> made = engine->engine->makeProgram(std::move(*request));
     if (!made.isOk())
       return made.status();
     std::string key = made->key.hex();
@@ -421,7 +361,7 @@ lt_code lt_plan_save(const lt_plan *plan, const lt_call *call, lt_text *bytes) {
   return guarded([&]() -> Status {
     std::optional<CallRules> rules = plan->use.rules;
     if (call)
-      rules = {static_cast<Reduction>(call->reduction), call->ignore ? call->ignore : "",
+      rules = {valueOf<Reduction>(call->reduction).value_or(Reduction::None), call->ignore ? call->ignore : "",
                call->ignore_index ? std::optional(*call->ignore_index) : std::nullopt, call->zero_if_all_ignored != 0};
     *bytes = textOf(writePlan(plan->use.loaded->plan, rules));
     return Status();

@@ -1,5 +1,6 @@
 // CApiCall.cpp - the C interface of calls: arrays in, phases run.
 #include "runtime/api/CApi.h"
+#include "runtime/api/Enums.h"
 #include "runtime/arrays/Outputs.h"
 #include <algorithm>
 using namespace logitile;
@@ -24,11 +25,12 @@ public:
     if (Status status = copyList({call.divisor, call.divisor ? size_t(1) : 0}, divisor); !status.isOk())
       return status;
     arguments.divisor = divisor.empty() ? nullptr : divisor.data();
-    if (call.reduction < LT_NONE || call.reduction > LT_MEAN)
+    std::optional<Reduction> reduction = valueOf<Reduction>(call.reduction);
+    if (!reduction)
       return Status(ErrorCode::Value, "there is no reduction " + std::to_string(call.reduction));
     if (call.threads < 1)
       return Status(ErrorCode::Value, "a call needs at least 1 thread, not " + std::to_string(call.threads));
-    arguments.reduction = static_cast<Reduction>(call.reduction);
+    arguments.reduction = *reduction;
     if (call.ignore)
       arguments.ignore = call.ignore;
     if (call.ignore_index)
@@ -53,16 +55,17 @@ private:
   Status copyList(std::span<const lt_array> given, std::span<const Array> &list) {
     size_t first = arrays.size();
     for (const lt_array &array : given) {
-      if (array.type < LT_FLOAT16 || array.type > LT_BOOL)
+      std::optional<ElementType> type = checkedType(array.type);
+      if (!type)
         return Status(ErrorCode::Type, "'" + std::string(array.name) + "' is of no known type: " + std::to_string(array.type));
       if (array.rank < 0 || array.rank > kMaxRank)
         return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has " + std::to_string(array.rank) + " axes; 0 to " +
                                             std::to_string(kMaxRank) + " are possible");
-      if (!isAddressable(array))
+      if (!isAddressable(array, *type))
         return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has shape " + shapeText({array.shape, size_t(array.rank)}) +
                                             ", which no array in memory can have");
       const int64_t *strides = array.strides ? array.strides : contiguous(array);
-      arrays.push_back({array.name, array.data, static_cast<ArrayType>(array.type), array.rank, array.shape, strides});
+      arrays.push_back({array.name, array.data, *type, array.rank, array.shape, strides});
       if (!array.data && arrays.back().elements() > 0)
         return Status(ErrorCode::Value, "'" + std::string(array.name) + "' has elements but no data");
     }
@@ -70,8 +73,8 @@ private:
     return Status();
   }
   /// Whether its bytes, and those of every part of its shape, can be counted.
-  static bool isAddressable(const lt_array &array) {
-    int64_t bytes = elementBytes(static_cast<ArrayType>(array.type));
+  static bool isAddressable(const lt_array &array, ElementType type) {
+    int64_t bytes = elementBytes(type);
     return std::ranges::all_of(std::span(array.shape, array.rank), [&](int64_t extent) {
       return extent >= 0 && !__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes);
     });

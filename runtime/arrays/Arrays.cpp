@@ -3,47 +3,6 @@
 #include <numeric>
 using namespace logitile;
 
-namespace {
-struct TypeInfo {
-  const char *name;
-  int64_t bytes;
-};
-constexpr TypeInfo kTypes[] = {{"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8}, {"int8", 1},   {"int16", 2}, {"int32", 4},
-                               {"int64", 8},   {"uint8", 1},    {"uint16", 2},  {"uint32", 4},  {"uint64", 8}, {"bool", 1}};
-const TypeInfo &infoOf(ArrayType type) { return kTypes[static_cast<int>(type)]; }
-} // namespace
-
-int64_t logitile::elementBytes(ArrayType type) { return infoOf(type).bytes; }
-const char *logitile::typeName(ArrayType type) { return infoOf(type).name; }
-bool logitile::isFloat(ArrayType type) { return type <= ArrayType::F64; }
-bool logitile::isInteger(ArrayType type) { return type >= ArrayType::I8 && type <= ArrayType::U64; }
-
-std::optional<ArrayType> logitile::arrayTypeOf(ElementType type) {
-  switch (type) {
-  case ElementType::F32:
-    return ArrayType::F32;
-  case ElementType::BF16:
-    return ArrayType::BF16;
-  case ElementType::F16:
-    return ArrayType::F16;
-  case ElementType::F64:
-    return ArrayType::F64;
-  case ElementType::I8:
-    return ArrayType::I8;
-  case ElementType::I16:
-    return ArrayType::I16;
-  case ElementType::I32:
-    return ArrayType::I32;
-  case ElementType::I64:
-    return ArrayType::I64;
-  case ElementType::U8:
-    return ArrayType::U8;
-  case ElementType::Bool:
-    return ArrayType::Bool;
-  }
-  return std::nullopt;
-}
-
 int64_t Array::elements() const {
   int64_t count = 1;
   for (int64_t extent : extents())

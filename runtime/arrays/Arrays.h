@@ -9,19 +9,12 @@
 #include <vector>
 
 namespace logitile {
-int64_t elementBytes(ArrayType type);
-const char *typeName(ArrayType type);
-bool isFloat(ArrayType type);
-bool isInteger(ArrayType type);
-/// The caller's type for elements that kernels read or write as they are.
-std::optional<ArrayType> arrayTypeOf(ElementType type);
-
 constexpr int kMaxRank = 32;
 
 struct Array {
   std::string_view name;
   void *data = nullptr;
-  ArrayType type = ArrayType::F32;
+  ElementType type = ElementType::F32;
   int rank = 0;
   const int64_t *shape = nullptr;
   const int64_t *strides = nullptr; // in elements

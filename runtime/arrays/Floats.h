@@ -1,12 +1,9 @@
-// Floats.h - the element types that callers may have, and the two 16-bit floats. Code of GPUs shares this file, so it needs no
+// Floats.h - the two 16-bit floats. Code of GPUs shares this file, so it needs no
 // header of the C++ library.
 #pragma once
-#include <stdint.h>
+#include "compiler/Plan/ElementType.h"
 
 namespace logitile {
-/// Element types that callers may have. The order is that of lt_type.
-enum class ArrayType : uint8_t { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool };
-
 /// The upper half of an f32.
 struct BFloat {
   uint16_t bits = 0;

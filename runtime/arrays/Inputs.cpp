@@ -74,11 +74,11 @@ Status loadEntry(const Source &source, const Tokens &tokens, ElementType element
 }
 
 Status checkType(const InputPlan &input, const Array &array) {
-  bool isScalar = input.kind == InputPlan::Kind::Scalar;
+  bool isScalar = input.kind == InputKind::Scalar;
   const char *wanted = input.element == ElementType::F32 ? "floats" : input.element == ElementType::I32 ? "integers" : "bools";
   bool isFine = input.element == ElementType::F32   ? isFloat(array.type) || (isScalar && isInteger(array.type))
                 : input.element == ElementType::I32 ? isInteger(array.type)
-                                                    : array.type == ArrayType::Bool;
+                                                    : array.type == ElementType::Bool;
   return isFine ? Status() : Status(ErrorCode::Type, "'" + input.name + "' is " + describe(array) + "; " + wanted + " are needed");
 }
 
@@ -88,9 +88,9 @@ Status logitile::checkInput(const InputPlan &input, const Array &array, const To
   if (Status status = checkType(input, array); !status.isOk())
     return status;
   std::vector<int64_t> wanted;
-  if (input.kind == InputPlan::Kind::Token)
+  if (input.kind == InputKind::Token)
     wanted.assign(tokens.leading.begin(), tokens.leading.end());
-  if (input.kind == InputPlan::Kind::Vocab)
+  if (input.kind == InputKind::Vocab)
     wanted = {columns};
   if (input.entries > 0 && array.rank > 0 && array.extent(-1) >= input.entries)
     wanted.push_back(array.extent(-1)); // entries that the program does not read may be there
@@ -104,7 +104,7 @@ Status logitile::checkInput(const InputPlan &input, const Array &array, const To
 Status logitile::loadInput(const InputPlan &input, const Array &array, const Tokens &tokens, const IntegerRules &rules,
                            std::span<char *const> buffers, int64_t lanes) {
   Tokens all{array.extents(), array.elements(), array.elements(), nullptr}; // Vocab and Scalar inputs: every element counts
-  const Tokens &counted = input.kind == InputPlan::Kind::Token ? tokens : all;
+  const Tokens &counted = input.kind == InputKind::Token ? tokens : all;
   size_t axes = counted.leading.size();
   int64_t size = input.element == ElementType::Bool ? 1 : 4;
   for (size_t entry = 0; entry < buffers.size(); ++entry) {

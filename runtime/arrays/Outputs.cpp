@@ -34,11 +34,11 @@ template <typename To, typename Convert> void scatter(const Array &array, const 
 }
 } // namespace
 
-Status logitile::checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ArrayType> types) {
+Status logitile::checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ElementType> types) {
   std::string name = std::string(what) + " '" + std::string(array.name) + "'";
   if (std::ranges::find(types, array.type) == types.end()) {
     std::string wanted;
-    for (ArrayType type : types)
+    for (ElementType type : types)
       wanted += (wanted.empty() ? "" : " or ") + std::string(typeName(type));
     return Status(ErrorCode::Type, name + " is " + describe(array) + "; it must be " + wanted);
   }
@@ -52,9 +52,9 @@ void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementTy
     return;
   auto *words = reinterpret_cast<const int32_t *>(values);
   switch (array.type) {
-  case ArrayType::I64:
+  case ElementType::I64:
     return scatter<int64_t>(array, tokens, -1, [&](int64_t token) { return words[token]; });
-  case ArrayType::Bool:
+  case ElementType::Bool:
     return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) {
       return (element == ElementType::Bool ? values[token] : words[token]) != 0;
     });

@@ -5,7 +5,7 @@
 
 namespace logitile {
 /// An error unless the array has these extents and one of these types.
-Status checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ArrayType> types);
+Status checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ElementType> types);
 
 /// Per-token values of an output, f32, i32 or bytes, to float32, int64 or bool; 0, -1 or false for ignored tokens.
 void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values);

@@ -8,33 +8,33 @@ namespace logitile {
 template <typename T> constexpr bool isFloatElement = std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat>;
 
 /// Calls 'visit' with a value of the C++ type of the elements; a bool is a byte, since a caller's may hold more than 0 and 1.
-template <typename Visit> decltype(auto) withElement(ArrayType type, Visit visit) {
+template <typename Visit> decltype(auto) withElement(ElementType type, Visit visit) {
   switch (type) {
-  case ArrayType::F16:
+  case ElementType::F16:
     return visit(Half());
-  case ArrayType::BF16:
+  case ElementType::BF16:
     return visit(BFloat());
-  case ArrayType::F32:
+  case ElementType::F32:
     return visit(float());
-  case ArrayType::F64:
+  case ElementType::F64:
     return visit(double());
-  case ArrayType::I8:
+  case ElementType::I8:
     return visit(int8_t());
-  case ArrayType::I16:
+  case ElementType::I16:
     return visit(int16_t());
-  case ArrayType::I32:
+  case ElementType::I32:
     return visit(int32_t());
-  case ArrayType::I64:
+  case ElementType::I64:
     return visit(int64_t());
-  case ArrayType::U8:
+  case ElementType::U8:
     return visit(uint8_t());
-  case ArrayType::U16:
+  case ElementType::U16:
     return visit(uint16_t());
-  case ArrayType::U32:
+  case ElementType::U32:
     return visit(uint32_t());
-  case ArrayType::U64:
+  case ElementType::U64:
     return visit(uint64_t());
-  case ArrayType::Bool:
+  case ElementType::Bool:
     break;
   }
   return visit(uint8_t());

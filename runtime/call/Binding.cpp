@@ -54,13 +54,12 @@ Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tok
   const Array *weight = findArray(arguments.inputs, pair.weightName());
   if (!hidden || !weight)
     return missing("input", hidden ? pair.weightName() : pair.hiddenName());
-  std::optional<ArrayType> hiddenType = arrayTypeOf(pair.hiddenMemory), weightType = arrayTypeOf(pair.weightMemory);
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   rows.push_back(pair.hidden);
-  if (Status status = checkArray(*hidden, "input", rows, {&*hiddenType, 1}); !status.isOk())
+  if (Status status = checkArray(*hidden, "input", rows, {&pair.hiddenMemory, 1}); !status.isOk())
     return status;
   int64_t matrix[] = {plan.columns, pair.hidden};
-  if (Status status = checkArray(*weight, "input", matrix, {&*weightType, 1}); !status.isOk())
+  if (Status status = checkArray(*weight, "input", matrix, {&pair.weightMemory, 1}); !status.isOk())
     return status;
   if (table.weight >= 0)
     states[table.weight] = {weight->bytes(), weight->stride(0), weight->stride(1)};
@@ -76,12 +75,11 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
     const Array *array = findArray(arguments.inputs, input.name);
     if (!array)
       return missing("input", input.name);
-    if (input.kind != InputPlan::Kind::Dense)
+    if (input.kind != InputKind::Dense)
       continue;
-    std::optional<ArrayType> type = arrayTypeOf(input.element);
     std::vector<int64_t> shape(tokens.leading.begin(), tokens.leading.end());
     shape.push_back(plan.columns);
-    if (Status status = checkArray(*array, "input", shape, {&*type, 1}); !status.isOk())
+    if (Status status = checkArray(*array, "input", shape, {&input.element, 1}); !status.isOk())
       return status;
     if (Status status = bindRows(*array, tokens, tables.inputs[i].buffers.front(), tables.inputs[i].map); !status.isOk())
       return status;
@@ -118,10 +116,9 @@ std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array 
 }
 
 Status Binding::bindGradient(const GradientPlan &gradient, const Array &array, const Tokens &tokens) {
-  constexpr ArrayType kFloats[] = {ArrayType::F32, ArrayType::BF16, ArrayType::F16, ArrayType::F64};
-  std::optional<ArrayType> exact = arrayTypeOf(gradient.element);
+  constexpr ElementType kFloats[] = {ElementType::F32, ElementType::BF16, ElementType::F16, ElementType::F64};
   bool isDirect = gradient.kind == GradientPlan::Kind::Direct;
-  std::span<const ArrayType> types = isDirect ? std::span<const ArrayType>(&*exact, 1) : std::span<const ArrayType>(kFloats);
+  std::span<const ElementType> types = isDirect ? std::span<const ElementType>(&gradient.element, 1) : std::span<const ElementType>(kFloats);
   if (Status status = checkArray(array, "gradient", shapeOf(gradient, array, tokens), types); !status.isOk())
     return status;
   if (!isDirect || tokens.total == 0)
@@ -157,14 +154,15 @@ void Binding::bindWorkspace(const WorkspaceLayout &layout, char *saved, char *ph
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     if (layout.offsets[i] < 0)
       continue;
-    bool isSaved = plan.buffers[tables.roots[i]].scope == BufferScope::Saved;
+    bool isSaved = plan.buffers[tables.roots[i]].scope == Scope::Saved;
     states[i] = {(isSaved ? saved : phase) + layout.offsets[i], layout.geometry[i].stride0, layout.geometry[i].stride1};
   }
 }
 
 void Binding::fillMaps(const IgnoreRule &rule, Tokens &tokens) {
   auto *map = reinterpret_cast<int32_t *>(states[tables.map].base);
-  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + plan.memory.panelWidth - 1) / plan.memory.panelWidth * plan.memory.panelWidth; };
+  const int64_t width = plan.memory.panelWidth;
+  auto lanes = [&](int64_t count) { return (std::max<int64_t>(count, 1) + width - 1) / width * width; };
   auto fill = [&](int32_t *out) { std::fill(out + tokens.counted, out + lanes(tokens.counted), 0); }; // vector code reads them
   fillMap(rule, tokens, map);
   fill(map);

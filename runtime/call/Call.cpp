@@ -128,9 +128,9 @@ Status Call::checkOutputs() const {
     const Array *array = findArray(arguments.outputs, output.name);
     if (!array)
       return Status(ErrorCode::Value, "output '" + output.name + "' is missing");
-    ArrayType type = output.element == ElementType::I32    ? ArrayType::I64
-                     : output.element == ElementType::Bool ? ArrayType::Bool
-                                                           : ArrayType::F32;
+    ElementType type = output.element == ElementType::I32    ? ElementType::I64
+                     : output.element == ElementType::Bool ? ElementType::Bool
+                                                           : ElementType::F32;
     std::span<const int64_t> shape = isReduced(i) ? std::span<const int64_t>() : tokens.leading;
     if (Status status = checkArray(*array, "output", shape, {&type, 1}); !status.isOk())
       return status;
@@ -150,7 +150,7 @@ Status Call::checkDivisor() const {
 
 Status Call::checkInputs() const {
   for (const InputPlan &input : plan.inputs)
-    if (input.kind != InputPlan::Kind::Dense) {
+    if (input.kind != InputKind::Dense) {
       Status status = checkInput(input, *findArray(arguments.inputs, input.name), tokens, plan.columns);
       if (!status.isOk())
         return status;
@@ -223,7 +223,7 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
 
 Status Call::loadInputs() {
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
-    if (plan.inputs[i].kind == InputPlan::Kind::Dense)
+    if (plan.inputs[i].kind == InputKind::Dense)
       continue;
     if (Status status = work->loadInput(i, *findArray(arguments.inputs, plan.inputs[i].name), tokens); !status.isOk())
       return status;

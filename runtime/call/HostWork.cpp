@@ -23,8 +23,8 @@ Status HostWork::loadInput(size_t index, const Array &array, const Tokens &token
   std::vector<char *> buffers;
   for (int64_t buffer : loaded.tables.inputs[index].buffers)
     buffers.push_back(binding.memory(buffer));
-  int64_t lanes = input.kind == InputPlan::Kind::Token   ? lanesOf(tokens.counted, plan.memory.panelWidth)
-                  : input.kind == InputPlan::Kind::Vocab ? plan.columns
+  int64_t lanes = input.kind == InputKind::Token   ? lanesOf(tokens.counted, plan.memory.panelWidth)
+                  : input.kind == InputKind::Vocab ? plan.columns
                                                          : 1;
   return logitile::loadInput(input, array, tokens, {plan.vocab, arguments.ignore, arguments.ignoreIndex}, buffers, lanes);
 }
@@ -61,7 +61,7 @@ Status HostWork::loadCotangent(size_t output, const Array *array, double constan
     std::fill(out, out + lanes, static_cast<float>(value * (isDivided ? 1 / lossDivisor : 1)));
     return Status();
   }
-  InputPlan input{InputPlan::Kind::Token, plan.outputs[output].name, 0, ElementType::F32, false};
+  InputPlan input{InputKind::Token, plan.outputs[output].name, 0, ElementType::F32, false};
   return logitile::loadInput(input, *array, tokens, {plan.vocab, {}, std::nullopt}, {&buffer, 1}, lanes);
 }
 

@@ -94,7 +94,7 @@ Status KernelWork::findTokens(const IgnoreRule &rule, Tokens &tokens) {
 
 Status KernelWork::loadEntry(size_t index, const Array &array, const Tokens &tokens, size_t entry, char *buffer) {
   const InputPlan &input = plan.inputs[index];
-  bool isPerToken = input.kind == InputPlan::Kind::Token, hasEntries = input.entries > 0;
+  bool isPerToken = input.kind == InputKind::Token, hasEntries = input.entries > 0;
   Result<Elements> source = elementsOfInput(array, isPerToken ? tokens.leading.size() : array.rank - hasEntries);
   if (!source.isOk())
     return source.status();

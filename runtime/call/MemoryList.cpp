@@ -50,7 +50,7 @@ std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Bi
     const BufferPlan &buffer = plan.buffers[i];
     if (buffer.alias >= 0 || layout.offsets[i] < 0)
       continue;
-    bool isDefined = filled[i] || (isAdjoint && buffer.scope == BufferScope::Saved);
+    bool isDefined = filled[i] || (isAdjoint && buffer.scope == Scope::Saved);
     list.push_back({buffer.name, binding[i].base, layout.geometry[i].bytes, isDefined});
   }
   return list;

@@ -18,13 +18,13 @@ Status StepRunner::run(const std::vector<StepPlan> &steps, int64_t tokens) {
 static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, int64_t token, int64_t panelWidth) {
   int64_t row = token / buffer.tokensPerRow;
   switch (buffer.layout) {
-  case BufferLayout::Strided:
+  case Layout::Strided:
     return row * state.stride0;
-  case BufferLayout::ColumnMajor:
+  case Layout::ColumnMajor:
     return row;
-  case BufferLayout::RowPanels:
+  case Layout::RowPanels:
     return row / panelWidth * state.stride0;
-  case BufferLayout::ColumnPanels:
+  case Layout::ColumnPanels:
     break;
   }
   return row * panelWidth;
@@ -33,32 +33,32 @@ static int64_t tokenOffset(const BufferPlan &buffer, const BufferState &state, i
 /// Elements from the start of a buffer to where column 'column' would be, which starts a column panel.
 static int64_t columnOffset(const BufferPlan &buffer, const BufferState &state, int64_t column, int64_t panelWidth) {
   switch (buffer.layout) {
-  case BufferLayout::Strided:
-  case BufferLayout::ColumnMajor:
+  case Layout::Strided:
+  case Layout::ColumnMajor:
     return column * state.stride1;
-  case BufferLayout::RowPanels:
+  case Layout::RowPanels:
     return column * panelWidth;
-  case BufferLayout::ColumnPanels:
+  case Layout::ColumnPanels:
     break;
   }
   return column / panelWidth * state.stride1;
 }
 
 /// GPUs know how many tokens count: there, 'tokens' is where to read it, the first token and the most.
-void StepRunner::packScalar(ScalarKind kind, const LaunchPosition &position) {
-  if (kind == ScalarKind::Tokens && loaded.tables.facts >= 0) {
+void StepRunner::packScalar(ScalarRole role, const LaunchPosition &position) {
+  if (role == ScalarRole::Tokens && loaded.tables.facts >= 0) {
     words.push_back(reinterpret_cast<int64_t>(binding.memory(loaded.tables.facts)));
     words.push_back(position.firstToken);
   }
-  words.push_back(position.scalar(kind));
+  words.push_back(position.scalar(role));
 }
 
 char *StepRunner::addressOf(int64_t index, const LaunchPosition &position) const {
   const BufferPlan &buffer = plan.buffers[index];
   const BufferState &state = binding[index];
-  BufferScope scope = plan.buffers[loaded.tables.roots[index]].scope;
+  Scope scope = plan.buffers[loaded.tables.roots[index]].scope;
   int64_t offset = 0;
-  bool holdsAllTokens = (scope == BufferScope::Call || scope == BufferScope::Saved) && buffer.rows < 0;
+  bool holdsAllTokens = (scope == Scope::Call || scope == Scope::Saved) && buffer.rows < 0;
   if (holdsAllTokens && position.firstToken > 0)
     offset += tokenOffset(buffer, state, position.firstToken, plan.memory.panelWidth);
   // Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no

@@ -16,7 +16,7 @@ public:
 
 private:
   Status launch(const StepPlan &step, const LaunchPosition &position);
-  void packScalar(ScalarKind kind, const LaunchPosition &position);
+  void packScalar(ScalarRole role, const LaunchPosition &position);
   /// Where a buffer's element (0, 0) of the current tokens would be.
   char *addressOf(int64_t buffer, const LaunchPosition &position) const;
   /// Adds a launch that ran to the report.

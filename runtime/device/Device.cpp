@@ -6,7 +6,7 @@ using namespace logitile;
 int64_t logitile::wordCount(const KernelPlan &kernel) {
   int64_t words = 0;
   for (const ArgumentPlan &argument : kernel.arguments)
-    words += argument.isBuffer || argument.scalar == ScalarKind::Tokens ? 3 : 1;
+    words += argument.isBuffer || argument.scalar == ScalarRole::Tokens ? 3 : 1;
   return words;
 }
 

@@ -9,30 +9,8 @@ using namespace logitile;
 namespace json = llvm::json;
 
 namespace {
-const char *word(ElementType type) {
-  std::optional<ArrayType> known = arrayTypeOf(type);
-  return typeName(*known);
-}
-const char *word(BufferScope scope) {
-  constexpr const char *kWords[] = {"input", "output", "saved", "call", "chunk"};
-  return kWords[static_cast<int>(scope)];
-}
-const char *word(BufferLayout layout) {
-  constexpr const char *kWords[] = {"strided", "column_major", "row_panels", "column_panels"};
-  return kWords[static_cast<int>(layout)];
-}
-const char *word(InputPlan::Kind kind) {
-  constexpr const char *kWords[] = {"token", "vocab", "dense", "scalar"};
-  return kWords[static_cast<int>(kind)];
-}
-const char *word(BufferKind kind) {
-  constexpr const char *kWords[] = {"hidden",          "weight",     "hidden_map",     "rounded_weight", "packed_rows",
-                                    "packed_columns",  "kept",       "centre",         "logit_gradient", "hidden_gradient",
-                                    "weight_gradient", "hidden_sum", "weight_sum",     "input",          "input_map",
-                                    "input_blocks",    "input_sum",  "input_gradient", "cotangent",      "row_state",
-                                    "result",          "token_map",  "token_slots",    "wrong_tokens",   "call_facts"};
-  return kWords[static_cast<int>(kind)];
-}
+template <HasWords Enum> llvm::StringRef word(Enum value) { return wordOf(value); }
+const char *word(ElementType type) { return typeName(type); }
 const char *word(PlanEvent event) {
   constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
   return kWords[static_cast<int>(event)];
@@ -83,7 +61,7 @@ struct Layouts {
 json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) {
   const BufferPlan &buffer = plan.buffers[i];
   json::Object object{{"name", buffer.name},
-                      {"role", word(buffer.kind)},
+                      {"role", word(buffer.role)},
                       {"owner", buffer.owner},
                       {"scope", word(buffer.scope)},
                       {"layout", word(buffer.layout)},
@@ -154,8 +132,7 @@ json::Array launchesOf(const LaunchPlan &plan, int64_t tokens) {
 }
 
 json::Object rulesOf(const CallRules &rules) {
-  constexpr const char *kReductions[] = {"none", "sum", "mean"};
-  return json::Object{{"reduction", kReductions[static_cast<int>(rules.reduction)]},
+  return json::Object{{"reduction", word(rules.reduction)},
                       {"ignore", rules.ignore},
                       {"ignore_index", rules.ignoreIndex ? json::Value(*rules.ignoreIndex) : json::Value(nullptr)},
                       {"zero_if_all_ignored", rules.isZeroWhenAllIgnored}};

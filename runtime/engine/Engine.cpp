@@ -22,28 +22,6 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-CompileRequest toCompile(const Request &request, int64_t tokens, Cancellation *cancellation) {
-  CompileRequest result;
-  result.cancellation = cancellation;
-  result.spec = request.locatedSpec.empty() ? request.spec : request.locatedSpec;
-  result.pairs = request.pairs;
-  result.dense = request.dense;
-  result.gradients = request.gradients;
-  result.gradientElements = request.gradientElements;
-  result.mode = static_cast<CompileRequest::Mode>(request.mode);
-  result.tokens = tokens;
-  result.workspace = request.workspace;
-  result.chunks = request.chunks;
-  result.accumulate = request.accumulate;
-  result.target = request.target;
-  result.threads = request.threads;
-  result.slice = request.slice;
-  result.tiles = request.tiles;
-  return result;
-}
-static_assert(static_cast<int>(CompileRequest::Mode::Split) == static_cast<int>(ProgramMode::Split) &&
-              static_cast<int>(CompileRequest::Mode::Early) == static_cast<int>(ProgramMode::Early));
-
 /// Diagnostics are lines; an error is a text.
 std::string withoutEnd(const std::string &lines) { return lines.substr(0, lines.find_last_not_of('\n') + 1); }
 
@@ -128,7 +106,7 @@ Result<KernelCache::Plan> Engine::PlanMaker::compilePlan(const Program &program,
   Result<std::shared_ptr<Device>> device = deviceOf(program.request.target);
   if (!device.isOk())
     return device.status();
-  CompileResult result = compile(toCompile(program.request, tokens, &cancellation));
+  CompileResult result = compile({program.request, tokens, &cancellation});
   if (!result.plan)
     return failure(result, program.request, tokens);
   PlanOrigin origin{PlanEvent::Compile, {}, 0};
@@ -304,7 +282,7 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
 
 Result<double> Engine::predict(const Request &request, int64_t tokens, const Interrupt &interrupt) {
   return runErrand(interrupt, [request, tokens](Cancellation &cancellation) -> Result<double> {
-    CompileResult result = predictRequest(toCompile(request, std::max<int64_t>(tokens, 1), &cancellation));
+    CompileResult result = predictRequest({request, std::max<int64_t>(tokens, 1), &cancellation});
     if (!result.error.empty())
       return failure(result, request, tokens);
     return result.predictedSeconds;
@@ -316,7 +294,7 @@ Result<double> Engine::predict(const Request &request, int64_t tokens, const Int
 Result<std::string> Engine::stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
                                       const Interrupt &interrupt) {
   return runErrand(interrupt, [request, tokens, to, kernel](Cancellation &cancellation) {
-    return textOr(printStage(toCompile(request, tokens, &cancellation), to, kernel));
+    return textOr(printStage({request, tokens, &cancellation}, to, kernel));
   });
 }
 Result<std::string> Engine::stageText(const std::string &text, Stage from, Stage to, const std::string &kernel) {

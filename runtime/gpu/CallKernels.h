@@ -17,7 +17,7 @@ struct CallFacts {
 /// Elements of a caller's array by their number, the last axis fastest; or one number that the host has read.
 struct Elements {
   void *data; // null: the number
-  ArrayType type;
+  ElementType type;
   int32_t axes;
   int64_t extents[kMaxAxes], strides[kMaxAxes]; // in elements
   double number;

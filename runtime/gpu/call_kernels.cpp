@@ -47,30 +47,30 @@ double numberAt(const Elements &array, int64_t offset) {
   if (!array.data)
     return array.number;
   switch (array.type) {
-  case ArrayType::F16:
+  case ElementType::F16:
     return bitsAs<Half>(load<uint16_t>(array, offset));
-  case ArrayType::BF16:
+  case ElementType::BF16:
     return bitsAs<BFloat>(load<uint16_t>(array, offset));
-  case ArrayType::F32:
+  case ElementType::F32:
     return load<float>(array, offset);
-  case ArrayType::F64:
+  case ElementType::F64:
     return load<double>(array, offset);
-  case ArrayType::I8:
+  case ElementType::I8:
     return load<int8_t>(array, offset);
-  case ArrayType::I16:
+  case ElementType::I16:
     return load<int16_t>(array, offset);
-  case ArrayType::I32:
+  case ElementType::I32:
     return load<int32_t>(array, offset);
-  case ArrayType::I64:
+  case ElementType::I64:
     return double(load<int64_t>(array, offset));
-  case ArrayType::U8:
-  case ArrayType::Bool:
+  case ElementType::U8:
+  case ElementType::Bool:
     return load<uint8_t>(array, offset);
-  case ArrayType::U16:
+  case ElementType::U16:
     return load<uint16_t>(array, offset);
-  case ArrayType::U32:
+  case ElementType::U32:
     return load<uint32_t>(array, offset);
-  case ArrayType::U64:
+  case ElementType::U64:
     return double(load<uint64_t>(array, offset));
   }
   return 0;
@@ -81,19 +81,19 @@ int64_t integerAt(const Elements &array, int64_t offset) {
   if (!array.data)
     return array.integer;
   switch (array.type) {
-  case ArrayType::I8:
+  case ElementType::I8:
     return load<int8_t>(array, offset);
-  case ArrayType::I16:
+  case ElementType::I16:
     return load<int16_t>(array, offset);
-  case ArrayType::I32:
+  case ElementType::I32:
     return load<int32_t>(array, offset);
-  case ArrayType::U8:
+  case ElementType::U8:
     return load<uint8_t>(array, offset);
-  case ArrayType::U16:
+  case ElementType::U16:
     return load<uint16_t>(array, offset);
-  case ArrayType::U32:
+  case ElementType::U32:
     return load<uint32_t>(array, offset);
-  case ArrayType::U64: {
+  case ElementType::U64: {
     uint64_t value = load<uint64_t>(array, offset);
     return value > uint64_t(INT64_MAX) ? INT64_MAX : int64_t(value);
   }
@@ -104,11 +104,11 @@ int64_t integerAt(const Elements &array, int64_t offset) {
 
 void storeFloat(const Elements &array, int64_t offset, double value) {
   switch (array.type) {
-  case ArrayType::F16:
+  case ElementType::F16:
     return store<uint16_t>(array, offset, Half(float(value)).bits);
-  case ArrayType::BF16:
+  case ElementType::BF16:
     return store<uint16_t>(array, offset, BFloat(float(value)).bits);
-  case ArrayType::F64:
+  case ElementType::F64:
     return store<double>(array, offset, value);
   default:
     return store<float>(array, offset, float(value));
@@ -291,9 +291,9 @@ KERNEL void scatter_tokens(ScatterTokens to) {
     bool isWrong = slot >= 0 && to.wrong && global(to.wrong)[slot];
     int64_t offset = offsetOf(to.out, token);
     double value = slot < 0 ? 0 : valueOf(to.kind, to.values, slot);
-    if (to.out.type == ArrayType::I64)
+    if (to.out.type == ElementType::I64)
       store<int64_t>(to.out, offset, slot < 0 || isWrong ? -1 : int64_t(value));
-    else if (to.out.type == ArrayType::Bool)
+    else if (to.out.type == ElementType::Bool)
       store<uint8_t>(to.out, offset, !isWrong && value != 0);
     else
       storeFloat(to.out, offset, isWrong ? __builtin_nan("") : to.isScaled ? float(value) * float(factor) : value);

@@ -1,6 +1,7 @@
 // Bytes.h - numbers, texts and lists as bytes and back: what files of the runtime are made of.
 // Numbers are 64-bit little-endian words; texts and lists have their length before them.
 #pragma once
+#include "dialect/Enums.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,7 @@ public:
   void field(Enum value, Enum /*last*/) {
     number(static_cast<int64_t>(value));
   }
+  template <HasWords Enum> void field(Enum value) { field(value, kLast<Enum>); }
   void field(const std::optional<int64_t> &value) {
     field(value.has_value());
     number(value.value_or(0));
@@ -75,6 +77,7 @@ public:
     isFine &= word >= 0 && word <= static_cast<int64_t>(last);
     value = isFine ? static_cast<Enum>(word) : Enum();
   }
+  template <HasWords Enum> void field(Enum &value) { field(value, kLast<Enum>); }
   template <typename T, typename One> void list(std::vector<T> &values, One one) {
     int64_t count = number();
     constexpr int64_t kSmallest = 8; // bytes of an element: no list is longer than what is left

@@ -1,11 +1,14 @@
 // CallRules.h - how calls reduce their loss and tell ignored tokens. A saved plan holds what it was saved for.
 #pragma once
+#include "dialect/Enums.h"
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace logitile {
 enum class Reduction : uint8_t { None, Sum, Mean };
+inline constexpr std::array<std::string_view, 3> kReductionWords = {"none", "sum", "mean"};
+constexpr const auto &wordsOf(Reduction) { return kReductionWords; }
 
 struct CallRules {
   Reduction reduction = Reduction::None;

@@ -1,4 +1,4 @@
-// KernelKey.cpp - the bytes that a key is the digest of: every field has a tag and a length before it, so that no two
+// KernelKey.cpp - the bytes that a key is the digest of: every field has its name and a length before it, so that no two
 // requests spell the same bytes.
 #include "runtime/plan/KernelKey.h"
 #include "runtime/plan/Bytes.h"
@@ -6,87 +6,70 @@
 using namespace logitile;
 
 namespace {
-enum class KeyField : uint8_t {
-  BuildId,
-  Spec,
-  Pair,
-  Hidden,
-  Element,
-  Dense,
-  Gradient,
-  GradientElement,
-  Mode,
-  Workspace,
-  Chunks,
-  Accumulate,
-  Target,
-  Threads,
-  Bytes,
-  SliceColumns,
-  SlicePart,
-  SliceSweep,
-  Tiles
-};
-
+/// Fields one after the other: the name, the length of the value, the value.
 class KeyBuilder {
 public:
-  void add(KeyField field, std::string_view bytes) {
-    writer.number(static_cast<int64_t>(field));
-    writer.number(static_cast<int64_t>(bytes.size()));
-    writer.bytes += bytes;
+  template <typename T> void add(std::string_view name, const T &value) {
+    ByteWriter outer = std::move(writer);
+    writer = {};
+    put(value);
+    if (!writer.bytes.empty()) { // what a request does not have is no part of its key
+      outer.field(std::string(name));
+      outer.field(writer.bytes);
+    }
+    writer = std::move(outer);
   }
-  void add(KeyField field, int64_t value) {
-    writer.number(static_cast<int64_t>(field));
-    writer.number(sizeof(value));
-    writer.number(value);
-  }
-  void add(KeyField field, ElementType type) { add(field, static_cast<int64_t>(type)); }
   std::string bytes() && { return std::move(writer.bytes); }
 
 private:
+  void put(int64_t number) { writer.number(number); }
+  void put(bool flag) { writer.field(flag); }
+  void put(std::string_view text) { writer.field(std::string(text)); }
+  void put(ElementType type) { put(std::string_view(typeName(type))); }
+  void put(Mode mode) { put(wordOf(mode)); }
+  void put(const PairPlan &pair) {
+    put(pair.name);
+    put(pair.hidden);
+    for (ElementType type : {pair.element, pair.hiddenMemory, pair.weightMemory})
+      put(type);
+  }
+  template <typename T> void put(const std::vector<T> &list) {
+    for (const T &value : list)
+      put(value);
+  }
+  template <typename... T> void put(const std::map<std::string, T...> &named) {
+    for (const auto &[name, value] : named) {
+      put(name);
+      put(value);
+    }
+  }
+  void put(const std::optional<SlicePlan> &slice) {
+    if (!slice)
+      return;
+    put(wordOf(slice->part));
+    put(slice->columns);
+    put(slice->sweep);
+  }
+
   ByteWriter writer;
 };
+
+constexpr std::string_view kBuildId = "build_id";
 } // namespace
 
 std::string logitile::requestBytes(const Request &request, std::string_view buildId) {
   KeyBuilder builder;
-  builder.add(KeyField::BuildId, buildId);
-  builder.add(KeyField::Spec, request.spec);
-  for (const PairPlan &pair : request.pairs) {
-    builder.add(KeyField::Pair, pair.name);
-    builder.add(KeyField::Hidden, pair.hidden);
-    for (ElementType element : {pair.element, pair.hiddenMemory, pair.weightMemory})
-      builder.add(KeyField::Element, element);
-  }
-  for (const auto &[name, element] : request.dense) {
-    builder.add(KeyField::Dense, name);
-    builder.add(KeyField::Element, element);
-  }
-  for (const std::string &name : request.gradients)
-    builder.add(KeyField::Gradient, name);
-  for (const auto &[name, element] : request.gradientElements) {
-    builder.add(KeyField::GradientElement, name);
-    builder.add(KeyField::Element, element);
-  }
-  builder.add(KeyField::Mode, static_cast<int64_t>(request.mode));
-  builder.add(KeyField::Workspace, request.workspace);
-  builder.add(KeyField::Chunks, request.chunks);
-  builder.add(KeyField::Accumulate, request.accumulate);
-  builder.add(KeyField::Target, request.target);
-  builder.add(KeyField::Threads, request.threads);
-  if (request.slice) {
-    builder.add(KeyField::SliceColumns, request.slice->columns);
-    builder.add(KeyField::SlicePart, static_cast<int64_t>(request.slice->part));
-    builder.add(KeyField::SliceSweep, request.slice->sweep);
-  }
-  if (!request.tiles.empty())
-    builder.add(KeyField::Tiles, request.tiles);
+  builder.add(kBuildId, buildId);
+#define LOGITILE_REQUEST(Type, member, name) builder.add(#name, request.member);
+#define LOGITILE_REQUEST_NOTE(Type, member, name)
+#include "compiler/Request.def"
   return std::move(builder).bytes();
 }
 
 std::string_view logitile::buildIdOf(std::string_view requestBytes) {
   ByteReader reader(requestBytes);
-  bool isThere = reader.number() == static_cast<int64_t>(KeyField::BuildId);
+  bool isThere = reader.take(reader.number()) == kBuildId;
+  reader.number(); // the length of the value, which has one of its own
   std::string_view id = reader.take(reader.number());
   return isThere ? id : std::string_view();
 }
@@ -106,7 +89,7 @@ KernelKey KernelKey::ofTask(Request request) {
 
 KernelKey KernelKey::ofBytes(std::string_view bytes) {
   KeyBuilder builder;
-  builder.add(KeyField::Bytes, bytes);
+  builder.add("bytes", bytes);
   return ofRequestBytes(std::move(builder).bytes());
 }
 

@@ -1,7 +1,7 @@
 // KernelKey.h - what makes two programs the same: a digest of the request and of the compiler that serves it.
 // Never of paths, line numbers or numbers of tokens; plans for several intervals of tokens share a key.
 #pragma once
-#include "runtime/plan/Request.h"
+#include "compiler/Request.h"
 #include <array>
 #include <cstring>
 #include <string_view>

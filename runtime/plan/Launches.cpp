@@ -3,17 +3,18 @@
 #include <algorithm>
 using namespace logitile;
 
-int64_t LaunchPosition::scalar(ScalarKind kind) const {
-  switch (kind) {
-  case ScalarKind::Tokens:
+int64_t LaunchPosition::scalar(ScalarRole role) const {
+  switch (role) {
+  case ScalarRole::Tokens:
     return tokens;
-  case ScalarKind::VocabSplitFirst:
+  case ScalarRole::VocabSplitFirst:
     return vocabSplitFirst;
-  case ScalarKind::VocabSplitEnd:
+  case ScalarRole::VocabSplitEnd:
     return vocabSplitEnd;
-  case ScalarKind::AccumulateTokens:
+  case ScalarRole::AccumulateTokens:
     return isLaterChunk;
-  case ScalarKind::AccumulateVocabSplits:
+  case ScalarRole::AccumulateVocabSplits:
+  case ScalarRole::Accumulate: // in templates only
     break;
   }
   return isLaterVocabSplits;

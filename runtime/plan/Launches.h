@@ -14,7 +14,7 @@ struct LaunchPosition {
   bool isLaterChunk = false, isLaterVocabSplits = false;
   int64_t chunks = 0; // of the loop over tokens around; 0: there is none
 
-  int64_t scalar(ScalarKind kind) const;
+  int64_t scalar(ScalarRole role) const;
   /// Combinations of steps along axes.
   int64_t stepCount(const std::vector<GridAxis> &axes) const;
   int64_t work(const std::vector<WorkTerm> &terms) const;

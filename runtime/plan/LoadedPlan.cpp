@@ -14,13 +14,16 @@ public:
     check(plan.memory.panelWidth > 0 && plan.memory.rowAlignment > 0, "its memory model");
     check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
     check(!plan.pairs.empty() || !plan.isSplit, "its phases");
-    int64_t map = plan.findBuffer(BufferKind::TokenMap);
+    int64_t map = plan.findBuffer(BufferRole::TokenMap);
     check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "the token map");
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const BufferPlan &buffer = plan.buffers[i];
       check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
-      check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.kind), "buffer '" + buffer.name + "'");
+      check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.role), "buffer '" + buffer.name + "'");
     }
+    constexpr InputKind kGiven[] = {InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar};
+    for (const InputPlan &input : plan.inputs)
+      check(std::ranges::find(kGiven, input.kind) != std::end(kGiven), "input '" + input.name + "'");
     for (const KernelPlan &kernel : plan.kernels)
       checkKernel(kernel);
     for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
@@ -39,13 +42,13 @@ private:
     if (!isFine && wrong.empty())
       wrong = what;
   }
-  /// How many owners buffers of this kind may have.
-  int64_t ownersOf(BufferKind kind) const {
-    if (kind <= BufferKind::WeightSum)
+  /// How many owners buffers of this role may have.
+  int64_t ownersOf(BufferRole role) const {
+    if (role <= BufferRole::WeightSum)
       return plan.pairs.size();
-    if (kind <= BufferKind::InputGradient)
+    if (role <= BufferRole::InputGradient)
       return plan.inputs.size();
-    return kind == BufferKind::Cotangent ? plan.outputs.size() : 0;
+    return role == BufferRole::Cotangent ? plan.outputs.size() : 0;
   }
   bool hasBuffer(int64_t buffer) const { return buffer >= 0 && buffer < static_cast<int64_t>(plan.buffers.size()); }
 
@@ -99,17 +102,17 @@ bool haveArgument(const LaunchPlan &plan, const std::vector<StepPlan> &steps, in
 PlanTables tablesOf(const LaunchPlan &plan) {
   PlanTables tables;
   for (int64_t pair = 0; pair < static_cast<int64_t>(plan.pairs.size()); ++pair)
-    tables.pairs.push_back({plan.findBuffer(BufferKind::Hidden, pair), plan.findBuffer(BufferKind::Weight, pair),
-                            plan.findBuffer(BufferKind::HiddenMap, pair)});
+    tables.pairs.push_back({plan.findBuffer(BufferRole::Hidden, pair), plan.findBuffer(BufferRole::Weight, pair),
+                            plan.findBuffer(BufferRole::HiddenMap, pair)});
   for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
     PlanTables::Input &table = tables.inputs.emplace_back();
-    table.map = plan.findBuffer(BufferKind::InputMap, i);
+    table.map = plan.findBuffer(BufferRole::InputMap, i);
     bool hasEntries = plan.inputs[i].entries > 0;
     for (int64_t entry = 0; entry < std::max<int64_t>(plan.inputs[i].entries, 1); ++entry)
-      table.buffers.push_back(plan.findBuffer(BufferKind::Input, i, hasEntries ? entry : -1));
+      table.buffers.push_back(plan.findBuffer(BufferRole::Input, i, hasEntries ? entry : -1));
   }
   for (int64_t i = 0; i < static_cast<int64_t>(plan.outputs.size()); ++i) {
-    tables.cotangents.push_back(plan.findBuffer(BufferKind::Cotangent, i));
+    tables.cotangents.push_back(plan.findBuffer(BufferRole::Cotangent, i));
     if (plan.outputs[i].role == OutputPlan::Role::Loss)
       tables.loss = i;
     if (plan.outputs[i].role == OutputPlan::Role::Weight)
@@ -119,10 +122,10 @@ PlanTables tablesOf(const LaunchPlan &plan) {
     int64_t alias = plan.buffers[i].alias;
     tables.roots.push_back(alias >= 0 ? tables.roots[alias] : i);
   }
-  tables.map = plan.findBuffer(BufferKind::TokenMap);
-  tables.facts = plan.findBuffer(BufferKind::CallFacts);
-  tables.slots = plan.findBuffer(BufferKind::TokenSlots);
-  tables.wrong = plan.findBuffer(BufferKind::WrongTokens);
+  tables.map = plan.findBuffer(BufferRole::TokenMap);
+  tables.facts = plan.findBuffer(BufferRole::CallFacts);
+  tables.slots = plan.findBuffer(BufferRole::TokenSlots);
+  tables.wrong = plan.findBuffer(BufferRole::WrongTokens);
   tables.isWeightInPrologue = tables.weight >= 0 && haveArgument(plan, plan.prologue, plan.outputs[tables.weight].buffer);
   for (const KernelPlan &kernel : plan.kernels) {
     constexpr int64_t kLine = 64;

@@ -12,17 +12,17 @@ constexpr uint64_t kVersion = 8;
 
 template <typename F, typename T> void visitExtent(F &f, T &extent) {
   f.field(extent.isConstant);
-  f.field(extent.scalar, ScalarKind::AccumulateVocabSplits);
+  f.field(extent.scalar, ScalarRole::AccumulateVocabSplits);
   f.field(extent.scale);
   f.field(extent.cap);
 }
 template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.name);
-  f.field(buffer.kind, BufferKind::CallFacts);
+  f.field(buffer.role);
   f.field(buffer.owner);
   f.field(buffer.entry);
-  f.field(buffer.scope, BufferScope::Chunk);
-  f.field(buffer.layout, BufferLayout::ColumnPanels);
+  f.field(buffer.scope);
+  f.field(buffer.layout);
   f.field(buffer.element, ElementType::Bool);
   f.field(buffer.rows);
   f.field(buffer.columns);
@@ -53,7 +53,7 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.list(kernel.arguments, [&](auto &argument) {
     f.field(argument.isBuffer);
     f.field(argument.buffer);
-    f.field(argument.scalar, ScalarKind::AccumulateVocabSplits);
+    f.field(argument.scalar, ScalarRole::AccumulateVocabSplits);
   });
   f.field(kernel.scratchBytes);
   f.field(kernel.threads);
@@ -84,7 +84,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(pair.weightMemory, ElementType::Bool);
   });
   f.list(plan.inputs, [&](auto &input) {
-    f.field(input.kind, InputPlan::Kind::Scalar);
+    f.field(input.kind);
     f.field(input.name);
     f.field(input.entries);
     f.field(input.element, ElementType::Bool);
@@ -125,7 +125,7 @@ template <typename F, typename T> void visitPlan(F &f, T &plan) {
 }
 
 template <typename F, typename T> void visitRules(F &f, T &rules) {
-  f.field(rules.reduction, Reduction::Mean);
+  f.field(rules.reduction);
   f.field(rules.ignore);
   f.field(rules.ignoreIndex);
   f.field(rules.isZeroWhenAllIgnored);

@@ -41,10 +41,10 @@ func.func private @a() attributes {x = #logitile.pair<"", hidden = 8, element = 
 
 // expected-error @+1 {{'gradients' asks for "z", which is a pair; its operands are "z.hidden" and "z.weight"}}
 func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
-    gradients = ["z"], gradient_elements = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+    gradients = ["z"], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'gradients' holds "", which is not a name}}
 func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
-    gradients = [""], gradient_elements = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
+    gradients = [""], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}

@@ -82,17 +82,25 @@ def test_tiles_of_one_vocabulary_entry_are_refused():
 @pytest.mark.parametrize(
     ("tiles", "error"),
     [
-        ("TM", "tile size 'TM' cannot be read; write a name and a positive integer, such as 'TM=64'"),
-        ("TM=-1", "tile size 'TM=-1' cannot be read"),
         (f"TM={2**63 - 1}", f"'tiles' has .TM. = {2**63 - 1}; 16384 is the most"),
         ("TX=64", "there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight"),
         ("TN=40", "tile size 'TN' is 40; 'cuda:sm_80' takes multiples of 32"),
         ("TKproject=1024", "of shared memory"),
     ],
 )
-def test_wrong_sizes(tiles, error):
+def test_sizes_that_do_not_fit(tiles, error):
     shapes = lt.ShapeDtype((70, 40), "bfloat16"), lt.ShapeDtype((150, 40), "bfloat16")
     head = with_tiles(tiles, backend="cuda:sm_80", chunks=1)
     with pytest.raises(lt.CompileError, match=error) as caught:
         head.ir("ptx", *shapes, target=lt.ShapeDtype((70,), "int32"))
     assert "\n" not in str(caught.value)  # the program is not printed
+
+
+@pytest.mark.parametrize("tiles", ["TM", "TM=-1", "TM=64,TN=x"])
+def test_sizes_that_are_no_sizes(tiles):
+    shapes = lt.ShapeDtype((70, 40), "bfloat16"), lt.ShapeDtype((150, 40), "bfloat16")
+    head = with_tiles(tiles, backend="cuda:sm_80", chunks=1)
+    wrong = tiles.split(",")[-1]
+    message = f"tile size '{wrong}' cannot be read; write a name and a positive integer, such as 'TM=64'"
+    with pytest.raises(lt.CallValueError, match=message):
+        head.ir("ptx", *shapes, target=lt.ShapeDtype((70,), "int32"))

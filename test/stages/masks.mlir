@@ -2,7 +2,7 @@
 // per token from a late sweep.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 40, element = f32>], dense = {seen = i1},
-    gradients = ["z.hidden", "shift"], gradient_elements = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
+    gradients = ["z.hidden", "shift"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @masks vocab 1000 outputs ["loss", "best", "is_seen"] gradient of ["loss"] wrt ["z", "shift"] {
     %z = logitile.input logits "z" : f32

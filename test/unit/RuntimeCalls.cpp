@@ -11,7 +11,7 @@ using namespace logitile::test;
 
 // ---- arrays -----------------------------------------------------------------------------------------------------------------
 
-TestArray::TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order, int64_t gap,
+TestArray::TestArray(std::string name, ElementType type, std::vector<int64_t> shape, std::vector<int> order, int64_t gap,
                      std::vector<int> flipped)
     : name(std::move(name)), type(type), shape(std::move(shape)) {
   int rank = static_cast<int>(this->shape.size());
@@ -69,14 +69,14 @@ static std::vector<int64_t> with(std::vector<int64_t> shape, int64_t last) {
 
 TestCall::TestCall(std::vector<int64_t> leading, unsigned seed)
     : leading(leading), tokens(std::accumulate(leading.begin(), leading.end(), int64_t(1), std::multiplies())),
-      hidden("z.hidden", ArrayType::F32, with(leading, kHidden)), weight("z.weight", ArrayType::F32, {kVocab, kHidden}),
-      target("target", ArrayType::I64, leading), alpha("alpha", ArrayType::F32, leading), beta("beta", ArrayType::F64, {}),
-      bias("bias", ArrayType::F32, {kVocab}), mask("mask", ArrayType::F32, with(leading, kVocab)),
-      classWeight("class_weight", ArrayType::F32, {kVocab}), lossWeight("weight", ArrayType::F32, leading),
-      next("next", ArrayType::I64, leading), even("even", ArrayType::Bool, leading),
-      dHidden("z.hidden", ArrayType::F32, with(leading, kHidden)), dWeight("z.weight", ArrayType::F32, {kVocab, kHidden}),
-      dMask("mask", ArrayType::F32, with(leading, kVocab)), dBias("bias", ArrayType::F32, {kVocab}),
-      dAlpha("alpha", ArrayType::F32, leading), dBeta("beta", ArrayType::F32, {}) {
+      hidden("z.hidden", ElementType::F32, with(leading, kHidden)), weight("z.weight", ElementType::F32, {kVocab, kHidden}),
+      target("target", ElementType::I64, leading), alpha("alpha", ElementType::F32, leading), beta("beta", ElementType::F64, {}),
+      bias("bias", ElementType::F32, {kVocab}), mask("mask", ElementType::F32, with(leading, kVocab)),
+      classWeight("class_weight", ElementType::F32, {kVocab}), lossWeight("weight", ElementType::F32, leading),
+      next("next", ElementType::I64, leading), even("even", ElementType::Bool, leading),
+      dHidden("z.hidden", ElementType::F32, with(leading, kHidden)), dWeight("z.weight", ElementType::F32, {kVocab, kHidden}),
+      dMask("mask", ElementType::F32, with(leading, kVocab)), dBias("bias", ElementType::F32, {kVocab}),
+      dAlpha("alpha", ElementType::F32, leading), dBeta("beta", ElementType::F32, {}) {
   std::mt19937 generator(seed);
   std::normal_distribution<double> normal;
   for (TestArray *array : {&hidden, &weight, &alpha, &beta, &bias, &mask})
@@ -92,7 +92,7 @@ TestCall::TestCall(std::vector<int64_t> leading, unsigned seed)
 
 void TestCall::setReduction(Reduction reduction) {
   options.reduction = reduction;
-  loss = TestArray("loss", ArrayType::F32, reduction == Reduction::None ? leading : std::vector<int64_t>());
+  loss = TestArray("loss", ElementType::F32, reduction == Reduction::None ? leading : std::vector<int64_t>());
 }
 
 CallArguments TestCall::arguments() {
@@ -176,7 +176,7 @@ public:
   /// Normwise: f32 sums in another order, rounded once more where the array is narrower.
   void expect(const TestArray &array, const std::vector<double> &wanted) {
     ASSERT_EQ(array.elements(), static_cast<int64_t>(wanted.size())) << array.name;
-    double unit = array.type == ArrayType::BF16 ? 0x1p-8 : array.type == ArrayType::F16 ? 0x1p-11 : 0x1p-20;
+    double unit = array.type == ElementType::BF16 ? 0x1p-8 : array.type == ElementType::F16 ? 0x1p-11 : 0x1p-20;
     double largest = 1e-30;
     for (double value : wanted)
       largest = std::max(largest, std::abs(value));

@@ -13,7 +13,7 @@ public:
   TestArray() = default;
   /// 'order' lists the axes from the slowest to the fastest in memory (empty: as they are); 'gap' elements lie unused between
   /// neighbours of the fastest axis; axes in 'flipped' run backwards.
-  TestArray(std::string name, ArrayType type, std::vector<int64_t> shape, std::vector<int> order = {}, int64_t gap = 0,
+  TestArray(std::string name, ElementType type, std::vector<int64_t> shape, std::vector<int> order = {}, int64_t gap = 0,
             std::vector<int> flipped = {});
 
   Array array() const;
@@ -23,7 +23,7 @@ public:
   void fill(double value);
 
   std::string name;
-  ArrayType type = ArrayType::F32;
+  ElementType type = ElementType::F32;
   std::vector<int64_t> shape, strides;
 
 private:

@@ -41,14 +41,14 @@ public:
 
 private:
   bool keepsAll() const { return options.keptVocabSplits == kVocabSplits; }
-  BufferScope knownScope() const { return plan.isSplit ? BufferScope::Saved : BufferScope::Chunk; }
+  Scope knownScope() const { return plan.isSplit ? Scope::Saved : Scope::Chunk; }
 
   // ---- buffers
-  BufferPlan &buffer(const std::string &name, BufferKind kind, int64_t owner, BufferScope scope, int64_t rows, int64_t columns = 1,
-                     ElementType element = ElementType::F32, BufferLayout layout = BufferLayout::Strided) {
+  BufferPlan &buffer(const std::string &name, BufferRole role, int64_t owner, Scope scope, int64_t rows, int64_t columns = 1,
+                     ElementType element = ElementType::F32, Layout layout = Layout::Strided) {
     BufferPlan entry;
     entry.name = name;
-    entry.kind = kind;
+    entry.role = role;
     entry.owner = owner;
     entry.scope = scope;
     entry.layout = layout;
@@ -63,7 +63,7 @@ private:
     return std::ranges::find(plan.buffers, name, &BufferPlan::name) - plan.buffers.begin();
   }
   void addInputs() {
-    using Kind = InputPlan::Kind;
+    using Kind = InputKind;
     plan.inputs = {{Kind::Token, "target", 0, ElementType::I32, true},
                    {Kind::Token, "alpha", 0, ElementType::F32, false},
                    {Kind::Scalar, "beta", 0, ElementType::F32, false},
@@ -74,53 +74,53 @@ private:
   }
   enum Inputs { Target, Alpha, Beta, Bias, Mask, ClassWeight }; // as in addInputs
   void addBuffers() {
-    using enum BufferKind;
+    using enum BufferRole;
     constexpr ElementType kInt = ElementType::I32;
-    buffer("z_hidden", Hidden, 0, BufferScope::Input, -1, kHidden);
-    buffer("z_weight", Weight, 0, BufferScope::Input, kVocab, kHidden);
-    buffer("mask", Input, Mask, BufferScope::Input, -1, kVocab);
-    buffer("tokens_map", TokenMap, -1, BufferScope::Call, -1, 1, kInt).inForward = true;
+    buffer("z_hidden", Hidden, 0, Scope::Input, -1, kHidden);
+    buffer("z_weight", Weight, 0, Scope::Input, kVocab, kHidden);
+    buffer("mask", Input, Mask, Scope::Input, -1, kVocab);
+    buffer("tokens_map", TokenMap, -1, Scope::Call, -1, 1, kInt).inForward = true;
     plan.buffers.back().inAdjoint = true;
-    buffer("map_z_hidden", HiddenMap, 0, BufferScope::Call, -1, 1, kInt);
-    buffer("map_mask", InputMap, Mask, BufferScope::Call, -1, 1, kInt);
-    buffer("target", Input, Target, BufferScope::Call, -1, 1, kInt);
-    buffer("alpha", Input, Alpha, BufferScope::Call, -1);
-    buffer("beta", Input, Beta, BufferScope::Call, 1);
-    buffer("bias", Input, Bias, BufferScope::Call, kVocab);
+    buffer("map_z_hidden", HiddenMap, 0, Scope::Call, -1, 1, kInt);
+    buffer("map_mask", InputMap, Mask, Scope::Call, -1, 1, kInt);
+    buffer("target", Input, Target, Scope::Call, -1, 1, kInt);
+    buffer("alpha", Input, Alpha, Scope::Call, -1);
+    buffer("beta", Input, Beta, Scope::Call, 1);
+    buffer("bias", Input, Bias, Scope::Call, kVocab);
     if (options.hasWeight)
-      buffer("class_weight", Input, ClassWeight, BufferScope::Call, kVocab);
-    buffer("known_loss", Result, -1, BufferScope::Call, -1);
-    buffer("known_weight", Result, -1, BufferScope::Call, -1);
-    buffer("known_next", Result, -1, BufferScope::Call, -1, 1, kInt);
-    buffer("known_even", Result, -1, BufferScope::Call, -1, 1, ElementType::Bool);
+      buffer("class_weight", Input, ClassWeight, Scope::Call, kVocab);
+    buffer("known_loss", Result, -1, Scope::Call, -1);
+    buffer("known_weight", Result, -1, Scope::Call, -1);
+    buffer("known_next", Result, -1, Scope::Call, -1, 1, kInt);
+    buffer("known_even", Result, -1, Scope::Call, -1, 1, ElementType::Bool);
     buffer("known_lse", Result, -1, knownScope(), -1);
     buffer("known_nll", Result, -1, knownScope(), -1);
     for (const char *name : {"rows_max", "rows_sum", "rows_pick"})
-      buffer(name, RowState, -1, BufferScope::Chunk, kVocabSplits, -1);
-    buffer("packed_z_rows", PackedRows, 0, BufferScope::Chunk, -1, kHidden, ElementType::F32, BufferLayout::RowPanels);
-    BufferScope keptScope = plan.isSplit ? BufferScope::Saved : BufferScope::Chunk;
-    buffer("kept_z", Kept, 0, keptScope, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
+      buffer(name, RowState, -1, Scope::Chunk, kVocabSplits, -1);
+    buffer("packed_z_rows", PackedRows, 0, Scope::Chunk, -1, kHidden, ElementType::F32, Layout::RowPanels);
+    Scope keptScope = plan.isSplit ? Scope::Saved : Scope::Chunk;
+    buffer("kept_z", Kept, 0, keptScope, -1, kVocab, ElementType::F32, Layout::ColumnMajor);
     if (!keepsAll())
       plan.buffers.back().window = options.keptVocabSplits * kVocabSplit;
     addGradientBuffers();
   }
   void addGradientBuffers() {
-    using enum BufferKind;
-    buffer("cotangent_loss", Cotangent, 0, BufferScope::Call, -1);
+    using enum BufferRole;
+    buffer("cotangent_loss", Cotangent, 0, Scope::Call, -1);
     for (const char *name : {"known_dalpha", "known_dbeta"})
-      buffer(name, Result, -1, BufferScope::Call, -1);
-    buffer("known_scale", Result, -1, BufferScope::Chunk, -1);
-    buffer("grad_z", LogitGradient, 0, BufferScope::Chunk, -1, kVocab, ElementType::F32, BufferLayout::ColumnMajor);
+      buffer(name, Result, -1, Scope::Call, -1);
+    buffer("known_scale", Result, -1, Scope::Chunk, -1);
+    buffer("grad_z", LogitGradient, 0, Scope::Chunk, -1, kVocab, ElementType::F32, Layout::ColumnMajor);
     if (options.group == 0)
       plan.buffers.back().alias = indexOf("kept_z");
     else if (options.group < kVocabSplits)
       plan.buffers.back().window = options.group * kVocabSplit;
-    buffer("blocks_bias", InputBlocks, Bias, BufferScope::Chunk, -1, kVocab).tokensPerRow = 8;
-    buffer("sum_bias", InputSum, Bias, BufferScope::Call, 1, kVocab);
-    buffer("sum_z_hidden", HiddenSum, 0, BufferScope::Chunk, -1, kHidden);
-    buffer("gradient_z_hidden", HiddenGradient, 0, BufferScope::Output, -1, kHidden);
-    buffer("gradient_z_weight", WeightGradient, 0, BufferScope::Output, kVocab, kHidden);
-    buffer("gradient_mask", InputGradient, Mask, BufferScope::Output, -1, kVocab);
+    buffer("blocks_bias", InputBlocks, Bias, Scope::Chunk, -1, kVocab).tokensPerRow = 8;
+    buffer("sum_bias", InputSum, Bias, Scope::Call, 1, kVocab);
+    buffer("sum_z_hidden", HiddenSum, 0, Scope::Chunk, -1, kHidden);
+    buffer("gradient_z_hidden", HiddenGradient, 0, Scope::Output, -1, kHidden);
+    buffer("gradient_z_weight", WeightGradient, 0, Scope::Output, kVocab, kHidden);
+    buffer("gradient_mask", InputGradient, Mask, Scope::Output, -1, kVocab);
   }
 
   // ---- kernels and steps
@@ -136,8 +136,8 @@ private:
     kernel.name = name;
     kernel.scratchBytes = kVocabSplit * 4;
     constexpr int64_t kTaskTokens = 8;
-    GridAxis tokens{{true, ScalarKind::Tokens, 0}, {false, ScalarKind::Tokens, 1}, kTaskTokens};
-    GridAxis vocabSplits{{false, ScalarKind::VocabSplitFirst, 1}, {false, ScalarKind::VocabSplitEnd, 1}, 1};
+    GridAxis tokens{{true, ScalarRole::Tokens, 0}, {false, ScalarRole::Tokens, 1}, kTaskTokens};
+    GridAxis vocabSplits{{false, ScalarRole::VocabSplitFirst, 1}, {false, ScalarRole::VocabSplitEnd, 1}, 1};
     if (grid == Grid::Tokens || grid == Grid::TokensAndVocabSplits)
       kernel.grid.push_back(tokens);
     if (grid == Grid::VocabSplits || grid == Grid::TokensAndVocabSplits)
@@ -148,18 +148,18 @@ private:
     return step;
   }
   ArgumentPlan argumentOf(const std::string &name, Phase phase) {
-    const std::pair<const char *, ScalarKind> scalars[] = {{"tokens", ScalarKind::Tokens},
-                                                           {"vocab_split_first", ScalarKind::VocabSplitFirst},
-                                                           {"vocab_split_end", ScalarKind::VocabSplitEnd},
-                                                           {"accumulate_tokens", ScalarKind::AccumulateTokens},
-                                                           {"accumulate_vocab_splits", ScalarKind::AccumulateVocabSplits}};
+    const std::pair<const char *, ScalarRole> scalars[] = {{"tokens", ScalarRole::Tokens},
+                                                           {"vocab_split_first", ScalarRole::VocabSplitFirst},
+                                                           {"vocab_split_end", ScalarRole::VocabSplitEnd},
+                                                           {"accumulate_tokens", ScalarRole::AccumulateTokens},
+                                                           {"accumulate_vocab_splits", ScalarRole::AccumulateVocabSplits}};
     for (auto [word, kind] : scalars)
       if (name == word)
         return {false, -1, kind};
     int64_t index = indexOf(name);
     for (int64_t used = index; used >= 0; used = plan.buffers[used].alias)
       (phase == Phase::Adjoint ? plan.buffers[used].inAdjoint : plan.buffers[used].inForward) = true;
-    return {true, index, ScalarKind::Tokens};
+    return {true, index, ScalarRole::Tokens};
   }
   std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string> &rest) {
     first.insert(first.end(), rest.begin(), rest.end());

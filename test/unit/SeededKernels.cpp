@@ -62,11 +62,12 @@ static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType e
   request.pairs = {{"z", hidden, element, element, element}};
   if (makesGradients)
     request.gradients = {"z.hidden", "z.weight", "bias"};
-  request.mode = makesGradients ? CompileRequest::Mode::Early : CompileRequest::Mode::Forward;
+  request.mode = makesGradients ? Mode::Early : Mode::Forward;
   request.tokens = kRows;
   request.chunks = 1;
   request.target = kTarget;
-  request.tiles = "TM=32,TN=32,TD=32,TKproject=16,TKhidden=16,TKweight=16";
+  request.threads = 1;
+  request.tiles = {{"TM", 32}, {"TN", 32}, {"TD", 32}, {"TKproject", 16}, {"TKhidden", 16}, {"TKweight", 16}};
   return request;
 }
 
@@ -97,28 +98,26 @@ static std::string emulatedCode(const std::string &device) {
 
 // ---- calls ------------------------------------------------------------------------------------------------------------------
 
-static ArrayType typeOf(ElementType element) { return *arrayTypeOf(element); }
-
 SeededCall::SeededCall(const SeededProgram &program, const std::string &device) {
   LaunchPlan plan = program.plan;
   plan.code = emulatedCode(device);
   loaded = load(plan, std::make_shared<EmulatorDevice>(std::make_shared<Workspace>(0)));
   const PairPlan &pair = program.request.pairs.front();
-  ArrayType type = typeOf(pair.element);
+  ElementType type = pair.element;
   inputs = {{"z.hidden", type, {kRows, pair.hidden}},
             {"z.weight", type, {kEntries, pair.hidden}},
-            {"target", ArrayType::I64, {kRows}},
-            {"bias", ArrayType::F32, {kEntries}}};
+            {"target", ElementType::I64, {kRows}},
+            {"bias", ElementType::F32, {kEntries}}};
   std::mt19937 random(1);
   std::normal_distribution<double> normal;
   for (TestArray &input : inputs)
     for (int64_t i = 0; i < input.elements(); ++i)
       input.set(i, input.name == "target" ? static_cast<double>(random() % kEntries) : normal(random));
-  outputs = {{"loss", ArrayType::F32, {kRows}}};
+  outputs = {{"loss", ElementType::F32, {kRows}}};
   if (!program.request.gradients.empty())
     gradients = {{"z.hidden", type, {kRows, pair.hidden}},
                  {"z.weight", type, {kEntries, pair.hidden}},
-                 {"bias", ArrayType::F32, {kEntries}}};
+                 {"bias", ElementType::F32, {kEntries}}};
 }
 
 Status SeededCall::run(uint64_t seed) {

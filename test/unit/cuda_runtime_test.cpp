@@ -568,10 +568,10 @@ TEST_F(CudaTest, AForkedProcessIsToldSo) {
 TEST_F(CudaTest, TheDeviceWorksOnElementsItself) {
   LaunchPlan plan = makePlan({});
   plan.target = "cuda:sm_80";
-  for (BufferKind kind : {BufferKind::CallFacts, BufferKind::TokenSlots, BufferKind::WrongTokens}) {
+  for (BufferRole role : {BufferRole::CallFacts, BufferRole::TokenSlots, BufferRole::WrongTokens}) {
     BufferPlan &buffer = plan.buffers.emplace_back();
-    buffer.kind = kind;
-    buffer.scope = BufferScope::Call;
+    buffer.role = role;
+    buffer.scope = Scope::Call;
     buffer.element = ElementType::I32;
     buffer.columns = 16;
     buffer.inForward = true;

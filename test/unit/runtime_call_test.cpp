@@ -111,14 +111,14 @@ TEST(CallLayout, TransposedLeadingDimensions) {
       to.set(i, from.get(i));
     return to;
   };
-  call.hidden = copy(call.hidden, TestArray("z.hidden", ArrayType::F32, {4, 5, kHidden}, {1, 0, 2}));
-  call.mask = copy(call.mask, TestArray("mask", ArrayType::F32, {4, 5, kVocab}, {2, 1, 0}));
-  call.weight = copy(call.weight, TestArray("z.weight", ArrayType::F32, {kVocab, kHidden}, {1, 0}, 3));
-  call.target = copy(call.target, TestArray("target", ArrayType::I16, {4, 5}, {1, 0}, 1));
-  call.alpha = copy(call.alpha, TestArray("alpha", ArrayType::F64, {4, 5}, {0, 1}, 0, {0, 1}));
-  call.dWeight = TestArray("z.weight", ArrayType::F32, {kVocab, kHidden}, {1, 0});
-  call.dHidden = TestArray("z.hidden", ArrayType::F32, {4, 5, kHidden}, {}, 2);
-  call.dAlpha = TestArray("alpha", ArrayType::F32, {4, 5}, {1, 0});
+  call.hidden = copy(call.hidden, TestArray("z.hidden", ElementType::F32, {4, 5, kHidden}, {1, 0, 2}));
+  call.mask = copy(call.mask, TestArray("mask", ElementType::F32, {4, 5, kVocab}, {2, 1, 0}));
+  call.weight = copy(call.weight, TestArray("z.weight", ElementType::F32, {kVocab, kHidden}, {1, 0}, 3));
+  call.target = copy(call.target, TestArray("target", ElementType::I16, {4, 5}, {1, 0}, 1));
+  call.alpha = copy(call.alpha, TestArray("alpha", ElementType::F64, {4, 5}, {0, 1}, 0, {0, 1}));
+  call.dWeight = TestArray("z.weight", ElementType::F32, {kVocab, kHidden}, {1, 0});
+  call.dHidden = TestArray("z.hidden", ElementType::F32, {4, 5, kHidden}, {}, 2);
+  call.dAlpha = TestArray("alpha", ElementType::F32, {4, 5}, {1, 0});
   call.options.ignore = "target";
   call.options.ignoreIndex = 3;
   call.target.set(6, 3);
@@ -126,11 +126,11 @@ TEST(CallLayout, TransposedLeadingDimensions) {
 }
 TEST(CallLayout, BackwardsAndBroadcast) {
   TestCall call({2, 7});
-  TestArray hidden("z.hidden", ArrayType::F32, {2, 7, kHidden}, {}, 0, {0, 1, 2});
+  TestArray hidden("z.hidden", ElementType::F32, {2, 7, kHidden}, {}, 0, {0, 1, 2});
   for (int64_t i = 0; i < hidden.elements(); ++i)
     hidden.set(i, call.hidden.get(i));
   call.hidden = hidden;
-  call.mask = TestArray("mask", ArrayType::F32, {1, 1, kVocab});
+  call.mask = TestArray("mask", ElementType::F32, {1, 1, kVocab});
   call.mask.fill(0.25);
   call.mask.shape = {2, 7, kVocab}; // one row for all tokens
   call.mask.strides = {0, 0, 1};
@@ -138,12 +138,12 @@ TEST(CallLayout, BackwardsAndBroadcast) {
 }
 
 struct TypeCase {
-  ArrayType input, gradient;
+  ElementType input, gradient;
 };
 class CallTypes : public testing::TestWithParam<TypeCase> {};
 INSTANTIATE_TEST_SUITE_P(All, CallTypes,
-                         testing::Values(TypeCase{ArrayType::F16, ArrayType::F16}, TypeCase{ArrayType::BF16, ArrayType::BF16},
-                                         TypeCase{ArrayType::F64, ArrayType::F64}, TypeCase{ArrayType::F32, ArrayType::F32}));
+                         testing::Values(TypeCase{ElementType::F16, ElementType::F16}, TypeCase{ElementType::BF16, ElementType::BF16},
+                                         TypeCase{ElementType::F64, ElementType::F64}, TypeCase{ElementType::F32, ElementType::F32}));
 TEST_P(CallTypes, SmallInputsOfEveryFloat) {
   TestCall call({19});
   auto convert = [&](TestArray &array) {
@@ -160,8 +160,9 @@ TEST_P(CallTypes, SmallInputsOfEveryFloat) {
   expectRight(call, {Gradients::Early, 8, 3, 1});
 }
 TEST(CallTypes, TargetsOfEveryInteger) {
-  for (ArrayType type :
-       {ArrayType::I8, ArrayType::I16, ArrayType::I32, ArrayType::I64, ArrayType::U8, ArrayType::U16, ArrayType::U32, ArrayType::U64}) {
+  for (ElementType type :
+       {ElementType::I8, ElementType::I16, ElementType::I32, ElementType::I64, ElementType::U8, ElementType::U16, ElementType::U32,
+        ElementType::U64}) {
     TestCall call({13});
     TestArray target("target", type, {13});
     for (int64_t t = 0; t < 13; ++t)
@@ -178,7 +179,7 @@ TEST(CallTypes, TargetsOfEveryInteger) {
 TEST(CallReduction, GivenDivisor) {
   for (Gradients gradients : {Gradients::Early, Gradients::Split}) {
     TestCall call({17});
-    call.divisor = TestArray("divisor", ArrayType::I32, {});
+    call.divisor = TestArray("divisor", ElementType::I32, {});
     call.divisor->set(0, 5);
     expectRight(call, {gradients, 0, 0, 1});
   }
@@ -196,7 +197,7 @@ TEST(CallReduction, DivisorIsTheSumOfWeights) {
 TEST(CallReduction, CotangentOfAReducedLoss) {
   for (Gradients gradients : {Gradients::Early, Gradients::Split}) {
     TestCall call({17});
-    call.cotangent = TestArray("loss", ArrayType::F32, {});
+    call.cotangent = TestArray("loss", ElementType::F32, {});
     call.cotangent->set(0, -2.5);
     expectRight(call, {gradients, 8, 0, 1});
   }
@@ -204,7 +205,7 @@ TEST(CallReduction, CotangentOfAReducedLoss) {
 TEST(CallReduction, CotangentPerToken) {
   TestCall call({4, 5});
   call.setReduction(Reduction::None);
-  call.cotangent = TestArray("loss", ArrayType::F64, {4, 5}, {1, 0});
+  call.cotangent = TestArray("loss", ElementType::F64, {4, 5}, {1, 0});
   for (int64_t t = 0; t < 20; ++t)
     call.cotangent->set(t, t - 7.5);
   call.options.ignore = "target";

@@ -21,7 +21,7 @@ static Tokens allTokens(const std::vector<int64_t> &leading) {
 TEST(TokensTest, MapOfTokensThatCount) {
   std::vector<int64_t> leading{2, 3};
   for (std::vector<int> order : {std::vector<int>{0, 1}, {1, 0}}) {
-    TestArray target("target", ArrayType::I8, leading, order, 1);
+    TestArray target("target", ElementType::I8, leading, order, 1);
     double values[] = {-100, 4, 5, 6, -100, 7};
     for (int i = 0; i < 6; ++i)
       target.set(i, values[i]);
@@ -37,7 +37,7 @@ TEST(TokensTest, MapOfTokensThatCount) {
 }
 TEST(TokensTest, TokensWithEntriesAreIgnoredWhereAllMatch) {
   std::vector<int64_t> leading{3};
-  TestArray target("target", ArrayType::I64, {3, 2});
+  TestArray target("target", ElementType::I64, {3, 2});
   double values[] = {-1, -1, -1, 4, 5, -1};
   for (int i = 0; i < 6; ++i)
     target.set(i, values[i]);
@@ -46,7 +46,7 @@ TEST(TokensTest, TokensWithEntriesAreIgnoredWhereAllMatch) {
 }
 TEST(TokensTest, ComparedAsNumbersNotAsBits) {
   std::vector<int64_t> leading{2};
-  TestArray target("target", ArrayType::U8, leading);
+  TestArray target("target", ElementType::U8, leading);
   target.set(0, 156); // -100 in 8 bits
   target.set(1, 3);
   Array array = target.array();
@@ -67,15 +67,15 @@ static std::vector<int32_t> rowsOf(const TestArray &array, int64_t &unit, int64_
 }
 TEST(RowsTest, UnitsDivideEveryOffset) {
   int64_t unit, first;
-  EXPECT_EQ(rowsOf(TestArray("x", ArrayType::F32, {2, 3, 4}), unit, first), (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(rowsOf(TestArray("x", ElementType::F32, {2, 3, 4}), unit, first), (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(unit, 4);
-  EXPECT_EQ(rowsOf(TestArray("x", ArrayType::F32, {2, 3, 4}, {1, 0, 2}), unit, first), (std::vector<int32_t>{0, 2, 4, 1, 3, 5}));
+  EXPECT_EQ(rowsOf(TestArray("x", ElementType::F32, {2, 3, 4}, {1, 0, 2}), unit, first), (std::vector<int32_t>{0, 2, 4, 1, 3, 5}));
   EXPECT_EQ(unit, 4);
-  EXPECT_EQ(rowsOf(TestArray("x", ArrayType::F32, {2, 3, 4}, {2, 0, 1}), unit, first), (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(rowsOf(TestArray("x", ElementType::F32, {2, 3, 4}, {2, 0, 1}), unit, first), (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(unit, 1);
-  EXPECT_EQ(rowsOf(TestArray("x", ArrayType::F32, {2, 3, 4}, {}, 0, {0}), unit, first), (std::vector<int32_t>{3, 4, 5, 0, 1, 2}));
+  EXPECT_EQ(rowsOf(TestArray("x", ElementType::F32, {2, 3, 4}, {}, 0, {0}), unit, first), (std::vector<int32_t>{3, 4, 5, 0, 1, 2}));
   EXPECT_EQ(first, -12);
-  TestArray broadcast("x", ArrayType::F32, {1, 1, 4});
+  TestArray broadcast("x", ElementType::F32, {1, 1, 4});
   broadcast.shape = {2, 3, 4};
   broadcast.strides = {0, 0, 1};
   EXPECT_EQ(rowsOf(broadcast, unit, first), std::vector<int32_t>(6, 0));
@@ -108,10 +108,10 @@ static Loaded loaded(const InputPlan &input, const TestArray &array, const Token
 
 TEST(InputsTest, EntriesGoIntoBuffersOfTheirOwn) {
   std::vector<int64_t> leading{3};
-  TestArray array("t", ArrayType::I64, {3, 4}, {1, 0});
+  TestArray array("t", ElementType::I64, {3, 4}, {1, 0});
   for (int i = 0; i < 12; ++i)
     array.set(i, i);
-  InputPlan input{InputPlan::Kind::Token, "t", 2, ElementType::I32, true}; // the program reads 2 of 4
+  InputPlan input{InputKind::Token, "t", 2, ElementType::I32, true}; // the program reads 2 of 4
   Loaded result = loaded(input, array, allTokens(leading));
   ASSERT_TRUE(result.status.isOk()) << result.status.error().text;
   EXPECT_EQ(result.values<int32_t>(0), (std::vector<int32_t>{0, 4, 8, 0, 0, 0, 0, 0}));
@@ -119,11 +119,11 @@ TEST(InputsTest, EntriesGoIntoBuffersOfTheirOwn) {
 }
 TEST(InputsTest, EntriesThatAreIgnoreIndexStay) {
   std::vector<int64_t> leading{2};
-  TestArray array("t", ArrayType::I64, {2, 2});
+  TestArray array("t", ElementType::I64, {2, 2});
   double values[] = {3, -100, -100, 7};
   for (int i = 0; i < 4; ++i)
     array.set(i, values[i]);
-  InputPlan input{InputPlan::Kind::Token, "t", 2, ElementType::I32, true};
+  InputPlan input{InputKind::Token, "t", 2, ElementType::I32, true};
   Loaded result = loaded(input, array, allTokens(leading), {10, {}, -100});
   ASSERT_TRUE(result.status.isOk());
   EXPECT_EQ(result.values<int32_t>(1)[0], -100);
@@ -135,37 +135,37 @@ TEST(InputsTest, EntriesThatAreIgnoreIndexStay) {
 }
 TEST(InputsTest, TooFewEntriesAreRefused) {
   std::vector<int64_t> leading{3};
-  InputPlan input{InputPlan::Kind::Token, "t", 4, ElementType::F32, false};
-  EXPECT_EQ(loaded(input, TestArray("t", ArrayType::F32, {3, 2}), allTokens(leading)).status.error().text,
+  InputPlan input{InputKind::Token, "t", 4, ElementType::F32, false};
+  EXPECT_EQ(loaded(input, TestArray("t", ElementType::F32, {3, 2}), allTokens(leading)).status.error().text,
             "'t' has shape [3, 2]; it must be [3, 4]");
 }
 TEST(InputsTest, BoolsAreZeroOrOne) {
   std::vector<int64_t> leading{4};
-  TestArray array("b", ArrayType::Bool, {4});
+  TestArray array("b", ElementType::Bool, {4});
   for (int i = 0; i < 4; ++i)
     array.set(i, i * 85);
-  Loaded result = loaded({InputPlan::Kind::Token, "b", 0, ElementType::Bool, false}, array, allTokens(leading));
+  Loaded result = loaded({InputKind::Token, "b", 0, ElementType::Bool, false}, array, allTokens(leading));
   EXPECT_EQ(result.values<char>(0), (std::vector<char>{0, 1, 1, 1, 0, 0, 0, 0}));
   EXPECT_EQ(result.buffers[0][8], 0x77) << "a byte for each lane";
 }
 TEST(InputsTest, BoolsAreNotIntegers) {
   std::vector<int64_t> leading{4};
   Loaded result =
-      loaded({InputPlan::Kind::Token, "b", 0, ElementType::Bool, false}, TestArray("b", ArrayType::U8, {4}), allTokens(leading));
+      loaded({InputKind::Token, "b", 0, ElementType::Bool, false}, TestArray("b", ElementType::U8, {4}), allTokens(leading));
   EXPECT_EQ(result.status.error().text, "'b' is uint8[4]; bools are needed");
 }
 TEST(InputsTest, ScalarsMayBeIntegers) {
-  TestArray array("s", ArrayType::I64, {});
+  TestArray array("s", ElementType::I64, {});
   array.set(0, -3);
-  Loaded result = loaded({InputPlan::Kind::Scalar, "s", 0, ElementType::F32, false}, array, allTokens({}));
+  Loaded result = loaded({InputKind::Scalar, "s", 0, ElementType::F32, false}, array, allTokens({}));
   EXPECT_EQ(result.values<float>(0)[0], -3.0f);
 }
 TEST(InputsTest, VocabIntegersAreChecked) {
-  TestArray array("v", ArrayType::I64, {3});
+  TestArray array("v", ElementType::I64, {3});
   array.set(0, 1);
   array.set(1, 2147483648.0);
   array.set(2, 2);
-  Loaded result = loaded({InputPlan::Kind::Vocab, "v", 0, ElementType::I32, false}, array, allTokens({}), {3, {}, std::nullopt});
+  Loaded result = loaded({InputKind::Vocab, "v", 0, ElementType::I32, false}, array, allTokens({}), {3, {}, std::nullopt});
   EXPECT_EQ(result.status.error().text, "'v'[1] is 2147483648, which does not fit in 32 bits");
 }
 
@@ -175,7 +175,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
   PlanOptions options{PlanOptions::Gradients::Early, 8, 0, 1};
   LaunchPlan plan = makePlan(options);
   plan.inputs[1].entries = 2; // the kernels read entry 1 of "alpha"
-  plan.buffers[plan.findBuffer(BufferKind::Input, 1)].entry = 1;
+  plan.buffers[plan.findBuffer(BufferRole::Input, 1)].entry = 1;
   GradientPlan &gradient = plan.gradients[4];
   ASSERT_EQ(gradient.name, "alpha");
   gradient.buffers.insert(gradient.buffers.begin(), -1);
@@ -184,7 +184,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
   call.options.ignore = "target";
   call.options.ignoreIndex = 1;
   call.target.set(4, 1);
-  TestArray wide("alpha", ArrayType::F32, {2, 7, 3}), wideGradient = wide, plain = call.alpha, plainGradient = call.dAlpha;
+  TestArray wide("alpha", ElementType::F32, {2, 7, 3}), wideGradient = wide, plain = call.alpha, plainGradient = call.dAlpha;
   for (int64_t t = 0; t < 14; ++t)
     wide.set(3 * t + 1, call.alpha.get(t));
   call.alpha = wide;
@@ -204,7 +204,7 @@ TEST(EntriesOfATokenInput, ValuesAndGradients) {
 // ---- outputs --------------------------------------------------------------------------------------------------------------------
 
 TEST(OutputsTest, FillAndScaleTouchOnlyTheirElements) {
-  TestArray matrix("m", ArrayType::BF16, {4, 6}, {}, 1); // every other element
+  TestArray matrix("m", ElementType::BF16, {4, 6}, {}, 1); // every other element
   matrix.fill(2);
   TestArray part = matrix;
   part.shape = {4, 3};
@@ -219,7 +219,7 @@ TEST(OutputsTest, IgnoredRowsBecomeZero) {
   std::vector<int64_t> leading{2, 2};
   int32_t map[] = {0, 3};
   Tokens tokens{leading, 4, 2, map};
-  TestArray rows("r", ArrayType::F16, {2, 2, 3}, {1, 0, 2});
+  TestArray rows("r", ElementType::F16, {2, 2, 3}, {1, 0, 2});
   rows.fill(7);
   zeroIgnoredRows(rows.array(), tokens);
   for (int i = 0; i < 12; ++i)

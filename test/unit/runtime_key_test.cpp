@@ -11,8 +11,8 @@ static Request request() {
   request.pairs = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
   request.dense = {{"mask", ElementType::F32}};
   request.gradients = {"student.hidden", "bias"};
-  request.gradientElements = {{"bias", ElementType::BF16}};
-  request.mode = ProgramMode::Early;
+  request.gradientTypes = {{"bias", ElementType::BF16}};
+  request.mode = Mode::Early;
   request.workspace = 1 << 20;
   request.target = "cpu:avx2";
   request.threads = 2;
@@ -34,20 +34,20 @@ static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.gradients[1] = "student.weight"; },
     [](Request &r) { r.gradients.push_back("student.weight"); },
     [](Request &r) { r.gradients = {"student.hiddenbias"}; },
-    [](Request &r) { r.gradientElements["bias"] = ElementType::F32; },
-    [](Request &r) { r.gradientElements["student.hidden"] = ElementType::F32; },
-    [](Request &r) { r.mode = ProgramMode::Forward; },
-    [](Request &r) { r.mode = ProgramMode::Split; },
+    [](Request &r) { r.gradientTypes["bias"] = ElementType::F32; },
+    [](Request &r) { r.gradientTypes["student.hidden"] = ElementType::F32; },
+    [](Request &r) { r.mode = Mode::Forward; },
+    [](Request &r) { r.mode = Mode::Split; },
     [](Request &r) { r.workspace += 1; },
     [](Request &r) { r.workspace = 0, r.chunks = 1 << 20; },
     [](Request &r) { r.chunks = 4; },
     [](Request &r) { r.accumulate = true; },
     [](Request &r) { r.target = "cpu:avx512"; },
     [](Request &r) { r.threads = 3; },
-    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 8, 0}; },
-    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Merge, 8, 0}; },
-    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 9, 0}; },
-    [](Request &r) { r.slice = SlicePlan{SlicePlan::Part::Sweep, 8, 1}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePart::Sweep, 8, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePart::Merge, 8, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePart::Sweep, 9, 0}; },
+    [](Request &r) { r.slice = SlicePlan{SlicePart::Sweep, 8, 1}; },
 };
 
 TEST(KernelKey, EveryFieldChangesIt) {
@@ -67,7 +67,7 @@ TEST(KernelKey, LocationsDoNotChangeIt) {
 TEST(KernelKey, IsTheSameInEveryProcess) {
   // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
-  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "6bd10afb68adc317d967c59af19fb56f288df7b55fd7af5cfa93f49a6bc5dfb7");
+  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "47e88ff377fc5d10e01e655ef1a27f97802442ed3e07e031108f8d37e195293e");
 }
 TEST(KernelKey, IsTheDigestOfBytesThatNameTheBuild) {
   std::set<std::string> spellings{requestBytes(request(), "build")};
@@ -93,7 +93,7 @@ TEST(KernelKey, BuildIdNamesNoPath) {
 TEST(KernelKey, OfATaskIgnoresTilesAndCompilers) {
   std::string key = KernelKey::ofTask(request()).hex();
   Request tiled = request();
-  tiled.tiles = "TM=64";
+  tiled.tiles = {{"TM", 64}};
   EXPECT_EQ(KernelKey::ofTask(tiled).hex(), key);
   EXPECT_NE(KernelKey::of(tiled, "build").hex(), KernelKey::of(request(), "build").hex());
   std::set<std::string> keys{key};

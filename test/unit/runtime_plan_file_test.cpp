@@ -146,5 +146,5 @@ TEST(PlanFile, TextsSayWhy) {
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
   other[std::string_view("logitile plan\n").size()] = 9;
-  EXPECT_NE(reason(other).find("they have format 9, not 7"), std::string::npos);
+  EXPECT_NE(reason(other).find("they have format 9, not 8"), std::string::npos);
 }

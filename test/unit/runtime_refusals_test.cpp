@@ -54,7 +54,7 @@ TEST_F(CallRefusal, IndexWithoutAxes) {
 }
 TEST_F(CallRefusal, UnsignedIndexBeyondSignedNumbers) {
   TestCall call({3});
-  call.target = TestArray("target", ArrayType::U64, {3});
+  call.target = TestArray("target", ElementType::U64, {3});
   call.target.fill(1);
   call.target.set(2, 18446744073709549568.0);
   call.options.ignore = "target";
@@ -115,37 +115,37 @@ TEST_F(CallRefusal, MissingGradient) {
 }
 TEST_F(CallRefusal, TypeOfHidden) {
   TestCall call({3});
-  call.hidden = TestArray("z.hidden", ArrayType::BF16, {3, kHidden});
+  call.hidden = TestArray("z.hidden", ElementType::BF16, {3, kHidden});
   expectRefused(call, ErrorCode::Type, "input 'z.hidden' is bfloat16[3, 6]; it must be float32");
 }
 TEST_F(CallRefusal, ShapeOfWeight) {
   TestCall call({3});
-  call.weight = TestArray("z.weight", ArrayType::F32, {22, kHidden});
+  call.weight = TestArray("z.weight", ElementType::F32, {22, kHidden});
   expectRefused(call, ErrorCode::Value, "input 'z.weight' has shape [22, 6]; it must be [23, 6]");
 }
 TEST_F(CallRefusal, ShapeOfATokenInput) {
   TestCall call({3, 4});
-  call.alpha = TestArray("alpha", ArrayType::F32, {12});
+  call.alpha = TestArray("alpha", ElementType::F32, {12});
   expectRefused(call, ErrorCode::Value, "'alpha' has shape [12]; it must be [3, 4]");
 }
 TEST_F(CallRefusal, FloatsWhereIntegersAreNeeded) {
   TestCall call({3});
-  call.target = TestArray("target", ArrayType::F32, {3});
+  call.target = TestArray("target", ElementType::F32, {3});
   expectRefused(call, ErrorCode::Type, "'target' is float32[3]; integers are needed");
 }
 TEST_F(CallRefusal, TypeOfAnOutput) {
   TestCall call({3});
-  call.loss = TestArray("loss", ArrayType::F16, {});
+  call.loss = TestArray("loss", ElementType::F16, {});
   expectRefused(call, ErrorCode::Type, "output 'loss' is float16[]; it must be float32");
 }
 TEST_F(CallRefusal, ShapeOfAReducedLoss) {
   TestCall call({3});
-  call.loss = TestArray("loss", ArrayType::F32, {3});
+  call.loss = TestArray("loss", ElementType::F32, {3});
   expectRefused(call, ErrorCode::Value, "output 'loss' has shape [3]; it must be []");
 }
 TEST_F(CallRefusal, GradientWithTokensThatLieUnevenly) {
   TestCall call({3, 4});
-  call.dHidden = TestArray("z.hidden", ArrayType::F32, {3, 4, kHidden}, {1, 0, 2});
+  call.dHidden = TestArray("z.hidden", ElementType::F32, {3, 4, kHidden}, {1, 0, 2});
   expectRefused(call, ErrorCode::Value, "gradient 'z.hidden' must have tokens that lie evenly; make it contiguous");
 }
 
@@ -153,14 +153,14 @@ TEST_F(CallRefusal, GradientWithTokensThatLieUnevenly) {
 
 TEST_F(CallRefusal, CotangentPerTokenOfAReducedLoss) {
   TestCall call({3});
-  call.cotangent = TestArray("loss", ArrayType::F32, {3});
+  call.cotangent = TestArray("loss", ElementType::F32, {3});
   call.cotangent->fill(1);
   expectRefused(call, ErrorCode::Value, "grad_output of 'loss' has shape [3]; the output has []");
 }
 TEST_F(CallRefusal, DivisorOfASum) {
   TestCall call({3});
   call.setReduction(Reduction::Sum);
-  call.divisor = TestArray("divisor", ArrayType::F32, {});
+  call.divisor = TestArray("divisor", ElementType::F32, {});
   expectRefused(call, ErrorCode::Value, "'divisor' replaces the denominator of a mean, but the reduction is another one");
 }
 TEST_F(CallRefusal, IgnoreWithoutItsInput) {
@@ -177,7 +177,7 @@ TEST_F(CallRefusal, LateDivisorOfAccumulatedGradients) {
   ASSERT_FALSE(status.isOk());
   EXPECT_NE(status.error().text.find("the sum of 'weight' that divides them is known only afterwards"), std::string::npos)
       << status.error().text;
-  call.divisor = TestArray("divisor", ArrayType::F32, {});
+  call.divisor = TestArray("divisor", ElementType::F32, {});
   call.divisor->set(0, 2);
   call.dWeight.fill(0);
   EXPECT_TRUE(call.forward(load(makePlan(late))).isOk());
@@ -285,7 +285,7 @@ TEST(PlanRefusal, AnIntervalOfAPlanWithoutProjections) {
   LaunchPlan plan = makePlan({Gradients::None});
   plan.pairs.clear();
   for (BufferPlan &buffer : plan.buffers)
-    if (buffer.kind <= BufferKind::WeightSum)
+    if (buffer.role <= BufferRole::WeightSum)
       buffer.owner = -1;
   plan.tokensFirst = 1000;
   Result<std::shared_ptr<LoadedPlan>> loaded = loadPlan(plan, KernelKey(), std::make_shared<CpuDevice>(std::make_shared<Workspace>(0)));

@@ -229,7 +229,7 @@ TEST(WorkspaceLayout, RowsBeginWhereTheMemoryModelSays) {
 }
 TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
   constexpr int64_t kMost = (int64_t(1) << 31) - 1;
-  for (BufferLayout layout : {BufferLayout::Strided, BufferLayout::ColumnMajor, BufferLayout::RowPanels, BufferLayout::ColumnPanels}) {
+  for (Layout layout : {Layout::Strided, Layout::ColumnMajor, Layout::RowPanels, Layout::ColumnPanels}) {
     std::vector<BufferPlan> buffers(200);
     for (BufferPlan &buffer : buffers) {
       buffer.layout = layout;

@@ -125,7 +125,7 @@ private:
 
   LogicalResult visitProject(ProjectOp op) {
     int64_t size = constantOf(cast<ViewType>(op.getWeight().getType()).getDims()[1]);
-    GridAxis shared{{true, ScalarKind::Tokens, 0, INT64_MAX}, {true, ScalarKind::Tokens, size, INT64_MAX}, constantOf(op.getDepth())};
+    GridAxis shared{{true, ScalarRole::Tokens, 0, INT64_MAX}, {true, ScalarRole::Tokens, size, INT64_MAX}, constantOf(op.getDepth())};
     addProduct(op.getHidden(), op.getWeight(), op.getRow(), op.getColumn(), shared);
     return success();
   }
@@ -152,10 +152,10 @@ private:
     std::optional<Extent> condition = extentOf(when);
     APInt constant;
     if (matchPattern(when, m_ConstantInt(&constant)))
-      condition = Extent{true, ScalarKind::Tokens, constant.isZero() ? 0 : 1, INT64_MAX};
+      condition = Extent{true, ScalarRole::Tokens, constant.isZero() ? 0 : 1, INT64_MAX};
     if (!condition)
       return failure();
-    addBytes(amount, exact, GridAxis{{true, ScalarKind::Tokens, 0, INT64_MAX}, *condition, 1});
+    addBytes(amount, exact, GridAxis{{true, ScalarRole::Tokens, 0, INT64_MAX}, *condition, 1});
     return success();
   }
 
@@ -223,7 +223,7 @@ private:
 
   /// Steps along the tokens of a launch.
   GridAxis tokensOf(Value count) const {
-    return {{true, ScalarKind::Tokens, 0, INT64_MAX}, extentOf(count).value_or(Extent{false, ScalarKind::Tokens, 1, INT64_MAX}), 1};
+    return {{true, ScalarRole::Tokens, 0, INT64_MAX}, extentOf(count).value_or(Extent{false, ScalarRole::Tokens, 1, INT64_MAX}), 1};
   }
   /// For the one entry on the axis of 'counter' that a token names, where the launch has it: its part of the vocabulary is how likely
   /// that is.

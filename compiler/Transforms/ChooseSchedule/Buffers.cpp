@@ -10,7 +10,7 @@ ViewType ScheduleBuilder::view(ArrayRef<int64_t> dims, Type element, Layout layo
   return ViewType::get(context, extents, element, layout);
 }
 
-void ScheduleBuilder::declare(BufferKey key, BufferScope scope, Use use, ViewType type) {
+void ScheduleBuilder::declare(BufferKey key, Scope scope, Use use, ViewType type) {
   if (!numbers.try_emplace({key.role, key.owner, key.entry.value_or(-1)}, plans.size()).second)
     return;
   buffers.push_back({key, type});
@@ -63,12 +63,12 @@ void ScheduleBuilder::declareBuffers() {
     declareRows(sweep, Forward);
   for (const PairProblem &pair : problem.pairs) {
     if (copiesWeight(pair))
-      declare(weightOf(pair), problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both,
+      declare(weightOf(pair), problem.isSplit() ? Scope::Saved : Scope::Call, Both,
               view({problem.columns, pair.hidden}, pair.operand));
-    declare({BufferRole::PackedRows, pair.name}, BufferScope::Chunk, packsRowsAgain(pair) ? Both : Forward,
+    declare({BufferRole::PackedRows, pair.name}, Scope::Chunk, packsRowsAgain(pair) ? Both : Forward,
             view({kTokens, pair.hidden}, pair.operand, problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
     if (choice.keptVocabSplits > 0 && pair.isReadAgain) {
-      BufferScope scope = problem.isSplit() ? BufferScope::Saved : BufferScope::Chunk;
+      Scope scope = problem.isSplit() ? Scope::Saved : Scope::Chunk;
       declare({BufferRole::Kept, pair.name}, scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
       if (choice.keptVocabSplits < problem.vocabSplits)
         last().window = choice.keptVocabSplits * problem.vocabSplit;
@@ -82,7 +82,7 @@ void ScheduleBuilder::declareBuffers() {
 
 void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   for (auto [entry, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
-    declare({BufferRole::RowState, sweep.getSymName(), entry}, BufferScope::Chunk, use,
+    declare({BufferRole::RowState, sweep.getSymName(), entry}, Scope::Chunk, use,
             view({problem.vocabSplits, ShapedType::kDynamic}, type));
 }
 
@@ -91,11 +91,11 @@ void ScheduleBuilder::declareInputs() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   constexpr int64_t kTokens = ShapedType::kDynamic;
   for (const PairProblem &pair : problem.pairs) {
-    declare({BufferRole::Hidden, pair.name}, BufferScope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
-    declare({BufferRole::Weight, pair.name}, BufferScope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
-    declare({BufferRole::HiddenMap, pair.name}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+    declare({BufferRole::Hidden, pair.name}, Scope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
+    declare({BufferRole::Weight, pair.name}, Scope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
+    declare({BufferRole::HiddenMap, pair.name}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
-  declare({BufferRole::TokenMap}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  declare({BufferRole::TokenMap}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   if (!problem.facts.sharesHostMemory)
     declareFacts();
   for (const InputOp &read : problem.inputs) {
@@ -103,16 +103,16 @@ void ScheduleBuilder::declareInputs() {
     BufferKey key = bufferOf(input);
     Type element = input.getType();
     switch (input.getKind()) {
-    case InputKind::Token: declare(key, BufferScope::Call, Both, view({kTokens}, element)); break;
+    case InputKind::Token: declare(key, Scope::Call, Both, view({kTokens}, element)); break;
     case InputKind::Cotangent:
-      declare(key, BufferScope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
+      declare(key, Scope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
       break;
-    case InputKind::Vocab: declare(key, BufferScope::Call, Both, view({problem.columns}, element)); break;
-    case InputKind::Scalar: declare(key, BufferScope::Call, Both, view({1}, element)); break;
+    case InputKind::Vocab: declare(key, Scope::Call, Both, view({problem.columns}, element)); break;
+    case InputKind::Scalar: declare(key, Scope::Call, Both, view({1}, element)); break;
     case InputKind::Dense: {
       auto given = problem.request.getDense().getAs<TypeAttr>(input.getName());
-      declare({BufferRole::InputMap, input.getName()}, BufferScope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
-      declare(key, BufferScope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
+      declare({BufferRole::InputMap, input.getName()}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+      declare(key, Scope::Input, Both, view({kTokens, problem.columns}, given ? given.getValue() : element));
       break;
     }
     case InputKind::Logits:
@@ -125,9 +125,9 @@ void ScheduleBuilder::declareInputs() {
 void ScheduleBuilder::declareFacts() {
   Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
   constexpr int64_t kFactWords = 16;
-  declare({BufferRole::CallFacts}, problem.isSplit() ? BufferScope::Saved : BufferScope::Call, Both, view({kFactWords}, i32));
-  declare({BufferRole::TokenSlots}, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
-  declare({BufferRole::WrongTokens}, BufferScope::Call, Both, view({ShapedType::kDynamic}, i32));
+  declare({BufferRole::CallFacts}, problem.isSplit() ? Scope::Saved : Scope::Call, Both, view({kFactWords}, i32));
+  declare({BufferRole::TokenSlots}, Scope::Call, Both, view({ShapedType::kDynamic}, i32));
+  declare({BufferRole::WrongTokens}, Scope::Call, Both, view({ShapedType::kDynamic}, i32));
 }
 
 /// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.
@@ -137,9 +137,9 @@ void ScheduleBuilder::declareKnown() {
     for (auto [number, type] : llvm::enumerate(finish.getResultTypes().getAsValueRange<TypeAttr>())) {
       auto result = ResultAttr::get(FlatSymbolRefAttr::get(finish), number);
       bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(result);
-      BufferScope scope = saved                                              ? BufferScope::Saved
-                          : prologue || problem.knownOfCall.contains(result) ? BufferScope::Call
-                                                                             : BufferScope::Chunk;
+      Scope scope = saved                                              ? Scope::Saved
+                          : prologue || problem.knownOfCall.contains(result) ? Scope::Call
+                                                                             : Scope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
       declare(bufferOf(result), scope, use, view({ShapedType::kDynamic}, type));
     }
@@ -158,33 +158,33 @@ void ScheduleBuilder::declareGradients() {
   for (const PairProblem &pair : problem.pairs) {
     if (!pair.wantsHidden && !pair.wantsWeight)
       continue;
-    declare({BufferRole::LogitGradient, pair.name}, BufferScope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
+    declare({BufferRole::LogitGradient, pair.name}, Scope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
     if (liesOverLogits(pair))
       last().alias = numbers.at({BufferRole::Kept, pair.name, -1});
     else if (!choice.inPlace() && choice.group < problem.vocabSplits)
       last().window = choice.group * problem.vocabSplit;
     if (pair.wantsHidden)
-      declare({BufferRole::HiddenGradient, pair.name}, BufferScope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
+      declare({BufferRole::HiddenGradient, pair.name}, Scope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
     if (sumsHidden(pair))
-      declare({BufferRole::HiddenSum, pair.name}, BufferScope::Chunk, use, view({kTokens, pair.hidden}, f32));
+      declare({BufferRole::HiddenSum, pair.name}, Scope::Chunk, use, view({kTokens, pair.hidden}, f32));
     if (pair.wantsWeight) {
       if (problem.facts.packsOperands)
-        declare({BufferRole::PackedColumns, pair.name}, BufferScope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
-      declare({BufferRole::WeightGradient, pair.name}, BufferScope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
+        declare({BufferRole::PackedColumns, pair.name}, Scope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
+      declare({BufferRole::WeightGradient, pair.name}, Scope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
     }
     if (sumsWeight(pair))
-      declare({BufferRole::WeightSum, pair.name}, BufferScope::Call, use, view({problem.columns, pair.hidden}, f32));
+      declare({BufferRole::WeightSum, pair.name}, Scope::Call, use, view({problem.columns, pair.hidden}, f32));
   }
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
       if (adjoint.getKind() == InputKind::Vocab) {
-        declare({BufferRole::InputBlocks, adjoint.getName()}, BufferScope::Chunk, use, view({kTokens, problem.columns}, f32));
+        declare({BufferRole::InputBlocks, adjoint.getName()}, Scope::Chunk, use, view({kTokens, problem.columns}, f32));
         last().tokensPerRow = problem.tiles.TM;
-        declare({BufferRole::InputSum, adjoint.getName()}, BufferScope::Call, use, view({1, problem.columns}, f32));
+        declare({BufferRole::InputSum, adjoint.getName()}, Scope::Call, use, view({1, problem.columns}, f32));
       }
       if (adjoint.getKind() == InputKind::Dense) {
         auto given = problem.request.getDense().getAs<TypeAttr>(adjoint.getName());
-        declare({BufferRole::InputGradient, adjoint.getName()}, BufferScope::Output, use,
+        declare({BufferRole::InputGradient, adjoint.getName()}, Scope::Output, use,
                 view({kTokens, problem.columns}, given ? given.getValue() : f32));
       }
     }

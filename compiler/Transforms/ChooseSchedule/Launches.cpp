@@ -128,7 +128,7 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
     Attribute owner = !hasOwner ? Attribute() : part ? Attribute(symbolOf(part)) : b.getStringAttr(key.owner);
     auto number = [&](std::optional<int64_t> value) { return value ? b.getI64IntegerAttr(*value) : IntegerAttr(); };
     auto alias = plan.alias >= 0 ? FlatSymbolRefAttr::get(emitted[plan.alias]) : FlatSymbolRefAttr();
-    auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, scopeOf(plan.scope), key.role, owner, number(key.entry), alias,
+    auto op = BufferOp::create(b, ProgramOp(problem.program).getLoc(), name, plan.scope, key.role, owner, number(key.entry), alias,
                                number(plan.window > 0 ? std::optional(plan.window) : std::nullopt), plan.tokensPerRow, type);
     symbols.insert(op); // gives another name where two buffers have the same
     emitted.push_back(op);

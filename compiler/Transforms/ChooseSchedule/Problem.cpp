@@ -81,7 +81,7 @@ static bool wants(RequestAttr request, const Twine &name) {
 }
 /// The type of a gradient: that of its input, unless the request says otherwise.
 static Type gradientType(RequestAttr request, const Twine &name, Type input) {
-  auto given = request.getGradientElements().getAs<TypeAttr>(name.str());
+  auto given = request.getGradientTypes().getAs<TypeAttr>(name.str());
   return given ? given.getValue() : input;
 }
 

@@ -89,7 +89,7 @@ private:
   void declareFacts();
   void declareKnown();
   void declareGradients();
-  void declare(BufferKey key, BufferScope scope, Use use, ViewType type);
+  void declare(BufferKey key, Scope scope, Use use, ViewType type);
   void declareRows(SweepOp sweep, Use use);
   BufferPlan &last() { return plans.back(); }
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;

@@ -35,18 +35,19 @@ Request requestFor(const std::string &target) {
   request.spec = kSpec;
   request.pairs = {{"z", kSize, ElementType::F32}};
   request.gradients = {"z.hidden", "z.weight"};
-  request.gradientElements = {{"z.hidden", ElementType::F32}, {"z.weight", ElementType::F32}};
-  request.mode = ProgramMode::Early;
+  request.gradientTypes = {{"z.hidden", ElementType::F32}, {"z.weight", ElementType::F32}};
+  request.mode = Mode::Early;
   request.chunks = 2;
   request.target = target;
+  request.threads = 1;
   return request;
 }
 
 /// Inputs of one call, and what it makes of them.
 struct Results {
-  TestArray hidden{"z.hidden", ArrayType::F32, {kRows, kSize}}, weight{"z.weight", ArrayType::F32, {kEntries, kSize}};
-  TestArray target{"target", ArrayType::I64, {kRows}}, loss{"loss", ArrayType::F32, {kRows}};
-  TestArray hiddenGradient = {"z.hidden", ArrayType::F32, {kRows, kSize}}, weightGradient = {"z.weight", ArrayType::F32, {kEntries, kSize}};
+  TestArray hidden{"z.hidden", ElementType::F32, {kRows, kSize}}, weight{"z.weight", ElementType::F32, {kEntries, kSize}};
+  TestArray target{"target", ElementType::I64, {kRows}}, loss{"loss", ElementType::F32, {kRows}};
+  TestArray hiddenGradient = {"z.hidden", ElementType::F32, {kRows, kSize}}, weightGradient = {"z.weight", ElementType::F32, {kEntries, kSize}};
 
   explicit Results(const std::string &targetName) {
     std::mt19937 random(3);
