@@ -89,7 +89,7 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), node->isVerbatim(), x[0]);
   case NodeOp::Gather:
     return GatherOp::create(b, loc, x[0], x[1]);
-  case NodeOp::Entry:
+  case NodeOp::Accumulator:
   case NodeOp::Pair: break;
   }
   llvm_unreachable("row state and pairs belong to form-sweeps");

@@ -133,7 +133,7 @@ static bool findStaysFinite(const Node &node) {
     return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Cotangent;
   case NodeOp::Div:
   case NodeOp::Pow:
-  case NodeOp::Entry:
+  case NodeOp::Accumulator:
   case NodeOp::Pair: return false;
   default: return llvm::all_of(node.operands, [](NodeRef x) { return x->staysFinite; });
   }
@@ -207,8 +207,8 @@ NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeTy
 NodeRef Graph::column() {
   return make(NodeOp::Column, {}, NodeType::Int, [](Node &node) { node.varying = true; });
 }
-NodeRef Graph::entry(unsigned number, NodeType type) {
-  return make(NodeOp::Entry, {}, type, [&](Node &node) { node.index = number; });
+NodeRef Graph::accumulator(unsigned number, NodeType type) {
+  return make(NodeOp::Accumulator, {}, type, [&](Node &node) { node.index = number; });
 }
 NodeRef Graph::pair(NodeRef large, NodeRef small) { return make(NodeOp::Pair, {large, small}, NodeType::Float); }
 
@@ -261,7 +261,8 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::Constant:
   case NodeOp::Input:
   case NodeOp::Column:
-  case NodeOp::Entry: return node;
+  case NodeOp::Accumulator:
+    return node;
   }
   llvm_unreachable("every operation has a constructor");
 }

@@ -49,7 +49,7 @@ enum class NodeOp : uint8_t {
   Count,
   Gather,
   // made by form-sweeps: a slot of row state, and a value in two parts
-  Entry,
+  Accumulator,
   Pair,
 };
 enum class NodeType : uint8_t { Float, Int, Bool };
@@ -177,7 +177,7 @@ public:
   NodeRef branchAt(NodeRef select, NodeRef index);
 
   // ---- form-sweeps
-  NodeRef entry(unsigned number, NodeType type);
+  NodeRef accumulator(unsigned number, NodeType type);
   NodeRef pair(NodeRef large, NodeRef small);
 
   /// The node's operation on other operands, through its constructor.

@@ -217,7 +217,7 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin:
   case NodeOp::Count: return;
-  case NodeOp::Entry:
+  case NodeOp::Accumulator:
   case NodeOp::Pair: break;
   }
   llvm_unreachable("row state and pairs belong to form-sweeps");

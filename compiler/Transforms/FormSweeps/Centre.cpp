@@ -71,11 +71,11 @@ std::optional<Planner::Shift> Planner::shift(NodeRef exponent, unsigned L) {
   auto [base, scale, addend] = canonical(exponent);
   if (level(base) > L || level(scale) > L)
     return std::nullopt;
-  Entry entry;
-  entry.kind = Entry::Kind::Max;
-  entry.level = 1 + L;
-  entry.base = base;
-  return Shift{intern(entry), scale, addend};
+  Accumulator accumulator;
+  accumulator.kind = Accumulator::Kind::Max;
+  accumulator.level = 1 + L;
+  accumulator.base = base;
+  return Shift{intern(accumulator), scale, addend};
 }
 
 bool Planner::hasFinishedReduction(NodeRef node) {
@@ -217,7 +217,7 @@ Planner::Canonical Planner::underLogSumExp(NodeRef x) {
 
 /// A multiple of the exponents' base by a negative number, centred on the maximum of that: -2 * z under exp(-z) is largest where z
 /// is smallest. Other multiples find that maximum themselves.
-std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Entry *exponents) {
+std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Accumulator *exponents) {
   if (!exponents)
     return std::nullopt;
   auto [atoms, addend] = affine(pivot);
@@ -232,18 +232,18 @@ std::optional<Planner::Centred> Planner::centreOnExponents(NodeRef pivot, Entry 
 
 /// pivot = sum of coefficient * (base - max) + rest + (sum of coefficient * max): every tensor of logits is centred on its
 /// own running maximum.
-Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Entry *exponents) {
+Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Accumulator *exponents) {
   if (!pivot->varying)
     return {{}, pivot};
   if (auto centred = centreOnExponents(pivot, exponents))
     return *centred;
   auto [base, scale, addend] = canonical(pivot);
   if (maximumOf(base) || pivot->isInput(InputKind::Logits)) {
-    Entry entry;
-    entry.kind = Entry::Kind::Max;
-    entry.level = 1 + L;
-    entry.base = base;
-    return {{{scale, intern(entry)}}, addend};
+    Accumulator accumulator;
+    accumulator.kind = Accumulator::Kind::Max;
+    accumulator.level = 1 + L;
+    accumulator.base = base;
+    return {{{scale, intern(accumulator)}}, addend};
   }
   NodeRef a = pivot->operands.empty() ? nullptr : pivot->operand(0);
   NodeRef b = pivot->operands.size() > 1 ? pivot->operand(1) : nullptr;
@@ -252,8 +252,8 @@ Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Entry *exponents) {
       return {{}, pivot};
     NodeRef sign = g.constant(pivot->is(NodeOp::Add) ? 1 : -1);
     Centred p = centre(a, L, exponents), q = centre(b, L, exponents);
-    for (auto [coefficient, entry] : q.parts)
-      p.parts.push_back({g.mul(sign, coefficient), entry});
+    for (auto [coefficient, accumulator] : q.parts)
+      p.parts.push_back({g.mul(sign, coefficient), accumulator});
     return {p.parts, g.add(p.rest, g.mul(sign, q.rest))};
   }
   auto scaled = [&](NodeRef inner, auto by) {

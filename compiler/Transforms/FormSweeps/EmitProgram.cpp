@@ -8,21 +8,21 @@ ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, Arr
                                ArrayRef<GradientNodes> gradients)
     : planner(planner), placement(placement), outputs(outputs), gradients(gradients), builder(planner.g.context) {
   for (auto [i, sweep] : llvm::enumerate(placement.forward))
-    for (Entry *entry : sweep)
-      entryStages[entry->number] = i + 1;
+    for (Accumulator *accumulator : sweep)
+      accumulatorStages[accumulator->number] = i + 1;
   for (auto [i, sweep] : llvm::enumerate(placement.adjoint))
-    for (Entry *entry : sweep)
-      entryStages[entry->number] = adjointStage() + i + 1;
-  for (auto [reduction, entry] : placement.late)
-    entryStages[entry->number] = lateStage();
+    for (Accumulator *accumulator : sweep)
+      accumulatorStages[accumulator->number] = adjointStage() + i + 1;
+  for (auto [reduction, accumulator] : placement.late)
+    accumulatorStages[accumulator->number] = lateStage();
 }
 
 // ---- points -------------------------------------------------------------------------------------------------------
 
 NodeRef ProgramEmitter::settle(NodeRef node) const {
-  for (auto [reduction, entry] : placement.late)
+  for (auto [reduction, accumulator] : placement.late)
     if (reduction == node)
-      return planner.resultOf(entry);
+      return planner.resultOf(accumulator);
   NodeRef resolution = planner.resolved(node);
   return resolution ? settle(resolution) : node;
 }
@@ -32,8 +32,8 @@ int ProgramEmitter::pointOf(NodeRef node) {
   if (auto it = points.find(node); it != points.end())
     return it->second;
   int point = kFree;
-  if (node->is(NodeOp::Entry))
-    point = stageOf(planner.entryOf(node)) * kHops;
+  if (node->is(NodeOp::Accumulator))
+    point = stageOf(planner.accumulatorOf(node)) * kHops;
   else if (node->isInput(InputKind::Cotangent))
     point = adjointStage() * kHops;
   else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
@@ -101,14 +101,15 @@ bool ProgramEmitter::hasLow(NodeRef node) {
     return false;
   if (Graph::Origin origin = originOf(node)) {
     auto [base, scale, addend] = planner.underLogSumExp(origin.value);
-    Entry *max = planner.maximumOf(base);
+    Accumulator *max = planner.maximumOf(base);
     bool isRearranged = max && base != origin.value; // such as z - z * s, of which exponents make z * (1 - s)
     if (!max || !max->keepsRounding())
       return !scale->isConstant(1) || !addend->isConstant(0) || isRearranged;
   }
   switch (node->op) {
   case NodeOp::Constant: return node->rounding() != 0;
-  case NodeOp::Entry: return planner.entryOf(node)->isPair();
+  case NodeOp::Accumulator:
+    return planner.accumulatorOf(node)->isPair();
   case NodeOp::Pair:
   case NodeOp::Add:
   case NodeOp::Sub:
@@ -231,10 +232,10 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   requestChecks();
   // Every part goes in front of what is there.
   emitPerTokenGradients();
-  SweepEntries late; // two sums may have come to the same
-  for (auto [reduction, entry] : placement.late)
-    if (!llvm::is_contained(late, entry))
-      late.push_back(entry);
+  SweepAccumulators late; // two sums may have come to the same
+  for (auto [reduction, accumulator] : placement.late)
+    if (!llvm::is_contained(late, accumulator))
+      late.push_back(accumulator);
   emitFinishes(lateStage(), Phase::Late, late, "late");
   emitGradient();
   if (!late.empty())
@@ -255,19 +256,19 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   return program;
 }
 
-void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, StringRef name) {
+void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulators &accumulators, StringRef name) {
   builder.setInsertionPointToStart(&program.getBody().front());
   SmallVector<StringRef> stateNames;
   SmallVector<Type> types;
   llvm::BumpPtrAllocator strings;
-  describeState(entries, builder, stateNames, types, strings);
+  describeState(accumulators, builder, stateNames, types, strings);
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
                                builder.getTypeArrayAttr(types));
-  emitSweepRegions(*this, sweep, entries, stage * kHops);
+  emitSweepRegions(*this, sweep, accumulators, stage * kHops);
 }
 
 /// The finishes of one stage, hops descending: hop 0 takes the sweep's state.
-void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepEntries &entries, StringRef sweep) {
+void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, StringRef sweep) {
   while (true) {
     auto last = requests.lower_bound((stage + 1) * kHops);
     if (last == requests.begin())
@@ -276,15 +277,15 @@ void ProgramEmitter::emitFinishes(unsigned stage, Phase phase, const SweepEntrie
     int point = last->first;
     if (point < static_cast<int>(stage) * kHops)
       return;
-    emitFinish(point, phase, point % kHops == 0 ? &entries : nullptr, sweep);
+    emitFinish(point, phase, point % kHops == 0 ? &accumulators : nullptr, sweep);
     requests.erase(point);
   }
 }
 
-void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entries, StringRef sweep) {
+void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, StringRef sweep) {
   builder.setInsertionPointToStart(&program.getBody().front());
   const std::vector<Request> &wanted = requests[point];
-  bool hasState = entries && !entries->empty();
+  bool hasState = accumulators && !accumulators->empty();
   auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
                                  builder.getArrayAttr({}), builder.getArrayAttr({}));
@@ -294,14 +295,14 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepEntries *entr
     SmallVector<StringRef> stateNames;
     SmallVector<Type> types;
     llvm::BumpPtrAllocator strings;
-    describeState(*entries, builder, stateNames, types, strings);
+    describeState(*accumulators, builder, stateNames, types, strings);
     for (auto [stateName, type] : llvm::zip_equal(stateNames, types))
       block.addArgument(type, NameLoc::get(builder.getStringAttr(stateName)));
-    for (auto [entry, slot] : slotsOf(*entries)) {
-      if (entry->isPair())
-        emitter.bind(entry, block.getArgument(slot), block.getArgument(slot + 1));
+    for (auto [accumulator, slot] : slotsOf(*accumulators)) {
+      if (accumulator->isPair())
+        emitter.bind(accumulator, block.getArgument(slot), block.getArgument(slot + 1));
       else
-        emitter.bind(entry, block.getArgument(slot));
+        emitter.bind(accumulator, block.getArgument(slot));
     }
   }
   SmallVector<StringRef> resultNames;

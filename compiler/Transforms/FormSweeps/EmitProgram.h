@@ -36,7 +36,7 @@ public:
   bool isCheap(NodeRef node);
   /// Asks the finish at the value's point for it; which of its results it will be.
   ResultAttr request(NodeRef node, Part part);
-  unsigned stageOf(const Entry *entry) const { return entryStages.lookup(entry->number); }
+  unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
 
 private:
   struct Request {
@@ -50,9 +50,9 @@ private:
   std::string uniqueName(NodeRef node, Part part);
   ResultAttr addRequest(int point, Request request);
   static std::string finishName(int point);
-  void emitSweep(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef name);
-  void emitFinishes(unsigned stage, Phase phase, const SweepEntries &entries, mlir::StringRef sweep);
-  void emitFinish(int point, Phase phase, const SweepEntries *entries, mlir::StringRef sweep);
+  void emitSweep(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef name);
+  void emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef sweep);
+  void emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, mlir::StringRef sweep);
   void emitGradient();
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
@@ -66,7 +66,7 @@ private:
   llvm::ArrayRef<GradientNodes> gradients;
   mlir::OpBuilder builder;
   ProgramOp program;
-  llvm::DenseMap<unsigned, unsigned> entryStages;
+  llvm::DenseMap<unsigned, unsigned> accumulatorStages;
   llvm::DenseMap<NodeRef, int> points;
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
   std::map<int, std::vector<Request>> requests;
@@ -86,8 +86,8 @@ public:
       : program(parent.program), builder(parent.builder), point(parent.point), isFinish(false), parent(&parent), index(index) {}
 
   /// Row state that the region has at hand.
-  void bind(const Entry *entry, mlir::Value value) { state[entry->number] = value; }
-  void bind(const Entry *entry, mlir::Value high, mlir::Value low);
+  void bind(const Accumulator *accumulator, mlir::Value value) { state[accumulator->number] = value; }
+  void bind(const Accumulator *accumulator, mlir::Value high, mlir::Value low);
   void bindNode(NodeRef node, mlir::Value value) { whole[node] = value; }
   /// The value as one number.
   mlir::Value value(NodeRef node);
@@ -104,11 +104,11 @@ public:
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
   mlir::Value roundingOf(mlir::Value a, mlir::Value b, mlir::Value sum);
   /// The base of a running maximum less that maximum.
-  mlir::Value distanceFrom(const Entry *max);
-  /// The maximum of 'entry': state of this sweep, or known from an earlier one.
-  mlir::Value maximumOf(const Entry *entry);
+  mlir::Value distanceFrom(const Accumulator *max);
+  /// The maximum of 'accumulator': state of this sweep, or known from an earlier one.
+  mlir::Value maximumOf(const Accumulator *accumulator);
   /// exp(scale * (base - max)), made once.
-  mlir::Value exponential(const Entry *max, NodeRef scale);
+  mlir::Value exponential(const Accumulator *max, NodeRef scale);
   mlir::OpBuilder &ops() { return builder; }
   void setLoc(mlir::Location next) { loc = next; }
 
@@ -173,10 +173,10 @@ private:
 };
 
 /// The regions of one sweep.
-void emitSweepRegions(ProgramEmitter &program, SweepOp sweep, llvm::ArrayRef<Entry *> entries, int point);
-/// Names and types of the state of 'entries', in slots: the maxima first.
-void describeState(llvm::ArrayRef<Entry *> entries, mlir::OpBuilder &builder, llvm::SmallVectorImpl<mlir::StringRef> &names,
+void emitSweepRegions(ProgramEmitter &program, SweepOp sweep, llvm::ArrayRef<Accumulator *> accumulators, int point);
+/// Names and types of the state of 'accumulators', in slots: the maxima first.
+void describeState(llvm::ArrayRef<Accumulator *> accumulators, mlir::OpBuilder &builder, llvm::SmallVectorImpl<mlir::StringRef> &names,
                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::BumpPtrAllocator &strings);
-/// Each entry and the slot of its result.
-llvm::SmallVector<std::pair<Entry *, unsigned>> slotsOf(llvm::ArrayRef<Entry *> entries);
+/// Each accumulator and the slot of its result.
+llvm::SmallVector<std::pair<Accumulator *, unsigned>> slotsOf(llvm::ArrayRef<Accumulator *> accumulators);
 } // namespace logitile

@@ -32,9 +32,9 @@ Value RegionEmitter::roundingOf(Value a, Value b, Value sum) {
 Value RegionEmitter::twoSumError(Value a, Value b, Value sum) { return finiteOrZero(roundingOf(a, b, sum)); }
 
 /// The low part of a sum that is not finite says nothing.
-void RegionEmitter::bind(const Entry *entry, Value high, Value low) {
-  state[entry->number] = high;
-  stateLows[entry->number] = finiteOrZero(low);
+void RegionEmitter::bind(const Accumulator *accumulator, Value high, Value low) {
+  state[accumulator->number] = high;
+  stateLows[accumulator->number] = finiteOrZero(low);
 }
 
 // ---- values ---------------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ Value RegionEmitter::compute(NodeRef node) {
   if (parent && node->is(NodeOp::Select))
     if (NodeRef branch = program.planner.g.branchAt(node, index))
       return value(branch);
-  if (node->is(NodeOp::Entry) && !program.hasLow(node))
+  if (node->is(NodeOp::Accumulator) && !program.hasLow(node))
     return state.at(node->index);
   if (node->is(NodeOp::Gather))
     return gather(node);
@@ -118,23 +118,23 @@ Value RegionEmitter::gather(NodeRef node) {
   if (isFinish && !index->is(NodeOp::Input)) // the kernel gathers before the region runs
     column = readKnown(index, Part::Whole, builder.getI32Type());
   Value input = emitNode(builder, node->operand(0), {});
-  Value entry = GatherOp::create(builder, node->loc, input, column);
+  Value accumulator = GatherOp::create(builder, node->loc, input, column);
   if (node->type == NodeType::Bool)
-    return entry;
+    return accumulator;
   Value notNegative = arith::CmpIOp::create(builder, node->loc, arith::CmpIPredicate::sge, column, i32(0));
   Value below = arith::CmpIOp::create(builder, node->loc, arith::CmpIPredicate::slt, column, i32(program.planner.g.vocab));
   Value inside = arith::AndIOp::create(builder, node->loc, notNegative, below);
-  return select(inside, entry, node->type == NodeType::Float ? f32(std::numeric_limits<float>::quiet_NaN()) : i32(-1));
+  return select(inside, accumulator, node->type == NodeType::Float ? f32(std::numeric_limits<float>::quiet_NaN()) : i32(-1));
 }
 
 // ---- exponentials ---------------------------------------------------------------------------------------------------
 
-Value RegionEmitter::maximumOf(const Entry *entry) {
+Value RegionEmitter::maximumOf(const Accumulator *accumulator) {
   if (parent)
-    return parent->maximumOf(entry);
-  if (Value here = state.lookup(entry->number))
+    return parent->maximumOf(accumulator);
+  if (Value here = state.lookup(accumulator->number))
     return here;
-  return value(program.planner.resultOf(const_cast<Entry *>(entry)));
+  return value(program.planner.resultOf(const_cast<Accumulator *>(accumulator)));
 }
 
 /// A varying value times one per token; the factor of a weigh is its weight.
@@ -155,7 +155,7 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
 
 /// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of logits may be subtracted
 /// from what cancels it, and keeps its rounding.
-Value RegionEmitter::distanceFrom(const Entry *max) {
+Value RegionEmitter::distanceFrom(const Accumulator *max) {
   NodeRef base = program.settle(max->base);
   setLoc(base->loc);
   if (!max->keepsRounding())
@@ -164,7 +164,7 @@ Value RegionEmitter::distanceFrom(const Entry *max) {
   return add(sub(exact.high, maximumOf(max)), exact.low);
 }
 
-Value RegionEmitter::exponential(const Entry *max, NodeRef scale) {
+Value RegionEmitter::exponential(const Accumulator *max, NodeRef scale) {
   Value &made = exponentials[{max->number, scale}];
   if (made)
     return made;
@@ -274,7 +274,8 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
       return pair;
   switch (node->op) {
   case NodeOp::Constant: return {f32(node->number), f32(node->rounding())}; // what cancels may have come by the number in other steps
-  case NodeOp::Entry: return {state.at(node->index), stateLows.at(node->index)};
+  case NodeOp::Accumulator:
+    return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
     Pair large = pairOf(node->operand(0));
     Value small = value(node->operand(1));
@@ -314,7 +315,7 @@ RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin ori
   auto [base, scale, addend] = program.planner.underLogSumExp(origin.value);
   if (program.settle(addend) == node)
     return {};
-  if (Entry *max = program.planner.maximumOf(base); max && max->keepsRounding())
+  if (Accumulator *max = program.planner.maximumOf(base); max && max->keepsRounding())
     return {};
   Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};
   if (!scale->isConstant(1))
@@ -393,7 +394,7 @@ RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
 }
 
 bool RegionEmitter::isRounded(NodeRef node) const {
-  Entry *max = program.planner.maximumOf(program.settle(node));
+  Accumulator *max = program.planner.maximumOf(program.settle(node));
   return max && !max->keepsRounding();
 }
 

@@ -1,4 +1,4 @@
-// Finish.cpp - terms become entries, and the sum a uniform expression of their results; or they become one value again.
+// Finish.cpp - terms become accumulators, and the sum a uniform expression of their results; or they become one value again.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
@@ -116,7 +116,7 @@ bool isLarge(NodeRef addend) {
     NodeRef node = todo.pop_back_val();
     if (!seen.insert(node).second)
       continue;
-    if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Gather) || node->is(NodeOp::Entry))
+    if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Gather) || node->is(NodeOp::Accumulator))
       return true;
     bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);
     if (isSum || node->is(NodeOp::Mul) || node->is(NodeOp::Weigh))
@@ -178,9 +178,9 @@ NodeRef sumOfProducts(Graph &g, llvm::ArrayRef<NodeRef> addends) {
 
 /// The sum of 'plain' with (pivot - centre) as a further factor. One that is there already brings its own centre, which
 /// may be another one than this pivot would get by now.
-Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
+Accumulator *Planner::placeMoment(const Accumulator &plain, Accumulator *weights, NodeRef pivot) {
   Centred centred = centre(pivot, plain.level - 1, plain.max);
-  Entry moment = plain;
+  Accumulator moment = plain;
   moment.pivot = pivot;
   moment.centre = centred.parts;
   moment.rest = centred.rest;
@@ -190,15 +190,15 @@ Entry *Planner::placeMoment(const Entry &plain, Entry *weights, NodeRef pivot) {
 }
 
 /// factor * sum. An infinite factor says nothing where the sum has no addend: conditions may hold nowhere, and weights may all be 0.
-NodeRef Planner::timesSum(NodeRef factor, Entry sum) {
+NodeRef Planner::timesSum(NodeRef factor, Accumulator sum) {
   NodeRef product = g.mul(factor, resultOf(intern(sum)));
   NodeRef condition = conditionOf(sum.factors);
   if (factor->staysFinite || !condition)
     return product;
-  Entry some;
+  Accumulator some;
   some.level = sum.level;
-  if (sum.kind == Entry::Kind::Sum) {
-    some.kind = Entry::Kind::Count;
+  if (sum.kind == Accumulator::Kind::Sum) {
+    some.kind = Accumulator::Kind::Count;
     some.base = condition;
   } else {
     some = sum;
@@ -213,7 +213,7 @@ NodeRef Planner::timesSum(NodeRef factor, Entry sum) {
 
 /// 'product', or NaN where the exponential is 0 because the sum that it leaves is infinite: exponents were so large that their
 /// rounding is beyond the range of an exponential.
-NodeRef Planner::whereInRange(Entry &sum, NodeRef exponential, NodeRef product) {
+NodeRef Planner::whereInRange(Accumulator &sum, NodeRef exponential, NodeRef product) {
   if (!sum.max->keepsRounding())
     return product;
   NodeRef vanishes = g.compare(Predicate::Eq, exponential, g.constant(0));
@@ -225,9 +225,9 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
   Guards guards(g);
   NodeRef total = g.constant(0), columns = g.constant(static_cast<double>(g.vocab));
   for (const Group &group : groupTerms(terms)) {
-    Entry plain;
+    Accumulator plain;
     plain.level = 1 + L;
-    plain.kind = group.exponent ? Entry::Kind::Exp : Entry::Kind::Sum;
+    plain.kind = group.exponent ? Accumulator::Kind::Exp : Accumulator::Kind::Sum;
     plain.factors.assign(group.factors.begin(), group.factors.end());
     NodeRef outside = nullptr; // the exponential that leaves the sum
     if (group.exponent) {
@@ -238,7 +238,7 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
       outside = g.exp(g.add(g.mul(by.scale, resultOf(by.max)), addend));
     }
     bool unweighted = !group.exponent && group.factors.empty();
-    Entry *weights = unweighted ? nullptr : intern(plain);
+    Accumulator *weights = unweighted ? nullptr : intern(plain);
 
     // The sum is inner + uniform * weights. Under an exponential a pivot is centred on the maxima when it is raw, or when
     // an addend was pulled beside it; a body that is normalised already is not. Plain sums keep their rounding instead.
@@ -247,13 +247,13 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     llvm::SmallVector<NodeRef> large, small; // what is uniform
     for (auto [factor, pivot] : group.parts) {
       if (pivot && (!group.exponent || (!pulled && level(pivot) > 0))) {
-        Entry whole = plain;
+        Accumulator whole = plain;
         whole.factors.push_back(pivot);
         inner = g.add(inner, guarded(g, guards, factor, timesSum(factor, whole)));
         continue;
       }
       if (pivot) {
-        Entry *moment = placeMoment(plain, weights, pivot);
+        Accumulator *moment = placeMoment(plain, weights, pivot);
         inner = g.add(inner, guarded(g, guards, factor, timesSum(factor, *moment)));
         NodeRef shifted = g.constant(0);
         for (auto [coefficient, max] : moment->centre)

@@ -35,13 +35,13 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
     RequestAttr request = getRequest(getOperation());
     SliceAttr slice = request ? request.getSlice() : SliceAttr();
     Planner planner(graph, /*isSliced=*/bool(slice));
-    for (auto [name, output] : outputs) // forward first: gradients find its entries
+    for (auto [name, output] : outputs) // forward first: gradients find its accumulators
       planner.level(output);
     for (GradientNodes &gradient : gradients)
       if (gradient.dense && !gradient.isPerToken())
         gradient.dense = planner.factored(gradient.dense);
     llvm::erase_if(gradients, [](const GradientNodes &gradient) { return gradient.isOfInputThatNothingReaches(); });
-    Placement placement = placeEntries(planner, outputs, gradients);
+    Placement placement = placeAccumulators(planner, outputs, gradients);
     ProgramOp program = ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
     if (slice)
       program.setColumns(slice.getColumns());

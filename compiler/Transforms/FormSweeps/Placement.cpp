@@ -1,9 +1,9 @@
-// Placement.cpp - distributes entries over sweeps.
+// Placement.cpp - distributes accumulators over sweeps.
 #include "compiler/Transforms/FormSweeps/Placement.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
-using EntryMap = std::map<unsigned, Entry *>;
+using AccumulatorMap = std::map<unsigned, Accumulator *>;
 
 namespace {
 class Placer {
@@ -24,8 +24,8 @@ public:
     for (NodeRef node : perToken)
       addPerToken(node);
     // What another sweep makes or reads has to be there before the gradient pass.
-    for (auto [reduction, entry] : placement.late)
-      if (forward.count(entry->number) || needed.count(entry->number))
+    for (auto [reduction, accumulator] : placement.late)
+      if (forward.count(accumulator->number) || needed.count(accumulator->number))
         planner.resolveVerbatim(reduction);
     llvm::erase_if(placement.late, [&](auto &late) { return !isMissing(late.first); });
     return distribute();
@@ -44,11 +44,12 @@ private:
   }
 
   void need(NodeRef node) {
-    for (auto [number, entry] : planner.reach(node))
-      needed.try_emplace(number, entry);
+    for (auto [number, accumulator] : planner.reach(node))
+      needed.try_emplace(number, accumulator);
   }
   bool isMissing(NodeRef reduction) {
-    return llvm::any_of(planner.reach(reduction), [&](auto &entry) { return !forward.count(entry.first) && !needed.count(entry.first); });
+    return llvm::any_of(planner.reach(reduction),
+                        [&](auto &accumulator) { return !forward.count(accumulator.first) && !needed.count(accumulator.first); });
   }
   void addPerToken(NodeRef node) {
     for (NodeRef reduction : planner.directReductions(node)) {
@@ -67,49 +68,49 @@ private:
 
   Placement distribute() {
     unsigned depth = 0;
-    for (auto [unused, entry] : forward)
-      depth = std::max(depth, entry->level);
+    for (auto [unused, accumulator] : forward)
+      depth = std::max(depth, accumulator->level);
     placement.forward.resize(depth);
-    for (auto [unused, entry] : forward)
-      placement.forward[entry->level - 1].push_back(entry);
-    for (auto [number, entry] : needed) {
+    for (auto [unused, accumulator] : forward)
+      placement.forward[accumulator->level - 1].push_back(accumulator);
+    for (auto [number, accumulator] : needed) {
       if (forward.count(number))
         continue;
-      if (entry->level <= depth)
-        placement.forward[entry->level - 1].push_back(entry);
+      if (accumulator->level <= depth)
+        placement.forward[accumulator->level - 1].push_back(accumulator);
       else
-        adjoint.try_emplace(number, entry);
+        adjoint.try_emplace(number, accumulator);
     }
-    for (auto [unused, entry] : adjoint) {
-      unsigned sweep = adjointSweep(entry);
+    for (auto [unused, accumulator] : adjoint) {
+      unsigned sweep = adjointSweep(accumulator);
       if (placement.adjoint.size() < sweep)
         placement.adjoint.resize(sweep);
-      placement.adjoint[sweep - 1].push_back(entry);
+      placement.adjoint[sweep - 1].push_back(accumulator);
     }
     return std::move(placement);
   }
 
   /// 1 + the last adjoint sweep that it reads.
-  unsigned adjointSweep(Entry *entry) {
-    if (unsigned known = sweeps.lookup(entry))
+  unsigned adjointSweep(Accumulator *accumulator) {
+    if (unsigned known = sweeps.lookup(accumulator))
       return known;
     unsigned below = 0;
-    for (NodeRef body : entry->bodies())
+    for (NodeRef body : accumulator->bodies())
       for (auto [number, other] : planner.reach(body))
         if (adjoint.count(number))
           below = std::max(below, adjointSweep(other));
-    sweeps[entry] = 1 + below;
+    sweeps[accumulator] = 1 + below;
     return 1 + below;
   }
 
   Planner &planner;
-  EntryMap forward, needed, adjoint;
-  llvm::DenseMap<Entry *, unsigned> sweeps;
+  AccumulatorMap forward, needed, adjoint;
+  llvm::DenseMap<Accumulator *, unsigned> sweeps;
   Placement placement;
 };
 } // namespace
 
-Placement logitile::placeEntries(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
-                                 llvm::ArrayRef<GradientNodes> gradients) {
+Placement logitile::placeAccumulators(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
+                                      llvm::ArrayRef<GradientNodes> gradients) {
   return Placer(planner).run(outputs, gradients);
 }

@@ -1,12 +1,12 @@
-// Planner.cpp - levels of values, and the entry or finish of every reduction. How a body comes apart is Decompose.cpp.
+// Planner.cpp - levels of values, and the accumulator or finish of every reduction. How a body comes apart is Decompose.cpp.
 #include "compiler/Transforms/FormSweeps/Planner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 using namespace logitile;
 
-// ---- entries ----------------------------------------------------------------------------------------------------
+// ---- accumulators ----------------------------------------------------------------------------------------------------
 
-llvm::SmallVector<NodeRef> Entry::bodies() const {
+llvm::SmallVector<NodeRef> Accumulator::bodies() const {
   llvm::SmallVector<NodeRef> bodies;
   for (NodeRef node : {base, scale, pivot, rest, index})
     if (node)
@@ -17,50 +17,50 @@ llvm::SmallVector<NodeRef> Entry::bodies() const {
   return bodies;
 }
 
-bool Entry::keepsRounding() const {
+bool Accumulator::keepsRounding() const {
   bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
   return isSum && !isOfLogSumExp && base->operand(0)->dependsOnLogits && base->operand(1)->dependsOnLogits;
 }
 
-llvm::SmallVector<Entry *> Entry::needs() const {
-  llvm::SmallVector<Entry *> needs;
-  for (Entry *entry : {max, weights, arg})
-    if (entry)
-      needs.push_back(entry);
-  for (auto [unused, entry] : centre)
-    needs.push_back(entry);
+llvm::SmallVector<Accumulator *> Accumulator::needs() const {
+  llvm::SmallVector<Accumulator *> needs;
+  for (Accumulator *accumulator : {max, weights, arg})
+    if (accumulator)
+      needs.push_back(accumulator);
+  for (auto [unused, accumulator] : centre)
+    needs.push_back(accumulator);
   return needs;
 }
 
-/// Entries are one where all but the number, the level and what follows from the rest agree, forward or adjoint. One of an
+/// Accumulators are one where all but the number, the level and what follows from the rest agree, forward or adjoint. One of an
 /// earlier sweep serves as well, except as the weights of a moment that is moved in its own sweep.
-Entry *Planner::intern(Entry entry, bool sameSweep) {
-  for (const std::unique_ptr<Entry> &known : entries) {
-    bool same = known->kind == entry.kind && known->base == entry.base && known->max == entry.max && known->scale == entry.scale &&
-                known->factors == entry.factors && known->pivot == entry.pivot && known->arg == entry.arg &&
-                known->wantsLargest == entry.wantsLargest && known->index == entry.index;
-    if (same && (sameSweep ? known->level == entry.level : known->level <= entry.level))
+Accumulator *Planner::intern(Accumulator accumulator, bool sameSweep) {
+  for (const std::unique_ptr<Accumulator> &known : accumulators) {
+    bool same = known->kind == accumulator.kind && known->base == accumulator.base && known->max == accumulator.max &&
+                known->scale == accumulator.scale && known->factors == accumulator.factors && known->pivot == accumulator.pivot &&
+                known->arg == accumulator.arg && known->wantsLargest == accumulator.wantsLargest && known->index == accumulator.index;
+    if (same && (sameSweep ? known->level == accumulator.level : known->level <= accumulator.level))
       return known.get();
   }
-  entry.number = entries.size();
-  entries.push_back(std::make_unique<Entry>(std::move(entry)));
-  return entries.back().get();
+  accumulator.number = accumulators.size();
+  accumulators.push_back(std::make_unique<Accumulator>(std::move(accumulator)));
+  return accumulators.back().get();
 }
 
-Entry *Planner::maximumOf(NodeRef base) const {
-  auto isWanted = [&](auto &entry) { return entry->kind == Entry::Kind::Max && entry->base == base; };
-  auto it = llvm::find_if(entries, isWanted);
-  return it == entries.end() ? nullptr : it->get();
+Accumulator *Planner::maximumOf(NodeRef base) const {
+  auto isWanted = [&](auto &accumulator) { return accumulator->kind == Accumulator::Kind::Max && accumulator->base == base; };
+  auto it = llvm::find_if(accumulators, isWanted);
+  return it == accumulators.end() ? nullptr : it->get();
 }
 
-NodeRef Planner::resultOf(Entry *entry) {
+NodeRef Planner::resultOf(Accumulator *accumulator) {
   NodeType type = NodeType::Float;
-  if (entry->kind == Entry::Kind::Arg || entry->kind == Entry::Kind::Count)
+  if (accumulator->kind == Accumulator::Kind::Arg || accumulator->kind == Accumulator::Kind::Count)
     type = NodeType::Int;
-  else if (entry->kind == Entry::Kind::Gather || entry->kind == Entry::Kind::Carry)
-    type = entry->base->type == NodeType::Float ? NodeType::Float : NodeType::Int;
-  NodeRef node = g.entry(entry->number, type);
-  levels[node] = entry->level;
+  else if (accumulator->kind == Accumulator::Kind::Gather || accumulator->kind == Accumulator::Kind::Carry)
+    type = accumulator->base->type == NodeType::Float ? NodeType::Float : NodeType::Int;
+  NodeRef node = g.accumulator(accumulator->number, type);
+  levels[node] = accumulator->level;
   return node;
 }
 
@@ -91,36 +91,36 @@ unsigned Planner::place(NodeRef reduction) {
   case NodeOp::Gather:
     return placeGather(reduction);
   case NodeOp::Count: {
-    Entry entry;
-    entry.kind = Entry::Kind::Count;
-    entry.base = body;
-    entry.level = 1 + level(body);
-    resolutions[reduction] = resultOf(intern(entry));
-    return entry.level;
+    Accumulator accumulator;
+    accumulator.kind = Accumulator::Kind::Count;
+    accumulator.base = body;
+    accumulator.level = 1 + level(body);
+    resolutions[reduction] = resultOf(intern(accumulator));
+    return accumulator.level;
   }
   default: break;
   }
   if (reduction->isVerbatim()) {
-    Entry *entry = verbatim(reduction);
-    resolutions[reduction] = resultOf(entry);
-    return entry->level;
+    Accumulator *accumulator = verbatim(reduction);
+    resolutions[reduction] = resultOf(accumulator);
+    return accumulator->level;
   }
   std::set<unsigned> candidates{0};
   for (NodeRef node : Graph::topological(body))
     candidates.insert(level(node));
   for (unsigned L : candidates) // verbatim always succeeds at the largest
     if (reduction->is(NodeOp::LogSumExp) ? placeLogSumExp(reduction, L) : placeSum(reduction, L))
-      return std::max(1 + L, level(resolutions.at(reduction))); // what was pulled out may be known later than its entries
+      return std::max(1 + L, level(resolutions.at(reduction))); // what was pulled out may be known later than its accumulators
   llvm_unreachable("a body whose values are all finished decomposes");
 }
 
 unsigned Planner::placeArg(NodeRef reduction) {
-  Entry entry;
-  entry.kind = Entry::Kind::Arg;
-  entry.wantsLargest = reduction->is(NodeOp::ArgMax);
-  entry.base = reduction->operand(0);
-  entry.level = 1 + level(entry.base);
-  Entry *placed = intern(entry);
+  Accumulator accumulator;
+  accumulator.kind = Accumulator::Kind::Arg;
+  accumulator.wantsLargest = reduction->is(NodeOp::ArgMax);
+  accumulator.base = reduction->operand(0);
+  accumulator.level = 1 + level(accumulator.base);
+  Accumulator *placed = intern(accumulator);
   resolutions[reduction] = resultOf(placed);
   return placed->level;
 }
@@ -131,20 +131,20 @@ unsigned Planner::placeGather(NodeRef reduction) {
   NodeRef input = reduction->operand(0), index = reduction->operand(1);
   if (!input->isInput(InputKind::Logits) && !isSliced)
     return level(index);
-  Entry entry;
-  entry.base = input;
+  Accumulator accumulator;
+  accumulator.base = input;
   if (index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin)) {
-    entry.kind = Entry::Kind::Carry;
-    entry.arg = entryOf(resolved(index));
-    entry.level = entry.arg->level;
-    Entry *placed = intern(entry);
+    accumulator.kind = Accumulator::Kind::Carry;
+    accumulator.arg = accumulatorOf(resolved(index));
+    accumulator.level = accumulator.arg->level;
+    Accumulator *placed = intern(accumulator);
     resolutions[reduction] = caught(placed);
     return placed->level;
   }
-  entry.kind = Entry::Kind::Gather;
-  entry.index = index;
-  entry.level = 1 + level(index);
-  Entry *placed = intern(entry);
+  accumulator.kind = Accumulator::Kind::Gather;
+  accumulator.index = index;
+  accumulator.level = 1 + level(index);
+  Accumulator *placed = intern(accumulator);
   NodeRef inside = g.logicalAnd(g.compare(Predicate::Ge, index, g.integer(0)), g.compare(Predicate::Lt, index, g.integer(g.vocab)));
   NodeRef value = caught(placed);
   if (value->type != NodeType::Bool)
@@ -154,9 +154,9 @@ unsigned Planner::placeGather(NodeRef reduction) {
 }
 
 /// What a pick or a carry has caught; a bool is kept as a number.
-NodeRef Planner::caught(Entry *entry) {
-  NodeRef result = resultOf(entry);
-  return entry->base->type == NodeType::Bool ? g.compare(Predicate::Ne, result, g.integer(0)) : result;
+NodeRef Planner::caught(Accumulator *accumulator) {
+  NodeRef result = resultOf(accumulator);
+  return accumulator->base->type == NodeType::Bool ? g.compare(Predicate::Ne, result, g.integer(0)) : result;
 }
 
 /// A sum that comes apart saves a sweep. Of n nested reductions each comes apart into as many terms as there are reductions
@@ -164,7 +164,7 @@ NodeRef Planner::caught(Entry *entry) {
 bool Planner::placeSum(NodeRef reduction, unsigned L) {
   constexpr size_t kFewTerms = 4, kMuchState = 512;
   std::optional<Terms> terms = decompose(reduction->operand(0), L, /*top=*/true);
-  if (!terms || (entries.size() > kMuchState && terms->size() > kFewTerms && L < level(reduction->operand(0))))
+  if (!terms || (accumulators.size() > kMuchState && terms->size() > kFewTerms && L < level(reduction->operand(0))))
     return false;
   resolutions[reduction] = finish(*terms, L, reduction->is(NodeOp::Mean));
   return true;
@@ -178,13 +178,13 @@ bool Planner::placeLogSumExp(NodeRef reduction, unsigned L) {
   std::optional<Shift> by = shift(exponent, L);
   if (!by)
     return false;
-  Entry entry;
-  entry.kind = Entry::Kind::Exp;
-  entry.level = 1 + L;
-  entry.max = by->max;
-  entry.max->isOfLogSumExp = true;
-  entry.scale = by->scale;
-  Entry *sum = intern(entry);
+  Accumulator accumulator;
+  accumulator.kind = Accumulator::Kind::Exp;
+  accumulator.level = 1 + L;
+  accumulator.max = by->max;
+  accumulator.max->isOfLogSumExp = true;
+  accumulator.scale = by->scale;
+  Accumulator *sum = intern(accumulator);
   // In two parts: as one number it has the rounding of the maximum.
   NodeRef large = g.add(g.mul(by->scale, resultOf(by->max)), g.add(addend, by->addend));
   resolutions[reduction] = g.pair(large, g.log(resultOf(sum)));
@@ -192,39 +192,39 @@ bool Planner::placeLogSumExp(NodeRef reduction, unsigned L) {
   return true;
 }
 
-Entry *Planner::verbatim(NodeRef reduction) {
+Accumulator *Planner::verbatim(NodeRef reduction) {
   NodeRef body = factored(reduction->operand(0));
-  Entry entry;
-  entry.kind = Entry::Kind::Sum;
-  entry.level = 1 + level(body);
-  entry.factors = {body};
-  return intern(entry);
+  Accumulator accumulator;
+  accumulator.kind = Accumulator::Kind::Sum;
+  accumulator.level = 1 + level(body);
+  accumulator.factors = {body};
+  return intern(accumulator);
 }
 
 // ---- what is needed -----------------------------------------------------------------------------------------------
 
-std::map<unsigned, Entry *> Planner::reach(llvm::ArrayRef<NodeRef> roots) {
-  std::map<unsigned, Entry *> found;
+std::map<unsigned, Accumulator *> Planner::reach(llvm::ArrayRef<NodeRef> roots) {
+  std::map<unsigned, Accumulator *> found;
   llvm::DenseSet<NodeRef> seen;
   llvm::SmallVector<NodeRef> todo(roots);
   while (!todo.empty()) {
     NodeRef node = todo.pop_back_val();
     if (!seen.insert(node).second)
       continue;
-    if (!node->is(NodeOp::Entry)) {
+    if (!node->is(NodeOp::Accumulator)) {
       if (NodeRef resolution = resolved(node))
         todo.push_back(resolution);
       else
         todo.append(node->operands.begin(), node->operands.end());
       continue;
     }
-    llvm::SmallVector<Entry *> stack{entryOf(node)};
+    llvm::SmallVector<Accumulator *> stack{accumulatorOf(node)};
     while (!stack.empty()) {
-      Entry *entry = stack.pop_back_val();
-      if (!found.try_emplace(entry->number, entry).second)
+      Accumulator *accumulator = stack.pop_back_val();
+      if (!found.try_emplace(accumulator->number, accumulator).second)
         continue;
-      todo.append(entry->bodies());
-      stack.append(entry->needs());
+      todo.append(accumulator->bodies());
+      stack.append(accumulator->needs());
     }
   }
   return found;

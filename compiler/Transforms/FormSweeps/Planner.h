@@ -1,4 +1,4 @@
-// Planner.h - reductions become entries of row state, each with the sweep (level) that can compute it. What the state
+// Planner.h - reductions become accumulators of row state, each with the sweep (level) that can compute it. What the state
 // looks like as IR is EmitProgram's business.
 #pragma once
 #include "compiler/Expression/Graph.h"
@@ -9,7 +9,7 @@
 
 namespace logitile {
 /// One slot of row state: an element of an associative monoid over the vocabulary.
-struct Entry {
+struct Accumulator {
   enum class Kind {
     Max,    // running maximum of 'base', NaN ignored
     Exp,    // sum of exp(scale * (max.base - max)) times 'factors', and (pivot - centre) if there is one
@@ -24,14 +24,15 @@ struct Entry {
   unsigned level = 0; // its sweep: 1 is the first
   NodeRef base = nullptr;
   bool isOfLogSumExp = false; // Max: of a value that a logsumexp takes as it is rounded
-  Entry *max = nullptr;       // Exp
+  Accumulator *max = nullptr; // Exp
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
   NodeRef pivot = nullptr;
-  Entry *weights = nullptr; // of a pivoted entry: the same sum without the pivot, in its sweep if that moves a centre
-  llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
+  Accumulator *weights = nullptr; // of a pivoted accumulator: the same sum without the pivot, in its sweep if that moves a centre
+  llvm::SmallVector<std::pair<NodeRef, Accumulator *>, 2>
+      centre; // pivot = sum of coefficient * (max.base - max) + rest + what is pulled out
   NodeRef rest = nullptr;
-  Entry *arg = nullptr;
+  Accumulator *arg = nullptr;
   bool wantsLargest = true;
   NodeRef index = nullptr;
 
@@ -41,8 +42,8 @@ struct Entry {
   bool keepsRounding() const;
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
-  /// Entries of the same or an earlier sweep that it is relative to.
-  llvm::SmallVector<Entry *> needs() const;
+  /// Accumulators of the same or an earlier sweep that it is relative to.
+  llvm::SmallVector<Accumulator *> needs() const;
 };
 
 /// factor * sum over the vocabulary of exp(exponent + addend) * product(factors); factor and addend uniform.
@@ -54,7 +55,7 @@ struct Term {
 };
 using Terms = llvm::SmallVector<Term, 2>;
 
-/// Levels, entries and finishes. A value is finished at L when its level is at most L: then a sweep after level L may
+/// Levels, accumulators and finishes. A value is finished at L when its level is at most L: then a sweep after level L may
 /// use it inside. For each reduction, levels are tried in ascending order; the first whose body decomposes wins.
 class Planner {
 public:
@@ -66,16 +67,16 @@ public:
 
   /// The level after which 'node' is known; places the reductions that it depends on.
   unsigned level(NodeRef node);
-  /// The uniform expression over entries that a reduction stands for, or null.
+  /// The uniform expression over accumulators that a reduction stands for, or null.
   NodeRef resolved(NodeRef reduction) const { return resolutions.lookup(reduction); }
-  Entry *entryOf(NodeRef node) const { return entries[node->index].get(); }
-  NodeRef resultOf(Entry *entry);
+  Accumulator *accumulatorOf(NodeRef node) const { return accumulators[node->index].get(); }
+  NodeRef resultOf(Accumulator *accumulator);
 
   /// logsumexp of x as scale * max + addend + log(sum): x is scale * max.base + addend.
   struct LogSumExp {
-    Entry *max;
+    Accumulator *max;
     NodeRef scale;
-    Entry *sum;
+    Accumulator *sum;
   };
   std::optional<LogSumExp> logSumExp(NodeRef reduction) const {
     auto it = logSumExps.find(reduction);
@@ -84,12 +85,12 @@ public:
   /// 'gradient' in the form in which sums of it were factored: what no cotangent is in stays together. Then a sum
   /// over the vocabulary and the values that it is subtracted from are rounded alike, and cancel as they should.
   NodeRef factored(NodeRef gradient);
-  /// The entry that sums the body of 'reduction' as it stands.
-  Entry *verbatim(NodeRef reduction);
+  /// The accumulator that sums the body of 'reduction' as it stands.
+  Accumulator *verbatim(NodeRef reduction);
   /// From now on 'reduction' stands for that entry.
   void resolveVerbatim(NodeRef reduction) { resolutions[reduction] = resultOf(verbatim(reduction)); }
-  /// Entries that 'roots' need, and what those entries' own bodies need, by number.
-  std::map<unsigned, Entry *> reach(llvm::ArrayRef<NodeRef> roots);
+  /// Accumulators that 'roots' need, and what those accumulators' own bodies need, by number.
+  std::map<unsigned, Accumulator *> reach(llvm::ArrayRef<NodeRef> roots);
   /// Reductions that 'root' uses directly, not through another reduction.
   llvm::SmallVector<NodeRef> directReductions(NodeRef root);
 
@@ -111,22 +112,22 @@ public:
   Canonical canonical(NodeRef x);
   /// The same in the form that a logsumexp of x has: it gives up every uniform addend.
   Canonical underLogSumExp(NodeRef x);
-  /// The entry that is the running maximum of 'base', or null.
-  Entry *maximumOf(NodeRef base) const;
+  /// The accumulator that is the running maximum of 'base', or null.
+  Accumulator *maximumOf(NodeRef base) const;
 
 private:
   // ---- placing (Planner.cpp)
   unsigned place(NodeRef reduction);
   unsigned placeArg(NodeRef reduction);
   unsigned placeGather(NodeRef reduction);
-  NodeRef caught(Entry *entry);
+  NodeRef caught(Accumulator *accumulator);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);
-  Entry *intern(Entry entry, bool sameSweep = false);
+  Accumulator *intern(Accumulator accumulator, bool sameSweep = false);
 
   // ---- exponents and pivots (Centre.cpp)
   struct Shift {
-    Entry *max;
+    Accumulator *max;
     NodeRef scale, addend;
   };
   struct Scaled {
@@ -142,11 +143,11 @@ private:
   std::pair<Affine, NodeRef> affineOnce(NodeRef x, bool stops);
   std::optional<Canonical> ofOneLogSumExp(NodeRef x);
   struct Centred {
-    llvm::SmallVector<std::pair<NodeRef, Entry *>, 2> parts;
+    llvm::SmallVector<std::pair<NodeRef, Accumulator *>, 2> parts;
     NodeRef rest;
   };
-  Centred centre(NodeRef pivot, unsigned L, Entry *exponents);
-  std::optional<Centred> centreOnExponents(NodeRef pivot, Entry *exponents);
+  Centred centre(NodeRef pivot, unsigned L, Accumulator *exponents);
+  std::optional<Centred> centreOnExponents(NodeRef pivot, Accumulator *exponents);
   bool hasFinishedReduction(NodeRef node);
 
   // ---- decomposing and finishing (Decompose.cpp, Finish.cpp)
@@ -169,9 +170,9 @@ private:
   NodeRef pivotOf(const Term &term);
   bool isCentrable(NodeRef pivot, NodeRef base);
   llvm::SmallVector<Group> groupTerms(const Terms &terms);
-  NodeRef timesSum(NodeRef factor, Entry sum);
-  NodeRef whereInRange(Entry &sum, NodeRef exponential, NodeRef product);
-  Entry *placeMoment(const Entry &plain, Entry *weights, NodeRef pivot);
+  NodeRef timesSum(NodeRef factor, Accumulator sum);
+  NodeRef whereInRange(Accumulator &sum, NodeRef exponential, NodeRef product);
+  Accumulator *placeMoment(const Accumulator &plain, Accumulator *weights, NodeRef pivot);
 
   llvm::DenseMap<NodeRef, unsigned> levels;
   llvm::DenseMap<NodeRef, NodeRef> resolutions;
@@ -181,6 +182,6 @@ private:
   llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
-  llvm::SmallVector<std::unique_ptr<Entry>> entries;
+  llvm::SmallVector<std::unique_ptr<Accumulator>> accumulators;
 };
 } // namespace logitile
