@@ -3,7 +3,7 @@
 # bench/demo/demo.py.
 set -eu
 cd "$(dirname "$0")"
-echo "demo: building the package; up to ten minutes on two cores the first time, seconds later"
+echo "demo: building the package; up to ten minutes on two cores and 5 GB of disk the first time, seconds later"
 ./setup.sh _native
 echo "demo: training a small model twice, with torch's loss and with logitile's; one to two minutes"
 PYTHONPATH="$PWD/build/python${PYTHONPATH:+:$PYTHONPATH}" exec .venv/bin/python bench/demo/demo.py

@@ -22,10 +22,16 @@ def filecheck(text: str, checks: str) -> None:
             is and where the search stopped.
         ImportError: the package `filecheck` is not installed (pip install filecheck).
     """
-    from filecheck.finput import FInput
-    from filecheck.matcher import Matcher
-    from filecheck.options import Options
-    from filecheck.parser import Parser, pattern_for_opts
+    try:
+        from filecheck.finput import FInput
+        from filecheck.matcher import Matcher
+        from filecheck.options import Options
+        from filecheck.parser import Parser, pattern_for_opts
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "lt.testing.filecheck needs the package 'filecheck', which is not installed: pip install "
+            "filecheck"
+        ) from error
 
     options = Options(match_filename="checks", input_file="text")
     matcher = Matcher(

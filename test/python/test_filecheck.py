@@ -1,5 +1,7 @@
 """lt.testing.filecheck: what passes, and what a failure says."""
 
+import sys
+
 import logitile as lt
 import pytest
 
@@ -33,3 +35,9 @@ def test_failing_checks(checks, words):
     assert text.startswith("the text does not pass its checks\n") and text.endswith(TEXT)
     assert all(word in text for word in words), text
     assert "\x1b" not in text
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "filecheck.finput", None)
+    with pytest.raises(ImportError, match="'filecheck', which is not installed: pip install filecheck"):
+        lt.testing.filecheck(TEXT, "CHECK: one")

@@ -94,7 +94,7 @@ def ppo_clip(
     Args:
         target: y, the tokens that were sampled.
         old_logprob: log p_old[y], of the policy that sampled them.
-        advantage: A.
+        advantage: A. It gets a gradient if it requires one, and so does old_logprob; detach them otherwise.
         epsilon_low, epsilon_high: how far r may move, 0 or more.
         temperature: the logits are divided by it.
 
@@ -117,12 +117,14 @@ def grpo(
     epsilon_high: float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """The clipped surrogate with a penalty, beta (exp(d) - d - 1) for d = log p_ref[y] - log p[y].
+    """The clipped surrogate, -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y],
+    with a penalty, beta (exp(d) - d - 1) for d = log p_ref[y] - log p[y].
 
     Args:
         target: y, the tokens that were sampled.
         old_logprob: log p_old[y], of the policy that sampled them.
-        advantage: A, of each token's answer within its group.
+        advantage: A, of each token's answer within its group. It gets a gradient if it requires one, and so
+            do old_logprob and reference_logprob; detach them otherwise.
         reference_logprob: log p_ref[y]; absent: no penalty.
         beta: the weight of the penalty, an estimate of KL(p || p_ref); 0 or more.
         epsilon_low, epsilon_high: how far p[y] / p_old[y] may move, 0 or more.
