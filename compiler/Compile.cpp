@@ -54,15 +54,21 @@ public:
     (*module)->setAttr(kRequestAttrName, attr);
     return true;
   }
-  bool parse(const std::string &text, Stage stage) {
+  /// Parses a text that has a request.
+  bool parse(const StageInput &input) {
+    return parse(input.text, input.stage, input.file) && (input.target.empty() || retarget(input.target));
+  }
+  /// 'file' is what places call the text; "" for the stage's name.
+  bool parse(const std::string &text, Stage stage, StringRef file = "") {
     at = stage;
     noteStage(stage);
-    if (std::string reason = findUnparsable(text, stageName(stage)); !reason.empty()) {
+    StringRef name = file.empty() ? StringRef(stageName(stage)) : file;
+    if (std::string reason = findUnparsable(text, name); !reason.empty()) {
       emitError(UnknownLoc::get(&context)) << reason;
       return false;
     }
     ParserConfig config(&context, /*verifyAfterParse=*/false);
-    module = parseSourceString<ModuleOp>(text, config, stageName(stage));
+    module = parseSourceString<ModuleOp>(text, config, name);
     bool done = module && succeeded(checkParsed(*module)) && succeeded(verify(*module));
     context.appendDialectRegistry(dialects());
     return done;
@@ -86,6 +92,26 @@ public:
   std::shared_ptr<const Target> target() {
     FailureOr<std::shared_ptr<const Target>> target = chooseTarget(*module);
     return succeeded(target) ? *target : nullptr;
+  }
+
+  /// The plan of a text whose launches are chosen already. Of the device stage it is read from kernels that are made once more from
+  /// the program in the text: functions do not say how they are launched.
+  bool readPlanOfText() {
+    if (at < Stage::Tiles)
+      return true; // lower reads it
+    if (at == Stage::Tiles)
+      return readPlan();
+    OwningOpRef<ModuleOp> edited = std::move(module);
+    module = cast<ModuleOp>(edited->clone());
+    for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
+      if (!isa<ProgramOp>(op))
+        op.erase();
+    bool done = runStage(Stage::Tiles, buildTilesStage) && readPlan();
+    if (done)
+      noteSharedCode();
+    module = std::move(edited);
+    at = Stage::Device;
+    return done;
   }
 
   /// Functions have the names of the kernels that they were made of.
@@ -180,6 +206,27 @@ public:
   std::vector<StageTime> times;
 
 private:
+  /// Puts another target into the request. From the plan stage on, much is chosen for a kind of target.
+  bool retarget(const std::string &name) {
+    std::shared_ptr<const Target> own = target();
+    std::string error;
+    std::shared_ptr<const Target> other = own ? findTarget(name, error) : nullptr;
+    if (!own || !other) {
+      if (!error.empty())
+        module->emitError() << "cannot be compiled: " << error;
+      return false;
+    }
+    if (at > Stage::Spec && own->tileTable().file != other->tileTable().file) {
+      module->emitError() << "is made for target '" << own->name() << "'; only the text of stage 'spec' can be compiled for '" << name << "'";
+      return false;
+    }
+    RequestAttr was = getRequest(*module);
+    (*module)->setAttr(kRequestAttrName, RequestAttr::get(&context, was.getPairs(), was.getDense(), was.getGradients(),
+                                                          was.getGradientElements(), was.getMode(), was.getTokens(), was.getWorkspace(),
+                                                          was.getChunks(), was.getAccumulate(), name, was.getThreads(), was.getSlice(),
+                                                          was.getTiles()));
+    return true;
+  }
   LogicalResult failIfCancelled() {
     if (!cancellation || !cancellation->isRequested())
       return success();
@@ -252,7 +299,9 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
     return result.text->empty() ? fail() : result;
   }
   if (to != target->codeStage()) {
-    compilation.module->emitError() << "has no stage '" << stageName(to) << "' for target '" << target->name() << "'";
+    compilation.module->emitError() << "has no stage '" << stageName(to) << "': the code of target '" << target->name() << "' is stage '"
+                                    << stageName(target->codeStage()) << "'; give another target";
+    compilation.at = to;
     return fail();
   }
   FailureOr<std::string> code = compilation.emit(*target);
@@ -293,12 +342,12 @@ CompileResult logitile::predictRequest(const CompileRequest &request) {
   return result;
 }
 
-CompileResult logitile::compileRequest(const CompileRequest &request) {
+/// The plan with its code, of a module that is parsed.
+static CompileResult finish(Compilation &compilation, bool parsed) {
   CompileResult result;
-  Compilation compilation(Stage::Spec, request.cancellation);
   std::shared_ptr<const Target> target;
   std::string code;
-  bool done = compilation.parse(request) && (target = compilation.target()) && compilation.lower(Stage::Device);
+  bool done = parsed && (target = compilation.target()) && compilation.lower(Stage::Device);
   if (done) {
     readKernels(*compilation.module, compilation.plan);
     done = compilation.time(target->codeStage(), [&] {
@@ -319,20 +368,37 @@ CompileResult logitile::compileRequest(const CompileRequest &request) {
   return result;
 }
 
+CompileResult logitile::compileRequest(const CompileRequest &request) {
+  Compilation compilation(Stage::Spec, request.cancellation);
+  return finish(compilation, compilation.parse(request));
+}
+
+CompileResult logitile::compileText(const StageInput &input) {
+  if (input.stage > Stage::Device) {
+    CompileResult result;
+    result.error = "the text of stage '" + std::string(stageName(input.stage)) + "' does not say how kernels are launched; begin with stage '" +
+                   std::string(stageName(Stage::Device)) + "' or an earlier one";
+    result.failed = input.stage;
+    return result;
+  }
+  Compilation compilation(input.stage, nullptr);
+  return finish(compilation, compilation.parse(input) && compilation.readPlanOfText());
+}
+
 StageText logitile::printStage(const CompileRequest &request, Stage to, const std::string &kernel) {
   Compilation compilation(Stage::Spec, request.cancellation);
   return print(compilation, compilation.parse(request), to, kernel);
 }
-StageText logitile::printStage(const std::string &text, Stage from, Stage to, const std::string &kernel, Cancellation *cancellation) {
-  if (from == Stage::Llvm) { // no MLIR any more
+StageText logitile::printStage(const StageInput &input, Stage to, const std::string &kernel) {
+  if (input.stage == Stage::Llvm) { // no MLIR any more
     StageText result;
-    noteStage(from);
-    FailureOr<std::string> code = LLVMTarget::emitCode(text, to, result.error);
-    result.failed = from;
+    noteStage(input.stage);
+    FailureOr<std::string> code = LLVMTarget::emitCode(input.text, to, result.error);
+    result.failed = input.stage;
     if (succeeded(code))
       result.text = *code;
     return result;
   }
-  Compilation compilation(from, cancellation);
-  return print(compilation, compilation.parse(text, from), to, kernel);
+  Compilation compilation(input.stage, nullptr);
+  return print(compilation, compilation.parse(input), to, kernel);
 }

@@ -44,6 +44,16 @@ struct StageText {
 };
 /// The text of one stage on the way. 'kernel' limits tiles, device and llvm to one kernel ("" for all).
 StageText printStage(const CompileRequest &request, Stage to, const std::string &kernel);
+
+/// The text of a stage, which down to device holds its request.
+struct StageInput {
+  std::string text;
+  Stage stage = Stage::Spec;
+  std::string file;   // what places in errors call it; "" for the stage's name
+  std::string target; // takes the place of the one in the request; "" keeps that
+};
 /// The same from the text of an earlier stage.
-StageText printStage(const std::string &text, Stage from, Stage to, const std::string &kernel, Cancellation *cancellation = nullptr);
+StageText printStage(const StageInput &input, Stage to, const std::string &kernel);
+/// A plan from the text of a stage up to device.
+CompileResult compileText(const StageInput &input);
 } // namespace logitile

@@ -45,8 +45,12 @@ std::string refuse(const llvm::Instruction &at, const Twine &what) {
 
 Source sourceOf(const llvm::Instruction &instruction) {
   Source source;
-  for (const DILocation *place = instruction.getDebugLoc().get(); place; place = place->getInlinedAt())
+  const DILocation *first = instruction.getDebugLoc().get();
+  for (const DILocation *place = first; place; place = place->getInlinedAt())
     source.places.push_back({place->getFilename().str(), place->getLine(), place->getColumn()});
+  // An operation on tiles is told as a function that was inlined into the kernel.
+  if (first && first->getInlinedAt() && first->getScope()->getSubprogram() != instruction.getFunction()->getSubprogram())
+    source.operation = first->getScope()->getSubprogram()->getName().str();
   return source;
 }
 

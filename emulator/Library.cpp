@@ -87,8 +87,12 @@ Ending run(abi::Program *program, const abi::Launch *launch, abi::Memory *memory
     std::string why;
     if (!programOf(program)->run(launchOf(*launch), *memoryOf(memory), found, why))
       return why;
-    *outcome = {nullptr, found.counters, found.isInterrupted};
-    if (!found.reports.empty() && !(outcome->reports = textOf(found.text())))
+    *outcome = {nullptr, nullptr, found.counters, found.isInterrupted};
+    if (found.reports.empty())
+      return std::string();
+    outcome->reports = textOf(found.text());
+    outcome->facts = textOf(jsonOf(found.reports));
+    if (!outcome->reports || !outcome->facts)
       throw std::bad_alloc();
     return std::string();
   });

@@ -20,6 +20,7 @@ struct Place {
 /// Where an instruction comes from: the kernel's own text first, then what it was inlined from, the user's line last.
 struct Source {
   std::vector<Place> places;
+  std::string operation; // of the kernel's text, such as "logitile.project"; "" where the place is in no operation on tiles
   std::string text() const;
 };
 
@@ -48,7 +49,8 @@ struct Party {
   Source source;
 };
 
-/// One fault, seen 'count' times at the same pair of instructions.
+/// One fault, seen 'count' times at the same pair of instructions. Copies of an instruction that a compiler has made by unrolling
+/// are one instruction, if they have a place.
 struct Report {
   Fault fault = Fault::race;
   Space space = Space::none;
@@ -70,10 +72,14 @@ public:
   bool isKnown(Fault fault, uint32_t op, uint32_t other);
   void add(Report report, uint32_t op, uint32_t other);
   bool isEmpty() const { return reports.empty(); }
-  std::vector<Report> take() { return std::move(reports); }
+  /// Races first: others may follow from them. Reads of what nobody has written, which may follow from anything, come last.
+  std::vector<Report> take();
 
 private:
   std::vector<Report> reports;
   std::map<std::tuple<Fault, uint32_t, uint32_t>, size_t> known;
 };
+
+/// JSON: a list of objects with the fields of a report; its text is "text", and parties have "places" as texts.
+std::string jsonOf(const std::vector<Report> &reports);
 } // namespace logitile::emulator

@@ -36,7 +36,8 @@ typedef enum lt_code {
   LT_TARGET_ERROR = 4,   /* the device cannot do what is asked */
   LT_COMPILE_ERROR = 5,  /* the compiler failed on a loss that it should compile */
   LT_INTERNAL_ERROR = 6, /* the runtime failed */
-  LT_INTERRUPTED = 7     /* the caller asked to stop */
+  LT_INTERRUPTED = 7,    /* the caller asked to stop */
+  LT_EMULATOR_FAULT = 8  /* the emulator found faults in a kernel: the compiler, or whoever edited its text, made a mistake */
 } lt_code;
 
 typedef struct lt_error {
@@ -46,6 +47,9 @@ typedef struct lt_error {
   const char *reproducer;    /* of compile errors: the module that went into it; else "" */
   int64_t minimum_workspace; /* positive where the byte budget is too small: what is needed */
   const char *computed_index; /* of an index outside the vocabulary that the loss computes: its buffer; else "" */
+  const char *kernel;        /* of faults in a kernel: its name; else "" */
+  const char *faults;        /* of faults in a kernel: JSON, a list of {"kind", "space", "object", "address", "block", "detail",
+                              * "count", "text", "parties": [{"who", "action", "instruction", "operation", "places"}]}; else "" */
 } lt_error;
 /* The error of the last call of this thread that failed; valid until the next one fails. Never null. */
 LT_API const lt_error *lt_last_error(void);
@@ -54,7 +58,7 @@ LT_API const lt_error *lt_last_error(void);
  * function with LT_INTERRUPTED within a fraction of a second. */
 typedef int (*lt_interrupt)(void *context);
 /* What functions of this thread ask while they compile or load code: lt_program_plan, lt_program_stage, lt_program_predict,
- * lt_stage_from_text, lt_plan_load. Null: nothing, which is how every thread begins. Calls ask lt_call.interrupt instead. A
+ * lt_stage_from_text, lt_plan_load, lt_plan_from_text. Null: nothing, which is how every thread begins. Calls ask lt_call.interrupt instead. A
  * compilation that nobody waits for any more stops soon after; a later request for the same plan begins again. */
 LT_API void lt_set_interrupt(lt_interrupt interrupt, void *context);
 
@@ -247,6 +251,10 @@ LT_API lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **pl
 LT_API const char *lt_plan_notice(const lt_plan *plan);
 /* A plan from bytes of lt_plan_save. They hold machine code: load only what you would run. */
 LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan);
+/* A plan from the text of stage "spec", "plan", "tiles" or "device" with its request, as lt_program_stage gives it for all kernels
+ * and somebody may have edited it. 'target' takes the place of the target in the text; "" keeps that. A process of its own
+ * compiles the text, but what comes out runs in this one: load only what you would run. */
+LT_API lt_code lt_plan_from_text(lt_engine *engine, const char *text, const char *from, const char *target, lt_plan **plan);
 /* Bytes for lt_plan_load. Of 'call' its reduction, ignore, ignore_index and zero_if_all_ignored are saved too, without one those
  * that the plan was loaded with. lt_plan_describe shows them as "rules" of a loaded plan, and its calls with another ignore_index
  * are refused: losses may be compiled for one. */

@@ -25,12 +25,14 @@ Value Widener::get(Value scalar) {
     return wide;
   }
   SmallVector<Value> operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return get(operand); });
+  Location around = e.getLoc(); // of the operation on tiles that the region belongs to
   e.setLoc(op->getLoc());
   Value wide = expandLogitileOp(e, op, operands);
   if (!wide) {
     OperationState state(op->getLoc(), op->getName(), operands, CodeBuilder::widen(scalar.getType(), lanes), op->getAttrs());
     wide = e.create(state)->getResult(0);
   }
+  e.setLoc(around);
   map(scalar, wide);
   return wide;
 }

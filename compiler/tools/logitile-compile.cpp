@@ -13,6 +13,8 @@ namespace {
 llvm::cl::OptionCategory category("logitile-compile options");
 llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<text of a stage>"), llvm::cl::init("-"), llvm::cl::cat(category));
 llvm::cl::opt<std::string> output("o", llvm::cl::desc("where the result goes"), llvm::cl::init("-"), llvm::cl::cat(category));
+llvm::cl::opt<std::string> target("target", llvm::cl::desc("in the place of the target in the text: cpu:avx2, cuda:sm_90, emu:sm_80, ..."),
+                                  llvm::cl::cat(category));
 llvm::cl::opt<std::string> kernel("kernel", llvm::cl::desc("only this kernel (tiles, device)"), llvm::cl::cat(category));
 
 auto stages =
@@ -36,12 +38,16 @@ int main(int argc, char **argv) {
     llvm::errs() << "logitile-compile: --to=" << stageName(to) << " is no stage after --from=" << stageName(from) << "\n";
     return 2;
   }
+  if (!target.empty() && from >= Stage::Llvm) {
+    llvm::errs() << "logitile-compile: --target does not go with --from=" << stageName(from) << ", whose text names its target\n";
+    return 2;
+  }
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(input);
   if (!file) {
     llvm::errs() << "logitile-compile: " << input << ": " << file.getError().message() << "\n";
     return 2;
   }
-  StageText result = printStage((*file)->getBuffer().str(), from, to, kernel);
+  StageText result = printStage({(*file)->getBuffer().str(), from, input == "-" ? "<stdin>" : input.getValue(), target}, to, kernel);
   if (!result.text) {
     llvm::errs() << result.error << "logitile-compile: stage '" << stageName(result.failed) << "' failed\n";
     return 1;

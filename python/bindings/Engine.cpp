@@ -50,6 +50,17 @@ static Plan loadPlan(const Engine &engine, const py::bytes &bytes) {
   return {Owner<lt_plan, lt_plan_destroy>(plan)};
 }
 
+static Plan planFromText(const Engine &engine, const std::string &text, const std::string &from, const std::string &target) {
+  lt_plan *plan = nullptr;
+  lt_code code;
+  {
+    WithoutGil release;
+    code = lt_plan_from_text(engine.handle.get(), text.c_str(), from.c_str(), target.c_str(), &plan);
+  }
+  check(code);
+  return {Owner<lt_plan, lt_plan_destroy>(plan)};
+}
+
 static py::object stageFromText(const std::string &text, const std::string &from, const std::string &to, const std::string &kernel) {
   Text result;
   lt_code code;
@@ -125,6 +136,7 @@ void logitile::python::bindEngine(py::module_ &module) {
            py::arg("workspace_keep_bytes") = -1, py::arg("history_records") = -1, py::arg("times_kernels") = false,
            py::arg("disk_cache") = py::none(), py::arg("disk_cache_bytes") = -1)
       .def("load", &loadPlan, py::arg("data"))
+      .def("compile_text", &planFromText, py::arg("text"), py::arg("stage"), py::arg("target") = "")
       .def("history",
            [](const Engine &engine) {
              Text json;

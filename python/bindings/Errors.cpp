@@ -30,6 +30,8 @@ static py::object exceptionOf(const lt_error &error) {
     return errors.attr("TargetError")(text);
   case LT_COMPILE_ERROR:
     return errors.attr("CompileError")(text, error.stage, *error.reproducer ? py::object(decoded(error.reproducer)) : py::none());
+  case LT_EMULATOR_FAULT:
+    return errors.attr("EmulatorFault")(text, decoded(error.kernel), py::module_::import("json").attr("loads")(decoded(error.faults)));
   default:
     return errors.attr("LogitileError")("internal error: " + std::string(text));
   }

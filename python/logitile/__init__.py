@@ -16,6 +16,7 @@ from .errors import (
     CallTypeError,
     CallValueError,
     CompileError,
+    EmulatorFault,
     LogitileError,
     SpecAttributeError,
     SpecError,
@@ -45,9 +46,9 @@ from . import losses  # isort: skip - written in the language, so everything abo
 
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
-    "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar", "ShapeDtype", "SliceState",
-    "SpecError", "TargetError", "Token", "Value", "Vocab", "autotune", "check", "history", "jit", "load_plan",
-    "loss", "losses", "merge", "trim", *_functions,
+    "EmulatorFault", "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar",
+    "ShapeDtype", "SliceState", "SpecError", "TargetError", "Token", "Value", "Vocab", "autotune", "check",
+    "history", "jit", "load_plan", "loss", "losses", "merge", "trim", *_functions,
 )  # fmt: skip
 
 

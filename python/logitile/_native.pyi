@@ -134,6 +134,15 @@ class Engine:
             TargetError: they are for another machine.
         """
 
+    def compile_text(self, text: str, stage: str, target: str = "") -> Plan:
+        """A plan from the text of stage "spec", "plan", "tiles" or "device", which holds its request.
+        `target` takes the place of the target in the text.
+
+        Raises:
+            CompileError: the text is wrong, or belongs to another kind of target.
+            TargetError: this machine has no such device.
+        """
+
     def history(self) -> list[dict[str, Any]]:
         """What ran lately, oldest first: number, key, program, event ("hit", "compile", "load", "disk"),
         phase, tokens, counted, chunks, predicted_bytes, measured_bytes, stage_ms, load_ms, run_ms, kernels.

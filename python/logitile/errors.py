@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 
 class LogitileError(Exception):
     """Base of every error that logitile raises."""
@@ -64,6 +68,84 @@ class CompileError(LogitileError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.message, self.stage, self.reproducer)
+
+
+@dataclass(frozen=True)
+class FaultParty:
+    """One of those that are involved in a fault.
+
+    Args:
+        who: "thread 33 (warp 1, lane 1)", "copy engine of thread 33", ...
+        action: "earlier write", "later read", "waits", ...
+        instruction: as LLVM IR calls it: "load shared", "llvm.nvvm.cp.async...".
+        operation: of stage `tiles`, which the instruction is made of: "logitile.project"; "" where there is
+            none.
+        places: where that was written: the line of the skeleton or of the text, then the launch or the loss.
+    """
+
+    who: str
+    action: str
+    instruction: str
+    operation: str
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """One fault that the emulator found in a kernel; `str()` of it is for people.
+
+    Args:
+        kind: "race", "in-flight", "uninitialised", "out-of-bounds", "misaligned", "divergence",
+            "barrier-divergence", "barrier-misuse" or "deadlock"; docs/design/emulator.md says what they mean.
+        kernel: its name.
+        block: the block of the grid, [x, y, z].
+        space: "shared", "global" or "no memory".
+        object: the name of the buffer in global memory.
+        address: offset in bytes into the buffer, or into shared memory.
+        detail: what is wrong.
+        count: how often it was seen.
+        parties: the instructions, the earlier one first.
+    """
+
+    kind: str
+    kernel: str
+    block: tuple[int, int, int]
+    space: str
+    object: str
+    address: int
+    detail: str
+    count: int
+    parties: tuple[FaultParty, ...]
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class EmulatorFault(LogitileError):
+    """The emulator found faults in a kernel: a bug of logitile, or of the text that it was compiled from.
+
+    Args:
+        message: the kernel and all reports, for people.
+        kernel: its name.
+        found: the reports, as the native module describes them.
+
+    Attributes:
+        reports: the faults as FaultReport, races first, each pair of instructions once.
+    """
+
+    def __init__(self, message: str, kernel: str, found: Sequence[Mapping[str, Any]] = ()):
+        super().__init__(message)
+        self.message, self.kernel, self._found = message, kernel, found
+        self.reports = tuple(_report(kernel, one) for one in found)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.kernel, self._found)
+
+
+def _report(kernel: str, one: Mapping[str, Any]) -> FaultReport:
+    parties = tuple(FaultParty(**{**party, "places": tuple(party["places"])}) for party in one["parties"])
+    return FaultReport(**{**one, "kernel": kernel, "block": tuple(one["block"]), "parties": parties})
 
 
 class CacheWarning(UserWarning):

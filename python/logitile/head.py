@@ -11,7 +11,7 @@ from .arguments.options import Options, checked_constants, checked_options
 from .calls import execute
 from .calls.captured import HeadCapture
 from .calls.demands import by_names
-from .calls.plans import Plan
+from .calls.plans import Plan, plan_from_text
 from .calls.programs import Programs
 from .errors import CallTypeError, CallValueError
 from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
@@ -339,6 +339,25 @@ class Head:
             )
         program = self._programs.program(call, by_names(call, grad))
         return Plan(program.plan(call.tokens), self.options)
+
+    def compile_text(self, text: str, stage: str) -> Plan:
+        """A plan from the text of a stage: of `ir` without `kernel`, as it is or edited. Its calls reduce the
+        loss and ignore tokens as this head does.
+
+        Args:
+            text: with its request, which says what it is compiled for.
+            stage: that the text is of: "spec", "plan", "tiles" or "device".
+
+        A backend of the head takes the place of the target in the text: backend="emu:sm_90" runs on the
+        emulator what was printed for "cuda:sm_90". From stage "plan" on, it has to be of the same kind. A
+        process of its own compiles the text, with limits on memory and time. The code that comes out runs in
+        this process: compile only texts whose code you would run.
+
+        Raises:
+            CompileError: the text is wrong; its message has places in the text.
+            TargetError: this machine has no such device.
+        """
+        return plan_from_text(text, stage, self.options)
 
     def bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.

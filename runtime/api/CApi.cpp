@@ -16,7 +16,7 @@ using namespace logitile;
 namespace {
 struct LastError {
   Status status; // owns what 'shown' points to
-  lt_error shown{LT_OK, "", "", "", 0, ""};
+  lt_error shown{LT_OK, "", "", "", 0, "", "", ""};
 };
 thread_local LastError last;
 
@@ -26,7 +26,7 @@ struct GivenInterrupt {
 };
 thread_local GivenInterrupt given;
 
-static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::Interrupted) == LT_INTERRUPTED);
+static_assert(static_cast<int>(ErrorCode::Type) == LT_TYPE_ERROR && static_cast<int>(ErrorCode::EmulatorFault) == LT_EMULATOR_FAULT);
 } // namespace
 
 lt_code logitile::report(const Status &status) noexcept {
@@ -35,7 +35,7 @@ lt_code logitile::report(const Status &status) noexcept {
   last.status = status;
   const Error &error = status.error();
   last.shown = {static_cast<lt_code>(error.code), error.text.c_str(),     error.stage.c_str(), error.reproducer.c_str(),
-                error.minimumWorkspace,           error.computedIndex.c_str()};
+                error.minimumWorkspace,           error.computedIndex.c_str(), error.kernel.c_str(), error.faults.c_str()};
   return last.shown.code;
 }
 
@@ -43,7 +43,8 @@ lt_code logitile::report(const Status &status) noexcept {
 static lt_code reportNoMemory() noexcept {
   last.shown = {LT_VALUE_ERROR, "the system has no memory left for what the library does; free some, or raise the limit of the process",
                 "",             "",
-                0,              ""};
+                0,              "",
+                "",             ""};
   return last.shown.code;
 }
 
@@ -352,6 +353,20 @@ const char *lt_plan_notice(const lt_plan *plan) { return plan->notice.c_str(); }
 lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan) {
   return guarded([&]() -> Status {
     Result<PlanUse> use = engine->engine->loadPlanBytes({static_cast<const char *>(bytes), size}, interruptOfThread());
+    if (use.isOk())
+      *plan = newPlan(engine->engine, std::move(*use));
+    return use.status();
+  });
+}
+lt_code lt_plan_from_text(lt_engine *engine, const char *text, const char *from, const char *target, lt_plan **plan) {
+  return guarded([&]() -> Status {
+    Result<Stage> stage = stageOf(from);
+    if (!stage.isOk())
+      return stage.status();
+    Result<std::string> bytes = planInProcess(text, *stage, target);
+    if (!bytes.isOk())
+      return bytes.status();
+    Result<PlanUse> use = engine->engine->loadPlanBytes(std::move(*bytes), interruptOfThread());
     if (use.isOk())
       *plan = newPlan(engine->engine, std::move(*use));
     return use.status();

@@ -16,6 +16,8 @@
 #include <unistd.h>
 using namespace logitile;
 
+/// Asks for a plan in the place of a stage.
+constexpr std::string_view kRun = "run";
 /// The first byte of an answer; behind kRefused stand the stage that failed, a line break and the error.
 constexpr char kMade = '+', kRefused = '-';
 
@@ -96,7 +98,8 @@ static Status refusal(std::string_view stage, std::string text) {
   return Status(std::move(error));
 }
 
-Result<std::string> logitile::stageInProcess(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+/// What the process answers to a text, a stage and two more arguments.
+static Result<std::string> ask(const std::string &text, Stage from, std::string last, std::string only) {
   auto failed = [](const std::string &what, int error) { return Status(ErrorCode::Internal, what + ": " + std::strerror(error)); };
   MemoryFile files[3];
   for (const MemoryFile &file : files)
@@ -104,7 +107,7 @@ Result<std::string> logitile::stageInProcess(const std::string &text, Stage from
       return failed("no file in memory could be made", errno);
   if (!writeAll(files[0].number, text) || ::lseek(files[0].number, 0, SEEK_SET) != 0)
     return failed("a text could not be passed on", errno);
-  std::string path = besideLibrary("logitile-stage"), first(stageName(from)), last(stageName(to)), only = kernel;
+  std::string path = besideLibrary("logitile-stage"), first(stageName(from));
   char *arguments[] = {path.data(), first.data(), last.data(), only.data(), nullptr};
   pid_t process = 0;
   if (int error = spawn(path, files, arguments, process))
@@ -123,20 +126,29 @@ Result<std::string> logitile::stageInProcess(const std::string &text, Stage from
   return refusal(stageName(from), reason);
 }
 
+Result<std::string> logitile::stageInProcess(const std::string &text, Stage from, Stage to, const std::string &kernel) {
+  return ask(text, from, std::string(stageName(to)), kernel);
+}
+Result<std::string> logitile::planInProcess(const std::string &text, Stage from, const std::string &target) {
+  return ask(text, from, std::string(kRun), target);
+}
+
 // ---- who answers ------------------------------------------------------------------------------------------------------------
 
 int logitile::runStageProcess(int count, char **arguments) {
   std::optional<Stage> from, to;
+  bool isRun = count == 4 && arguments[2] == kRun;
   if (count == 4) {
     from = parseStage(arguments[1]);
     to = parseStage(arguments[2]);
   }
-  if (!from || !to) {
-    writeAll(STDERR_FILENO, "usage: logitile-stage FROM TO KERNEL\n");
+  if (!from || (!to && !isRun)) {
+    writeAll(STDERR_FILENO, "usage: logitile-stage FROM TO KERNEL, or logitile-stage FROM run TARGET\n");
     return 2;
   }
   confineProcess();
-  Result<std::string> made = Engine::stageText(readAll(STDIN_FILENO), *from, *to, arguments[3]);
+  const std::string text = readAll(STDIN_FILENO);
+  Result<std::string> made = isRun ? Engine::planBytes(text, *from, arguments[3]) : Engine::stageText(text, *from, *to, arguments[3]);
   std::string answer = made.isOk() ? kMade + *made : kRefused + made.status().error().stage + "\n" + made.status().error().text;
   return writeAll(STDOUT_FILENO, answer) ? 0 : 1;
 }

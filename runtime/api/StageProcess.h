@@ -8,6 +8,9 @@
 namespace logitile {
 /// Engine::stageText in a process of the program logitile-stage. An error where that process ends before it has an answer.
 Result<std::string> stageInProcess(const std::string &text, Stage from, Stage to, const std::string &kernel);
-/// The main function of that program. Its arguments are two stages and a kernel, the text is its standard input.
+/// Engine::planBytes in such a process.
+Result<std::string> planInProcess(const std::string &text, Stage from, const std::string &target);
+/// The main function of that program. Its arguments are two stages and a kernel, or a stage, "run" and a target. The text is its
+/// standard input.
 int runStageProcess(int count, char **arguments);
 } // namespace logitile

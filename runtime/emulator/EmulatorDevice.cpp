@@ -53,14 +53,20 @@ struct EmulatedCode {
     emulator::abi::Text why = nullptr;
     std::lock_guard lock(mutex);
     const emulator::abi::Ending ending = program.get_deleter().library->run(program.get(), &launch, memory, &outcome, &why);
-    const std::string reports = emulator::takeText(outcome.reports);
+    const std::string reports = emulator::takeText(outcome.reports), facts = emulator::takeText(outcome.facts);
     if (Status status = emulator::statusOf(ending, why, "kernel '" + name + "' cannot be launched"); !status.isOk())
       return status;
     counters = outcome.counters;
     if (outcome.isInterrupted)
       return interrupted();
-    return reports.empty() ? Status()
-                           : Status(ErrorCode::Internal, "the emulator finds faults in kernel '" + name + "':\n" + reports);
+    if (reports.empty())
+      return Status();
+    Error error;
+    error.code = ErrorCode::EmulatorFault;
+    error.text = "the emulator finds faults in kernel '" + name + "':\n" + reports;
+    error.kernel = name;
+    error.faults = facts;
+    return Status(std::move(error));
   }
 };
 } // namespace

@@ -7,7 +7,7 @@
 
 namespace logitile::emulator::abi {
 /// Changes with anything below. The runtime uses no library with another version.
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 /// How a function ended.
 enum class Ending : int32_t {
@@ -48,7 +48,7 @@ struct Launch {
 };
 
 struct Outcome {
-  Text reports;            // null for a correct kernel
+  Text reports, facts;     // for people, and as JSON (jsonOf in emulator/Report.h); null for a correct kernel
   KernelCounters counters;
   bool isInterrupted;      // blocks are missing
 };

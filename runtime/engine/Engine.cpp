@@ -298,5 +298,14 @@ Result<std::string> Engine::stageText(const Request &request, int64_t tokens, St
   });
 }
 Result<std::string> Engine::stageText(const std::string &text, Stage from, Stage to, const std::string &kernel) {
-  return textOr(printStage(text, from, to, kernel));
+  return textOr(printStage({text, from, {}, {}}, to, kernel));
+}
+Result<std::string> Engine::planBytes(const std::string &text, Stage from, const std::string &target) {
+  CompileResult result = compileText({text, from, {}, target});
+  if (result.plan)
+    return writePlan(*result.plan, std::nullopt);
+  StageText refused;
+  refused.error = result.error;
+  refused.failed = result.failed;
+  return textOr(refused);
 }

@@ -61,6 +61,8 @@ public:
                                        const Interrupt &interrupt = {});
   /// The same from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
+  /// Bytes for loadPlanBytes, from the text of a stage; 'target' as in StageInput. On the thread of the caller as well.
+  static Result<std::string> planBytes(const std::string &text, Stage from, const std::string &target);
 
   /// Waits for all devices. An error where a call of theirs has met an index outside the vocabulary.
   Status check();

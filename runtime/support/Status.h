@@ -10,13 +10,14 @@
 namespace logitile {
 enum class ErrorCode : uint8_t {
   None,
-  Type,        // of an argument of the call
-  Value,       // a shape, a value or an option of the call
-  Index,       // an index outside the vocabulary
-  Target,      // the device or its driver cannot do what is asked
-  Compile,     // the compiler failed: our bug
-  Internal,    // the runtime failed: our bug
-  Interrupted, // the caller asked to stop
+  Type,          // of an argument of the call
+  Value,         // a shape, a value or an option of the call
+  Index,         // an index outside the vocabulary
+  Target,        // the device or its driver cannot do what is asked
+  Compile,       // the compiler failed: our bug
+  Internal,      // the runtime failed: our bug
+  Interrupted,   // the caller asked to stop
+  EmulatorFault, // the emulator found faults in a kernel
 };
 
 struct Error {
@@ -27,13 +28,16 @@ struct Error {
   std::string reproducer;
   int64_t minimumWorkspace = 0; // positive where the budget is what is wrong
   std::string computedIndex;    // of an index that the loss computes: its buffer
+  // Of faults in a kernel:
+  std::string kernel;
+  std::string faults; // JSON, see emulator/Report.h
 };
 
 /// Success, or an error. Copies share the error.
 class [[nodiscard]] Status {
 public:
   Status() = default;
-  Status(ErrorCode code, std::string text) : Status(Error{code, std::move(text), {}, {}, 0, {}}) {}
+  Status(ErrorCode code, std::string text) : Status(Error{code, std::move(text), {}, {}, 0, {}, {}, {}}) {}
   explicit Status(Error error) : failure(std::make_shared<const Error>(std::move(error))) {}
 
   bool isOk() const { return !failure; }

@@ -1,6 +1,7 @@
 // emulator_checks_test.cpp - each fault by a kernel that has it and by its corrected twin that must not be reported.
 // Faults of asynchronous copies and mbarriers are in emulator_async_test.cpp.
 #include "test/unit/EmulatorHarness.h"
+#include <algorithm>
 using namespace logitile::emulator;
 
 namespace {
@@ -63,9 +64,10 @@ TEST(EmulatorChecks, readBeforeTheBarrierRaces) {
 TEST(EmulatorChecks, raceNamesBothSides) {
   Exchange faulty(neighbours("call void @llvm.nvvm.bar.warp.sync(i32 -1)\n"));
   const Outcome outcome = faulty.harness.run();
-  ASSERT_FALSE(outcome.reports.empty());
-  const Report &race = outcome.reports.back();
-  EXPECT_EQ(race.fault, Fault::race);
+  auto isRace = [](const Report &report) { return report.fault == Fault::race; };
+  auto last = std::ranges::find_if_not(outcome.reports, isRace); // races come first
+  ASSERT_NE(last, outcome.reports.begin());
+  const Report &race = *std::prev(last);
   EXPECT_EQ(race.parties[0].action, "earlier write");
   EXPECT_EQ(race.parties[0].instruction, "store shared");
   EXPECT_EQ(race.parties[1].action, "later read");

@@ -101,5 +101,58 @@ TEST(EmulatorLoading, reportsNameTheKernelsLineAndTheUsers) {
   harness.argument(reinterpret_cast<uint64_t>(words.data())).threads(1); // a buffer that nobody has made known
   const Report report = harness.runFaulty(Fault::outOfBounds);
   EXPECT_EQ(report.parties[0].source.text(), "kernel.mlir:7:3, from train.py:41:9");
-  EXPECT_NE(report.text().find("'store global' at kernel.mlir:7:3"), std::string::npos) << report.text();
+  EXPECT_EQ(report.parties[0].source.operation, "tile");
+  EXPECT_NE(report.text().find("'store global' of tile at kernel.mlir:7:3"), std::string::npos) << report.text();
+}
+
+TEST(EmulatorLoading, copiesOfOneInstructionAreOneReport) {
+  auto race = [](uint32_t line) {
+    Report report;
+    report.parties = {{"thread 1", "later read", "load shared", {{{"sweep.mlir", line, 3}}, "logitile.project"}}};
+    return report;
+  };
+  Findings findings;
+  findings.add(race(7), 0, 1);
+  findings.add(race(7), 2, 3); // another copy
+  findings.add(race(8), 4, 5);
+  EXPECT_TRUE(findings.isKnown(Fault::race, 2, 3));
+  const std::vector<Report> reports = findings.take();
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_EQ(reports[0].count, 3u);
+  EXPECT_EQ(reports[1].count, 1u);
+}
+
+TEST(EmulatorLoading, instructionsWithoutPlacesAreToldApart) {
+  Findings findings;
+  for (uint32_t op : {0u, 1u}) {
+    Report report;
+    report.parties = {{"thread 1", "read", "load shared", {}}};
+    findings.add(std::move(report), op, op);
+  }
+  EXPECT_EQ(findings.take().size(), 2u);
+}
+
+TEST(EmulatorLoading, reportsAreDataToo) {
+  Report report;
+  report.space = Space::shared;
+  report.address = 16;
+  report.parties = {{"thread 1", "later read", "load shared", {{{"sweep.mlir", 7, 3}, {"loss.py", 4, 1}}, "logitile.project"}}};
+  EXPECT_EQ(jsonOf({report}),
+            R"([{"address":16,"block":[0,0,0],"count":1,"detail":"","kind":"race","object":"","parties":[{"action":"later read",)"
+            R"("instruction":"load shared","operation":"logitile.project","places":["sweep.mlir:7:3","loss.py:4:1"],"who":"thread 1"}],)"
+            R"("space":"shared","text":"race in block (0, 0, 0), shared memory +0x10\n  later read by thread 1, 'load shared' of )"
+            R"(logitile.project at sweep.mlir:7:3, from loss.py:4:1"}])");
+}
+
+TEST(EmulatorLoading, racesComeFirstAndReadsOfNothingLast) {
+  Findings findings;
+  for (Fault fault : {Fault::uninitialised, Fault::misaligned, Fault::inFlight, Fault::race}) {
+    Report report;
+    report.fault = fault;
+    findings.add(std::move(report), 0, static_cast<uint32_t>(fault));
+  }
+  std::vector<Fault> order;
+  for (const Report &report : findings.take())
+    order.push_back(report.fault);
+  EXPECT_EQ(order, (std::vector<Fault>{Fault::race, Fault::inFlight, Fault::misaligned, Fault::uninitialised}));
 }

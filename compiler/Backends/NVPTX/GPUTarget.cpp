@@ -2,11 +2,11 @@
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Cost.h"
 #include "compiler/Backends/NVPTX/KernelWork.h"
+#include "compiler/Backends/NVPTX/OperationPlaces.h"
 #include "compiler/Backends/NVPTX/PTX.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -137,7 +137,7 @@ FailureOr<std::string> GPUTarget::writeCode(llvm::Module &module, std::string &e
 }
 
 void EmulatedTarget::addLLVMPasses(OpPassManager &passes) const {
-  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass()); // its reports name lines
+  addOperationPlaces(passes); // its reports name them
 }
 
 FailureOr<std::string> EmulatedTarget::writeCode(llvm::Module &module, std::string &error, Cancellation *) const {

@@ -62,8 +62,17 @@ LogicalResult TileConversion::convertInitRows(InitRowsOp op) {
   return success();
 }
 
+/// Code tells which operation it is made of, under the name of the operation's value.
+static Location marked(Operation &op) {
+  auto mark = [&](Location loc) -> Location {
+    return FusedLoc::get(op.getContext(), {loc}, StringAttr::get(op.getContext(), op.getName().getStringRef()));
+  };
+  auto named = dyn_cast<NameLoc>(op.getLoc());
+  return named ? NameLoc::get(named.getName(), mark(named.getChildLoc())) : mark(op.getLoc());
+}
+
 LogicalResult TileConversion::convertOp(Operation &op) {
-  builder.setLoc(op.getLoc());
+  builder.setLoc(marked(op));
   if (failed(check(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)

@@ -21,7 +21,7 @@ from ..messages.names import did_you_mean, interval_text, listed
 from ..runtime.engine import engine
 from ..runtime.platforms import platform_of
 from .native_call import NativeCall, call_options
-from .place import check_memory, thread_count
+from .place import check_memory, place, thread_count
 from .program import float_dtype
 
 if TYPE_CHECKING:
@@ -215,3 +215,9 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         all_ignored="zero" if rules["zero_if_all_ignored"] else "nan",
     )
     return Plan(plan, options)
+
+
+def plan_from_text(text: str, stage: str, options: Options) -> Plan:
+    """A plan that is compiled from the text of a stage; see `Head.compile_text`."""
+    target = "" if options.backend == "auto" else place(options.backend, None)[0]
+    return Plan(engine().compile_text(text, stage, target), options)
