@@ -61,8 +61,8 @@ LogicalResult convertProject(KernelContext &k, ProjectOp op) {
   if (failed(left) || failed(right))
     return failure();
   CodeBuilder::Values zeros(k.rowSlots(type) * k.columnSlots(type), e.number(e.f32, 0));
-  MainLoop loop(k, *left, *right, depth);
-  k.setTile(op->getResult(0), tileOf(op->getResult(0), loop.run(zeros, e.integer(0), e.integer(size), size % depth != 0)));
+  MainLoop loop(k, *left, *right, depth, e.integer(size), size % depth != 0);
+  k.setTile(op->getResult(0), tileOf(op->getResult(0), loop.run(zeros, e.integer(0))));
   return success();
 }
 
@@ -110,8 +110,8 @@ LogicalResult convertContract(KernelContext &k, ContractOp op) {
     return failure();
   // Blocks start at multiples of their depth, so only the end of the range can cut one.
   bool mayClip = knownDivisor(op.getFirst()) % depth != 0 || knownDivisor(op.getEnd()) % depth != 0;
-  MainLoop loop(k, *left, *right, depth);
-  k.setTile(op.getResult(), tileOf(op.getResult(), loop.run(*start, k.scalar(op.getFirst()), k.scalar(op.getEnd()), mayClip)));
+  MainLoop loop(k, *left, *right, depth, k.scalar(op.getEnd()), mayClip);
+  k.setTile(op.getResult(), tileOf(op.getResult(), loop.run(*start, k.scalar(op.getFirst()))));
   return success();
 }
 } // namespace logitile::cuda

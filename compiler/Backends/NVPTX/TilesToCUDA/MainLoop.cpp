@@ -38,37 +38,97 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t limit) {
   return Pipeline{stages, stages * block};
 }
 
-CodeBuilder::Values MainLoop::run(ValueRange start, Int first, Int end, bool mayClip) {
-  int64_t stages = k.stages, leftBytes = left.shape(depth).bytes(), blockBytes = leftBytes + right.shape(depth).bytes();
-  Stager toLeft(k, left, depth, end, mayClip), toRight(k, right, depth, end, mayClip);
-  auto copy = [&](Int block, Int slot) {
-    Int shared = first + block * depth, offset = k.ring() + slot * blockBytes;
-    toLeft.copy(shared, offset);
-    toRight.copy(shared, offset + leftBytes);
-  };
+/// Loops of their own: where an operand has to be copied element by element, nothing is fast, and the code of that in the other loop
+/// would take its registers.
+CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
   Int count = divideUp(end - first, depth);
+  Value isPipelined = e.both(e.both(toLeft.isAligned, toRight.isAligned), isLess(e.integer(0), count));
+  SmallVector<Type> types(start.size(), e.f32);
+  return e.choose(
+      isPipelined, types, [&] { return runPipelined(start, first, count); }, [&] { return runUnaligned(start, first, count); });
+}
+
+/// Fragments of 16 bits are read from shared memory one step before their products, so that tensor cores need not wait for them. The
+/// three planes of f32 would need too many registers for that.
+CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
+  int64_t stages = k.stages, steps = depth / 16, leftBytes = left.shape(depth).bytes(), bytes = blockBytes();
+  bool readsAhead = !left.isFloat();
+  auto copy = [&](Int block, Int slot) {
+    Int shared = first + block * depth, offset = k.ring() + slot * bytes;
+    toLeft.copyChunks(shared, offset);
+    toRight.copyChunks(shared, offset + leftBytes);
+  };
   e.barrier(); // whoever used this memory before is done
   e.loop(e.integer(stages - 1), [&](Int block) {
     e.when(isLess(block, count), [&] { copy(block, block); });
     e.commitCopies();
   });
-  CodeBuilder::Values carried{e.integer(0)}; // where the current block lies
+  e.waitForCopies(stages - 2);
+  e.barrier(); // everyone's copies of the first block are there
+  CodeBuilder::Values carried{e.integer(0)}; // where the current block lies, and its first fragments
+  if (readsAhead)
+    llvm::append_range(carried, flatten(read(0, k.ring())));
+  size_t others = carried.size();
   llvm::append_range(carried, start);
   CodeBuilder::Values last = e.loop(count, carried, [&](Int block, ValueRange current) {
-    Int slot = e.integer(current.front());
-    e.waitForCopies(stages - 2);
-    e.barrier(); // everyone's copies are there, and everyone is done with the block before
+    Int slot = e.integer(current.front()), offset = k.ring() + slot * bytes;
     Int ahead = block + (stages - 1);
     e.when(isLess(ahead, count), [&] { copy(ahead, choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1)); });
     e.commitCopies();
-    CodeBuilder::Values sums = multiplyBlock(k.ring() + slot * blockBytes, current.drop_front());
-    Int next = slot + 1;
-    sums.insert(sums.begin(), choose(isEqual(next, stages), e.integer(0), next));
-    return sums;
+    Int following = choose(isEqual(slot + 1, stages), e.integer(0), slot + 1);
+    Fragments fragments;
+    if (readsAhead)
+      fragments = unflatten(current.slice(1, others - 1));
+    CodeBuilder::Values sums(current.drop_front(others));
+    for (int64_t step = 0; step < steps; ++step) {
+      if (!readsAhead)
+        fragments = read(step, offset);
+      bool isLast = step + 1 == steps;
+      if (isLast) {
+        e.waitForCopies(stages - 2);
+        e.barrier(); // everyone's copies of the next block are there, and everyone has read the current one
+      }
+      // After the last block there is none: what is read then is not used.
+      Int next = isLast ? k.ring() + choose(isLess(block + 1, count), following, slot) * bytes : offset;
+      Fragments ahead = readsAhead ? read(isLast ? 0 : step + 1, next) : Fragments();
+      sums = multiply(fragments, sums);
+      fragments = std::move(ahead);
+    }
+    CodeBuilder::Values result{following};
+    if (readsAhead)
+      llvm::append_range(result, flatten(fragments));
+    llvm::append_range(result, sums);
+    return result;
   });
   e.waitForCopies(0);
-  last.erase(last.begin());
+  last.erase(last.begin(), last.begin() + others);
   return last;
+}
+
+/// One block after the other.
+CodeBuilder::Values MainLoop::runUnaligned(ValueRange start, Int first, Int count) {
+  return e.loop(count, start, [&](Int block, ValueRange current) {
+    Int shared = first + block * depth;
+    e.barrier(); // everyone is done with the block before
+    toLeft.copy(shared, k.ring());
+    toRight.copy(shared, k.ring() + left.shape(depth).bytes());
+    e.commitCopies();
+    e.waitForCopies(0);
+    e.barrier();
+    CodeBuilder::Values sums(current);
+    for (int64_t step = 0; step < depth / 16; ++step)
+      sums = multiply(read(step, k.ring()), sums);
+    return sums;
+  });
+}
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+MainLoop::Fragments MainLoop::read(int64_t step, Int offset) {
+  const Sharing &sharing = k.threads.sharing;
+  FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
+  return {fromLeft.read(step, offset, sharing.blockRows() / 16, /*isRight=*/false),
+          fromRight.read(step, offset + left.shape(depth).bytes(), sharing.blockColumns() / 16, /*isRight=*/true)};
 }
 
 /// Products of planes that count: the others are below the last bit of an f32. Small ones come first.
@@ -78,29 +138,42 @@ static ArrayRef<std::pair<int, int>> productsOf(int64_t planes) {
   return planes == 1 ? ArrayRef(kOne) : ArrayRef(kSix);
 }
 
-CodeBuilder::Values MainLoop::multiplyBlock(Int offset, ValueRange start) {
-  const Sharing &sharing = k.threads.sharing;
-  int64_t leftCount = sharing.blockRows() / 16, rightCount = sharing.blockColumns() / 16, columns = sharing.columnSlots();
-  FragmentReader fromLeft(k, left, depth), fromRight(k, right, depth);
+CodeBuilder::Values MainLoop::multiply(const Fragments &fragments, ValueRange start) {
+  const auto &[lefts, rights] = fragments;
+  int64_t columns = k.threads.sharing.columnSlots(), width = rights.size() * 2;
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
   CodeBuilder::Values sums(start);
-  for (int64_t step = 0; step < depth / 16; ++step) {
-    SmallVector<Planes> lefts = fromLeft.read(step, offset, leftCount, /*isRight=*/false);
-    SmallVector<Planes> rights = fromRight.read(step, offset + left.shape(depth).bytes(), rightCount, /*isRight=*/true);
-    for (int64_t i = 0; i < leftCount; ++i)
-      for (int64_t j = 0; j < rightCount * 2; ++j) {
-        // Rows g and g + 8 of the fragment, two columns each.
-        int64_t at[4] = {2 * i * columns + 2 * j, 2 * i * columns + 2 * j + 1, (2 * i + 1) * columns + 2 * j, (2 * i + 1) * columns + 2 * j + 1};
-        CodeBuilder::Values before{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
-        // Six products of f32 would round the whole sum six times; they are added up first, where numbers are small.
-        bool isSplit = lefts[i].size() > 1;
-        CodeBuilder::Values sum = isSplit ? CodeBuilder::Values(4, e.number(e.f32, 0)) : before;
-        for (auto [l, r] : productsOf(lefts[i].size()))
-          sum = e.multiply(type, lefts[i][l], ValueRange(rights[j / 2][r]).slice(j % 2 * 2, 2), sum);
-        for (int64_t part = 0; part < 4; ++part)
-          sums[at[part]] = isSplit ? Value(arith::AddFOp::create(e, before[part], sum[part])) : sum[part];
-      }
-  }
+  for (int64_t i = 0, height = lefts.size(); i < height; ++i)
+    for (int64_t place = 0; place < width; ++place) {
+      int64_t j = i % 2 == 0 ? place : width - 1 - place; // to and fro: neighbours in time share an operand
+      // Rows g and g + 8 of the fragment, two columns each.
+      int64_t at[4] = {2 * i * columns + 2 * j, 2 * i * columns + 2 * j + 1, (2 * i + 1) * columns + 2 * j, (2 * i + 1) * columns + 2 * j + 1};
+      CodeBuilder::Values before{sums[at[0]], sums[at[1]], sums[at[2]], sums[at[3]]};
+      // Six products of f32 would round the whole sum six times; they are added up first, where numbers are small.
+      bool isSplit = lefts[i].size() > 1;
+      CodeBuilder::Values sum = isSplit ? CodeBuilder::Values(4, e.number(e.f32, 0)) : before;
+      for (auto [l, r] : productsOf(lefts[i].size()))
+        sum = e.multiply(type, lefts[i][l], ValueRange(rights[j / 2][r]).slice(j % 2 * 2, 2), sum);
+      for (int64_t part = 0; part < 4; ++part)
+        sums[at[part]] = isSplit ? Value(arith::AddFOp::create(e, before[part], sum[part])) : sum[part];
+    }
   return sums;
+}
+
+/// Loops carry values: registers of all fragments of one plane, left ones first.
+CodeBuilder::Values MainLoop::flatten(const Fragments &fragments) {
+  CodeBuilder::Values values;
+  for (const auto *side : {&fragments.lefts, &fragments.rights})
+    for (const Planes &planes : *side)
+      llvm::append_range(values, planes.front());
+  return values;
+}
+MainLoop::Fragments MainLoop::unflatten(ValueRange values) const {
+  constexpr int64_t kRegisters = 4; // of a fragment
+  int64_t lefts = k.threads.sharing.blockRows() / 16;
+  Fragments fragments;
+  for (int64_t first = 0, count = values.size(); first < count; first += kRegisters)
+    (first / kRegisters < lefts ? fragments.lefts : fragments.rights).push_back({llvm::to_vector(values.slice(first, kRegisters))});
+  return fragments;
 }
 } // namespace logitile::cuda

@@ -17,32 +17,39 @@ StageShape Operand::shape(int64_t depth) const {
 
 // ---- to shared memory -----------------------------------------------------------------------------------------------
 
-Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
-    : k(k), e(k.e), operand(operand), shape(operand.shape(depth)), perChunk(16 / CodeBuilder::bytesOf(operand.element())),
-      sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
-  // Rounds of the block's threads; both are powers of two, or the last round is not full.
-  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
-  for (int64_t first = 0; first < count; first += threads)
-    chunks.push_back(chunkOf(e.thread() + first));
+/// 'address' and the bytes from row to row are multiples of 16, and neighbours lie side by side.
+Value Stager::findAlignment(KernelContext &k, const Operand &operand) {
+  Emitter &e = k.e;
   const View &view = *operand.view;
   Value address = LLVM::PtrToIntOp::create(e, e.i64, view.base.pointer);
   Int pitch = view.stride0 * CodeBuilder::bytesOf(operand.element());
   Int bits = e.integer(arith::OrIOp::create(e, address, pitch)) % 16;
-  isAligned = e.both(isEqual(bits, 0), isEqual(view.stride1, 1));
+  return e.both(isEqual(bits, 0), isEqual(view.stride1, 1));
+}
+
+Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
+    : isAligned(findAlignment(k, operand)), k(k), e(k.e), operand(operand), shape(operand.shape(depth)),
+      perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
+  // Rounds of the block's threads; both are powers of two, or the last round is not full.
+  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  for (int64_t first = 0; first < count; first += threads)
+    sources.push_back(sourceOf(chunkOf(e.thread() + first)));
 }
 
 void Stager::copy(Int shared, Int offset) {
   int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
-  auto copyWhole = [&] {
-    for (auto [round, chunk] : llvm::enumerate(chunks)) {
-      bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
-      e.when(isFull ? e.truth(true) : isLess(chunk.line, shape.lines), [&] { copyChunk(chunk, shared, offset); });
-    }
-  };
   auto copyElements = [&] {
     e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
   };
-  e.when(isAligned, copyWhole, copyElements);
+  e.when(isAligned, [&] { copyChunks(shared, offset); }, copyElements);
+}
+
+void Stager::copyChunks(Int shared, Int offset) {
+  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  for (auto [round, source] : llvm::enumerate(sources)) {
+    bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
+    e.when(isFull ? e.truth(true) : isLess(source.chunk.line, shape.lines), [&] { copySource(source, shared, offset); });
+  }
 }
 
 Stager::Chunk Stager::chunkOf(Int number) const {
@@ -50,29 +57,55 @@ Stager::Chunk Stager::chunkOf(Int number) const {
   return {line, chunk, line * shape.lineBytes() + shape.swapped(line, chunk) * 16};
 }
 
-/// Bytes of a chunk that exist.
-static Int bytesInside(Emitter &e, Int column, Int end, int64_t elementBytes) {
-  Int left = choose(isLess(column, end), end - column, e.integer(0));
-  return smaller(left * elementBytes, 16);
+/// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.
+static Value bytesInside(Emitter &e, Value left, Value first, int64_t elementBytes) {
+  auto number = [&](int32_t value) { return e.constant(e.getI32IntegerAttr(value)); };
+  Value entries = arith::MaxSIOp::create(e, arith::SubIOp::create(e, left, first), number(0));
+  return arith::MinSIOp::create(e, arith::MulIOp::create(e, entries, number(elementBytes)), number(16));
 }
 
-void Stager::copyChunk(const Chunk &chunk, Int shared, Int offset) {
+/// Entries between 'first' and 'end', as i32; 'most' where there are more.
+static Value entriesLeft(Emitter &e, Int first, Int end, int64_t most) {
+  return e.narrow(choose(isLess(first, end), smaller(end - first, most), e.integer(0)));
+}
+
+Stager::Source Stager::sourceOf(const Chunk &chunk) const {
+  const View &view = *operand.view;
+  Value left = operand.mayClip ? entriesLeft(e, operand.first, operand.end, operand.outer) : Value();
+  Value bytes;
+  if (operand.isInnerShared) { // a line for each entry of the outer axis
+    Int row = operand.first + chunk.line;
+    if (left) {
+      Value isInside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(chunk.line), left);
+      bytes = arith::SelectOp::create(e, isInside, e.constant(e.getI32IntegerAttr(16)), e.constant(e.getI32IntegerAttr(0)));
+      row = smaller(row, operand.end - 1);
+    }
+    return {chunk, k.windowOf(view, row, chunk.chunk * perChunk), bytes};
+  }
+  if (left)
+    bytes = bytesInside(e, left, e.narrow(chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
+  return {chunk, k.windowOf(view, chunk.line, operand.first + chunk.chunk * perChunk), bytes};
+}
+
+void Stager::copySource(const Source &source, Int shared, Int offset) {
   const View &view = *operand.view;
   bool inner = operand.isInnerShared;
-  Int row = (inner ? operand.first : shared) + chunk.line, column = (inner ? shared : operand.first) + chunk.chunk * perChunk;
-  Int rowEnd = inner ? operand.end : sharedEnd, columnEnd = inner ? sharedEnd : operand.end;
-  bool clipsRows = inner ? operand.mayClip : mayClipShared, clipsColumns = inner ? mayClipShared : operand.mayClip;
-  Value bytes;
-  Int from = row;
-  if (clipsRows || clipsColumns) {
-    Int count = clipsColumns ? bytesInside(e, column, columnEnd, CodeBuilder::bytesOf(operand.element())) : e.integer(16);
-    if (clipsRows)
-      count = choose(isLess(row, rowEnd), count, e.integer(0));
-    bytes = e.narrow(count);
+  Place from = e.at(source.start, inner ? shared : shared * view.stride0);
+  Value bytes = source.bytes;
+  if (mayClipShared) {
+    int64_t depth = inner ? shape.chunks * perChunk : shape.lines;
+    Value left = entriesLeft(e, shared, sharedEnd, depth);
+    if (inner) {
+      Value inside = bytesInside(e, left, e.narrow(source.chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
+      bytes = bytes ? Value(arith::MinSIOp::create(e, bytes, inside)) : inside;
+    } else {
+      Value isInside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(source.chunk.line), left);
+      Value some = bytes ? bytes : e.constant(e.getI32IntegerAttr(16));
+      bytes = arith::SelectOp::create(e, isInside, some, e.constant(e.getI32IntegerAttr(0)));
+      from.pointer = arith::SelectOp::create(e, isInside, from.pointer, view.base.pointer); // no row is past the end
+    }
   }
-  if (clipsRows)
-    from = smaller(row, rowEnd - 1);
-  e.copyAsync(e.shared(offset + chunk.target, operand.element()), k.windowOf(view, from, column), bytes);
+  e.copyAsync(e.shared(offset + source.chunk.target, operand.element()), from, bytes);
 }
 
 void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {

@@ -35,15 +35,25 @@ public:
   Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared);
   /// The block from entry `shared` of the shared axis on, to `offset` bytes of shared memory.
   void copy(Int shared, Int offset);
+  /// The same where it is known that the operand 'isAligned'.
+  void copyChunks(Int shared, Int offset);
+  const mlir::Value isAligned; // whether chunks are 16 bytes at multiples of 16
 
 private:
-  /// A chunk that this thread copies.
   struct Chunk {
     Int line, chunk;   // in the block
     Int target;        // bytes from the start of the block
   };
+  /// A chunk that this thread copies. What does not depend on the block is known before the loop over blocks.
+  struct Source {
+    Chunk chunk;
+    Place start;       // in the block that starts with entry 0 of the shared axis
+    mlir::Value bytes; // i32, of the chunk that exist on the outer axis; null: all
+  };
+  static mlir::Value findAlignment(KernelContext &k, const Operand &operand);
   Chunk chunkOf(Int number) const;
-  void copyChunk(const Chunk &chunk, Int shared, Int offset);
+  Source sourceOf(const Chunk &chunk) const;
+  void copySource(const Source &source, Int shared, Int offset);
   void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
 
   KernelContext &k;
@@ -53,8 +63,7 @@ private:
   int64_t perChunk;        // elements of a chunk
   Int sharedEnd;
   bool mayClipShared;
-  llvm::SmallVector<Chunk> chunks;
-  mlir::Value isAligned;   // whether chunks are 16 bytes at multiples of 16
+  llvm::SmallVector<Source> sources;
 };
 
 /// Registers of one fragment: pairs of 16-bit elements, for each plane of the operand.
