@@ -41,8 +41,10 @@ std::ostream &operator<<(std::ostream &stream, const Bug &bug) { return stream <
 // ---- edits ------------------------------------------------------------------------------------------------------------------
 
 constexpr char kBarrier[] = "nvvm\\.barrier0";
-constexpr int kBarriers = 4; // of a sweep: before copies, in the loop, before and after the states of warps are written
-enum SweepBarrier { kBeforeCopies, kInLoop, kBeforeStates, kBeforeJoin };
+// Of a sweep: before copies, before the first fragments are read, in the loop; around copies of an operand that is not aligned; before
+// and after the states of warps are written.
+constexpr int kBarriers = 7;
+enum SweepBarrier { kBeforeCopies, kBeforeFragments, kInLoop, kBeforeUnaligned, kBehindUnaligned, kBeforeStates, kBeforeJoin };
 
 /// An instruction that all warps but the first run, or the first alone.
 std::string forWarps(const std::string &which, const std::string &instruction) {
@@ -57,14 +59,15 @@ std::function<void(KernelText &)> atBarrier(SweepBarrier barrier, const std::str
 }
 
 /// Of the rows of the right operand, whose end is a constant: which of them exist, and the one that is read instead.
-constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), (%\\S+) : i64(\n *%\\S+ = arith\\.select .*\n *%\\S+ = arith\\.trunci .*\n"
-                                 " *%\\S+ = arith\\.minui) \\1, %\\S+ : i64";
+constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), (%\\S+) : i32(\n *%\\S+ = arith\\.select .*\n"
+                                 " *%\\S+ = arith\\.minui) (%\\S+), %\\S+ : i64";
 constexpr char kNextSlot[] = "(%\\S+) = arith\\.subi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.select %\\S+), %\\S+, \\1 : i64";
-constexpr char kGuardOfPrefetch[] = "(nvvm\\.barrier0\n *(%\\S+) = arith\\.addi .*\n *%\\S+ = arith\\.cmpi) ult, \\2, %\\S+ : i64";
+constexpr char kGuardOfPrefetch[] = 
+    "(iter_args.*\n *%\\S+ = arith\\.muli .*\n *(%\\S+) = arith\\.addi .*\n *%\\S+ = arith\\.cmpi) ult, \\2, %\\S+ : i64";
 constexpr char kFirstCopies[] = "(nvvm\\.barrier0\n *scf\\.for %\\S+ = )(%\\S+) to %\\S+ step";
 constexpr char kWrap[] =
     "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
-constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n *nvvm\\.barrier0";
+constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n( *%\\S+ = arith\\.andi)";
 constexpr char kStatesOfQuad[] = "(%\\S+) = arith\\.cmpi eq, (%\\S+), %\\S+ : i64\n( *scf\\.if) \\1 ";
 constexpr char kRowsOfStore[] =
     "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *%\\S+ = arith\\.addi .*\n *%\\S+ = arith\\.muli .*\n)";
@@ -73,13 +76,13 @@ constexpr char kSwap[] = "arith\\.xori (%\\S+), %\\S+ : i64";
 std::vector<Bug> allBugs() {
   return {
       // the pipeline
-      {"noWait", kForward, "forward0", "in-flight", edit("nvvm\\.cp\\.async\\.wait\\.group 2", "")},
-      {"waitOneStageEarly", kForward, "forward0", "in-flight", edit("wait\\.group 2", "wait.group 3")},
-      {"waitOneStageEarlyF32", kForwardF32, "forward0", "in-flight", edit("wait\\.group 2", "wait.group 3")},
-      {"waitOneStageEarlyInAContraction", kGradients, "z_weight", "in-flight", edit("wait\\.group 2", "wait.group 3")},
-      {"copiesNotCommitted", kForward, "forward0", "in-flight", edit("nvvm\\.cp\\.async\\.commit\\.group", "", 1, 2)},
+      {"noWait", kForward, "forward0", "in-flight", edit("nvvm\\.cp\\.async\\.wait\\.group 2", "", 1, 2)},
+      {"waitOneStageEarly", kForward, "forward0", "in-flight", edit("wait\\.group 2", "wait.group 3", 1, 2)},
+      {"waitOneStageEarlyF32", kForwardF32, "forward0", "in-flight", edit("wait\\.group 2", "wait.group 3", 1, 2)},
+      {"waitOneStageEarlyInAContraction", kGradients, "z_weight", "in-flight", edit("wait\\.group 2", "wait.group 3", 1, 2)},
+      {"copiesNotCommitted", kForward, "forward0", "in-flight", edit("nvvm\\.cp\\.async\\.commit\\.group", "", 1, 3)},
       {"noBarrierInTheLoop", kForward, "forward0", "race", atBarrier(kInLoop, "")},
-      {"noBarrierInTheLoopOfAContraction", kGradients, "z_hidden", "race", edit(kBarrier, "", 1, 2)},
+      {"noBarrierInTheLoopOfAContraction", kGradients, "z_hidden", "race", edit(kBarrier, "", 2, 5)},
       {"barrierOfAWarpOnly", kForward, "forward0", "race",
        atBarrier(kInLoop, "%seed.all = arith.constant -1 : i32\nnvvm.bar.warp.sync %seed.all : i32")},
       {"prefetchIntoTheLiveStage", kForward, "forward0", "race", edit(kNextSlot, "$1 = arith.subi $2, $3 : i64\n$4, $2, $2 : i64")},
@@ -87,9 +90,9 @@ std::vector<Bug> allBugs() {
       {"nothingCopiedAhead", kForward, "forward0", "uninitialised", edit(kFirstCopies, "$1$2 to $2 step")},
       // where operands end
       {"prefetchPastTheEnd", kForward, "forward0", "out-of-bounds", edit(kGuardOfPrefetch, "$1 uge, $2, $2 : i64")},
-      {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i64$3 $1, $1 : i64", 0, 2)},
+      {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i32$3 $4, $4 : i64")},
       {"noTailOfStores", kGradients, "z_weight", "out-of-bounds", edit(kRowsOfStore, "arith.cmpi uge, $1, $1 : i64\n$2", 1, 2)},
-      {"misalignedCopies", kForwardUnaligned, "forward0", "misaligned", edit(kAligned, "$1 = arith.ori $2, $3 : i1\nnvvm.barrier0")},
+      {"misalignedCopies", kForwardUnaligned, "forward0", "misaligned", edit(kAligned, "$1 = arith.ori $2, $3 : i1\n$4")},
       {"sharedMemoryTooSmall", kForward, "forward0", "out-of-bounds", edit("\\[16640\\] : ", "[16896000] : ")},
       // reductions over shared memory
       {"noBarrierBeforeAReduction", kForward, "forward0", "race", atBarrier(kBeforeJoin, "")},
@@ -152,7 +155,7 @@ TEST(SeededSwizzles, OnOneSideMakeOtherNumbers) {
   SeededCall right(program, program.device);
   ASSERT_TRUE(right.run().isOk());
   KernelText text(program.device, "forward0");
-  text.replace(kSwap, "arith.addi $1, %tokens : i64", 0, 10); // where this thread copies the left operand to; %tokens is 0
+  text.replace(kSwap, "arith.addi $1, %tokens : i64", 0, 14); // where this thread copies the left operand to; %tokens is 0
   SeededCall wrong(program, text.text());
   ASSERT_TRUE(wrong.run().isOk());
   EXPECT_NE(right.results(), wrong.results());
@@ -164,7 +167,7 @@ TEST(SeededSwizzles, NoneAtAllMeansBankConflicts) {
   SeededCall right(program, program.device);
   ASSERT_TRUE(right.run().isOk());
   KernelText text(program.device, "forward0");
-  for (int left = 10; left > 0; --left)
+  for (int left = 14; left > 0; --left)
     text.replace(kSwap, "arith.addi $1, %tokens : i64", 0, left);
   SeededCall wrong(program, text.text());
   ASSERT_TRUE(wrong.run().isOk());

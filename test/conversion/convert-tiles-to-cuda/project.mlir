@@ -1,6 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// The pipeline of a product: copies two blocks ahead of it, a barrier before each block, sums carried by the loop. Tokens are
-// clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them.
+// The pipeline of a product: copies three blocks ahead of it, fragments a step ahead, a barrier for each block, sums carried by the
+// loop. Tokens are clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them. Operands that
+// are not aligned have a loop of their own, with copies of single elements.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(
@@ -16,19 +17,34 @@
 // CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %[[MOST]]
 // CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
 // CHECK: scf.if %[[IS_THERE]]
+// CHECK: scf.if %{{.*}} -> (f32
 // CHECK: nvvm.barrier0
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;"
 // CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.cp.async.wait.group 2
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-COUNT-4: nvvm.ldmatrix %{{.*}} {{{.*}}num = 4 : i32
 // CHECK: scf.for %{{.*}} iter_args(
+// CHECK-NOT: llvm.load
+// CHECK:   nvvm.cp.async.commit.group
+// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK-COUNT-8: nvvm.mma.sync
 // CHECK:   nvvm.cp.async.wait.group 2
 // CHECK-NEXT: nvvm.barrier0
-// CHECK:   nvvm.cp.async.commit.group
-// CHECK:   nvvm.ldmatrix %{{.*}} {{{.*}}num = 4 : i32
-// CHECK-COUNT-16: nvvm.mma.sync
-// CHECK-NOT: nvvm.mma.sync
+// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK-COUNT-8: nvvm.mma.sync
+// CHECK-NEXT: llvm.extractvalue
 // CHECK:   scf.yield
 // CHECK: nvvm.cp.async.wait.group 0
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK:   nvvm.barrier0
+// CHECK:   scf.for
+// CHECK:     llvm.load
+// CHECK:   nvvm.cp.async.wait.group 0
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-COUNT-16: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
 // Rows are compared with the number of tokens, columns with nothing.
 // CHECK: arith.cmpi ult, %{{.*}}, %[[N]] : i64
 // CHECK: llvm.store

@@ -75,7 +75,7 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     Int ahead = block + (stages - 1);
     e.when(isLess(ahead, count), [&] { copy(ahead, choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1)); });
     e.commitCopies();
-    Int following = choose(isEqual(slot + 1, stages), e.integer(0), slot + 1);
+    Int after = slot + 1, following = choose(isEqual(after, stages), e.integer(0), after);
     Fragments fragments;
     if (readsAhead)
       fragments = unflatten(current.slice(1, others - 1));
