@@ -222,7 +222,7 @@ private:
     }
     RequestAttr was = getRequest(*module);
     (*module)->setAttr(kRequestAttrName, RequestAttr::get(&context, was.getPairs(), was.getDense(), was.getGradients(),
-                                                          was.getGradientElements(), was.getMode(), was.getTokens(), was.getWorkspace(),
+                                                          was.getGradientTypes(), was.getMode(), was.getTokens(), was.getWorkspace(),
                                                           was.getChunks(), was.getAccumulate(), name, was.getThreads(), was.getSlice(),
                                                           was.getTiles()));
     return true;
