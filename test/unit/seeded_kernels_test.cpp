@@ -64,7 +64,7 @@ constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), (%\\S+) : i32(\n *%
 constexpr char kNextSlot[] = "(%\\S+) = arith\\.subi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.select %\\S+), %\\S+, \\1 : i64";
 constexpr char kGuardOfPrefetch[] = 
     "(iter_args.*\n *%\\S+ = arith\\.muli .*\n *(%\\S+) = arith\\.addi .*\n *%\\S+ = arith\\.cmpi) ult, \\2, %\\S+ : i64";
-constexpr char kFirstCopies[] = "(nvvm\\.barrier0\n *scf\\.for %\\S+ = )(%\\S+) to %\\S+ step";
+constexpr char kFirstCopies[] = "(-> \\(f32.*\\{\n *scf\\.for %\\S+ = )(%\\S+) to %\\S+ step";
 constexpr char kWrap[] =
     "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
 constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n( *%\\S+ = arith\\.andi)";

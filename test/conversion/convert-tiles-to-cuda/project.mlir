@@ -17,8 +17,8 @@
 // CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %[[MOST]]
 // CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
 // CHECK: scf.if %[[IS_THERE]]
-// CHECK: scf.if %{{.*}} -> (f32
 // CHECK: nvvm.barrier0
+// CHECK-NEXT: scf.if %{{.*}} -> (f32
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;"
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;"
 // CHECK: nvvm.cp.async.commit.group

@@ -44,6 +44,7 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
   Int count = divideUp(end - first, depth);
   Value isPipelined = e.both(e.both(toLeft.isAligned, toRight.isAligned), isLess(e.integer(0), count));
   SmallVector<Type> types(start.size(), e.f32);
+  e.barrier(); // whoever used this memory before is done, and has read what sums start from, even where nothing is added to them
   return e.choose(
       isPipelined, types, [&] { return runPipelined(start, first, count); }, [&] { return runUnaligned(start, first, count); });
 }
@@ -58,7 +59,6 @@ CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int coun
     toLeft.copyChunks(shared, offset);
     toRight.copyChunks(shared, offset + leftBytes);
   };
-  e.barrier(); // whoever used this memory before is done
   e.loop(e.integer(stages - 1), [&](Int block) {
     e.when(isLess(block, count), [&] { copy(block, block); });
     e.commitCopies();
