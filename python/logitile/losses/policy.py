@@ -117,8 +117,10 @@ def grpo(
     epsilon_high: float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
-    """The clipped surrogate, -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y],
-    with a penalty, beta (exp(d) - d - 1) for d = log p_ref[y] - log p[y].
+    """The clipped surrogate of `ppo_clip` with a penalty of the distance to a reference.
+
+    Formula: -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A) + beta (exp(d) - d - 1), with
+    r = p[y] / p_old[y] and d = log p_ref[y] - log p[y].
 
     Args:
         target: y, the tokens that were sampled.

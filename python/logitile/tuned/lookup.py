@@ -61,11 +61,17 @@ def _is_usable(call: Call, key: ProgramKey) -> bool:
         )
         return False
     try:
-        Program(call, key).plan(call.tokens)
-    except CallValueError:  # such as a workspace that is too small for the tiles of calls with fewer tokens
-        return False
+        return _has_plan(Program(call, key), call.tokens)  # a program reads its tiles
     except LogitileError as error:
         store.tell(f"'{key.tiles}' was chosen for '{name}' but cannot be used ({error}); the default is used")
+        return False
+
+
+def _has_plan(program: Program, tokens: int) -> bool:
+    """Whether the workspace is large enough, which it may be for other numbers of tokens alone."""
+    try:
+        program.plan(tokens)
+    except CallValueError:
         return False
     return True
 
