@@ -303,5 +303,6 @@ print(sorted(growth(first, 400) for first in (400, 800, 1200))[1])
 @pytest.mark.full
 def test_losses_take_no_more_memory_than_the_cache_may():
     """Without trim: what is not used for longest goes. The allocator takes and returns some megabytes at a
-    time, so the middle one of three rounds of 400 losses counts; a program that stays has some hundred kilobytes."""
+    time, so the middle one of three rounds of 400 losses counts; a program that stays has some hundred
+    kilobytes."""
     assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 12 << 20
