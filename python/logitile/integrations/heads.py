@@ -14,14 +14,14 @@ from ..head import Head, jit
 from ..language.definition import Loss
 
 
-class _Heads:
-    """The heads of the process as attributes: torch.compile guards the one that a graph uses, not all.
+class Heads:
+    """Heads as attributes: torch.compile guards the one that a graph uses, not all.
 
     The name of an attribute says all that its head was made of, so that it does not matter who makes it.
     """
 
 
-_HEADS = _Heads()
+_HEADS = Heads()  # of the process
 
 
 def head(loss: Loss, **bound: Any) -> Head:
@@ -33,7 +33,12 @@ def head(loss: Loss, **bound: Any) -> Head:
 @torch.compiler.assume_constant_result  # torch.compile shall not look into how a head is made
 def _name(loss: Loss, **bound: Any) -> str:
     content = f"{loss.function.__module__}.{loss.name} {sorted(bound.items())}"
-    name = "head" + hashlib.sha256(content.encode()).hexdigest()  # torch.compile wants a plain word
+    name = attribute(content)
     if not hasattr(_HEADS, name):
         setattr(_HEADS, name, jit(loss, **bound))
     return name
+
+
+def attribute(content: str) -> str:
+    """The name in Heads of the head that `content` describes: a plain word, as torch.compile wants it."""
+    return "head" + hashlib.sha256(content.encode()).hexdigest()

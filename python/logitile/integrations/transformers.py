@@ -11,7 +11,6 @@ supported.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,6 +26,7 @@ from ..language.definition import Loss
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
 from .deferred import Deferred, DeferringLinear, Step, deferring, fused_call, traced
+from .heads import Heads, attribute
 
 __all__ = ("patch", "unpatch")
 
@@ -167,7 +167,7 @@ class _FusedLoss:
         self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
         self.is_default = loss is losses.cross_entropy and not options
         self.hook: Any = None
-        self.heads = _Heads()
+        self.heads = Heads()
         self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _FusedLoss:
@@ -293,15 +293,11 @@ def _check(loss: Loss, options: Mapping[str, Any]) -> None:
 # ---- heads -------------------------------------------------------------------------------------------------
 
 
-class _Heads:
-    """The heads of a model as attributes: torch.compile guards the one that a graph uses."""
-
-
 # torch.compile shall not look into how a head is made.
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _head(fused: _FusedLoss, steps: tuple[Any, ...], has_bias: tuple[bool, ...], ignore_index: int) -> str:
     """The attribute with the head for logits that are made so."""
-    name = "head" + hashlib.sha256(repr((steps, has_bias, ignore_index)).encode()).hexdigest()
+    name = attribute(repr((steps, has_bias, ignore_index)))
     if not hasattr(fused.heads, name):
         options = {"ignore": "target", **fused.bound, "ignore_index": ignore_index}
         adapted = _adapted(fused.loss, steps, has_bias, fused.needs_target)
