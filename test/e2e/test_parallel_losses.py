@@ -130,6 +130,13 @@ def test_library_on_four_processes_with_split_tokens(name):
     library_sample(name).on(4, is_split=True, gives_part=True).check()
 
 
+@pytest.mark.contract("7 every loss", "7 same bits")
+@pytest.mark.full
+@pytest.mark.parametrize("name", sorted({*CASES, *CANARIES}))
+def test_losses_in_use_and_canaries_on_four_processes(name):
+    canary_sample(name).on(4).check()
+
+
 @pytest.mark.contract("7 sequence parallel")
 @pytest.mark.parametrize("gives_part", [False, True])
 def test_split_tokens(gives_part):
