@@ -178,7 +178,16 @@ class _FusedLoss:
         raise CallTypeError("a patched model cannot be pickled; save its state_dict, or unpatch(model) first")
 
     def remember(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Before the model's forward: whether it trains, and what teachers are to be run with."""
+        """Before the model's forward: whether it trains, and what teachers are to be run with.
+
+        Raises:
+            CallTypeError: a trainer of TRL makes the call, whose forward computes its own loss.
+        """
+        if kwargs.get("fused_lm_head"):
+            raise CallTypeError(
+                "a trainer of TRL computes its loss from hidden states, so that patch(model) has no effect "
+                "there; unpatch(model), and call logitile.integrations.trl.patch() instead"
+            )
         self._call = (model.training, args, kwargs) if self.teachers else (model.training, (), {})
 
     def __call__(

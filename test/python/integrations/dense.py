@@ -11,7 +11,7 @@ def check(mine, dense, arguments, tolerance=1e-5, **options):
         arguments: tensors as `mine` gets them; `dense` gets float64 copies of floats. All that require a
             gradient are differentiated, with random numbers that reach the outputs.
     """
-    leaves = {name: leaf(tensor, tensor.dtype) for name, tensor in arguments.items()}
+    leaves = {name: leaf(tensor, getattr(tensor, "dtype", None)) for name, tensor in arguments.items()}
     exact = {name: leaf(tensor, torch.float64) for name, tensor in arguments.items()}
     results, wanted = as_tuple(mine(**leaves, **options)), as_tuple(dense(**exact, **options))
     assert len(results) == len(wanted)

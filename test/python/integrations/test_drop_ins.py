@@ -7,7 +7,7 @@ import sys
 import logitile
 import pytest
 import torch
-from logitile.integrations import cut_cross_entropy, megatron, pytorch, torchtune
+from logitile.integrations import cut_cross_entropy, megatron, pytorch, torchtune, trl
 from logitile.integrations.liger import chunked_loss, transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -20,6 +20,7 @@ MODULES = (
     "liger.transformers",
     "liger.chunked_loss",
     "megatron",
+    "trl",
 )
 
 
@@ -70,6 +71,12 @@ CALLS = {
         h.flatten(0, 1), w, h.flatten(0, 1), w, y.flatten()
     ),
     "liger, GRPO": grpo,
+    "TRL": lambda h, w, y: trl.ChunkedLogProbFunction.apply(
+        h.flatten(0, 1), w, None, y.flatten(), 0.9, 256
+    )[0].sum(),
+    "TRL, distillation": lambda h, w, y: trl.ChunkedDivergenceFunction.apply(
+        h.flatten(0, 1), w, None, 0.9 * h.flatten(0, 1), w, None, 0.5
+    )[0].sum(),
     "megatron": lambda h, w, y: megatron.linear_cross_entropy(h, w, y, reduction="none").mean(),
 }  # fmt: skip
 
@@ -115,6 +122,6 @@ def test_the_package_imports_no_drop_in():
 
 @pytest.mark.contract("8 imports")
 def test_drop_ins_import_no_project():
-    projects = ("torchtune", "liger_kernel", "transformers", "cut_cross_entropy", "megatron", "triton")
+    projects = ("torchtune", "liger_kernel", "transformers", "cut_cross_entropy", "megatron", "triton", "trl")
     imports = "; ".join(f"import logitile.integrations.{module}" for module in MODULES)
     assert run(f"{imports}; print([name for name in {projects} if name in sys.modules])") == "[]"
