@@ -1,6 +1,7 @@
 #!/bin/sh
 # Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build. Python of .venv then
 # finds the package from any folder. Safe to run again: a run with nothing to do takes about a second. Arguments go to ninja.
+# LOGITILE_REQUIREMENTS names another list of Python packages than requirements-dev.txt.
 set -eu
 cd "$(dirname "$0")"
 
@@ -21,7 +22,7 @@ missing=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $apt_packages 2>/d
   $2 == "installed" { have[$1] = 1 }
   END { n = split(wanted, name, " "); for (i = 1; i <= n; i++) if (!have[name[i]]) printf "%s ", name[i] }')
 if [ -n "$missing" ]; then
-  echo "setup: installing $missing"
+  echo "setup: installing $missing; about a minute"
   sudo=
   [ "$(id -u)" = 0 ] || sudo=sudo
   $sudo apt-get -o DPkg::Lock::Timeout=300 update -q
@@ -36,11 +37,12 @@ if [ ! -x .venv/bin/python ]; then
   if "$python" -c 'import torch' 2>/dev/null; then site=--system-site-packages; fi
   "$python" -m venv $site .venv
 fi
-stamp=.venv/requirements.stamp
-if ! cmp -s requirements-dev.txt "$stamp"; then
-  echo "setup: installing the Python packages of requirements-dev.txt"
-  .venv/bin/python -m pip install -q --disable-pip-version-check -r requirements-dev.txt
-  cp requirements-dev.txt "$stamp"
+requirements=${LOGITILE_REQUIREMENTS:-requirements-dev.txt}
+stamp=.venv/$(echo "$requirements" | tr / _).stamp
+if ! cat bench/demo/requirements.txt "$requirements" | cmp -s - "$stamp"; then # lists begin with that of the demo
+  echo "setup: installing the Python packages of $requirements; one or two minutes"
+  .venv/bin/python -m pip install -q --disable-pip-version-check -r "$requirements"
+  cat bench/demo/requirements.txt "$requirements" > "$stamp"
 fi
 
 # What PYTHONPATH names, and an installed wheel, come before the build.
@@ -50,7 +52,7 @@ echo "$PWD/build/python" > "$packages/logitile.pth"
 # The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per core.
 jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n = 1; print (n < cores ? n : cores) }' /proc/meminfo)
 if [ ! -f build/build.ninja ]; then
-  echo "setup: configuring the first build; all of it takes about ten minutes on two cores"
+  echo "setup: configuring the first build; all of it takes about ten minutes on two cores, the package alone seven"
   CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python"
 fi
 exec ninja -C build -j "$jobs" "$@"

@@ -18,8 +18,9 @@ def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
     root.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", root / ".venv"], check=True)
     shutil.copy(tree.ROOT / "setup.sh", root)
-    tree.write(root, "requirements-dev.txt", "")
-    tree.write(root, ".venv/requirements.stamp", "")
+    for list_ in ("requirements-dev.txt", "bench/demo/requirements.txt"):
+        tree.write(root, list_, "")
+        tree.write(root, f".venv/{list_.replace('/', '_')}.stamp", "")
     tree.write(root, "build/build.ninja", "build package: phony\nbuild all: phony\ndefault all\n")
     tree.write(root, "build/python/logitile/__init__.py", "place = 'the build'\n")
     installed = "#!/bin/sh\nshift 2\nfor name; do echo \"$name installed\"; done\n"
@@ -53,3 +54,16 @@ def test_pythonpath_comes_before_the_build(checkout, tmp_path):
     run(checkout, str(checkout / "setup.sh"))
     tree.write(tmp_path, "other/logitile/__init__.py", "place = 'elsewhere'\n")
     assert place(checkout, PYTHONPATH=str(tmp_path / "other")) == "elsewhere"
+
+
+def test_the_demo_builds_the_module_with_few_packages(checkout):
+    """Its own list of Python packages, and no target beside the module: no test, tool or emulator."""
+    shutil.copy(tree.ROOT / "demo.sh", checkout)
+    (checkout / ".venv" / "requirements-dev.txt.stamp").unlink()  # setup.sh would install that list now
+    tree.write(checkout, "build/build.ninja", "rule other\n  command = false\n"
+                                              "build _native: phony\nbuild all: other\ndefault all\n")
+    tree.write(checkout, "bench/demo/demo.py", "import logitile; print('the demo has', logitile.place)\n")
+    said = run(checkout, str(checkout / "demo.sh"))
+    assert "the demo has the build" in said
+    for step in ("step 1 of 2", "step 1 took", "step 2 of 2", "step 2 took"):
+        assert f"demo: {step}" in said
