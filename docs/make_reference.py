@@ -3,13 +3,12 @@
 mlir-tblgen makes the text; what only matters to C++ is taken out of it: classes, traits, effects, types of
 parameters, and the numbers of enumerations. Formats lose their quotes, so that they read like the ops.
 
-Run as: make_reference.py [FOLDER]; the folder is docs/reference by default.
+Run as: make_reference.py; the files are written to docs/reference.
 """
 from __future__ import annotations
 
-import pathlib
+import argparse
 import re
-import sys
 
 import ods
 
@@ -107,8 +106,8 @@ def passes_reference() -> str:
 
 
 def main() -> None:
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ods.ROOT / "docs" / "reference"
-    folder.mkdir(parents=True, exist_ok=True)
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
+    folder = ods.ROOT / "docs" / "reference"
     (folder / "dialect.md").write_text(dialect_reference())
     (folder / "passes.md").write_text(passes_reference())
 

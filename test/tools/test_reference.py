@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import make_reference
 import ods
@@ -42,3 +44,10 @@ def test_every_word_of_an_enumeration_is_explained():
         assert len(lines) == len(enum["enumerants"]), enum["className"]
         assert all(re.fullmatch(r"\* `\w+`: \S.*", line) for line in lines), enum["className"]
         assert enum["description"] in text.partition(f"\n### {enum['className']}\n")[2].partition("\n### ")[0]
+
+
+def test_the_tool_takes_no_argument():
+    """One that it does not know is no folder to write to."""
+    tool = ods.ROOT / "docs" / "make_reference.py"
+    done = subprocess.run([sys.executable, tool, "--help-me"], capture_output=True, text=True)
+    assert done.returncode == 2 and "unrecognized arguments: --help-me" in done.stderr
