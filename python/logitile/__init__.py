@@ -30,7 +30,7 @@ from .language.functions import __all__ as _functions
 from .language.outputs import Outputs
 from .language.values import Value
 from .messages.locations import spec_error
-from .messages.names import did_you_mean
+from .messages.names import public_name_hint
 from .runtime.engine import check, history, trim, version
 from .slices.states import SliceState
 from .slices.sweeps import merge
@@ -59,7 +59,7 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     """`nn`, `parallel`, `testing` and `__version__` are loaded on first use; any other name is an error,
-    which suggests the nearest one.
+    which suggests others.
     """
     if name == "__version__":
         return version()
@@ -69,4 +69,5 @@ def __getattr__(name: str) -> object:
         return importlib.import_module(f"{__name__}.{name}")
     if name.startswith("_"):  # what Python and modules of the package ask for
         raise AttributeError(name)
-    raise spec_error(f"logitile has no '{name}'{did_you_mean(name, __all__)}", kind=SpecAttributeError)
+    hint = public_name_hint(name, __all__, sorted(_functions), losses.__all__)
+    raise spec_error(f"logitile has no '{name}'{hint}", kind=SpecAttributeError)

@@ -19,6 +19,22 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     return f"; did you mean '{found}'?" if found else ""
 
 
+def public_name_hint(name: str, names: Sequence[str], functions: Sequence[str], losses: Sequence[str]) -> str:
+    """The end of an error about a name that the package does not have: where it is, or the nearest one, and
+    the functions that a loss may use, unless it was something else that was meant.
+
+    Args:
+        names: all public names.
+        functions: those of them that losses are written with.
+        losses: the names of the library of losses.
+    """
+    near = nearest(name, [*names, *losses])
+    if near and near not in functions:
+        return f"; did you mean '{near if near in names else f'losses.{near}'}'?"
+    hint = f"; did you mean '{near}'? The functions are " if near else "; the functions of a loss are "
+    return hint + ", ".join(functions)
+
+
 def listed(names: Iterable[str]) -> str:
     """Names as "'a', 'b' and 'c'"."""
     quoted = [f"'{name}'" for name in names]
