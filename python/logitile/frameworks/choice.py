@@ -21,6 +21,7 @@ from .jax.arrays import JAX, has_tracers, is_of_jax, is_tracer
 from .numpy import NUMPY
 from .plain import NUMBER, SHAPE
 from .stand_ins import Rounded, ShapeDtype
+from .versions import check_version
 
 
 def described(item: object, name: str) -> Array:
@@ -75,6 +76,7 @@ def _spelled(item: object) -> str:
 
 @functools.cache  # an import costs a call more than what it is made for
 def _torch_framework() -> Any:
+    check_version("torch", sys.modules["torch"].__version__)
     from .torch.tensors import TORCH
 
     return TORCH
@@ -110,6 +112,7 @@ def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
 
 @functools.cache
 def _jax_call() -> Callable[..., Any]:
+    check_version("jax", sys.modules["jax"].__version__)
     from .jax.calls import traced_call
 
     return traced_call
