@@ -58,7 +58,7 @@ def differentiated(loss: lt.Loss) -> list[str]:
     """The outputs that gradients are made of: the loss, else all that have one."""
     pairs, others = arguments(loss, "float32")
     head = lt.jit(loss)
-    names = differentiable_outputs(head.spec(head.bind(*pairs, **others)))
+    names = differentiable_outputs(head._bind(*pairs, **others).form.spec)
     return ["loss"] if "loss" in names else list(names)
 
 

@@ -87,7 +87,7 @@ def main() -> None:
     options = parser.parse_args()
     tokens, hidden, vocab = map(int, options.shape.split(","))
     loss = getattr(lt.losses, options.loss)
-    call = lt.jit(loss).bind(**sample_arguments(loss, tokens, hidden, vocab, options.dtype))
+    call = lt.jit(loss)._bind(**sample_arguments(loss, tokens, hidden, vocab, options.dtype))
     wanted = by_names(call, [] if options.forward else None)
     each = [Configuration(call, wanted, tiles, options.threads) for tiles in options.tiles]
     figure = figure_of_products(options.dtype, _native.host_target().partition(":")[2])

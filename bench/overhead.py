@@ -45,7 +45,7 @@ def import_milliseconds() -> float:
 
 def native_call(head: lt.Head, *arrays: np.ndarray, target: np.ndarray) -> Callable[[], object]:
     """The forward program alone, with arrays that are described already."""
-    call = head.bind(*arrays, target=target)
+    call = head._bind(*arrays, target=target)
     job = head._programs.program(call, Wanted()).native_call(call)
     _, outputs = new_outputs(call)
     return lambda: job.plan.forward(job.options, job.inputs, outputs)

@@ -115,7 +115,7 @@ def cases(chosen: argparse.Namespace) -> Iterator[Case]:
         rows = tile_rows(target, tiles_at_a_time(loss))
         rows = rows if chosen.row is None else rows[chosen.row : chosen.row + 1]
         head = lt.jit(loss)
-        has_gradients = differentiable_outputs(head.spec(head.bind(**arguments(loss, "float32"))))
+        has_gradients = differentiable_outputs(head._bind(**arguments(loss, "float32")).form.spec)
         for schedule in chosen.schedule or SCHEDULES:
             if schedule != "forward" and not has_gradients:
                 continue

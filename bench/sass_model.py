@@ -68,7 +68,7 @@ class Compiled:
         self, name: str, target: str, shape: tuple[int, int, int], dtype: str, workspace: str, tiles: str = ""
     ) -> None:
         head = lt.jit(getattr(lt.losses, name), backend=f"cuda:{target}", workspace=workspace or "auto")
-        call = head.bind(**arguments(getattr(lt.losses, name), shape, dtype))
+        call = head._bind(**arguments(getattr(lt.losses, name), shape, dtype))
         wanted = by_names(call, None)
         key = default_key(call, wanted)
         self.program = Program(call, dataclasses.replace(key, tiles=tiles))

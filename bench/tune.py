@@ -66,7 +66,7 @@ def tune(shape: tuple[int, int, int, str], budget: float, rounds: int, is_bad: b
     tokens, hidden, vocab, dtype = shape
     arrays = sample_arguments(LOSS, tokens, hidden, vocab, dtype)
     head = lt.jit(LOSS)
-    call = head.bind(**arrays)
+    call = head._bind(**arrays)
     wanted = tuning.wanted_of_call(call, None)
     table = head._programs.program(call, wanted).tiles()
     found = tuning.tune(call, wanted, budget, [BAD, *table] if is_bad else None)

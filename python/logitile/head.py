@@ -22,7 +22,6 @@ from .language.definition import Loss
 from .slices import sweeps as slices
 from .slices.states import SliceState
 from .slices.traced import sliced_call
-from .spec.loss_spec import LossSpec
 from .tuned.lookup import TunedKeys
 
 if TYPE_CHECKING:
@@ -359,7 +358,7 @@ class Head:
         """
         return plan_from_text(text, stage, self.options)
 
-    def bind(self, *args: object, **inputs: object) -> Call:
+    def _bind(self, *args: object, **inputs: object) -> Call:
         """Checks the arguments of a call: hidden and weight by position, everything else by name.
 
         Raises:
@@ -367,10 +366,6 @@ class Head:
             CallValueError: shapes, devices or options do not agree.
         """
         return self._binder.bind_rounded(args, inputs)
-
-    def spec(self, call: Call) -> LossSpec:
-        """The loss, traced for a call that is bound."""
-        return call.form.spec
 
     def reference(self, *args: object, **inputs: object) -> Any:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.

@@ -47,7 +47,7 @@ class Sample:
         self.passed = dict(self.given)
         if self.transposes:
             self.passed |= {name: (h, np.ascontiguousarray(w.T)) for name, (h, w) in self.pairs.items()}
-        self.spec = self.head.spec(self.head.bind(**self.passed))
+        self.spec = self.head._bind(**self.passed).form.spec
 
     def __str__(self):
         """Everything that a failure needs to be seen again."""

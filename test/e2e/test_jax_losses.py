@@ -73,7 +73,7 @@ def library_sample(name, dtype, shape=SHAPE):
             given[key] = tuple(operand.astype(numpy_dtype(dtype)) for operand in item)
             wrt += [f"{key}.{o}" if len(pairs) > 1 else o for o in ("hidden", "weight")]
     head = lt.jit(loss)
-    outputs = differentiable_outputs(head.spec(head.bind(**given)))
+    outputs = differentiable_outputs(head._bind(**given).form.spec)
     options = {"reduction": "none"} if "loss" in outputs else {}
     cotangent = {output: rng.normal(size=tokens).astype(np.float32) for output in outputs}
     return JaxSample(loss, given, options, tuple(wrt), cotangent)

@@ -95,7 +95,7 @@ def library_sample(name, dtype="float32"):
         elif np.asarray(item).dtype == np.float32:
             wrt.append(key)
     head = lt.jit(loss)
-    outputs = differentiable_outputs(head.spec(head.bind(**given)))
+    outputs = differentiable_outputs(head._bind(**given).form.spec)
     options = {"reduction": "none"} if "loss" in outputs else {}
     rng = np.random.default_rng(8)
     cotangent = {output: rng.normal(size=tokens).astype(np.float32) for output in outputs}

@@ -104,7 +104,7 @@ def sample(loss, constants, dtype, **options):
     several = sum(isinstance(item, tuple) for item in given.values()) > 1
     rng = np.random.default_rng(5)
     head = lt.jit(loss, **constants)
-    spec = head.spec(head.bind(**given))
+    spec = head._bind(**given).form.spec
     carrying = differentiable_outputs(spec)
     wrt = []
     for key, item in given.items():

@@ -29,8 +29,8 @@ class NativeCall:
         self.options = {"reduction": "mean", **(options or {})}
         self.head = lt.jit(loss, **self.options, **(constants or {}))
         self.given = given
-        call = self.head.bind(**given)
-        self.spec, self.leading, self.tokens = self.head.spec(call), call.leading, call.tokens
+        call = self.head._bind(**given)
+        self.spec, self.leading, self.tokens = call.form.spec, call.leading, call.tokens
         self.pairs = {pair.name: given[pair.name] for pair in call.pairs}
         self.inputs = {name: np.asarray(array) for name, array in given.items() if name not in self.pairs}
         for name, (hidden, weight) in self.pairs.items():

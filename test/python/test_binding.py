@@ -44,7 +44,7 @@ def good():
 
 def refused(error, message, loss=simple, *args, options=None, **inputs):
     with pytest.raises(error) as caught:
-        lt.jit(loss, **(options or {})).bind(*args, **inputs)
+        lt.jit(loss, **(options or {}))._bind(*args, **inputs)
     assert str(caught.value) == message
     assert isinstance(caught.value, lt.CallError)
 
@@ -57,7 +57,7 @@ TARGET = np.zeros(N, np.int64)
 
 
 def test_a_call_knows_sizes_and_specialisation():
-    call = lt.jit(everything).bind(**good())
+    call = lt.jit(everything)._bind(**good())
     assert (call.tokens, call.leading, call.vocab, call.pairs[0].hidden_size) == (6, (2, 3), V, D)
     assert dict(call.specialisation.entries) == {"b": 5, "h": 3}
     assert call.specialisation.per_token == frozenset()
@@ -67,9 +67,9 @@ def test_a_call_knows_sizes_and_specialisation():
 
 @pytest.mark.contract("1 scalar or token")
 def test_a_scalar_or_token_is_told_by_its_axes():
-    call = lt.jit(everything).bind(**{**good(), "f": f32(2, 3)})
+    call = lt.jit(everything)._bind(**{**good(), "f": f32(2, 3)})
     assert call.specialisation.per_token == {"f"}
-    call = lt.jit(everything).bind(**{**good(), "f": np.float32(3)})
+    call = lt.jit(everything)._bind(**{**good(), "f": np.float32(3)})
     assert call.specialisation.per_token == frozenset()
 
 
@@ -81,15 +81,15 @@ def test_pairs_by_position_by_name_and_mixed():
         ([], {"teacher": two, "student": one}),
         (one, {"teacher": list(two)}),
     ):
-        call = lt.jit(distil).bind(*args, **named)
+        call = lt.jit(distil)._bind(*args, **named)
         assert [(p.name, p.hidden_size) for p in call.pairs] == [("student", D), ("teacher", 7)]
         assert call.specialisation.present == frozenset()
 
 
 def test_optional_inputs():
-    call = lt.jit(distil).bind(*PAIR, *PAIR, bias=f32(V))
+    call = lt.jit(distil)._bind(*PAIR, *PAIR, bias=f32(V))
     assert call.specialisation.present == {"bias"}
-    assert lt.jit(distil).bind(*PAIR, *PAIR, bias=None).specialisation.present == frozenset()
+    assert lt.jit(distil)._bind(*PAIR, *PAIR, bias=None).specialisation.present == frozenset()
 
 
 def test_optional_pair():
@@ -97,12 +97,12 @@ def test_optional_pair():
     def loss(z: lt.Logits, ref: lt.Logits | None = None):
         return lt.logsumexp(z) if ref is None else lt.logsumexp(z) - lt.mean(ref)
 
-    assert [p.name for p in lt.jit(loss).bind(*PAIR).pairs] == ["z"]
-    assert [p.name for p in lt.jit(loss).bind(*PAIR, ref=PAIR).pairs] == ["z", "ref"]
+    assert [p.name for p in lt.jit(loss)._bind(*PAIR).pairs] == ["z"]
+    assert [p.name for p in lt.jit(loss)._bind(*PAIR, ref=PAIR).pairs] == ["z", "ref"]
 
 
 def test_one_token_without_leading_dimensions():
-    call = lt.jit(simple).bind(f32(D), f32(V, D), target=np.int64(3))
+    call = lt.jit(simple)._bind(f32(D), f32(V, D), target=np.int64(3))
     assert (call.leading, call.tokens) == ((), 1)
 
 
@@ -111,7 +111,7 @@ def test_python_numbers_of_the_only_token():
     def loss(z: lt.Logits, target: lt.Token[int], a: lt.Token[float]):
         return (lt.logsumexp(z) - z[target]) * a
 
-    call = lt.jit(loss).bind(f32(D), f32(V, D), target=3, a=0.5)
+    call = lt.jit(loss)._bind(f32(D), f32(V, D), target=3, a=0.5)
     assert (call.inputs["target"].dtype, call.inputs["a"].dtype) == ("int64", "float64")
     refused(
         lt.CallTypeError,
@@ -125,11 +125,11 @@ def test_python_numbers_of_the_only_token():
 
 
 def test_no_tokens():
-    assert lt.jit(simple).bind(f32(0, D), f32(V, D), target=np.zeros(0, np.int64)).tokens == 0
+    assert lt.jit(simple)._bind(f32(0, D), f32(V, D), target=np.zeros(0, np.int64)).tokens == 0
 
 
 def test_weight_layout():
-    call = lt.jit(simple, weight_layout="dv").bind(f32(N, D), f32(D, V), target=TARGET)
+    call = lt.jit(simple, weight_layout="dv")._bind(f32(N, D), f32(D, V), target=TARGET)
     assert (call.vocab, call.pairs[0].hidden_size) == (V, D)
 
 
@@ -137,18 +137,18 @@ def test_weight_layout():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_operand_dtypes(dtype):
     numpy_dtype = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
-    call = lt.jit(simple).bind(*(x.astype(numpy_dtype) for x in PAIR), target=TARGET)
+    call = lt.jit(simple)._bind(*(x.astype(numpy_dtype) for x in PAIR), target=TARGET)
     assert call.pairs[0].hidden.dtype == dtype
 
 
 def test_shapes_without_data():
-    call = lt.jit(simple).bind(
+    call = lt.jit(simple)._bind(
         lt.ShapeDtype((N, D), "bfloat16"), lt.ShapeDtype((V, D), torch.bfloat16), target=TARGET
     )
     assert call.pairs[0].weight.dtype == "bfloat16"
     assert not call.pairs[0].hidden.has_data
     meta = torch.empty(N, D, device="meta")
-    call = lt.jit(simple).bind(meta, torch.empty(V, D), target=torch.zeros(N, dtype=torch.int32))
+    call = lt.jit(simple)._bind(meta, torch.empty(V, D), target=torch.zeros(N, dtype=torch.int32))
     assert not call.pairs[0].hidden.has_data
 
 
@@ -163,9 +163,9 @@ def test_a_spec_is_traced_once_per_specialisation():
 
     head = lt.jit(loss)
     for tokens in (1, 5, 9):
-        head.bind(f32(tokens, D), f32(V, D))
-    head.bind(f32(2, D + 1), f32(V, D + 1))
-    head.bind(f32(2, D), f32(V + 1, D))
+        head._bind(f32(tokens, D), f32(V, D))
+    head._bind(f32(2, D + 1), f32(V, D + 1))
+    head._bind(f32(2, D), f32(V + 1, D))
     assert traces == [V, V + 1]
 
 
@@ -482,7 +482,7 @@ def test_arrays_without_axes_go_with_any_device():
 
     assert (
         lt.jit(loss)
-        .bind(OnCuda(N, D), OnCuda(V, D), s=torch.tensor(2.0), divisor=np.float32(3))
+        ._bind(OnCuda(N, D), OnCuda(V, D), s=torch.tensor(2.0), divisor=np.float32(3))
         .pairs[0]
         .hidden.device
         == "cuda:1"
@@ -494,7 +494,7 @@ def test_arrays_without_axes_go_with_any_device():
 
 @pytest.mark.contract("2 pointless options")
 def test_divisor():
-    assert lt.jit(simple).bind(*PAIR, target=TARGET, divisor=torch.tensor(3)).divisor.dtype == "int64"
+    assert lt.jit(simple)._bind(*PAIR, target=TARGET, divisor=torch.tensor(3)).divisor.dtype == "int64"
     refused(
         lt.CallValueError,
         "'divisor' is float32[2]; it must be a number or an array of numbers without axes",
@@ -534,13 +534,13 @@ def test_reduction_and_divisor_need_a_loss():
         target=TARGET,
         divisor=2,
     )
-    lt.jit(lt.losses.logprob_entropy).bind(*PAIR, target=TARGET)
+    lt.jit(lt.losses.logprob_entropy)._bind(*PAIR, target=TARGET)
 
 
 def test_weight_grad_out():
-    call = lt.jit(simple).bind(*PAIR, target=TARGET, weight_grad_out=f32(V, D))
+    call = lt.jit(simple)._bind(*PAIR, target=TARGET, weight_grad_out=f32(V, D))
     assert list(call.weight_grad_out) == ["z"]
-    call = lt.jit(distil).bind(*PAIR, *PAIR, weight_grad_out={"teacher": f32(V, D)})
+    call = lt.jit(distil)._bind(*PAIR, *PAIR, weight_grad_out={"teacher": f32(V, D)})
     assert list(call.weight_grad_out) == ["teacher"]
     refused(
         lt.CallTypeError,

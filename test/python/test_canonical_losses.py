@@ -27,7 +27,7 @@ def wild_spec(seed):
 def specialised(loss, given):
     head = lt.jit(loss)
     try:
-        return head.spec(head.bind(**given))
+        return head._bind(**given).form.spec
     except lt.SpecError:
         return None
 

@@ -127,8 +127,8 @@ def test_code_of_a_named_target_needs_no_driver(driver):
 @pytest.mark.contract("2 workspace")
 def test_the_budget_of_a_gpu():
     head = lt.jit(plain)
-    call = head.bind(*OPERANDS, target=TARGET)
-    large = head.bind(
+    call = head._bind(*OPERANDS, target=TARGET)
+    large = head._bind(
         lt.ShapeDtype((N, 2**15), "bfloat16"), lt.ShapeDtype((2**18, 2**15), "bfloat16"), target=TARGET
     )
     assert workspace_budget(head.options, call, "cuda:sm_80", 1) == 2**32

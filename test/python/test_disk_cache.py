@@ -90,7 +90,7 @@ def test_a_hit_takes_less_than_five_milliseconds(restart):
     restart()
     hidden, weight, target = operands()
     head = lt.jit(smooth)
-    bound = head.bind(hidden, weight, target=target)
+    bound = head._bind(hidden, weight, target=target)
     key = program_key(bound, Wanted(), _native.host_target(), 2)
     taken = []
     for _ in range(6):

@@ -32,7 +32,7 @@ def test_losses_and_tracing_load_nothing_heavy():
         "from logitile.language.definition import Specialisation",
         "lt.losses.cross_entropy.trace(Specialisation(10)).text()",
         "hidden, weight = lt.ShapeDtype((3, 4), 'float32'), lt.ShapeDtype((9, 4), 'float32')",
-        "lt.jit(lt.losses.entropy).bind(hidden, weight)",
+        "lt.jit(lt.losses.entropy)._bind(hidden, weight)",
         f"print([m for m in {HEAVY} if m in sys.modules])",
     ]
     assert run("; ".join(code)) == "[]"
@@ -41,6 +41,15 @@ def test_losses_and_tracing_load_nothing_heavy():
 def test_names_are_the_public_ones():
     names = "{*lt.__all__, '__version__', 'nn', 'parallel', 'testing'}"
     assert run(f"import logitile as lt; print(sorted(set(dir(lt)) ^ {names}))") == "[]"
+
+
+def test_dir_of_a_head_has_what_language_md_has():
+    """Section 7 and those that it leads to; the rest is internal."""
+    public = {name for name in dir(logitile.Head) if not name.startswith("_")}
+    assert public == {
+        "compile", "compile_text", "constants", "explain", "finish", "finish_grad", "ir", "loss", "options",
+        "partial", "reference", "reference_grad", "value_and_grad", "vocab_parallel",
+    }  # fmt: skip
 
 
 def test_the_version_is_that_of_the_build():

@@ -60,5 +60,5 @@ def test_new_numbers_of_tokens_find_the_same_program():
 def test_forms_are_not_kept_without_end():
     head = lt.jit(lt.losses.entropy)
     for tokens in range(2000):
-        head.bind(lt.ShapeDtype((tokens, 4), "float32"), lt.ShapeDtype((8, 4), "float32"))
+        head._bind(lt.ShapeDtype((tokens, 4), "float32"), lt.ShapeDtype((8, 4), "float32"))
     assert len(head._binder.forms) <= 1024

@@ -28,7 +28,7 @@ def make(name, std, offset, seed=1):
         hidden[:, 0], weight[:, 0] = 1.0, offset / (1 if i == 0 else 3)
         given[key] = (hidden, weight)
     head = lt.jit(loss, reduction="none", **constants)
-    return given, head.spec(head.bind(**given))
+    return given, head._bind(**given).form.spec
 
 
 def differentiable(spec, given):

@@ -17,7 +17,7 @@ UPSTREAM = np.random.default_rng(5).normal(size=TOKENS)
 def traced(random):
     given = random.arrays(TOKENS, VOCAB, HIDDEN, seed=1)
     head = lt.jit(random.loss, reduction="none")
-    return head, given, head.spec(head.bind(**given))
+    return head, given, head._bind(**given).form.spec
 
 
 def in_torch(random, spec, given, dtype):

@@ -326,10 +326,24 @@ def test_unknown_function():
     def loss(z: lt.Logits):
         return lt.sum(lt.sofmax(z))  # <-
 
-    refused(loss, "logitile has no 'sofmax'; did you mean 'softmax'?")
+    functions = "abs, all, any, argmax, argmin, clamp, column, cos, count, erf, exp, "
+    with pytest.raises(lt.SpecError) as caught:
+        lt.jit(lt.loss(loss))._bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
+    said = "logitile has no 'sofmax'; did you mean 'softmax'? The functions are " + functions
+    assert said in str(caught.value)
     assert not hasattr(lt, "sofmax")
-    with pytest.raises(AttributeError, match="logitile has no 'zzzz'$"):
+    with pytest.raises(AttributeError, match=f"'zzzz'; the functions of a loss are {functions}"):
         _ = lt.zzzz
+
+
+@pytest.mark.parametrize(("name", "meant"), [
+    ("cross_entropy", "losses.cross_entropy"), ("focall", "losses.focal"), ("Tokens", "Token"),
+    ("jitt", "jit"),
+])  # fmt: skip
+def test_unknown_name_that_is_no_function(name, meant):
+    with pytest.raises(AttributeError) as caught:
+        getattr(lt, name)
+    assert str(caught.value).endswith(f"logitile has no '{name}'; did you mean '{meant}'?")
 
 
 @pytest.mark.parametrize(("name", "text"), [
@@ -422,9 +436,7 @@ def test_weights_are_found_at_any_depth(usual_depth):
             x = lt.where(x > 0.5, x, 2 * x)
         return lt.sum(x * z)
 
-    spec = lt.jit(chosen).spec(
-        lt.jit(chosen).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
-    )
+    spec = lt.jit(chosen)._bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32")).form.spec
     assert canonical(spec).ops[-2].name == "logitile.weigh"
 
 
@@ -433,7 +445,6 @@ def test_recursion_with_an_end(usual_depth):
     def power(z: lt.Logits, *, n: int):
         return z[0] if n == 0 else power(z, n=n - 1) * z[n]
 
-    spec = lt.jit(power, n=3).spec(
-        lt.jit(power, n=3).bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32"))
-    )
+    shapes = lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32")
+    spec = lt.jit(power, n=3)._bind(*shapes).form.spec
     assert sum(op.name == "logitile.gather" for op in spec.ops) == 4

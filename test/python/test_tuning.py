@@ -53,14 +53,14 @@ def given(tokens=N, **sizes):
 
 
 def bound(head, arrays):
-    call = head.bind(**arrays)
+    call = head._bind(**arrays)
     return call, tuning.wanted_of_call(call, None)
 
 
 def choose(tiles, tokens=N, threads=None, head=None, grad=None):
     """Writes down that tuning chose these sizes."""
     head = head or lt.jit(LOSS)
-    call = head.bind(**given(tokens))
+    call = head._bind(**given(tokens))
     key = default_key(call, tuning.wanted_of_call(call, grad))
     task = Program(call, key).task
     device, driver = lookup.model_of(key.target, "cpu")
@@ -110,7 +110,7 @@ def test_tasks_differ_where_programs_do_and_not_where_tiles_do():
                   default_key(call, Wanted())):  # fmt: skip
         tasks.add(Program(call, other).task)
     smoothed = lt.jit(LOSS, label_smoothing=0.1)
-    other = smoothed.bind(**arrays)
+    other = smoothed._bind(**arrays)
     tasks.add(Program(other, default_key(other, wanted)).task)
     assert len(tasks) == 5
 
@@ -365,7 +365,7 @@ def test_autograd_takes_what_was_tuned_with_its_tensors():
     lt.autotune(head, budget_s=ENOUGH, **arrays)
     assert all(tensor.grad is None for tensor in arrays["z"])
     head(**arrays).backward()
-    call = head.bind(**arrays)
+    call = head._bind(**arrays)
     key = head._programs.key(call, call.form.recorded)
     assert key.tiles and lt.history()[-1]["key"] == Program(call, key).key
     frozen = lt.jit(LOSS, reduction="none")

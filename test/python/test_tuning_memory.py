@@ -51,7 +51,7 @@ def test_calls_run_whatever_is_wrong_with_the_tiles_that_were_chosen(monkeypatch
         def plan(self, tokens):
             raise lt.LogitileError("internal error: the plan is inconsistent")
 
-    call = HEAD.bind(*OPERANDS, target=TARGET)
+    call = HEAD._bind(*OPERANDS, target=TARGET)
     key = replace(default_key(call, Wanted()), tiles="TM=96")
     monkeypatch.setattr(tuned, "Program", lambda *_: Broken())
     monkeypatch.setattr(tuning_store, "_told", set())

@@ -70,7 +70,7 @@ def autotune(
         raise CallValueError(
             f"the head has tiles='{head.options.tiles}', which win over what tuning finds; tune one without"
         )
-    call = head.bind(*args, **inputs)
+    call = head._bind(*args, **inputs)
     return tune(call, wanted_of_call(call, grad), budget_s)
 
 
