@@ -28,7 +28,7 @@ VOCAB, WIDTH, HEADS, LAYERS = 256, 64, 4, 2
 BATCH, LENGTH = 8, 64
 
 # weight_layout="dv": kernels of Flax are [hidden, vocabulary].
-head = lt.jit(lt.losses.cross_entropy_metrics, weight_layout="dv", z_loss=1e-4)
+head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", z_loss=1e-4, returns=("correct",))
 
 
 class Block(nnx.Module):

@@ -17,6 +17,9 @@ PAD = 3
 # ---- the loss of a training loop, dense and by a head ------------------------------------------------------
 
 
+METRICS = ("cross_entropy", "z_loss", "correct", "index")
+
+
 def labels_of(target, vocab):
     """Targets outside of the vocabulary, and padding, do not count."""
     counts = (target >= 0) & (target < vocab) & (target != PAD)
@@ -24,7 +27,7 @@ def labels_of(target, vocab):
 
 
 def dense_outputs(hidden, weight, labels, layout):
-    """The outputs of lt.losses.cross_entropy_metrics per token, from dense logits."""
+    """What METRICS names, per token, from dense logits."""
     z = dense_logits(hidden, weight, layout)
     counts = labels >= 0
     lse, index = jax.nn.logsumexp(z, -1), z.argmax(-1)
@@ -63,7 +66,11 @@ class Loop:
     def __init__(self, vocab, chunks, layout="dv"):
         self.vocab, self.layout, self.chunks = vocab, layout, chunks
         self.head = lt.jit(
-            lt.losses.cross_entropy_metrics, weight_layout=layout, z_loss=Z_LOSS, chunks=chunks or None
+            lt.losses.cross_entropy,
+            weight_layout=layout,
+            z_loss=Z_LOSS,
+            chunks=chunks or None,
+            returns=METRICS,
         )
         self.step = jax.jit(jax.value_and_grad(self, (0, 1), has_aux=True))
 
@@ -73,7 +80,7 @@ class Loop:
         live = counts if live is None else live * counts
         if self.chunks:
             made = self.head(
-                hidden, weight, target=labels, live_targets=live, divisor=jnp.maximum(live.sum(), 1)
+                hidden, weight, target=labels, token_weight=live, divisor=jnp.maximum(live.sum(), 1)
             )
             out, loss = made._asdict(), made.loss
         else:
@@ -208,10 +215,10 @@ def test_logits_are_as_good_as_float32(dtype):
 def test_what_is_refused():
     """A negative z-loss, and targets that are distributions: those have a loss of their own."""
     hidden, weight, target = jnp.ones((4, 8)), jnp.ones((8, 20)), jnp.zeros(4, int)
-    head = lt.jit(lt.losses.cross_entropy_metrics, weight_layout="dv", z_loss=-1e-4)
+    head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", z_loss=-1e-4)
     with pytest.raises(lt.CallValueError, match="z_loss=-0.0001 must be a finite number of 0 or more"):
         head(hidden, weight, target=target)
-    head = lt.jit(lt.losses.cross_entropy_metrics, weight_layout="dv", label_smoothing=0.1)
+    head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", label_smoothing=0.1)
     with pytest.raises(lt.CallValueError, match=r"'target' has shape \[4, 20\]; lt.Token\[int\] needs \[4\]"):
         head(hidden, weight, target=jnp.full((4, 20), 0.05))
 
@@ -223,8 +230,8 @@ def test_sixteen_thousand_tokens_with_a_large_vocabulary():
     """Dense float32 logits have 9.6 GB. In chunks of 512 tokens what is kept of them has half of 313 MB."""
     tokens, vocab = 16384, 153_600
     inputs = {name: lt.ShapeDtype((tokens,), dtype)
-              for name, dtype in (("target", "int32"), ("live_targets", "float32"))}  # fmt: skip
-    head = lt.jit(lt.losses.cross_entropy_metrics, weight_layout="dv", chunks=tokens // 512)
+              for name, dtype in (("target", "int32"), ("token_weight", "float32"))}  # fmt: skip
+    head = lt.jit(lt.losses.cross_entropy, weight_layout="dv", chunks=tokens // 512, returns=METRICS)
     operands = (lt.ShapeDtype((tokens, 2048), "bfloat16"), lt.ShapeDtype((2048, vocab), "bfloat16"))
     plan = head.explain(*operands, **inputs)
     of_weight = 4 * 2048 * vocab  # its gradient, added up in float32

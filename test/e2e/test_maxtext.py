@@ -25,8 +25,8 @@ class Tiling:
     def __init__(self, tiles, layout="dv"):
         self.tiles, self.layout = tiles, layout
         self.head = lt.jit(
-            lt.losses.cross_entropy_metrics, reduction="sum", weight_layout=layout, z_loss=Z_LOSS,
-            chunks=tiles or None,
+            lt.losses.cross_entropy, reduction="sum", weight_layout=layout, z_loss=Z_LOSS,
+            returns=("z_loss",), chunks=tiles or None,
         )  # fmt: skip
 
     def __call__(self, hidden, weight, target, segments):

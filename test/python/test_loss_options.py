@@ -11,6 +11,7 @@ from inputs import TorchCall, arguments, relative
 
 losses = lt.losses
 TOKENS, VOCAB = 6, 23
+NAMES = "'cross_entropy', 'z_loss', 'lse', 'correct', 'index'"
 
 
 def labelled(name="target"):
@@ -84,11 +85,11 @@ def test_lse_has_a_gradient_and_z_loss_has_none():
 
 @pytest.mark.parametrize(("given", "kind", "error"), [
     (["lse"], lt.CallTypeError,
-     "returns=['lse'] must be a tuple of names out of 'lse', 'z_loss', 'correct', 'index'"),
+     "returns=['lse'] must be a tuple of names out of " + NAMES),
     (("lsa",), lt.CallValueError,
-     "returns=('lsa',) must have names out of 'lse', 'z_loss', 'correct', 'index', each once"),
+     f"returns=('lsa',) must have names out of {NAMES}, each once"),
     (("lse", "lse"), lt.CallValueError,
-     "returns=('lse', 'lse') must have names out of 'lse', 'z_loss', 'correct', 'index', each once"),
+     f"returns=('lse', 'lse') must have names out of {NAMES}, each once"),
 ])  # fmt: skip
 def test_names_of_outputs_that_there_are_not(given, kind, error):
     with pytest.raises(kind) as caught:
@@ -99,33 +100,21 @@ def test_names_of_outputs_that_there_are_not(given, kind, error):
 # ---- coefficients that are read at each call ---------------------------------------------------------------
 
 
-@lt.loss
-def annealed_cross_entropy(
-    z: lt.Logits, target: lt.Token[int], label_smoothing: lt.Scalar, z_loss: lt.Scalar
-):
-    return losses.cross_entropy(z, target, label_smoothing=label_smoothing, z_loss=z_loss)
-
-
-@lt.loss
-def annealed_jensen_shannon(student: lt.Logits, teacher: lt.Logits, beta: lt.Scalar):
-    return losses.jensen_shannon(student, teacher, beta=beta)
-
-
-@lt.loss
-def annealed_soft(z: lt.Logits, target: lt.Dense[float], label_smoothing: lt.Scalar):
-    return losses.soft_cross_entropy(z, target, label_smoothing=label_smoothing)
-
-
 @pytest.mark.contract("1 scalar")
-@pytest.mark.parametrize(("annealed", "loss", "numbers"), [
-    (annealed_cross_entropy, losses.cross_entropy, {"label_smoothing": 0.125, "z_loss": 0.25}),
-    (annealed_cross_entropy, losses.cross_entropy, {"label_smoothing": 0.0, "z_loss": 0.0}),
-    (annealed_jensen_shannon, losses.jensen_shannon, {"beta": 0.25}),
-    (annealed_soft, losses.soft_cross_entropy, {"label_smoothing": 0.5}),
+@pytest.mark.parametrize(("loss", "numbers"), [
+    (losses.cross_entropy, {"label_smoothing": 0.125, "z_loss": 0.25}),
+    (losses.cross_entropy, {"label_smoothing": 0.0, "z_loss": 0.0}),
+    (losses.jensen_shannon, {"beta": 0.25}),
+    (losses.skewed_kl, {"alpha": 0.25}),
+    (losses.soft_cross_entropy, {"label_smoothing": 0.5}),
+    (losses.focal, {"gamma": 1.5}),
+    (losses.poly1, {"epsilon": 0.5}),
+    (losses.ppo_clip, {"epsilon_low": 0.125, "epsilon_high": 0.25}),
+    (losses.grpo, {"epsilon_high": 0.5}),
 ])  # fmt: skip
-def test_a_coefficient_of_the_call_is_the_constant(annealed, loss, numbers):
+def test_a_coefficient_of_the_call_is_the_constant(loss, numbers):
     given = arguments(loss)
-    value, gradients = lt.jit(annealed).value_and_grad(**given, **numbers)
+    value, gradients = lt.jit(loss).value_and_grad(**given, **numbers)
     wanted, exact = lt.jit(loss, **numbers).reference_grad(**given)
     assert relative(value, wanted) < 1e-6
     for name, gradient in exact.items():
@@ -133,10 +122,28 @@ def test_a_coefficient_of_the_call_is_the_constant(annealed, loss, numbers):
 
 
 def test_annealing_compiles_once():
-    head, given = lt.jit(annealed_cross_entropy), arguments(losses.cross_entropy, vocab=29)
+    head, given = lt.jit(losses.cross_entropy), arguments(losses.cross_entropy, vocab=29)
     for step in range(3):
         head(**given, label_smoothing=0.1 * step, z_loss=0.01 * step)
     assert [entry["event"] for entry in lt.history()[-2:]] == ["hit", "hit"]
+
+
+def test_a_coefficient_has_one_place():
+    with pytest.raises(lt.CallValueError) as caught:
+        lt.jit(losses.focal, gamma=1.5)(**arguments(losses.focal), gamma=2.0)
+    told = "'gamma' is given to this call, but lt.jit bound it to 1.5; give it in one place"
+    assert str(caught.value) == told
+
+
+def test_a_z_loss_that_is_averaged_over_tokens_beside_class_weights():
+    given = arguments(losses.cross_entropy) | vocab_values("class_weight")
+    given["class_weight"] = abs(given["class_weight"]) + 0.5
+    share = given["class_weight"][given["target"]].mean()
+    got = lt.jit(losses.cross_entropy)(**given, z_loss=0.25 * share).loss
+    hidden, weight = (torch.tensor(array).double() for array in given["z"])
+    z, classes = hidden @ weight.T, torch.tensor(given["class_weight"]).double()
+    wanted = F.cross_entropy(z, torch.tensor(given["target"]), classes) + 0.25 * (z.logsumexp(1) ** 2).mean()
+    assert relative(got, wanted) < 1e-6
 
 
 # ---- biases, class weights, labels that ignore -------------------------------------------------------------
@@ -199,3 +206,14 @@ def test_log_probabilities_with_a_bias():
     assert relative(out.entropy, -(log_p.exp() * log_p).sum(1)) < 1e-6
     alone = lt.jit(losses.logprob)(**given)
     assert relative(alone.logprob, out.logprob) < 1e-6
+
+
+def test_a_sparse_teacher_with_a_bias_a_temperature_and_labels():
+    given = arguments(losses.top_k_kl) | labelled() | vocab_values("bias")
+
+    def dense(z, index, logprob, target, bias):
+        log_p = ((z + bias) / 2).log_softmax(1)
+        each = (logprob.exp() * (logprob - log_p.gather(1, index))).sum(1)
+        return each[target != -100].mean()
+
+    check(losses.top_k_kl, given | {"temperature": 2.0}, lambda temperature, **rest: dense(**rest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pathlib
 
@@ -222,3 +223,49 @@ def test_only_functions_are_losses():
     with pytest.raises(lt.CallTypeError) as caught:
         lt.loss(3)
     assert str(caught.value) == "lt.loss decorates a function, not 3"
+
+
+# ---- constants that a call may give ------------------------------------------------------------------------
+
+
+def test_a_coefficient_is_an_input_and_a_constant():
+    def coefficient(z: lt.Logits, *, gamma: lt.Scalar | float = 2.0, cap: float | lt.Scalar | None = None):
+        return lt.max(z) * gamma
+
+    signature = lt.loss(coefficient).signature
+    assert {p.name: p.annotation for p in signature.others} == {
+        "gamma": "lt.Scalar | float", "cap": "lt.Scalar | float",
+    }  # fmt: skip
+    assert [(c.name, c.default) for c in signature.constants] == [("gamma", 2.0), ("cap", None)]
+
+
+@pytest.mark.parametrize(("annotation", "default", "told"), [
+    (lt.Scalar | float, inspect.Parameter.empty,
+     "is annotated lt.Scalar | float, so it needs a number as its default"),
+    (lt.Scalar | float, True, "is annotated lt.Scalar | float, so it needs a number as its default"),
+    (lt.Token[float] | float, 1.0,
+     "is annotated lt.Token[float] | float; of inputs only lt.Scalar may be a float constant as well"),
+    (lt.Scalar | lt.Token[float] | float, 1.0,
+     "is annotated lt.Scalar | lt.Token[float] | float; of inputs only lt.Scalar may be a float constant as "
+     "well"),
+])  # fmt: skip
+def test_coefficients_that_cannot_be(annotation, default, told):
+    def coefficient(z, *, gamma):
+        return lt.max(z) * gamma
+
+    parameters = [
+        inspect.Parameter("z", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=lt.Logits),
+        inspect.Parameter("gamma", inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default),
+    ]
+    coefficient.__signature__ = inspect.Signature(parameters)
+    with pytest.raises(lt.SpecError) as caught:
+        lt.loss(coefficient)
+    assert str(caught.value).endswith(f"'coefficient': parameter 'gamma' {told}")
+
+
+def test_a_coefficient_stands_behind_the_star():
+    def coefficient(z: lt.Logits, gamma: lt.Scalar | float = 2.0):
+        return lt.max(z) * gamma
+
+    with pytest.raises(lt.SpecError, match=r"so it may be a constant; put it behind a '\*'"):
+        lt.loss(coefficient)

@@ -70,6 +70,7 @@ class Binder:
 
     def form(self, given: Arguments, specialisation: Specialisation, vocab: int | None = None) -> Form:
         """The form of calls with these arguments, which have `vocab` of the entries if not all."""
+        _check_given_once(self.constants, given)
         spec = self.traced(specialisation)
         _check_outputs(spec, self.options, given)
         leading = given.pairs[0].hidden.shape[:-1]
@@ -82,6 +83,16 @@ class Binder:
         missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
         vocab = specialisation.vocab if vocab is None else vocab
         return Form(leading, vocab, specialisation, self.options, spec, outputs, requiring, missing)
+
+
+def _check_given_once(constants: Mapping[str, object], given: Arguments) -> None:
+    """A coefficient is a constant of lt.jit or a number of the call."""
+    for name in given.inputs:
+        if constants.get(name) is not None:
+            raise CallValueError(
+                f"'{name}' is given to this call, but lt.jit bound it to {constants[name]}; give it in one "
+                "place"
+            )
 
 
 def _check_outputs(spec: LossSpec, options: Options, given: Arguments) -> None:

@@ -42,3 +42,8 @@ def _name(loss: Loss, **bound: Any) -> str:
 def attribute(content: str) -> str:
     """The name in Heads of the head that `content` describes: a plain word, as torch.compile wants it."""
     return "head" + hashlib.sha256(content.encode()).hexdigest()
+
+
+def given(**numbers: float) -> dict[str, Any]:
+    """The coefficients of a call that are not 0: a term whose coefficient is left out costs nothing."""
+    return {name: number for name, number in numbers.items() if number != 0}

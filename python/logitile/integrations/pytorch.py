@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .. import losses
 from ..errors import CallTypeError, CallValueError
 from ..losses.ranges import check
-from . import annealed
-from .heads import head
+from .heads import given, head
 
 __all__ = ("LinearCrossEntropyLoss", "LinearCrossEntropyOptions", "linear_cross_entropy")
 
@@ -102,10 +102,10 @@ def linear_cross_entropy(
     bound: dict[str, Any] = _chunks(options, input, classes * math.prod(positions))
     if not is_soft:
         bound["ignore_index"] = -100 if ignore_index is None else ignore_index
-    inputs = annealed.given(label_smoothing=label_smoothing)
+    inputs = given(label_smoothing=label_smoothing)
     if weight is not None:
         inputs["class_weight"] = weight
-    text = annealed.soft_cross_entropy if is_soft else annealed.cross_entropy
+    text = losses.soft_cross_entropy if is_soft else losses.cross_entropy
     if not positions:
         if linear_bias is not None:
             inputs["bias"] = linear_bias

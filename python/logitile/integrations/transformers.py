@@ -158,7 +158,7 @@ class _FusedLoss:
         signature = loss.signature
         _check(loss, options)
         first, *further = (parameter.name for parameter in signature.pairs)
-        inputs = {parameter.name for parameter in signature.others}
+        inputs = {parameter.name for parameter in signature.others if not parameter.constant}
         self.loss, self.first = loss, first
         self.original = base.__dict__.get("_loss_function")
         self.default = base.loss_function
@@ -340,7 +340,7 @@ def _adapted(
     annotations: dict[str, Any] = {name: Logits for name in names}
     annotations |= {_bias(k): Vocab[float] for k, has in enumerate(has_bias) if has}
     annotations |= {"target": Token[int]} if adds_target else {}
-    annotations |= {p.name: Annotation(p.kinds, p.optional) for p in loss.signature.others}
+    annotations |= {p.name: Annotation(p.kinds, p.optional) for p in loss.signature.others if not p.constant}
     parameters = [
         inspect.Parameter(
             name,
@@ -350,8 +350,14 @@ def _adapted(
         )
         for name, annotation in annotations.items()
     ]
+    either = {p.name: Annotation(p.kinds, p.optional, p.constant) for p in loss.signature.others}
     parameters += [
-        inspect.Parameter(constant.name, inspect.Parameter.KEYWORD_ONLY, default=constant.default)
+        inspect.Parameter(
+            constant.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=either.get(constant.name, inspect.Parameter.empty),
+            default=constant.default,
+        )
         for constant in loss.signature.constants
     ]
     adapted.__name__ = loss.name

@@ -4,7 +4,7 @@ signature.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 MAX_ENTRIES = 128  # entries of a Token[..., K]: a loss is unrolled over them
 
@@ -52,23 +52,35 @@ class Kind:
 
 @dataclass(frozen=True)
 class Annotation:
-    """What stands behind a parameter's colon: alternatives of kinds, perhaps None as well."""
+    """What stands behind a parameter's colon: alternatives of kinds, perhaps None as well.
+
+    Args:
+        kinds: the alternatives.
+        optional: whether None is one too.
+        constant: whether `float` is one too: then lt.jit takes it as a constant, and a call as a number.
+    """
 
     kinds: tuple[Kind, ...]
     optional: bool = False
+    constant: bool = False
 
     def __or__(self, other: object) -> Annotation:
         if other is None or other is type(None):
-            return Annotation(self.kinds, optional=True)
+            return replace(self, optional=True)
+        if other is float:
+            return replace(self, constant=True)
         if not isinstance(other, Annotation):
             return NotImplemented
-        return Annotation(self.kinds + other.kinds, self.optional or other.optional)
+        return Annotation(
+            self.kinds + other.kinds, self.optional or other.optional, self.constant or other.constant
+        )
 
     def __ror__(self, other: object) -> Annotation:
         return self | other
 
     def __str__(self) -> str:
-        return " | ".join([str(kind) for kind in self.kinds] + ["None"] * self.optional)
+        others = ["float"] * self.constant + ["None"] * self.optional
+        return " | ".join([str(kind) for kind in self.kinds] + others)
 
 
 class Subscripted:

@@ -114,7 +114,8 @@ class Loss:
         if ignore_index is not None:
             trace.needed_inputs |= {g.name for g in inputs if g.tells_ignored and g.name == ignore}
         _check_used(self, inputs, ops, trace.needed_inputs)
-        used = {c.name: arguments[c.name] for c in self.signature.constants}
+        given_names = {given.name for given in inputs}
+        used = {c.name: arguments[c.name] for c in self.signature.constants if c.name not in given_names}
         return LossSpec(self.name, trace.vocab, inputs, ops, outputs, bare, ignore_index, used, self.location)
 
     def _run(self, arguments: Mapping[str, object]) -> object:
@@ -144,8 +145,9 @@ def loss(function: Callable) -> Loss:
 
     Args:
         function: its parameters are annotated lt.Logits, lt.Token[...], lt.Vocab[...], lt.Dense[...] or
-            lt.Scalar; keyword-only parameters with any other annotation are compile-time constants. It
-            returns one value per token, or lt.Outputs.
+            lt.Scalar; keyword-only parameters with any other annotation are compile-time constants.
+            `lt.Scalar | float` is a constant that a call may give instead. It returns one value per token,
+            or lt.Outputs.
 
     Raises:
         SpecError: an annotation, a default or a name of a parameter is not possible.

@@ -38,16 +38,24 @@ _RESERVED = {
 
 @dataclass(frozen=True)
 class Parameter:
-    """An input of a loss: its name, its alternatives of kinds, and whether it may be absent."""
+    """An input of a loss.
+
+    Args:
+        name: its name.
+        kinds: its alternatives.
+        optional: whether it may be absent.
+        constant: whether lt.jit may give it as a constant of the same name.
+    """
 
     name: str
     kinds: tuple[Kind, ...]
     optional: bool
+    constant: bool = False
 
     @property
     def annotation(self) -> str:
         """The annotation, as errors write it."""
-        return str(Annotation(self.kinds, self.optional))
+        return str(Annotation(self.kinds, self.optional and not self.constant, self.constant))
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Signature:
-    """The parameters of a loss."""
+    """The parameters of a loss. One that is annotated `lt.Scalar | float` is an input and a constant."""
 
     name: str
     inputs: tuple[Parameter, ...]
@@ -107,7 +115,10 @@ def read_signature(function: Callable) -> Signature:
             read = _read(parameter, _evaluated(parameter.annotation, function))
         except (TypeError, NameError, AttributeError, SyntaxError, _Refused) as error:
             raise spec_error(f"'{function.__name__}': {_explained(parameter, error)}", place) from None
-        (inputs if isinstance(read, Parameter) else constants).append(read)
+        if isinstance(read, Parameter):
+            inputs.append(read)
+        if isinstance(read, Constant) or read.constant:
+            constants.append(Constant(parameter.name, parameter.default))
     signature = Signature(function.__name__, tuple(inputs), tuple(constants))
     _check_logits(signature, place)
     return signature
@@ -140,6 +151,9 @@ def _read(parameter: inspect.Parameter, annotation: object) -> Parameter | Const
 
 def _input(parameter: inspect.Parameter, annotation: Annotation) -> Parameter:
     kinds = annotation.kinds
+    if annotation.constant:
+        _check_scalar_or_constant(parameter, annotation)
+        return Parameter(parameter.name, kinds, optional=True, constant=True)
     pair = {kind.axis for kind in kinds} == {"scalar", "token"} and kinds[0] != kinds[1]
     if len(kinds) > 1 and not (
         len(kinds) == 2 and pair and all(k.element == "float" and k.entries is None for k in kinds)
@@ -157,6 +171,19 @@ def _input(parameter: inspect.Parameter, annotation: Annotation) -> Parameter:
             "the value of an input is not known while tracing"
         )
     return Parameter(parameter.name, kinds, annotation.optional)
+
+
+def _check_scalar_or_constant(parameter: inspect.Parameter, annotation: Annotation) -> None:
+    """`lt.Scalar | float`: a constant that a call may give instead."""
+    if [kind.axis for kind in annotation.kinds] != ["scalar"]:
+        raise _Refused(f"is annotated {annotation}; of inputs only lt.Scalar may be a float constant as well")
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        raise _Refused(f"is annotated {annotation}, so it may be a constant; put it behind a '*'")
+    default = parameter.default
+    if default is None and annotation.optional:
+        return
+    if not isinstance(default, (int, float)) or isinstance(default, bool):
+        raise _Refused(f"is annotated {annotation}, so it needs a number as its default")
 
 
 def _evaluated(annotation: object, function: Callable) -> object:

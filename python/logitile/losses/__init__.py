@@ -11,7 +11,6 @@ from .metrics import accuracy, prediction, rank, top_logprobs
 from .policy import dpo_reward, entropy, grpo, logprob, logprob_entropy, ppo_clip, simpo_reward
 from .supervised import (
     cross_entropy,
-    cross_entropy_metrics,
     dynamic_fine_tuning,
     focal,
     multi_token,
@@ -22,8 +21,8 @@ from .supervised import (
 )
 
 __all__ = [
-    "accuracy", "cross_entropy", "cross_entropy_metrics", "dpo_reward", "dynamic_fine_tuning", "entropy",
-    "focal", "forward_kl", "grpo", "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1",
-    "ppo_clip", "prediction", "rank", "reverse_kl", "simpo_reward", "skewed_kl", "soft_cross_entropy",
-    "top_k_kl", "top_logprobs", "total_variation", "unlikelihood", "z_loss",
+    "accuracy", "cross_entropy", "dpo_reward", "dynamic_fine_tuning", "entropy", "focal", "forward_kl",
+    "grpo", "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1", "ppo_clip",
+    "prediction", "rank", "reverse_kl", "simpo_reward", "skewed_kl", "soft_cross_entropy", "top_k_kl",
+    "top_logprobs", "total_variation", "unlikelihood", "z_loss",
 ]  # fmt: skip

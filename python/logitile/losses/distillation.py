@@ -64,7 +64,7 @@ def skewed_kl(
     student_bias: Vocab[float] | None = None,
     teacher_bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
-    alpha: float = 0.1,
+    alpha: Scalar | float = 0.1,
 ):
     """Distillation by KL(q || alpha q + (1 - alpha) p), which stays finite where p is 0.
 
@@ -89,12 +89,12 @@ def jensen_shannon(
     student_bias: Vocab[float] | None = None,
     teacher_bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
-    beta: float = 0.5,
+    beta: Scalar | float = 0.5,
 ):
     """Distillation by beta KL(q || m) + (1 - beta) KL(p || m) with m = beta q + (1 - beta) p.
 
     Args:
-        beta: between 0 and 1, both excluded.
+        beta: between 0 and 1, both excluded: the limits are forward_kl and reverse_kl, each times 0.
         temperature: the logits of both are divided by it.
 
     Source: GKD, Agarwal et al. 2024, arXiv:2306.13649.
@@ -128,17 +128,31 @@ def total_variation(
 
 
 @loss
-def top_k_kl(z: Logits, index: Token[int, K], logprob: Token[float, K]):
+def top_k_kl(
+    z: Logits,
+    index: Token[int, K],
+    logprob: Token[float, K],
+    target: Token[int] | None = None,
+    *,
+    bias: Vocab[float] | None = None,
+    temperature: Scalar | Token[float] | None = None,
+):
     """Distillation from the teacher's best entries, sum_k(q[k] (log q[k] - log p[i[k]])).
 
     Args:
         index: i, [..., K]; entries with `ignore_index` count nothing.
         logprob: log q, [..., K], as the teacher gave it. What it leaves out of its distribution counts
             nothing; normalise it over the K entries for a divergence that is never negative.
+        target: one per token. It is not read: where it is given, tokens whose target is `ignore_index` count
+            nowhere.
+        bias: added to the logits of every token.
+        temperature: the logits are divided by it; the teacher's log-probabilities are taken as they are.
 
     Source: the sparse form of Hinton, Vinyals and Dean 2015, arXiv:1503.02531.
     """
-    log_p = lt.log_softmax(z)
+    if bias is not None:
+        z = z + bias
+    log_p = lt.log_softmax(z if temperature is None else z / temperature)
     value = 0.0
     for k in range(len(index)):
         term = lt.exp(logprob[k]) * (logprob[k] - log_p[index[k]])

@@ -85,8 +85,8 @@ def ppo_clip(
     old_logprob: Token[float],
     advantage: Token[float],
     *,
-    epsilon_low: float = 0.2,
-    epsilon_high: float = 0.2,
+    epsilon_low: Scalar | float = 0.2,
+    epsilon_high: Scalar | float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
     """The clipped surrogate, -min(r A, clamp(r, 1 - epsilon_low, 1 + epsilon_high) A), r = p[y] / p_old[y].
@@ -112,9 +112,9 @@ def grpo(
     advantage: Token[float],
     reference_logprob: Token[float] | None = None,
     *,
-    beta: float = 0.04,
-    epsilon_low: float = 0.2,
-    epsilon_high: float = 0.2,
+    beta: Scalar | float = 0.04,
+    epsilon_low: Scalar | float = 0.2,
+    epsilon_high: Scalar | float = 0.2,
     temperature: Scalar | Token[float] | None = None,
 ):
     """The clipped surrogate of `ppo_clip` with a penalty of the distance to a reference.
@@ -144,7 +144,7 @@ def grpo(
 
 
 @loss
-def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *, beta: float = 0.1):
+def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *, beta: Scalar | float = 0.1):
     """The implicit reward of a token, beta (log p[y] - log p_ref[y]); there is no loss field.
 
     The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected) with R the sum of rewards of an
@@ -164,7 +164,7 @@ def dpo_reward(z: Logits, target: Token[int], reference_logprob: Token[float], *
 
 
 @loss
-def simpo_reward(z: Logits, target: Token[int], length: Token[float], *, beta: float = 2.0):
+def simpo_reward(z: Logits, target: Token[int], length: Token[float], *, beta: Scalar | float = 2.0):
     """The reward of a token without a reference, beta log p[y] / length; there is no loss field.
 
     The loss of a pair of answers is -log_sigmoid(R_chosen - R_rejected - margin) with R the sum of rewards.

@@ -11,48 +11,54 @@ from ..language.definition import loss
 from ..language.outputs import Outputs
 from .ranges import check, check_names, check_positive, is_zero
 
+_RETURNS = ("cross_entropy", "z_loss", "lse", "correct", "index")
+
 
 @loss
 def cross_entropy(
     z: Logits,
     target: Token[int],
     *,
+    token_weight: Token[float] | None = None,
     class_weight: Vocab[float] | None = None,
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
-    label_smoothing: float = 0.0,
-    z_loss: float = 0.0,
+    label_smoothing: Scalar | float = 0.0,
+    z_loss: Scalar | float = 0.0,
     softcap: float | None = None,
     returns: tuple[str, ...] = (),
 ):
     """Cross-entropy, -log p[y], with the options that language models train with.
 
-    Formula: (1 - e) w[y] (lse - z[y]) + e / V sum(w (lse - z)) + c lse**2, with e = label_smoothing,
-    w = class_weight (1 if absent), c = z_loss.
+    Formula: l (ce + c lse**2) with ce = (1 - e) w[y] (lse - z[y]) + e / V sum(w (lse - z)), l = token_weight
+    and w = class_weight (1 if absent), e = label_smoothing, c = z_loss. A mean divides by the sum of l w[y].
 
     Args:
-        target: y, one per token. Tokens with `ignore_index` count nowhere.
-        class_weight: w, one per vocabulary entry; a mean then divides by the sum of w[y].
+        target: y, one per token. Tokens with `ignore_index` count nowhere, whatever their l is.
+        token_weight: l, one per token: how much the token counts; 0 leaves it out of the loss.
+        class_weight: w, one per vocabulary entry.
         bias: added to the logits of every token.
         temperature: the logits are divided by it (after `softcap`).
         label_smoothing: e, from 0 to 1, the share of the target's probability that is spread over the
             vocabulary.
         z_loss: c, 0 or more, the weight of lse**2, which keeps logits from drifting. It has no class weight.
-        softcap: s, above 0; logits are limited to s tanh(z / s).
-        returns: outputs beside the loss, in this order: "lse", which has a gradient of its own; "z_loss",
-            lse**2 without its weight, to look at; "correct", whether the most likely entry is y; "index", the
-            most likely entry.
+            For a z-loss that is averaged over tokens beside class weights, give c mean(w[y]) to the call.
+        softcap: s, above 0; logits are limited to s tanh(z / s) before anything else but `bias`.
+        returns: outputs beside the loss, in this order: "cross_entropy", ce; "z_loss", lse**2 without its
+            weight; "lse"; "correct", whether the most likely entry is y; "index", the most likely entry. They
+            are per token and not multiplied by l. "lse" alone has a gradient.
 
     Returns:
-        the loss; with class weights `Outputs(loss, weight)`, so that a mean is what torch's is; with
-        `returns` `Outputs` that have its names too.
+        the loss; with weights or `returns` `Outputs(loss, weight, ...)`. `weight` is l w[y], so that a mean
+        is what torch's is.
 
     Source: torch.nn.CrossEntropyLoss for weights and smoothing (Szegedy et al. 2016, arXiv:1512.00567);
-    PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap.
+    PaLM (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap. The outputs are
+    those that AXLearn and MaxText report.
     """
     check("label_smoothing", label_smoothing, 0, 1)
     check("z_loss", z_loss, 0)
-    check_names("returns", returns, ("lse", "z_loss", "correct", "index"))
+    check_names("returns", returns, _RETURNS)
     if bias is not None:
         z = z + bias
     if softcap is not None:
@@ -61,80 +67,41 @@ def cross_entropy(
     if temperature is not None:
         z = z / temperature
     lse = lt.logsumexp(z)
-    nll = lse - z[target]
-    smooth = lse - lt.mean(z) if class_weight is None else lt.mean(class_weight * (lse - z))
-    if class_weight is not None:
-        nll = class_weight[target] * nll
-    value = nll
-    if not is_zero(label_smoothing):
-        value = (1 - label_smoothing) * nll + label_smoothing * smooth
-    if not is_zero(z_loss):
-        value = value + z_loss * lse**2
-    outputs = {"loss": value} if class_weight is None else {"loss": value, "weight": class_weight[target]}
-    outputs |= {name: _observed(name, z, target, lse) for name in returns}
+    nll = _smoothed(z, lse, target, class_weight, label_smoothing)
+    value = nll if is_zero(z_loss) else nll + z_loss * lse**2
+    outputs = {"loss": value if token_weight is None else token_weight * value}
+    if class_weight is not None or token_weight is not None:
+        outputs["weight"] = _product(token_weight, None if class_weight is None else class_weight[target])
+    outputs |= {name: _observed(name, z, target, lse, nll) for name in returns}
     return value if len(outputs) == 1 else Outputs(**outputs)
 
 
-def _observed(name, z, target, lse):
+def _smoothed(z, lse, target, class_weight, label_smoothing):
+    """Cross-entropy without its z-loss."""
+    nll = lse - z[target]
+    if class_weight is not None:
+        nll = class_weight[target] * nll
+    if is_zero(label_smoothing):
+        return nll
+    smooth = lse - lt.mean(z) if class_weight is None else lt.mean(class_weight * (lse - z))
+    return (1 - label_smoothing) * nll + label_smoothing * smooth
+
+
+def _product(a, b):
+    """That of the factors that are given."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a * b
+
+
+def _observed(name, z, target, lse, nll):
     """An output of cross_entropy beside its loss."""
     if name == "lse":
         return lse
-    if name == "z_loss":
-        return lt.stop_gradient(lse**2)
+    if name in ("cross_entropy", "z_loss"):
+        return lt.stop_gradient(nll if name == "cross_entropy" else lse**2)
     index = lt.argmax(z)
     return index if name == "index" else index == target
-
-
-@loss
-def cross_entropy_metrics(
-    z: Logits,
-    target: Token[int],
-    live_targets: Token[float] | None = None,
-    *,
-    label_smoothing: float = 0.0,
-    z_loss: float = 0.0,
-    softcap: float | None = None,
-):
-    """Cross-entropy with what training loops report about it, in one pass over the vocabulary.
-
-    Formula: l (ce + c lse**2), with l = live_targets (1 if absent), ce the cross-entropy with smoothing,
-    c = z_loss. A mean divides by the sum of l.
-
-    Args:
-        target: y, one per token. Tokens with `ignore_index` count nowhere, whatever their l is.
-        live_targets: l, one per token: how much the token counts; 0 leaves it out of the loss.
-        label_smoothing: as in `cross_entropy`.
-        z_loss: c, 0 or more, the weight of lse**2 in the loss.
-        softcap: s, above 0; logits are limited to s tanh(z / s) before anything else.
-
-    Returns:
-        `Outputs(loss, weight, cross_entropy, z_loss, lse, correct, index)`. `weight` is l, and absent where
-        l is. The others are per token and not multiplied by l: `cross_entropy` is ce, `z_loss` is lse**2
-        without its weight, `correct` says whether `index`, the most likely entry, is y. They carry no
-        gradient.
-
-    Source: the outputs are those of the losses of AXLearn and of MaxText's vocabulary tiling; PaLM
-    (arXiv:2204.02311, section 5) for z_loss; Gemma 2 (arXiv:2408.00118) for softcap.
-    """
-    check("z_loss", z_loss, 0)
-    if softcap is not None:
-        check_positive("softcap", softcap)
-        z = softcap * lt.tanh(z / softcap)
-    lse = lt.logsumexp(z)
-    index = lt.argmax(z)
-    nll = cross_entropy(z, target, label_smoothing=label_smoothing)
-    value = nll if is_zero(z_loss) else nll + z_loss * lse**2
-    weighted = {"loss": value}
-    if live_targets is not None:
-        weighted = {"loss": live_targets * value, "weight": live_targets}
-    return Outputs(
-        **weighted,
-        cross_entropy=lt.stop_gradient(nll),
-        z_loss=lt.stop_gradient(lse**2),
-        lse=lt.stop_gradient(lse),
-        correct=index == target,
-        index=index,
-    )
 
 
 @loss
@@ -146,7 +113,7 @@ def soft_cross_entropy(
     class_weight: Vocab[float] | None = None,
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
-    label_smoothing: float = 0.0,
+    label_smoothing: Scalar | float = 0.0,
 ):
     """Cross-entropy with a distribution for a target, -sum(w ((1 - e) q + e / V) log p).
 
@@ -194,7 +161,7 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
 
 
 @loss
-def focal(z: Logits, target: Token[int], *, gamma: float = 2.0):
+def focal(z: Logits, target: Token[int], *, gamma: Scalar | float = 2.0):
     """Cross-entropy that dwells on what is hard, (1 - p[y])**gamma (-log p[y]).
 
     Args:
@@ -209,7 +176,7 @@ def focal(z: Logits, target: Token[int], *, gamma: float = 2.0):
 
 
 @loss
-def poly1(z: Logits, target: Token[int], *, epsilon: float = 1.0):
+def poly1(z: Logits, target: Token[int], *, epsilon: Scalar | float = 1.0):
     """Cross-entropy with its first polynomial coefficient moved, -log p[y] + epsilon (1 - p[y]).
 
     Args:

@@ -15,8 +15,7 @@ from ...language.annotations import Logits, Scalar, Token, Vocab
 from ...language.definition import loss
 from ...language.outputs import Outputs
 from ...losses.ranges import check, check_positive
-from .. import annealed
-from ..heads import head
+from ..heads import given, head
 from .options import check_accum_dtype, check_temperature
 
 __all__ = (
@@ -52,8 +51,8 @@ def fused_cross_entropy(
     *,
     class_weight: Vocab[float] | None = None,
     bias: Vocab[float] | None = None,
-    label_smoothing: Scalar | None = None,
-    z_loss: Scalar | None = None,
+    label_smoothing: Scalar | float = 0.0,
+    z_loss: Scalar | float = 0.0,
     softcap: float | None = None,
     scales_tokens: bool = False,
     returns: tuple[str, ...] = (),
@@ -61,7 +60,7 @@ def fused_cross_entropy(
     """Cross-entropy; with `scales_tokens` loss and z-loss of a token are multiplied by the probability of its
     target, which is a constant for gradients.
     """
-    result = annealed.cross_entropy(
+    result: Any = losses.cross_entropy(
         z, target, class_weight=class_weight, bias=bias, label_smoothing=label_smoothing, z_loss=z_loss,
         softcap=softcap, returns=returns,
     )  # fmt: skip
@@ -133,7 +132,7 @@ class LigerFusedLinearCrossEntropyFunction:
             "index": return_predicted_tokens,
         }
         counts = target != ignore_index
-        inputs = annealed.given(label_smoothing=label_smoothing)
+        inputs = given(label_smoothing=label_smoothing)
         if ce_weight is not None:
             inputs["class_weight"] = ce_weight.detach()
         if lse_square_scale:
@@ -265,19 +264,6 @@ def _reduced(per_token: Tensor, reduction: str, counts: Tensor, least: int = 1) 
 # ---- Jensen-Shannon divergence -----------------------------------------------------------------------------
 
 
-@loss
-def annealed_jensen_shannon(
-    student: Logits,
-    teacher: Logits,
-    beta: Scalar,
-    target: Token[int] | None = None,
-    *,
-    temperature: Scalar | None = None,
-):
-    """lt.losses.jensen_shannon with `beta` as a number of the call."""
-    return losses.jensen_shannon(student, teacher, target, beta=beta, temperature=temperature)
-
-
 def liger_fused_linear_jsd(
     student_input: Tensor,
     student_weight: Tensor,
@@ -309,8 +295,8 @@ def liger_fused_linear_jsd(
     check("jsd_beta", jsd_beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
     ends = {0.0: losses.forward_kl, 1.0: losses.reverse_kl}
-    text = ends.get(jsd_beta, annealed_jensen_shannon)
-    if text is annealed_jensen_shannon:
+    text = ends.get(jsd_beta, losses.jensen_shannon)
+    if text is losses.jensen_shannon:
         inputs["beta"] = jsd_beta
     return head(text, ignore_index=ignore_index, all_ignored="zero")(
         student=(student_input, student_weight),

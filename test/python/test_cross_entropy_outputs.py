@@ -1,4 +1,4 @@
-"""lt.losses.cross_entropy_metrics: its numbers against float64 formulas, and what they cost."""
+"""What lt.losses.cross_entropy returns beside its loss: numbers against float64, and what they cost."""
 
 import logitile as lt
 import numpy as np
@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from inputs import relative
 
 TOKENS, VOCAB, HIDDEN = 90, 211, 24
+METRICS = ("cross_entropy", "z_loss", "correct", "index")
 OPTIONS = [
     {},
     {"z_loss": 2.0**-10},
@@ -26,15 +27,15 @@ def call_arguments(with_weights=True):
     inputs = {"target": target}
     if with_weights:
         live = np.where(np.arange(TOKENS) % 3 == 0, 0, rng.random(TOKENS))
-        inputs["live_targets"] = live.astype(np.float32)
+        inputs["token_weight"] = live.astype(np.float32)
     return hidden, weight, inputs
 
 
 def dense(hidden, weight, inputs, label_smoothing=0.0, z_loss=0.0, softcap=None):
     """The outputs by name in float64 torch, and gradients of the mean by name."""
     leaves = {"hidden": torch.tensor(hidden).double(), "weight": torch.tensor(weight).double()}
-    if "live_targets" in inputs:
-        leaves["live_targets"] = torch.tensor(inputs["live_targets"]).double()
+    if "token_weight" in inputs:
+        leaves["token_weight"] = torch.tensor(inputs["token_weight"]).double()
     for leaf in leaves.values():
         leaf.requires_grad_()
     z = leaves["hidden"] @ leaves["weight"].T
@@ -43,13 +44,13 @@ def dense(hidden, weight, inputs, label_smoothing=0.0, z_loss=0.0, softcap=None)
     counts = target != -100
     lse, index = z.logsumexp(1), z.argmax(1)
     ce = F.cross_entropy(z, target, reduction="none", label_smoothing=label_smoothing)
-    live = leaves.get("live_targets", torch.ones(len(z), dtype=torch.float64)) * counts
+    live = leaves.get("token_weight", torch.ones(len(z), dtype=torch.float64)) * counts
     loss = (live * (ce + z_loss * lse**2)).sum() / live.detach().sum()
     outputs = {
-        "loss": loss, "cross_entropy": ce * counts, "z_loss": lse**2 * counts, "lse": lse * counts,
+        "loss": loss, "cross_entropy": ce * counts, "z_loss": lse**2 * counts,
         "correct": (index == target) & counts, "index": torch.where(counts, index, -1),
     }  # fmt: skip
-    if "live_targets" in inputs:
+    if "token_weight" in inputs:
         outputs["weight"] = live
     gradients = dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values())), strict=True))
     return {name: value.detach().numpy() for name, value in outputs.items()}, gradients
@@ -60,7 +61,7 @@ def dense(hidden, weight, inputs, label_smoothing=0.0, z_loss=0.0, softcap=None)
 def test_numbers(options, with_weights):
     hidden, weight, inputs = call_arguments(with_weights)
     wanted, wanted_gradients = dense(hidden, weight, inputs, **options)
-    head = lt.jit(lt.losses.cross_entropy_metrics, **options)
+    head = lt.jit(lt.losses.cross_entropy, returns=METRICS, **options)
     divisor = float(wanted["weight"].sum()) if with_weights else None  # without it, no gradient of weights
     for run, bound in ((head.reference_grad, 1e-6), (head.value_and_grad, 2e-6)):
         out, gradients = run(hidden, weight, **inputs, divisor=divisor, wrt=list(wanted_gradients))
@@ -76,9 +77,11 @@ def test_numbers(options, with_weights):
 
 def test_a_mean_divides_by_the_weights_of_tokens_that_count():
     hidden, weight, inputs = call_arguments()
-    head = lt.jit(lt.losses.cross_entropy_metrics, z_loss=1e-3)
-    live = inputs["live_targets"] * (inputs["target"] != -100)
-    each = lt.jit(lt.losses.cross_entropy_metrics, z_loss=1e-3, reduction="none")(hidden, weight, **inputs)
+    head = lt.jit(lt.losses.cross_entropy, returns=METRICS, z_loss=1e-3)
+    live = inputs["token_weight"] * (inputs["target"] != -100)
+    each = lt.jit(lt.losses.cross_entropy, returns=METRICS, z_loss=1e-3, reduction="none")(
+        hidden, weight, **inputs
+    )
     mean = head(hidden, weight, **inputs).loss
     np.testing.assert_allclose(mean, each.loss.sum() / live.sum(), rtol=1e-6)
     np.testing.assert_allclose(each.loss, live * (each.cross_entropy + 1e-3 * each.z_loss), rtol=1e-5)
@@ -86,15 +89,15 @@ def test_a_mean_divides_by_the_weights_of_tokens_that_count():
 
 def test_weights_that_need_a_gradient_need_a_divisor():
     hidden, weight, inputs = call_arguments()
-    head = lt.jit(lt.losses.cross_entropy_metrics)
-    with pytest.raises(lt.CallError, match="live_targets"):
-        head.value_and_grad(hidden, weight, **inputs, wrt=["live_targets"])
+    head = lt.jit(lt.losses.cross_entropy, returns=METRICS)
+    with pytest.raises(lt.CallError, match="token_weight"):
+        head.value_and_grad(hidden, weight, **inputs, wrt=["token_weight"])
 
 
 def test_metrics_carry_no_gradient():
     hidden, weight, inputs = call_arguments()
     given = {name: torch.tensor(item) for name, item in inputs.items()}
-    head = lt.jit(lt.losses.cross_entropy_metrics)
+    head = lt.jit(lt.losses.cross_entropy, returns=METRICS)
     out = head(torch.tensor(hidden).requires_grad_(), torch.tensor(weight), **given)
     assert [name for name, value in out._asdict().items() if value.requires_grad] == ["loss"]
 
@@ -104,7 +107,7 @@ def test_metrics_carry_no_gradient():
 def test_metrics_take_no_pass_of_their_own(options):
     """As many passes and products of matrices as cross-entropy alone, gradients included."""
     hidden, weight, inputs = call_arguments()
-    metrics = lt.jit(lt.losses.cross_entropy_metrics, **options).explain(hidden, weight, **inputs)
+    metrics = lt.jit(lt.losses.cross_entropy, returns=METRICS, **options).explain(hidden, weight, **inputs)
     alone = lt.jit(lt.losses.cross_entropy, **options).explain(hidden, weight, target=inputs["target"])
     assert (metrics.forward_sweeps, metrics.adjoint_sweeps) == (1, 0)
     assert (alone.forward_sweeps, alone.adjoint_sweeps) == (1, 0)
