@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments.binder import Binder
 from .arguments.call import Call
+from .arguments.given import GivenLogits, given_names, with_zeros
 from .arguments.options import Options, checked_constants, checked_options
 from .calls import execute
 from .calls.captured import HeadCapture
@@ -79,7 +80,9 @@ class Head:
 
         head(hidden, weight, target=target)
         head(student=(hidden, weight), teacher=(hidden2, weight2), divisor=None)
+        head(student=(hidden, weight), teacher=logits)
 
+    Logits [..., V] that exist already may be given by name in the place of a pair.
     Arrays are those of NumPy, PyTorch, JAX, or of anything else with `__dlpack__`. Beside inputs there are
     `divisor`, a number or array without axes that replaces the denominator of a mean, and `weight_grad_out`,
     float32 buffers that weight gradients are added into.
@@ -89,6 +92,8 @@ class Head:
         self._binder = Binder(loss, options, constants)
         self._programs = Programs(TunedKeys())
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
+        self._pair_names = loss.signature.pair_names
+        self._given: dict[frozenset[str], Head] = {}  # heads of calls to which logits are given
 
     @property
     def loss(self) -> Loss:
@@ -122,6 +127,12 @@ class Head:
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
+        for name in inputs:  # warm calls count their functions
+            if name in self._pair_names:
+                head, inputs, _ = self._of_given(args, inputs, None)
+                if head is not self:
+                    return head(*args, **inputs)
+                break
         traced = tracer(args, inputs)
         if traced is not None:
             if has_shards(args, inputs):
@@ -155,6 +166,14 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
+        for name in inputs:
+            if name in self._pair_names:
+                head, inputs, wrt = self._of_given(args, inputs, wrt)
+                if head is not self:
+                    return head.value_and_grad(
+                        *args, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype, **inputs
+                    )
+                break
         dtype = execute.checked_dtype(grad_dtype)
         traced = gradient_tracer(args, inputs)
         if traced is not None:
@@ -291,8 +310,9 @@ class Head:
         """
         if part is not None or vocab_size is not None:
             return SliceParts(self._binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
-        call = self._binder.bind_rounded(args, inputs)
-        return stages.stage_text(self._programs, call, stage, grad, kernel)
+        head, inputs, grad = self._of_given(args, inputs, grad)
+        call = head._binder.bind_rounded(args, inputs)
+        return stages.stage_text(head._programs, call, stage, grad, kernel)
 
     def explain(
         self,
@@ -318,8 +338,9 @@ class Head:
         if part is not None or vocab_size is not None:
             check_untimed(timing)
             return SliceParts(self._binder, args, inputs, vocab_size, grad).explained(part)
-        call = self._binder.bind_rounded(args, inputs)
-        return stages.explained(self._programs, call, grad, timing)
+        head, inputs, grad = self._of_given(args, inputs, grad)
+        call = head._binder.bind_rounded(args, inputs)
+        return stages.explained(head._programs, call, grad, timing)
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
         """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
@@ -379,7 +400,8 @@ class Head:
         """
         from .reference.forward import evaluate
 
-        call = self._binder.bind_rounded(args, inputs)
+        head, inputs, _ = self._of_given(args, inputs, None)
+        call = head._binder.bind_rounded(args, inputs)
         spec, options = call.form.spec, call.form.options
         return spec.result(evaluate(spec, options, call))
 
@@ -402,10 +424,26 @@ class Head:
         from .reference.forward import evaluate
         from .reference.gradient import evaluate_gradients
 
-        call = self._binder.bind_rounded(args, inputs)
+        head, inputs, wrt = self._of_given(args, inputs, wrt)
+        call = head._binder.bind_rounded(args, inputs)
         spec, options = call.form.spec, call.form.options
         gradients = evaluate_gradients(spec, options, call, wrt, grad_output)
         return spec.result(evaluate(spec, options, call)), gradients
+
+    def _of_given(
+        self, args: tuple[object, ...], inputs: dict[str, Any], wrt: Iterable[str] | None
+    ) -> tuple[Head, dict[str, Any], Iterable[str] | None]:
+        """The head and the inputs of a call to which logits are given, and its gradients; any other call has
+        its own.
+        """
+        names = given_names(self.loss.signature, args, inputs)
+        if not names:
+            return self, inputs, wrt
+        if names not in self._given:
+            self._given[names] = Head(GivenLogits(self.loss, names), self.options, self.constants)
+        head = self._given[names]
+        loss: Any = head.loss
+        return head, with_zeros(loss, inputs), loss.gradients(inputs) if wrt is None else wrt
 
     def __repr__(self) -> str:
         """The loss, its constants, and the options that are not the defaults."""
