@@ -138,7 +138,8 @@ def test_chunks_give_the_loss_metrics_and_gradients_of_dense_logits(length, chun
 def test_a_longer_sequence_is_cut():
     """The longer ones above do run in several chunks."""
     hidden, weight = lt.ShapeDtype((3, 211, 16), "float32"), lt.ShapeDtype((16, 10), "float32")
-    inputs = {"target": lt.ShapeDtype((3, 211), "int32"), "live_targets": lt.ShapeDtype((3, 211), "float32")}
+    tokens = {"target": "int32", "token_weight": "float32"}
+    inputs = {name: lt.ShapeDtype((3, 211), dtype) for name, dtype in tokens.items()}
     plan = Loop(10, 7).head.explain(hidden, weight, **inputs)
     assert plan.chunks == 7 and plan.tokens % plan.chunk_tokens != 0
 
