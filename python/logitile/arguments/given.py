@@ -6,14 +6,12 @@ zeros [..., 1] and [V, 1] are projected and added to them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.choice import described, has_shards
-from ..frameworks.stand_ins import ShapeDtype
+from ..frameworks.choice import has_shards, zeros_beside
 from ..language.annotations import Kind
 from ..language.definition import Loss
 from ..language.signature import Parameter, Signature
@@ -90,22 +88,9 @@ def with_zeros(loss: GivenLogits, inputs: Mapping[str, Any]) -> dict[str, Any]:
     shape = tuple(logits.shape)
     if not shape:
         raise CallValueError(f"'{name}' has shape {shape_text(shape)}; logits are [..., V]")
-    inputs[loss.zeros] = tuple(_zeros(logits, s) for s in ((*shape[:-1], 1), (shape[-1], 1)))
+    inputs[loss.zeros] = tuple(zeros_beside(logits, s) for s in ((*shape[:-1], 1), (shape[-1], 1)))
     return inputs
 
 
 def _is_array(item: object) -> bool:
     return hasattr(item, "shape") and hasattr(item, "dtype")
-
-
-def _zeros(like: Any, shape: tuple[int, ...]) -> Any:
-    """float32 zeros beside an array, also where its framework only traces the call."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(like, torch.Tensor):
-        return torch.zeros(shape, dtype=torch.float32, device=like.device)
-    if isinstance(like, ShapeDtype):
-        return ShapeDtype(shape, "float32")
-    if type(like).__module__.startswith("jax"):
-        return sys.modules["jax"].numpy.zeros(shape, "float32")
-    array = described(like, "logits")
-    return array.framework.zeros(array, shape, "float32")

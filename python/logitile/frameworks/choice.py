@@ -56,6 +56,19 @@ def described(item: object, name: str) -> Array:
     )
 
 
+def zeros_beside(like: Any, shape: tuple[int, ...]) -> Any:
+    """An array of float32 zeros beside another one, also where a framework only traces the call."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        return torch.zeros(shape, dtype=torch.float32, device=like.device)
+    if isinstance(like, ShapeDtype):
+        return ShapeDtype(shape, "float32")
+    if type(like).__module__.startswith("jax"):
+        return sys.modules["jax"].numpy.zeros(shape, "float32")
+    array = described(like, "logits")
+    return array.framework.zeros(array, shape, "float32")
+
+
 def python_number(item: object) -> object:
     """A scalar of NumPy as a number of Python; anything else as it is."""
     numpy = sys.modules.get("numpy")

@@ -139,7 +139,7 @@ def test_rows_of_padding_of_a_teacher_are_left_out():
 # ---- refusals ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.contract("8 refused by name")
+@pytest.mark.contract("8 refusals")
 def test_values_that_cannot_be():
     given = pair_of_models()
     with pytest.raises(lt.CallValueError, match=r"beta=1.5 must be a number from 0 to 1"):
