@@ -30,7 +30,7 @@ def DifferentiatePass : Pass<"logitile-differentiate", "logitile::LossOp"> {
     Before: a loss that names outputs and inputs in `gradient of [..] wrt [..]` (without that, nothing happens). After:
     the same with a `logitile.gradient` before its yield, one `adjoint` for each wanted input; values of the forward
     computation are used again. Reverse mode: the adjoint of a uniform value inside a varying expression is a new
-    reduction over the vocabulary; picks are pushed to inputs, so the single entries that they reach become rows.
+    reduction over the vocabulary; picks are pushed to inputs, so the sparse terms that they reach become rows.
     Refuses: an input that the loss does not read or that is no float, and a loss with a gradient.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
@@ -56,7 +56,7 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
   let description = [{
     Before: programs with `columns`, without a schedule, in a module whose `logitile.request` has a slice. After: of
     each, the part that the slice asks for; modules without a slice stay as they are. Where the slice begins is the
-    scalar input `slice.offset`; columns of vocabulary code and of single entries are moved by it.
+    scalar input `slice.offset`; columns of vocabulary code and of sparse terms are moved by it.
 
     State of sweeps that slices have merged already is read as token inputs, so that what follows from it is made once
     for all tokens, in the prologue. The state of the sweep that runs, or of two slices that are merged, is an output.

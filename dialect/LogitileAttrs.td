@@ -166,7 +166,7 @@ def Logitile_Algorithm
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 
-def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the single entries of a gradient tile", [
+def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the sparse terms of a gradient tile", [
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
   Logitile_Case<"Take", 1, "take", "the tile's entry moves into the coefficient and becomes 0">,
   Logitile_Case<"Sum", 2, "sum", "a tile of one row: the coefficients of all tokens are added at their columns">,

@@ -74,8 +74,8 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `input_views` | token, vocab, dense, scalar, cotangent and known values |
     | `row_views` | row states of vocabulary splits, `[vocabulary split][token]` |
     | `result_views` | per-token results |
-    | `term_views` | columns and coefficients of single entries that are added to a gradient |
-    | `taken_views` | those of single entries that are taken out of a rounded gradient |
+    | `term_views` | columns and coefficients of sparse terms that are added to a gradient |
+    | `taken_views` | those of sparse terms that are taken out of a rounded gradient |
     | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);

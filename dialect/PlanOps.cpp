@@ -28,7 +28,7 @@ static LogicalResult verifyGather(GatherOp pick) {
   return success();
 }
 
-/// The single entries of a gradient are read from memory, so their columns and coefficients are inputs.
+/// The sparse terms of a gradient are read from memory, so their columns and coefficients are inputs.
 static LogicalResult verifyRows(AdjointOp adjoint) {
   for (auto [i, value] : llvm::enumerate(llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))) {
     if (!isPerToken(value))

@@ -186,7 +186,7 @@ template <typename OpT> static LogicalResult dropPlus(OpT op, PatternRewriter &r
 LogicalResult ContractOp::canonicalize(ContractOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
 LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) { return dropPlus(op, rewriter); }
 
-// ---- single entries -------------------------------------------------------------------------------------------
+// ---- sparse terms -------------------------------------------------------------------------------------------
 
 /// One bundle of terms, or views in which columns and coefficients alternate.
 static LogicalResult verifyTerms(Operation *op, ValueRange terms) {

@@ -341,7 +341,7 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
 }
 
 def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
-  let summary = "the single entries (token, column, coefficient) of a gradient tile";
+  let summary = "the sparse terms (token, column, coefficient) of a gradient tile";
   let description = [{
     `add` adds each coefficient to the tile's entry at its column. `take` adds the entry to the coefficient in memory
     and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all

@@ -1,5 +1,5 @@
 // Turns logits, made here or kept before, into their gradients. Gradients take the place of kept logits. Sums that only
-// per-token gradients read are made on the way: they are the row state of a late sweep. Single entries are added, or taken
+// per-token gradients read are made on the way: they are the row state of a late sweep. Sparse terms are added, or taken
 // out where the gradient is rounded.
 logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,

@@ -136,7 +136,7 @@ def many_inputs(
     temperature: lt.Scalar,
     advantage: lt.Token[float],
 ):
-    """Single entries of Vocab and Dense inputs, and a gradient for everything."""
+    """Sparse terms of Vocab and Dense inputs, and a gradient for everything."""
     x = (z * scale + bias) / temperature
     picked = scale[target] * (lt.logsumexp(x) - x[target]) * advantage
     return picked + bias[lt.argmax(z)] * soft[target] - lt.sum(soft * lt.log_softmax(x)) + lt.max(x) / 16

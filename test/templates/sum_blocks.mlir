@@ -1,6 +1,6 @@
 // RUN: %specialise %s | FileCheck %s
 
-// The blocks of tokens are summed in order, single entries are added at their columns.
+// The blocks of tokens are summed in order, sparse terms are added at their columns.
 // CHECK-LABEL: logitile.kernel @bias(%tokens: index from tokens, %accumulate_tokens: i1 from accumulate_tokens, %blocks_bias: !logitile.view<?x300xf32> from @blocks_bias,
 // CHECK-SAME: %target: !logitile.view<?xi32> from @target, %known_row: !logitile.view<?xf32> from @known_row, %gradient_bias: !logitile.view<1x300xf32> from @gradient_bias) {
 // CHECK: %blocks = arith.ceildivui %tokens, %tm : index

@@ -1,4 +1,4 @@
-// cpu_elementwise_test.cpp - row states, maps, single entries, sums, loads and stores as machine code against plain loops, on
+// cpu_elementwise_test.cpp - row states, maps, sparse terms, sums, loads and stores as machine code against plain loops, on
 // every tier that this machine has.
 #include "test/unit/CpuKernelTest.h"
 #include <limits>

@@ -219,7 +219,7 @@ private:
         addBytes(readBytes(input));
   }
 
-  // ---- single entries and sums ----------------------------------------------------------------------------------------
+  // ---- sparse terms and sums ----------------------------------------------------------------------------------------
 
   /// Steps along the tokens of a launch.
   GridAxis tokensOf(Value count) const {

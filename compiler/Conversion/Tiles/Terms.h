@@ -1,4 +1,4 @@
-// Terms.h - single entries (token, column, coefficient) of a gradient, as memory. Who looks at which token is the business of
+// Terms.h - sparse terms (token, column, coefficient) of a gradient, as memory. Who looks at which token is the business of
 // each target.
 #pragma once
 #include "compiler/Conversion/KernelControl.h"

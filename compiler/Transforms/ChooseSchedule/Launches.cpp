@@ -217,7 +217,7 @@ void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
   emitGradient(b);
   if (problem.lateSweep)
     emitFinishes(b, problem.lateSweep, Phase::Late);
-  // Vocab inputs: blocks of tokens, then single entries, added to what earlier chunks left.
+  // Vocab inputs: blocks of tokens, then sparse terms, added to what earlier chunks left.
   Attribute f32 = type(b.getF32Type());
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {

@@ -236,7 +236,7 @@ bool RegionEmitter::lowMatters(NodeRef node) {
     return it->second;
   bool result = false;
   if (node->type == NodeType::Float) {
-    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) // single entries are rounded: so is what they are subtracted from
+    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) // sparse terms are rounded: so is what they are subtracted from
       result = !isEntry(node->operand(0)) && !isEntry(node->operand(1)) && (matters(node->operand(0)) || matters(node->operand(1)));
     else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));

@@ -38,7 +38,7 @@ logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x32xbf16, ro
   }
 }
 
-// Rows of the head that single entries name are rounded as well.
+// Rows of the head that sparse terms name are rounded as well.
 // DOT-LABEL: func.func @contract(
 // DOT: func.call @pack_pair_f32_bf16
 // DOT: func.call @add_scaled_f32_to_bf16

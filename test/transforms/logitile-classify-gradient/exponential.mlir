@@ -1,7 +1,7 @@
 // RUN: %form_sweeps %s --logitile-classify-gradient | FileCheck %s
 // Gradients in which logits have a say by one exponential.
 
-// p, less a single entry.
+// p, less a sparse term.
 // CHECK-LABEL: logitile.program @cross_entropy
 // CHECK: logitile.gradient exponential {
 logitile.loss @cross_entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {

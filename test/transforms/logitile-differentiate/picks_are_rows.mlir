@@ -1,4 +1,4 @@
-// A pick leaves a single entry: its column and coefficient stay apart from the dense gradient.
+// A pick leaves a sparse term: its column and coefficient stay apart from the dense gradient.
 // RUN: logitile-opt --logitile-differentiate %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @two_picks

@@ -1,4 +1,4 @@
-// Single entries: logits are caught as they pass, inputs in memory are gathered by the finish.
+// Sparse terms: logits are caught as they pass, inputs in memory are gathered by the finish.
 // RUN: %form_sweeps %s | FileCheck %s
 
 // A pick goes through elementwise operations to inputs. Outside the vocabulary there is no entry: NaN.

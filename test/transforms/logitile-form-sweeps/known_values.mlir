@@ -30,7 +30,7 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An cotangent comes with the adjoint phase: coefficients of single entries and of all entries are made there.
+// An cotangent comes with the adjoint phase: coefficients of sparse terms and of all entries are made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
 // CHECK: logitile.finish @finish2 adjoint results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]

@@ -1,4 +1,4 @@
-// Single entries of computed values are made with the operations of the sweep, so that both have the same bits.
+// Sparse terms of computed values are made with the operations of the sweep, so that both have the same bits.
 // contract: 5 one value
 // RUN: %form_sweeps %s | FileCheck %s
 

@@ -14,7 +14,7 @@
 // ORDER-NEXT: %[[GLOBAL:.*]] = arith.addi %[[COLUMN]], %[[OFFSET]] : i32
 // ORDER: arith.cmpi sgt, %[[GLOBAL]],
 
-// Single entries of other slices get a column that no kernel finds. Equal columns are made once.
+// Sparse terms of other slices get a column that no kernel finds. Equal columns are made once.
 // RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ROWS
 // ROWS: logitile.finish @local_columns adjoint results ["local.0" : i32, "local.1" : i32] {
 // ROWS-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32

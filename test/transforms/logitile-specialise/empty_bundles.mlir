@@ -8,7 +8,7 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 
-// A gradient without single entries, without Vocab and Dense inputs and without late sums only stores itself.
+// A gradient without sparse terms, without Vocab and Dense inputs and without late sums only stores itself.
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %kept_z: !logitile.view<?x300xf32> from @kept_z,
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @kept_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {
@@ -19,7 +19,7 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 
-// A contraction whose gradient holds its single entries itself has no terms.
+// A contraction whose gradient holds its sparse terms itself has no terms.
 // CHECK-LABEL: logitile.kernel @hidden(
 // CHECK: %sum = logitile.contract
 // CHECK-NEXT: logitile.store %sum to %gradient_z_hidden

@@ -1,6 +1,6 @@
 // RUN: %specialise %s | FileCheck %s
 
-// A gradient of single entries only: every other element is zero.
+// A gradient of sparse terms only: every other element is zero.
 // CHECK-LABEL: logitile.kernel @gradient(
 // CHECK: %g = logitile.map(%z) at %column : (!logitile.tile<64x32xf32>) -> !logitile.tile<64x32xf32> {
 // CHECK-NEXT: ^bb0(%{{.*}}: f32):

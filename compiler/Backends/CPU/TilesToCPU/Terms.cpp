@@ -1,4 +1,4 @@
-// Terms.cpp - single entries (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
+// Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
 #include "compiler/Backends/CPU/TilesToCPU/KernelContext.h"
 #include "compiler/Conversion/Tiles/Terms.h"
 using namespace mlir;
