@@ -294,6 +294,48 @@ def test_products_of_probabilities_are_right_or_nan(scale):
     assert not np.isnan(found).any() or scale > 2.0**29 / 100
 
 
+@lt.loss
+def distances_from_the_largest(z: lt.Logits, s: lt.Scalar, u: lt.Vocab[float]):
+    x = z * s + u
+    return lt.Outputs(
+        plain=lt.logsumexp(z) - lt.max(z),
+        computed=lt.logsumexp(x) - lt.max(x),
+        entry=lt.logsumexp(z / s) - (z / s)[0],
+        log_p=-lt.log_softmax(x)[0],
+    )
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e4, 1e11, 1e20, 1e30], ids=str)
+def test_a_logsumexp_of_large_numbers_keeps_its_logarithm(scale):
+    """Of three largest entries it is log 3, at sizes where float64 loses that beside the maximum."""
+    weight = np.repeat(np.float32([1.0, 0.5]), [3, VOCAB - 3])[:, None]
+    hidden = np.linspace(scale, 2 * scale, TOKENS, dtype=np.float32)[:, None]
+    given = {"z": (hidden, weight), "s": np.float32(0.37), "u": np.zeros(VOCAB, np.float32)}
+    for name, value in run(jit(distances_from_the_largest), given).items():
+        np.testing.assert_allclose(value, np.log(3), rtol=1e-6, err_msg=name)
+
+
+@lt.loss
+def beside_what_cancels(z: lt.Logits, w: lt.Vocab[float]):
+    return lt.sum(lt.softmax(z * w / 3.0) * lt.log_softmax(lt.softmax(w)))
+
+
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e6], ids=str)
+def test_products_of_probabilities_lose_nothing_to_large_exponents(scale):
+    """With one entry of the vocabulary both factors are known: 1, and 0 as the difference of two ones."""
+    rng = np.random.default_rng(7)
+    hidden, weight, w = (rng.normal(size=size) for size in ((TOKENS, 1), (1, 1), 1))
+    head = jit(beside_what_cancels, reduction="none")
+    here = [moved(item.astype(np.float32), head.options.backend) for item in (scale * hidden, weight, w)]
+    value, gradients = head.value_and_grad(
+        *here[:2], w=here[2], wrt=("hidden", "w"), grad_output=moved(ONES, head.options.backend)
+    )
+    assert np.abs(brought_back(value)).max() <= 1e-6
+    assert np.abs(brought_back(gradients["hidden"])).max() <= 2.0**-20
+    assert np.abs(brought_back(gradients["w"])).max() <= 2.0**-20 * TOKENS * scale
+
+
 @pytest.mark.parametrize("scale", [1e4, 1e6, 1e9, 1e20], ids=str)
 def test_cross_entropy_of_sure_tokens_is_zero(scale):
     """With a temperature or a bias, at any size of logits: never below 0, never infinite."""

@@ -17,10 +17,12 @@ static Terms scale(Graph &g, Terms terms, NodeRef factor) {
     term.factor = g.mul(factor, term.factor);
   return terms;
 }
-static Term join(Graph &g, const Term &a, const Term &b) {
+Term Planner::join(const Term &a, const Term &b) {
   Term both;
   both.factor = g.mul(a.factor, b.factor);
   both.exponent = !a.exponent ? b.exponent : !b.exponent ? a.exponent : g.add(a.exponent, b.exponent);
+  if (a.exponent && b.exponent)
+    exponentsOfProducts.insert(both.exponent);
   both.addend = !a.addend ? b.addend : !b.addend ? a.addend : g.add(a.addend, b.addend);
   both.factors = a.factors;
   both.factors.append(b.factors.begin(), b.factors.end());
@@ -124,7 +126,7 @@ std::optional<Terms> Planner::decomposeProduct(NodeRef node, unsigned L, bool to
     return std::nullopt;
   Terms joined;
   for (const Term &term : many)
-    joined.push_back(join(g, one, term));
+    joined.push_back(join(one, term));
   return joined;
 }
 

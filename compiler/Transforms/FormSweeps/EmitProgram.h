@@ -98,7 +98,7 @@ public:
     mlir::Value sum(RegionEmitter &emitter) const { return low ? emitter.add(high, low) : high; }
   };
   /// A varying value with the rounding of sums of two tensors of logits, and of their products with per-token values.
-  Pair exactPair(NodeRef node);
+  Pair exactPair(NodeRef node) { return exactPair(node, /*ofAllSums=*/false); }
   /// Whether exponents are made of this value, rounded: so are its sums, for the two may cancel.
   bool isRounded(NodeRef node) const;
   /// What a + b loses when it is rounded to 'sum'; not finite where 'sum' is not.
@@ -128,7 +128,10 @@ private:
   mlir::Location where() const { return loc ? *loc : mlir::UnknownLoc::get(builder.getContext()); }
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
-  Pair makeExactPair(NodeRef node);
+  /// 'ofAllSums': with the rounding of every sum of two varying values.
+  Pair exactPair(NodeRef node, bool ofAllSums);
+  Pair makeExactPair(NodeRef node, bool ofAllSums);
+  Pair exactlyScaled(NodeRef node);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
   Pair makeEntryPair(NodeRef node, Graph::Origin origin);
@@ -167,7 +170,8 @@ private:
   std::optional<mlir::Location> loc;
   llvm::DenseMap<unsigned, mlir::Value> state, stateLows;
   llvm::DenseMap<NodeRef, mlir::Value> whole;
-  llvm::DenseMap<NodeRef, Pair> pairs, exactPairs;
+  llvm::DenseMap<NodeRef, Pair> pairs;
+  std::map<std::pair<NodeRef, bool>, Pair> exactPairs;
   llvm::DenseMap<NodeRef, bool> lows;
   llvm::DenseMap<std::pair<unsigned, NodeRef>, mlir::Value> exponentials;
 };

@@ -154,13 +154,13 @@ Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
 }
 
 /// The maximum is that of rounded values, so the largest exponential is 1. A sum of two tensors of logits may be subtracted
-/// from what cancels it, and keeps its rounding.
+/// from what cancels it, and keeps its rounding. So does every sum that is the exponent of a product.
 Value RegionEmitter::distanceFrom(const Accumulator *max) {
   NodeRef base = program.settle(max->base);
   setLoc(base->loc);
   if (!max->keepsRounding())
     return sub(value(base), maximumOf(max));
-  Pair exact = exactPair(base);
+  Pair exact = exactPair(base, max->isOfProduct);
   return add(sub(exact.high, maximumOf(max)), exact.low);
 }
 
@@ -386,11 +386,12 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
   return {high, finiteOrZero(arith::DivFOp::create(builder, where(), rest, divisor))};
 }
 
-RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node) {
+RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node, bool ofAllSums) {
   node = program.settle(node);
-  if (auto it = exactPairs.find(node); it != exactPairs.end())
+  std::pair key(node, ofAllSums);
+  if (auto it = exactPairs.find(key); it != exactPairs.end())
     return it->second;
-  return exactPairs[node] = makeExactPair(node);
+  return exactPairs[key] = makeExactPair(node, ofAllSums);
 }
 
 bool RegionEmitter::isRounded(NodeRef node) const {
@@ -398,17 +399,16 @@ bool RegionEmitter::isRounded(NodeRef node) const {
   return max && !max->keepsRounding();
 }
 
-RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node) {
+RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node, bool ofAllSums) {
   if (isRounded(node)) // what normalises it knows the rounded value alone
     return {value(node), {}};
-  if (isScaled(node)) {
-    Value high = value(node);
-    return {high, finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)))};
-  }
+  if (isScaled(node))
+    return exactlyScaled(node);
   bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
-  if (!isSum || !node->operand(0)->dependsOnLogits || !node->operand(1)->dependsOnLogits)
+  auto keeps = [&](NodeRef x) { return ofAllSums ? x->varying : x->dependsOnLogits; };
+  if (!isSum || !keeps(node->operand(0)) || !keeps(node->operand(1)))
     return {value(node), {}};
-  Pair a = exactPair(node->operand(0)), b = exactPair(node->operand(1));
+  Pair a = exactPair(node->operand(0), ofAllSums), b = exactPair(node->operand(1), ofAllSums);
   auto negated = [&](Value x) { return x ? Value(arith::NegFOp::create(builder, where(), x)) : x; };
   if (node->is(NodeOp::Sub))
     b = {negated(b.high), negated(b.low)};
@@ -417,4 +417,17 @@ RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node) {
     if (part)
       low = add(low, part);
   return {high, low};
+}
+
+/// A scaled value, what the product loses, and the product with what the factor has lost: 1 / 3 is no float32.
+RegionEmitter::Pair RegionEmitter::exactlyScaled(NodeRef node) {
+  NodeRef x = node->operand(0), factor = node->operand(1);
+  if (!x->varying)
+    std::swap(x, factor);
+  Value high = value(node), low = finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)));
+  Pair by = pairOf(factor);
+  if (!by.low)
+    return {high, low};
+  Value lost = add(sub(by.high, value(factor)), by.low);
+  return {high, add(low, finiteOrZero(mul(value(x), lost)))};
 }

@@ -233,6 +233,7 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
     if (group.exponent) {
       Shift by = *shift(group.exponent, L);
       plain.max = by.max;
+      plain.max->isOfProduct |= exponentsOfProducts.contains(group.exponent);
       plain.scale = by.scale;
       NodeRef addend = group.addend ? g.add(group.addend, by.addend) : by.addend;
       outside = g.exp(g.add(g.mul(by.scale, resultOf(by.max)), addend));

@@ -19,7 +19,8 @@ llvm::SmallVector<NodeRef> Accumulator::bodies() const {
 
 bool Accumulator::keepsRounding() const {
   bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
-  return isSum && !isOfLogSumExp && base->operand(0)->dependsOnLogits && base->operand(1)->dependsOnLogits;
+  auto isPart = [&](NodeRef x) { return isOfProduct ? x->varying : x->dependsOnLogits; };
+  return isSum && !isOfLogSumExp && isPart(base->operand(0)) && isPart(base->operand(1));
 }
 
 llvm::SmallVector<Accumulator *> Accumulator::needs() const {

@@ -24,6 +24,7 @@ struct Accumulator {
   unsigned level = 0; // its sweep: 1 is the first
   NodeRef base = nullptr;
   bool isOfLogSumExp = false; // Max: of a value that a logsumexp takes as it is rounded
+  bool isOfProduct = false;   // Max: of exponents that were added because their exponentials are multiplied
   Accumulator *max = nullptr; // Exp
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
@@ -39,6 +40,7 @@ struct Accumulator {
   /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
   bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
   /// Max: whether exponents relative to it keep the rounding of the base. What a logsumexp takes is rounded, as a pick of it is.
+  /// The exponents of a product are not: each of the exponentials would be exact near its own maximum.
   bool keepsRounding() const;
   /// Expressions that its sweep evaluates.
   llvm::SmallVector<NodeRef> bodies() const;
@@ -156,6 +158,7 @@ private:
   std::optional<Terms> decomposeLogSoftmax(NodeRef node, unsigned L);
   std::optional<Terms> decomposeProduct(NodeRef node, unsigned L, bool top);
   std::optional<Terms> decomposeSelect(NodeRef node, unsigned L, bool top);
+  Term join(const Term &a, const Term &b);
   Terms regroup(llvm::ArrayRef<Term> terms, unsigned L);
   std::pair<NodeRef, NodeRef> splitFinished(NodeRef factor, unsigned L);
   NodeRef product(llvm::ArrayRef<NodeRef> factors, NodeRef value);
@@ -182,6 +185,7 @@ private:
   llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
+  llvm::DenseSet<NodeRef> exponentsOfProducts; // no expression of the loss: each is a sum of exponents
   llvm::SmallVector<std::unique_ptr<Accumulator>> accumulators;
 };
 } // namespace logitile
