@@ -262,28 +262,33 @@ class Language:
         return Value(result, result, None, lambda: exponent)
 
     def exp2(self, x):
+        x = self.value(x)
         self.has_infinite_exponent |= bool((x.tensor == math.inf).any())
         result = self.rounded(torch.exp2(x.tensor), x.tensor)
         return Value(result, result, None, lambda: x.tensor * math.log(2))
 
     def sigmoid(self, x):
+        x = self.value(x)
         result = self.rounded(torch.sigmoid(x.tensor), x.tensor)
         return Value(result, result)
 
     def log(self, x):
+        x = self.value(x)
         return Value(self.rounded(torch.log(x.tensor), x.tensor) if x.log is None else x.log())
 
     def log2(self, x):
+        x = self.value(x)
         result = self.rounded(torch.log2(x.tensor), x.tensor) if x.log is None else x.log() / math.log(2)
         return Value(result)
 
     def sqrt(self, x):
+        x = self.value(x)
         if x.is_weight and x.log is not None:
             return exponential(0.5 * x.log())
         return x.like(torch.sqrt(x.tensor))
 
     def to_float(self, x):
-        return Value(x.tensor.to(self.dtype))
+        return Value(self.value(x).tensor.to(self.dtype))
 
     def where(self, condition, a, b):
         a, b = (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)

@@ -116,3 +116,17 @@ def test_logarithms_of_exponentials_are_finite():
 
 def test_entries_outside_the_vocabulary_are_0():
     np.testing.assert_array_equal(evaluated("lt.where(y > 1, 0.0, z[y + 2])")[0], [3, 0])
+
+
+@pytest.mark.parametrize("name", [
+    "abs", "exp", "exp2", "expm1", "floor", "gelu", "log", "log1p", "log2", "log_sigmoid", "rsqrt", "sigmoid",
+    "sign", "softplus", "sqrt", "square", "stop_gradient", "tanh", "to_float",
+])  # fmt: skip
+def test_functions_take_plain_numbers(name):
+    """As those of the language do: a value that is the same for every token may be a number of Python."""
+    body = f"lt.mean(z) + lt.{name}(1.3)"
+    lines = {}
+    exec(f"def f(z: lt.Logits):\n    return {body}\n", {"lt": lt}, lines)
+    ones = np.ones((2, 1), np.float32), np.zeros((4, 1), np.float32)
+    wanted = lt.jit(lt.loss(lines["f"]), reduction="none").reference(*ones)
+    np.testing.assert_allclose(evaluated(f"{body} - lt.mean(z)")[0], wanted, rtol=1e-6)
