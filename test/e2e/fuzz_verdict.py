@@ -175,6 +175,12 @@ def verdict(made: Case) -> Verdict:
         return Verdict("undecided", detail="nothing has a gradient")
     if not sample.counted().any():
         return Verdict("undecided", detail="no token counts")
+    try:
+        found = sample.run()
+    except (lt.SpecError, lt.CallError) as error:
+        return Verdict("refused", detail=str(error))
+    except lt.LogitileError as error:
+        return Verdict("failed", detail=str(error))
     judge = Judge(made, sample)
     if judge.seen.largest_summed > LARGEST:
         return Verdict("undecided", detail="float64 is not exact enough")
@@ -183,12 +189,6 @@ def verdict(made: Case) -> Verdict:
     decided = judge.decided(EVALUATIONS)
     if not decided:
         return Verdict("undecided")
-    try:
-        found = sample.run()
-    except (lt.SpecError, lt.CallError) as error:
-        return Verdict("refused", detail=str(error))
-    except lt.LogitileError as error:
-        return Verdict("failed", detail=str(error))
     errors = {name: judge.error(name, found[name]) for name in decided}
     wrong = {name for name in decided if not judge.is_right(name, errors[name], found[name])}
     if wrong:
