@@ -46,6 +46,7 @@ def result_of(seed):
 def run_block(seeds, backend):
     """In a child: prints a line of JSON for each seed."""
     import backends
+    import fuzz_verdict  # noqa: F401 - on a busy machine its imports may take longer than a seed
 
     backends.current = backend
     for seed in seeds:
