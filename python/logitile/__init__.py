@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .arguments.segments import Segments
 from .calls.plans import Plan, load_plan
 from .errors import (
     CacheWarning,
@@ -47,8 +48,8 @@ from . import losses  # isort: skip - written in the language, so everything abo
 __all__ = (
     "CacheWarning", "CallError", "CallIndexError", "CallTypeError", "CallValueError", "CompileError", "Dense",
     "EmulatorFault", "Head", "K", "LogitileError", "Logits", "Loss", "Outputs", "Plan", "Scalar",
-    "ShapeDtype", "SliceState", "SpecError", "TargetError", "Token", "Value", "Vocab", "autotune", "check",
-    "history", "jit", "load_plan", "loss", "losses", "merge", "trim", *_functions,
+    "Segments", "ShapeDtype", "SliceState", "SpecError", "TargetError", "Token", "Value", "Vocab", "autotune",
+    "check", "history", "jit", "load_plan", "loss", "losses", "merge", "trim", *_functions,
 )  # fmt: skip
 
 

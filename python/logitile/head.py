@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .arguments.binder import Binder
 from .arguments.call import Call
 from .arguments.given import GivenLogits, given_names, with_zeros
 from .arguments.options import Options, checked_constants, checked_options
+from .arguments.segments import Segments
 from .calls import execute
 from .calls.captured import HeadCapture
 from .calls.demands import by_names
 from .calls.plans import Plan, plan_from_text
 from .calls.programs import Programs
+from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_divisor
 from .errors import CallTypeError, CallValueError
 from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
 from .inspection import stages
@@ -84,8 +87,9 @@ class Head:
 
     Logits [..., V] that exist already may be given by name in the place of a pair.
     Arrays are those of NumPy, PyTorch, JAX, or of anything else with `__dlpack__`. Beside inputs there are
-    `divisor`, a number or array without axes that replaces the denominator of a mean, and `weight_grad_out`,
-    float32 buffers that weight gradients are added into.
+    `divisor`, a number or array without axes that replaces the denominator of a mean, `weight_grad_out`,
+    float32 buffers that weight gradients are added into, and `segments`, an lt.Segments that says which
+    tokens are one sequence: every output is then the sum or the mean of each sequence's tokens, [S].
     """
 
     def __init__(self, loss: Loss, options: Options, constants: dict[str, object]):
@@ -94,6 +98,7 @@ class Head:
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
         self._pair_names = loss.signature.pair_names
         self._given: dict[frozenset[str], Head] = {}  # heads of calls to which logits are given
+        self._segmented = None if options.reduces == "none" else _segmented(loss, options, constants)
 
     @property
     def loss(self) -> Loss:
@@ -115,8 +120,15 @@ class Head:
         """Values of the loss's keyword-only constants."""
         return self._binder.constants
 
-    def __call__(self, *args: object, **inputs: object) -> Any:
+    def __call__(self, *args: object, segments: Segments | None = None, **inputs: object) -> Any:
         """The outputs: one array, or a named tuple in the order of lt.Outputs.
+
+        Args:
+            args, inputs: see Head.
+            segments: which sequence each token belongs to. With reduction="mean" each output is the mean over
+                a sequence's tokens that are not ignored, of the loss by the output `weight` or the divisor;
+                with "sum" it is their sum. Means are float32, sums of integers and bools int64. Left out: the
+                loss alone is reduced, over all tokens.
 
         Floats are float32, indices int64, bools bool, in the framework and the leading dimensions of hidden;
         the loss has no axis unless reduction="none". Under torch they are differentiable.
@@ -127,6 +139,8 @@ class Head:
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
+        if segments is not None:
+            return self._in_segments.outputs(segments, args, inputs)
         for name in inputs:  # warm calls count their functions
             if name in self._pair_names:
                 head, inputs, _ = self._of_given(args, inputs, None)
@@ -149,6 +163,7 @@ class Head:
         wrt: Iterable[str] | None = None,
         grad_output: object = None,
         grad_dtype: object = None,
+        segments: Segments | None = None,
         **inputs: object,
     ) -> tuple[Any, dict[str, Any]]:
         """The outputs of a call, and gradients by name.
@@ -159,6 +174,7 @@ class Head:
             grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
                 output else. Left out: 1 for the loss.
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+            segments: as for a call; what reaches an output is a number, or one for each sequence.
 
         Returns: the outputs as from a call, and the gradients, each in the shape of its input.
 
@@ -166,6 +182,10 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
+        if segments is not None:
+            return self._in_segments.value_and_grad(
+                segments, args, inputs, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype
+            )
         for name in inputs:
             if name in self._pair_names:
                 head, inputs, wrt = self._of_given(args, inputs, wrt)
@@ -279,7 +299,14 @@ class Head:
         if not has_jax():
             raise CallTypeError("head.vocab_parallel is for jax.shard_map, but JAX is not imported here")
         parallel = vocab_parallel()
-        return lambda *args, **inputs: parallel(self._capture, axis, args, inputs)
+
+        def run(*args: Any, segments: Segments | None = None, **inputs: Any) -> Any:
+            if segments is None:
+                return parallel(self._capture, axis, args, inputs)
+            calls = self._in_segments.through(lambda head: head.vocab_parallel(axis))
+            return calls.outputs(segments, args, inputs)
+
+        return run
 
     def ir(
         self,
@@ -289,6 +316,7 @@ class Head:
         kernel: str | None = None,
         part: str | None = None,
         vocab_size: int | None = None,
+        segments: Segments | None = None,
         **inputs: object,
     ) -> str | bytes:
         """The text of a stage of the program of a call, which need not have data.
@@ -304,10 +332,14 @@ class Head:
             part: of a slice of the vocabulary, whose arguments are as for `partial`: "forward0",
                 "merge forward0", ..., "adjoint0", "merge adjoint0", ..., "finish" or "gradient".
             vocab_size: of all slices together, with `part`.
+            segments: as for a call, whose program makes numbers per token.
 
         Raises:
             CallError: the arguments do not fit, or there is no such stage, kernel or part.
         """
+        if segments is not None:
+            head = self._in_segments.head(inputs)
+            return head.ir(stage, *args, grad=grad, kernel=kernel, part=part, vocab_size=vocab_size, **inputs)
         if part is not None or vocab_size is not None:
             return SliceParts(self._binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
         head, inputs, grad = self._of_given(args, inputs, grad)
@@ -321,12 +353,13 @@ class Head:
         timing: bool = False,
         part: str | None = None,
         vocab_size: int | None = None,
+        segments: Segments | None = None,
         **inputs: object,
     ) -> Explanation:
         """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
 
         Args:
-            args, grad, inputs, part, vocab_size: as for `ir`.
+            args, grad, inputs, part, vocab_size, segments: as for `ir`.
             timing: run the call and measure its kernels, which needs arrays with data.
 
         Returns: an object with fields; `str()` of it is a table.
@@ -335,6 +368,9 @@ class Head:
             CallError: the arguments do not fit, there is no such part, or 'timing' is no bool or is asked for
                 a part, which needs states.
         """
+        if segments is not None:
+            head = self._in_segments.head(inputs)
+            return head.explain(*args, grad=grad, timing=timing, part=part, vocab_size=vocab_size, **inputs)
         if part is not None or vocab_size is not None:
             check_untimed(timing)
             return SliceParts(self._binder, args, inputs, vocab_size, grad).explained(part)
@@ -388,7 +424,7 @@ class Head:
         """
         return self._binder.bind_rounded(args, inputs)
 
-    def reference(self, *args: object, **inputs: object) -> Any:
+    def reference(self, *args: object, segments: Segments | None = None, **inputs: object) -> Any:
         """The outputs in float64 NumPy, by an interpreter that is independent of the compiler.
 
         Args: as for a call.
@@ -399,14 +435,21 @@ class Head:
             SpecError: the loss is wrong.
         """
         from .reference.forward import evaluate
+        from .reference.sequences import summed
 
-        head, inputs, _ = self._of_given(args, inputs, None)
-        call = head._binder.bind_rounded(args, inputs)
-        spec, options = call.form.spec, call.form.options
-        return spec.result(evaluate(spec, options, call))
+        call, _ = self._for_reference(args, inputs, None, segments)
+        outputs = evaluate(call.form.spec, call.form.options, call)
+        if segments is not None:
+            outputs = summed(self.options, call, segments, inputs.get("divisor"), outputs)
+        return call.form.spec.result(outputs)
 
     def reference_grad(
-        self, *args: object, wrt: Iterable[str] | None = None, grad_output: object = None, **inputs: object
+        self,
+        *args: object,
+        wrt: Iterable[str] | None = None,
+        grad_output: object = None,
+        segments: Segments | None = None,
+        **inputs: object,
     ) -> tuple[Any, dict[str, numpy.ndarray]]:
         """The outputs and gradients in float64 NumPy, by a reverse mode that is independent of the compiler.
 
@@ -415,6 +458,7 @@ class Head:
                 Left out: the arrays that require one, else hidden and weight.
             grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
                 output else. Left out: 1 for the loss.
+            segments: as for `value_and_grad`.
         Returns: the outputs as from `reference`, and the gradients by name.
 
         Raises:
@@ -423,12 +467,43 @@ class Head:
         """
         from .reference.forward import evaluate
         from .reference.gradient import evaluate_gradients
+        from .reference.sequences import reaching, summed
 
-        head, inputs, wrt = self._of_given(args, inputs, wrt)
-        call = head._binder.bind_rounded(args, inputs)
+        call, wrt = self._for_reference(args, inputs, wrt, segments)
         spec, options = call.form.spec, call.form.options
+        outputs = evaluate(spec, options, call)
+        if segments is not None:
+            divisor = inputs.get("divisor")
+            grad_output = reaching(self.options, call, segments, divisor, outputs, grad_output)
+            outputs = summed(self.options, call, segments, divisor, outputs)
         gradients = evaluate_gradients(spec, options, call, wrt, grad_output)
-        return spec.result(evaluate(spec, options, call)), gradients
+        return spec.result(outputs), gradients
+
+    def _for_reference(
+        self,
+        args: tuple[object, ...],
+        inputs: dict[str, Any],
+        wrt: Iterable[str] | None,
+        segments: Segments | None,
+    ) -> tuple[Call, Iterable[str] | None]:
+        """The call that the reference computes, per token where `segments` are given, and its gradients."""
+        head = self
+        if segments is not None:
+            head = self._in_segments.head(inputs)
+            inputs, _ = without_divisor(self.options, inputs)
+        head, inputs, wrt = head._of_given(args, inputs, wrt)
+        return head._binder.bind_rounded(args, inputs), wrt
+
+    @property
+    def _in_segments(self) -> SegmentedCalls:
+        """How calls with `segments` are made.
+
+        Raises:
+            CallValueError: this head joins no tokens.
+        """
+        if self._segmented is None:
+            raise CallValueError(NOT_JOINED)
+        return self._segmented
 
     def _of_given(
         self, args: tuple[object, ...], inputs: dict[str, Any], wrt: Iterable[str] | None
@@ -454,3 +529,10 @@ class Head:
     def __reduce__(self) -> tuple[object, ...]:
         """Copied and pickled without what was compiled."""
         return Head, (self.loss, self.options, self.constants)
+
+
+def _segmented(loss: Loss, options: Options, constants: dict[str, object]) -> SegmentedCalls:
+    """How calls with `segments` of such a head are made: by heads per token."""
+    weighted = replace(options, by_token=True)
+    heads = (Head(loss, how, constants) for how in (weighted, replace(weighted, reduction="sum")))
+    return SegmentedCalls(options, ignoring_name(loss.signature, options), *heads)

@@ -330,3 +330,86 @@ def uneven_parts_in_a_graph(rank, count):
     part = mine(TOKENS, rank, count)
     call = torch.compile(lambda h, w, t: parallel(h, w, target=t), fullgraph=True)
     call(hidden[part], weight[mine(VOCAB, rank, count)], target[part])
+
+
+# ---- sums over sequences -----------------------------------------------------------------------------------
+
+
+def sequences():
+    """Which sequence each token belongs to; the last sequence has none."""
+    return lt.Segments(torch.arange(TOKENS) % 4 - 1, 4)
+
+
+class WholeSequences:
+    """The sums of sequences on one process, and what reaches them."""
+
+    def __init__(self, rank, count, **options):
+        self.rows = mine(VOCAB, rank, count)
+        self.head = lt.jit(lt.losses.cross_entropy, reduction="sum", **options)
+        self.hidden, self.weight, self.target = data()
+        self.slope = torch.tensor([1.0, -2.0, 0.5, 3.0])
+        whole = [array.clone().requires_grad_() for array in (self.hidden, self.weight)]
+        self.sums = self.head(*whole, target=self.target, segments=sequences())
+        (self.sums @ self.slope).backward()
+        self.wanted = whole[0].grad, whole[1].grad[self.rows]
+
+    def check(self, parallel):
+        leaves = self.hidden.clone().requires_grad_(), self.weight[self.rows].clone().requires_grad_()
+        sums = parallel(*leaves)
+        (sums @ self.slope).backward()
+        torch.testing.assert_close(sums.detach(), self.sums.detach())
+        for leaf, wanted in zip(leaves, self.wanted, strict=True):
+            torch.testing.assert_close(leaf.grad, wanted, rtol=1e-5, atol=1e-6)
+
+
+def summing_sequences(rank, count):
+    whole = WholeSequences(rank, count)
+    parallel = lt.parallel.vocab_parallel(whole.head)
+    whole.check(lambda *leaves: parallel(*leaves, target=whole.target, segments=sequences()))
+
+
+def compiling_sequences(rank, count):
+    whole = WholeSequences(rank, count)
+    parallel, segments = lt.parallel.vocab_parallel(whole.head), sequences()
+    call = lambda *leaves: parallel(*leaves, target=whole.target, segments=segments)  # noqa: E731
+    whole.check(torch.compile(call, fullgraph=True))
+
+
+def refusing_sequences(rank, count):
+    """Whether split tokens are refused, and a wrong id of one process ends the call of both."""
+    whole = WholeSequences(rank, count)
+    given = whole.hidden, whole.weight[whole.rows]
+    split = lt.parallel.vocab_parallel(whole.head, sequence_parallel=True)
+    ids = torch.full((TOKENS,), 4 if rank == 0 else 0)
+    found = []
+    for parallel, segments, text in (
+        (split, sequences(), "does not go with sequence_parallel=True"),
+        (lt.parallel.vocab_parallel(whole.head), lt.Segments(ids, 4), "is 4, but there are 4 sequences"),
+    ):
+        try:
+            parallel(*given, target=whole.target, segments=segments)
+        except lt.CallError as error:
+            found.append(text in str(error))
+    return found == [True, True]
+
+
+def averaging_sequences(rank, count):
+    """Each process has its own sequences; gradients are those of the mean over processes."""
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.loss = lt.nn.LinearLoss(HIDDEN, VOCAB)
+
+        def forward(self, hidden, target, segments):
+            return self.loss(hidden, target=target, segments=segments)
+
+    torch.manual_seed(0)
+    model, (hidden, _, target) = Model(), data()
+    batches = [(hidden * (1 + number), target, sequences()) for number in range(count)]
+    weight = model.loss.weight
+    losses = [model(*batch)[:3].sum() for batch in batches]
+    wanted = torch.autograd.grad(sum(losses) / count, weight)[0]
+    wrapped = DistributedDataParallel(model)
+    wrapped(*batches[rank])[:3].sum().backward()
+    torch.testing.assert_close(weight.grad, wanted, rtol=1e-5, atol=1e-6)

@@ -97,7 +97,7 @@ def _check_given_once(constants: Mapping[str, object], given: Arguments) -> None
 
 def _check_outputs(spec: LossSpec, options: Options, given: Arguments) -> None:
     """`reduction` and `divisor` are about the loss."""
-    if "loss" in spec.output_names:
+    if "loss" in spec.output_names or options.by_token:
         return
     for option, item in (("reduction", options.reduction), ("divisor", given.divisor)):
         if item is not None:

@@ -82,6 +82,11 @@ def _check_names(signature: Signature, named: Mapping[str, object]) -> None:
             raise CallTypeError(
                 f"'{name}' is a constant of '{signature.name}': give it to lt.jit, not to the head"
             )
+        if name == "segments":
+            raise CallTypeError(
+                "'segments' belongs to calls of a head, value_and_grad, reference, reference_grad, ir and "
+                "explain; here give reduction='none' to lt.jit, and sum what each token has"
+            )
         known = [p.name for p in signature.inputs] + ["divisor", "weight_grad_out"]
         raise CallTypeError(f"'{signature.name}' has no input '{name}'{did_you_mean(name, known)}")
 

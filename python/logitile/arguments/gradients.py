@@ -125,7 +125,7 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
 
 def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:
     """A mean takes the sum of the weights as a constant: no gradient may be lost there."""
-    if "weight" not in spec.output_names or options.reduces != "mean" or call.divisor is not None:
+    if "weight" not in spec.output_names or not options.divides or call.divisor is not None:
         return
     known = call.operands
     lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ("weight",))]

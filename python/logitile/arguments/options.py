@@ -31,6 +31,8 @@ class Options:
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
         tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has. No
             option of lt.jit: what searches for better sizes, and tests, put it here.
+        by_token: the loss stays per token, and `reduction` says what becomes of the tokens of a sequence
+            (calls.segmented). No option of lt.jit either.
     """
 
     reduction: str | None = None
@@ -42,6 +44,7 @@ class Options:
     backend: str = "auto"
     weight_layout: str = "vd"
     tiles: str = ""
+    by_token: bool = False
 
     @property
     def chosen(self) -> dict[str, object]:
@@ -51,8 +54,13 @@ class Options:
 
     @property
     def reduces(self) -> str:
-        """The reduction of `loss`."""
-        return self.reduction or "mean"
+        """The reduction of `loss` over all tokens."""
+        return "none" if self.by_token else self.reduction or "mean"
+
+    @property
+    def divides(self) -> bool:
+        """Whether sums are divided by the number of tokens, or by their weights."""
+        return self.reduction in ("mean", None)
 
     @property
     def ignoring_input(self) -> str:

@@ -25,7 +25,7 @@ JIT_OPTIONS = (
 )
 HEAD_KEYWORDS = (
     "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad", "kernel", "timing", "stage",
-    "column_offset", "vocab_size", "state", "part", "budget_s",
+    "column_offset", "vocab_size", "state", "part", "budget_s", "segments",
 )  # fmt: skip
 _RESERVED = {
     **dict.fromkeys(JIT_OPTIONS, "an option of lt.jit"),

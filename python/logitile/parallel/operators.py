@@ -94,7 +94,7 @@ class Together(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, args: Any, results: tuple[Tensor, ...]) -> None:
         ctx.key, ctx.group, _, carries, ctx.returned, ctx.buffers, *inputs = args
-        ctx.output_count, ctx.input_count = len(carries), len(inputs)
+        ctx.carries, ctx.input_count = carries, len(inputs)
         ctx.save_for_backward(*inputs, *results[len(carries) :])
         data = [r for i, r in enumerate(results) if i >= len(carries) or not carries[i]]
         ctx.mark_non_differentiable(*data)
@@ -102,7 +102,8 @@ class Together(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
-        reaching = cotangents[: ctx.output_count]
+        # Where torch compiles, zeros arrive for outputs that carry no gradient.
+        reaching = [u if carries else None for u, carries in zip(cotangents, ctx.carries, strict=False)]
         given = [cotangent is not None for cotangent in reaching]
         saved = ctx.saved_tensors  # once: checkpoints make these tensors anew
         inputs, rows = saved[: ctx.input_count], saved[ctx.input_count :]

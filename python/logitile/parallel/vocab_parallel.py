@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.segments import Segments
 from ..calls.captured import HeadCapture
+from ..calls.segmented import NOT_JOINED, SegmentedCalls
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.capture import spelled
 from ..frameworks.torch.operators import flattened, slot_axes
@@ -55,7 +57,10 @@ def vocab_parallel(
             "outputs='local' is for sequence_parallel=True: else every process has all tokens"
         )
     layout = Layout(sequence_parallel, outputs == "local")
-    return VocabParallel(whole, named_group(group), layout)
+    name, by_token = named_group(group), head._segmented
+    if by_token is not None:
+        by_token = by_token.through(lambda head: VocabParallel(head._capture, name, layout, None))
+    return VocabParallel(whole, name, layout, by_token)
 
 
 class VocabParallel:
@@ -65,25 +70,35 @@ class VocabParallel:
         whole: the head, as graph capture asks it.
         group: the name of the processes' group.
         layout: where tokens are.
+        segmented: how calls with `segments` are made; None where there are none.
     """
 
-    def __init__(self, whole: HeadCapture, group: str, layout: Layout):
+    def __init__(self, whole: HeadCapture, group: str, layout: Layout, segmented: SegmentedCalls | None):
         self._group, self._layout, self._whole = group, layout, whole
+        self._segmented = segmented
         self._processes = HeadProcesses(whole, group, layout)
         self._token = self._processes.token
 
-    def __call__(self, *args: Any, weight_grad_out: Any = None, **inputs: Any) -> Any:
+    def __call__(
+        self, *args: Any, weight_grad_out: Any = None, segments: Segments | None = None, **inputs: Any
+    ) -> Any:
         """The outputs, as a call of the head returns them; differentiable.
 
         Args:
             args, inputs: as for the head; see vocab_parallel for what is a slice.
             weight_grad_out: float32 buffers that the backward pass adds this slice's weight gradients into; a
                 tensor for one pair, or a dictionary by pair.
+            segments: as for the head, the same on every process.
 
         Raises:
             CallError: the arguments do not fit, or an index lies outside the vocabulary, on this process or
                 on another one.
         """
+        if segments is not None:
+            calls = self._in_segments()
+            if not torch.compiler.is_compiling():
+                Processes(self._group).told(lambda: calls.check(segments, args, inputs))
+            return calls.outputs(segments, args, {**inputs, "weight_grad_out": weight_grad_out})
         if torch.compiler.is_compiling():
             tensors, buffers, facts, added = self._given(args, inputs, weight_grad_out)
         else:
@@ -94,6 +109,21 @@ class VocabParallel:
         is_even = torch.compiler.is_compiling() and self._layout.is_split and not self._layout.gives_part
         results = together(key, self._group, is_even, (carries, returned), buffers, tensors)
         return getattr(self._whole, result_type)(*results) if result_type else results[0]
+
+    def _in_segments(self) -> SegmentedCalls:
+        """How calls with `segments` are made.
+
+        Raises:
+            CallValueError: the tokens of a sequence may be on several processes, or are not joined.
+        """
+        if self._layout.is_split:
+            raise CallValueError(
+                "'segments' does not go with sequence_parallel=True, since a process knows the targets of "
+                "its own tokens alone; take outputs per token (reduction='none') and sum them with torch"
+            )
+        if self._segmented is None:
+            raise CallValueError(NOT_JOINED)
+        return self._segmented
 
     def _given(
         self, args: tuple[Any, ...], inputs: dict[str, Any], weight_grad_out: Any

@@ -116,8 +116,8 @@ class Around(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, args: Any, results: tuple[Tensor, ...]) -> None:
         ctx.key, ctx.differentiable, ctx.early, carries, *inputs = args
-        ctx.output_count = len(carries)
-        ctx.save_for_backward(*inputs, *results[ctx.output_count :])
+        ctx.carries = carries
+        ctx.save_for_backward(*inputs, *results[len(carries) :])
         ctx.mark_non_differentiable(
             *[r for i, r in enumerate(results) if i >= len(carries) or not carries[i]]
         )
@@ -125,7 +125,8 @@ class Around(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
-        reaching = cotangents[: ctx.output_count]
+        # Where torch compiles, zeros arrive for outputs that carry no gradient.
+        reaching = [u if carries else None for u, carries in zip(cotangents, ctx.carries, strict=False)]
         inputs, made = ctx.saved_tensors[: len(ctx.early)], ctx.saved_tensors[len(ctx.early) :]
         need = [bool(n and d) for n, d in zip(ctx.needs_input_grad[4:], ctx.differentiable, strict=True)]
         if any(ctx.early):
@@ -180,7 +181,7 @@ def captured(token: str, facts: tuple[tuple[Any, ...], ...]) -> tuple[str, Mask,
     return capture.head_of_token(token).captured(tuple(Slot(*fact) for fact in facts))
 
 
-# ---- operators -------------------------------------------------------------------------------------------
+# ---- operators ---------------------------------------------------------------------------------------------
 
 _library = torch.library.Library("logitile", "FRAGMENT")
 _library.define(

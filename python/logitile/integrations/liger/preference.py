@@ -22,7 +22,7 @@ from ...errors import CallValueError
 from ...messages.names import listed
 from ..heads import head
 from .options import chunks
-from .sequences import logit_sums, of_sequences, token_logprobs
+from .sequences import logit_sums, sequence_logprobs
 
 _Results = tuple[Tensor, tuple[Tensor, ...]]
 
@@ -61,15 +61,11 @@ class _Pairs:
         nll_target: Tensor | None = None,
     ) -> _Results:
         """alpha times the loss of the chosen answers as text, and what `preference` makes of both halves."""
-        per_token = token_logprobs(
-            self.hidden, self.weight, self.bias, self.target, ignore_index=self.ignore_index,
-            chunk_size=2 * self.chunk_size,
-        )  # fmt: skip
-        logps = of_sequences(per_token, self.counts(self.target), self.averages)
-        chosen, rejected = logps[: self.half], logps[self.half :]
-        nll = per_token.new_zeros(())
+        totals = self.logprobs(self.hidden, self.weight, self.bias)
+        chosen, rejected = self.halves(totals)
+        nll = totals.new_zeros(())
         if compute_nll_loss:
-            nll = self._nll(per_token) if nll_target is None else self._nll_of(nll_target)
+            nll = self._nll(totals) if nll_target is None else self._nll_of(nll_target)
         loss, *added = preference(chosen, rejected)
         sums = logit_sums(self.hidden, self.weight, self.bias)
         scale = 1 / (self.half * self.hidden.shape[1] * self.weight.shape[0])
@@ -77,8 +73,20 @@ class _Pairs:
         outputs = (chosen, rejected, *means, nll, *added)
         return alpha * nll + loss, tuple(output.detach() for output in outputs)
 
-    def _nll(self, per_token: Tensor) -> Tensor:
-        return -per_token[: self.half].sum() / self.counts(self.target[: self.half]).sum()
+    def logprobs(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The log-probability of each answer, [2 B]: the sum over its tokens."""
+        return sequence_logprobs(
+            hidden, weight, bias, self.target, ignore_index=self.ignore_index, chunk_size=2 * self.chunk_size
+        )
+
+    def halves(self, totals: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-probabilities of chosen and rejected answers, as they are compared."""
+        if self.averages:
+            totals = totals / self.counts(self.target).sum(-1)
+        return totals[: self.half], totals[self.half :]
+
+    def _nll(self, totals: Tensor) -> Tensor:
+        return -totals[: self.half].sum() / self.counts(self.target[: self.half]).sum()
 
     def _nll_of(self, target: Tensor) -> Tensor:
         """The loss of the chosen answers with a target of its own."""
@@ -93,12 +101,7 @@ class _Pairs:
     def reference(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
         """The log-probabilities of both halves under another model, without a gradient."""
         with torch.no_grad():
-            per_token = token_logprobs(
-                hidden, weight, bias, self.target, ignore_index=self.ignore_index,
-                chunk_size=2 * self.chunk_size,
-            )  # fmt: skip
-            logps = of_sequences(per_token, self.counts(self.target), self.averages)
-        return logps[: self.half], logps[self.half :]
+            return self.halves(self.logprobs(hidden, weight, bias))
 
 
 # ---- DPO ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ... import losses
+from ...arguments.segments import Segments
 from ..heads import head
 from .options import chunks
 
@@ -31,10 +32,34 @@ def token_logprobs(
     return result
 
 
-def of_sequences(per_token: Tensor, counts: Tensor, averages: bool) -> Tensor:
-    """Sums over sequences, [batch], or means over the tokens that count; NaN for a mean over none."""
-    total = per_token.sum(-1)
-    return total / counts.sum(-1) if averages else total
+def sequence_logprobs(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    target: Tensor,
+    *,
+    ignore_index: int,
+    chunk_size: int,
+    averages: bool = False,
+) -> Tensor:
+    """The sum of log p over the tokens of each sequence that count, [batch], or their mean; NaN for a mean
+    over none.
+
+    Args:
+        chunk_size: sequences per chunk.
+    """
+    run = head(
+        losses.logprob, reduction="mean" if averages else "sum", ignore_index=ignore_index,
+        **chunks(hidden.shape[0], chunk_size),
+    )  # fmt: skip
+    result: Tensor = run(hidden, weight, target=target, bias=bias, segments=rows_of(target)).logprob
+    return result
+
+
+def rows_of(target: Tensor) -> Segments:
+    """Each row of a batch is one sequence."""
+    count = target.shape[0]
+    return Segments(torch.arange(count, device=target.device)[:, None].expand(target.shape), count)
 
 
 @torch.no_grad()

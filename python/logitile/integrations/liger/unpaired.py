@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import CallValueError
-from .sequences import logit_sums, of_sequences, token_logprobs
+from .sequences import logit_sums, sequence_logprobs
 
 
 def kto(
@@ -51,16 +51,17 @@ def kto(
     """
     if preference_labels is None or preference_labels.dtype != torch.bool:
         raise CallValueError("preference_labels must be bools, one for each sequence")
-    counts = target != ignore_index
-    how: dict[str, Any] = {"ignore_index": ignore_index, "chunk_size": chunk_size}
-    logps = of_sequences(token_logprobs(_input, weight, bias, target, **how), counts, average_log_prob)
+    how: dict[str, Any] = {
+        "ignore_index": ignore_index, "chunk_size": chunk_size, "averages": average_log_prob,
+    }  # fmt: skip
+    logps = sequence_logprobs(_input, weight, bias, target, **how)
     ratios = logps
     if use_ref_model:
         if ref_input is None or ref_weight is None:
             raise CallValueError("use_ref_model=True needs 'ref_input' and 'ref_weight'")
         with torch.no_grad():
-            per_token = token_logprobs(ref_input, ref_weight, ref_bias, target, **how)
-        ratios = logps - of_sequences(per_token, counts, average_log_prob)
+            before = sequence_logprobs(ref_input, ref_weight, ref_bias, target, **how)
+        ratios = logps - before
     sign = torch.where(preference_labels, 1.0, -1.0)
     shifted = ratios if kl is None else ratios - kl
     loss = (1 - torch.sigmoid(beta * shifted * sign)).sum() / target.shape[0]
