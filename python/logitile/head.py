@@ -57,7 +57,8 @@ def jit(
         all_ignored: a mean over no token is "nan" or "zero".
         workspace: byte budget beyond inputs and outputs: "auto", an int, or text such as "512MiB".
         chunks: number of chunks of tokens, instead of a budget.
-        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
+        backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or "reference",
+            the interpreter, which computes in float64 with all logits in memory.
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
         constants: values of the loss's keyword-only constants.
 
@@ -96,6 +97,7 @@ class Head:
         self._binder = Binder(loss, options, constants)
         self._programs = Programs(TunedKeys())
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
+        self._is_reference = options.is_reference
         self._pair_names = loss.signature.pair_names
         self._given: dict[frozenset[str], Head] = {}  # heads of calls to which logits are given
         self._segmented = None if options.reduces == "none" else _segmented(loss, options, constants)
@@ -147,6 +149,10 @@ class Head:
                 if head is not self:
                     return head(*args, **inputs)
                 break
+        if self._is_reference:
+            from .reference.calls import outputs
+
+            return outputs(self._binder, args, inputs)
         traced = tracer(args, inputs)
         if traced is not None:
             if has_shards(args, inputs):
@@ -194,6 +200,10 @@ class Head:
                         *args, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype, **inputs
                     )
                 break
+        if self._is_reference:
+            from .reference.calls import values_and_gradients
+
+            return values_and_gradients(self._binder, args, inputs, wrt, grad_output)
         dtype = execute.checked_dtype(grad_dtype)
         traced = gradient_tracer(args, inputs)
         if traced is not None:

@@ -86,7 +86,7 @@ def test_backends(backend):
     (lt.CallValueError, {"workspace": "0.0GiB"}, "workspace='0.0GiB' is no byte budget; give 'auto', a "
      "positive int or text such as '512MiB'"),
     (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown: no device runs 'gpu'; there are "
-     "'cpu', 'cuda', 'emu', and 'auto'"),
+     "'cpu', 'cuda', 'emu', 'auto' and 'reference'"),
     (lt.TargetError, {"backend": "cuda:sm_90a"}, "there is no target 'cuda:sm_90a'; 'cuda:' has sm_80, "
      "sm_86, sm_89, sm_90, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, "
      "sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_100:b200, sm_120:rtx5090"),

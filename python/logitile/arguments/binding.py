@@ -65,7 +65,7 @@ def specialised(signature: Signature, options: Options, given: Arguments) -> Spe
     for pair in given.pairs:
         _check_pair(pair, options, several)
     vocab, leading = _common_extents(given.pairs, options)
-    specialisation = _specialisation(signature, given, vocab, leading)
+    specialisation = _specialisation(signature, options, given, vocab, leading)
     _check_divisor(given.divisor, options)
     _check_devices(given)
     return specialisation
@@ -175,11 +175,12 @@ def _pair(name: str, item: object, several: bool) -> Pair:
 def _check_pair(pair: Pair, options: Options, several: bool) -> None:
     hidden_name, weight_name = (operand_name(pair.name, part, several) for part in ("hidden", "weight"))
     hidden, weight = pair.hidden, pair.weight
+    allowed = FLOATS if options.is_reference else _OPERAND_DTYPES
     for operand, array in ((hidden_name, hidden), (weight_name, weight)):
-        if array.dtype not in _OPERAND_DTYPES or array.framework.is_number:
+        if array.dtype not in allowed or array.framework.is_number:
             raise CallTypeError(
                 f"'{operand}' is {array.dtype}; hidden and weight are float32, bfloat16 or float16"
-                f"{_cast_remedy(array, 'float32')}"
+                f"{_cast_remedy(array, 'float32')}{_reference_remedy(array)}"
             )
     if hidden.operand_dtype != weight.operand_dtype:
         raise CallTypeError(
@@ -213,6 +214,11 @@ def _cast_remedy(array: Array, dtype: str) -> str:
         return ""
     is_tensor = array.framework.name == "torch"
     return f"; convert it with .to(torch.{dtype})" if is_tensor else f"; convert it to {dtype}"
+
+
+def _reference_remedy(array: Array) -> str:
+    is_double = array.dtype == "float64" and not array.framework.is_number
+    return ", or give lt.jit backend='reference', which computes in float64" if is_double else ""
 
 
 def _autocast_remedy(weight: Array) -> str:
@@ -272,14 +278,14 @@ def _common_extents(pairs: tuple[Pair, ...], options: Options) -> tuple[int, tup
 
 
 def _specialisation(
-    signature: Signature, given: Arguments, vocab: int, leading: tuple[int, ...]
+    signature: Signature, options: Options, given: Arguments, vocab: int, leading: tuple[int, ...]
 ) -> Specialisation:
     entries, per_token = [], set()
     for name, array in given.inputs.items():
         parameter = signature.input(name)
         kind = _chosen_kind(parameter, array)
         _check_shape(name, array, kind, vocab, leading)
-        _check_dtype(name, array, kind, parameter)
+        _check_dtype(name, array, kind, parameter, options)
         if kind.entries is not None:
             entries.append((name, array.shape[-1]))
         if len(parameter.kinds) > 1 and kind.axis == "token":
@@ -335,11 +341,11 @@ def _shape_remedy(kind: Kind, array: Array, wanted: tuple[int, ...]) -> str:
     return ""
 
 
-def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter) -> None:
+def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter, options: Options) -> None:
     if kind.axis == "scalar":
         allowed: tuple[str, ...] = (*FLOATS, *INTEGERS)
     elif kind.element == "float":
-        allowed = _DENSE_DTYPES if kind.axis == "dense" else FLOATS
+        allowed = _DENSE_DTYPES if kind.axis == "dense" and not options.is_reference else FLOATS
     else:
         allowed = INTEGERS if kind.element == "int" else ("bool",)
     if array.dtype in allowed:

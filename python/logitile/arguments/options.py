@@ -13,6 +13,7 @@ from ..messages.names import did_you_mean, listed
 from ..runtime.platforms import platform_of, stages_of
 
 REDUCTIONS = ("mean", "sum", "none")
+REFERENCE = "reference"  # the backend that compiles nothing
 _POWERS = {None: 0, "k": 1, "m": 2, "g": 3, "t": 4}
 
 
@@ -61,6 +62,11 @@ class Options:
     def divides(self) -> bool:
         """Whether sums are divided by the number of tokens, or by their weights."""
         return self.reduction in ("mean", None)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether the interpreter of the spec runs calls, in float64."""
+        return self.backend == REFERENCE
 
     @property
     def ignoring_input(self) -> str:
@@ -149,12 +155,12 @@ def _check_backend(backend: object) -> None:
     """
     if not isinstance(backend, str):
         raise CallValueError(f"backend={backend!r} must be a str, such as 'auto' or 'cpu'")
-    if backend == "auto":
+    if backend in ("auto", REFERENCE):
         return
     try:
         platform_of(backend)
     except TargetError as error:
-        raise CallValueError(f"backend={backend!r} is unknown: {error}, and 'auto'") from None
+        raise CallValueError(f"backend={backend!r} is unknown: {error}, 'auto' and 'reference'") from None
     if ":" in backend:
         stages_of(backend)
 

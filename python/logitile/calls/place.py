@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..errors import CallValueError, TargetError
+from ..arguments.options import REFERENCE
+from ..errors import CallTypeError, CallValueError, TargetError
 from ..frameworks.arrays import HOST
 from ..frameworks.choice import host_threads
 from ..runtime.engine import native
@@ -22,9 +23,14 @@ def place(backend: str, device: str | None) -> tuple[str, int]:
         device: of the arrays; None where they have no data.
 
     Raises:
+        CallTypeError: the backend is the interpreter.
         CallValueError: the arrays are on a device that the backend cannot read.
         TargetError: there is no code generation for the device, no driver, or no such GPU.
     """
+    if backend == REFERENCE:
+        raise CallTypeError(
+            "backend='reference' compiles nothing; use backend='auto' for what needs a program"
+        )
     memory, _, ordinal = (device or "").partition(":")
     if backend == "auto":
         platform = _platform_of_arrays(memory or HOST, device)

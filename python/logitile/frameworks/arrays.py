@@ -141,6 +141,10 @@ class Framework:
         array = self.empty(like, shape, dtype)
         return array, bfloat16_view(array, name) if dtype == "bfloat16" else (name, array)
 
+    def from_numbers(self, like: Array, values: numpy.ndarray, dtype: str) -> Any:
+        """An array of this framework beside another, with the numbers of one of NumPy."""
+        return self.given_back(like, values.astype(numpy_dtype(dtype)))
+
     def brought_home(self, made: Any, array: Array) -> Any:
         """A gradient that was made beside hidden, in host memory where its array lies there beside a GPU."""
         return made

@@ -61,9 +61,12 @@ def load(spec: LossSpec, options: Options, call: Call) -> Data:
         hidden[pair.name] = rows.reshape(call.tokens, pair.hidden_size)
         matrix = matrix.astype(np.float64)
         weight[pair.name] = matrix if options.weight_layout == "vd" else matrix.T
-    inputs = {
-        name: _flattened(spec, name, to_numpy(array, name), call) for name, array in call.inputs.items()
-    }
+    inputs = {}
+    for name, array in call.inputs.items():
+        numbers = to_numpy(array, name)
+        if spec.input(name).type == "f32" and array.dtype == "float64" and not options.is_reference:
+            numbers = numbers.astype(np.float32)  # as kernels read it
+        inputs[name] = _flattened(spec, name, numbers, call)
     ignored = ignored_tokens(spec, options, inputs, call.tokens)
     check_integers(spec, options, call, inputs, ignored)
     return Data(hidden, weight, inputs, np.flatnonzero(~ignored))
@@ -71,8 +74,8 @@ def load(spec: LossSpec, options: Options, call: Call) -> Data:
 
 def _flattened(spec: LossSpec, name: str, array: np.ndarray, call: Call) -> np.ndarray:
     given = spec.input(name)
-    if given.type == "f32" and given.axis != "dense":
-        array = array.astype(np.float32)
+    if given.type == "f32" and not np.issubdtype(array.dtype, np.floating):
+        array = array.astype(np.float32)  # a whole number for an lt.Scalar
     if given.axis == "token":
         return array.reshape(call.tokens if given.entries is None else (call.tokens, given.entries))
     return array.reshape(call.tokens, call.vocab) if given.axis == "dense" else array

@@ -103,6 +103,9 @@ class Torch(Framework):
         array = like.source.new_empty(shape, dtype=getattr(torch, dtype))
         return array, (name, array.data_ptr(), native().TYPES[dtype], shape, array.stride())
 
+    def from_numbers(self, like: Array, values: numpy.ndarray, dtype: str) -> Tensor:
+        return torch.from_numpy(numpy.array(values)).to(like.source.device, getattr(torch, dtype))
+
     def brought_home(self, made: Any, array: Array) -> Any:
         if array.device != "cpu" or not getattr(made, "is_cuda", False):
             return made

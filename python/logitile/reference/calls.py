@@ -1,0 +1,107 @@
+"""Calls of heads with backend="reference": the interpreter of the spec, in float64, runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..arguments.binder import Binder
+from ..arguments.call import Call
+from ..arguments.gradients import check_no_gradient_is_lost, wanted_gradients
+from ..calls.demands import by_autograd
+from ..errors import CallTypeError
+from ..frameworks.arrays import Array
+from ..frameworks.choice import tracer
+from .forward import evaluate
+from .gradient import evaluate_gradients
+
+
+def outputs(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Any:
+    """The outputs of a call in the framework of hidden: floats are float64, and torch can differentiate them.
+
+    Raises:
+        CallError: the arguments do not fit, an index lies outside the vocabulary, or JAX or torch only traces
+            the call.
+    """
+    call = _bound(binder, args, inputs)
+    framework = call.framework
+    if not framework.records_gradients:
+        check_no_gradient_is_lost(call)
+    names = by_autograd(call).names if framework.is_recording() and call.form.requiring else ()
+    job = ReferenceCall(call, names)
+    found = framework.differentiable(job) if names else job.forward()[0]
+    return call.form.spec.result(found)
+
+
+def values_and_gradients(
+    binder: Binder, args: Sequence[Any], inputs: dict[str, Any], wrt: Any, grad_output: object
+) -> tuple[Any, dict[str, Any]]:
+    """The outputs as from `outputs`, and gradients by name in float64.
+
+    Raises:
+        CallError: see `outputs`; or a gradient does not exist.
+    """
+    call = _bound(binder, args, inputs)
+    spec, options = call.form.spec, call.form.options
+    names = wanted_gradients(spec, options, call, wrt)
+    found = evaluate_gradients(spec, options, call, names, grad_output)
+    gradients = {name: _given_back(call.operands[name][1], array) for name, array in found.items()}
+    return spec.result(ReferenceCall(call, ()).forward()[0]), gradients
+
+
+class ReferenceCall:
+    """A call that a framework differentiates; see frameworks.arrays.Recorded.
+
+    Args:
+        call: whose arrays stay with it.
+        names: the gradients that are wanted.
+    """
+
+    is_early = False
+
+    def __init__(self, call: Call, names: tuple[str, ...]):
+        self.call, self.names = call, names
+        self.name, self.outputs = call.form.spec.name, call.form.spec.output_names
+        self.carrying = by_autograd(call).of if names else ()
+
+    @property
+    def sources(self) -> list[Any]:
+        """The arrays that get a gradient."""
+        return [self.call.operands[name][1].source for name in self.names]
+
+    def forward(self) -> tuple[dict[str, Any], list[Any], object]:
+        """Outputs by name; no gradient is made early, and nothing is kept."""
+        form = self.call.form
+        found = evaluate(form.spec, form.options, self.call)
+        hidden = self.call.pairs[0].hidden
+        return {name: _given_back(hidden, array) for name, array in found.items()}, [], None
+
+    def emptied(self) -> tuple[ReferenceCall, list[Any]]:
+        """The call, and the arrays that torch watches for changes until the backward pass."""
+        return self, self.sources
+
+    def adjoint(
+        self, state: object, arrays: Sequence[Any], cotangents: Sequence[Any | None]
+    ) -> list[Any | None]:
+        """The gradients of `sources`, in the types of these."""
+        form, known = self.call.form, self.call.operands
+        reaching = {n: c for n, c in zip(self.outputs, cotangents, strict=True) if c is not None}
+        grad_output = reaching["loss"] if form.spec.bare else reaching
+        found = evaluate_gradients(form.spec, form.options, self.call, self.names, grad_output)
+        return [_given_back(known[name][1], found[name], known[name][1].dtype) for name in self.names]
+
+
+def _bound(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Call:
+    if tracer(args, inputs) is not None:
+        raise CallTypeError(
+            "backend='reference' reads numbers of NumPy and torch; its heads cannot be called on arrays of "
+            "JAX, nor under torch.compile or torch.func"
+        )
+    if inputs.get("weight_grad_out") is not None:
+        raise CallTypeError("backend='reference' adds to no buffers; leave 'weight_grad_out' out")
+    return binder.bind_rounded(args, inputs)
+
+
+def _given_back(like: Array, values: Any, dtype: str | None = None) -> Any:
+    """An array of NumPy in the framework of another."""
+    return like.framework.from_numbers(like, values, dtype or str(values.dtype))
