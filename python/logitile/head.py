@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from .arguments.binder import Binder
 from .arguments.call import Call
 from .arguments.given import GivenLogits, given_names, with_zeros
 from .arguments.options import Options, checked_constants, checked_options
+from .arguments.outputs import check_default_dtype, with_dtype
 from .arguments.segments import Segments
 from .calls import execute
 from .calls.captured import HeadCapture
@@ -19,6 +21,7 @@ from .calls.programs import Programs
 from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_divisor
 from .errors import CallTypeError, CallValueError
 from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
+from .frameworks.dtypes import dtype_name
 from .inspection import stages
 from .inspection.explanation import Explanation
 from .inspection.slices import SliceParts, check_untimed
@@ -44,6 +47,7 @@ def jit(
     chunks: int | None = None,
     backend: str = "auto",
     weight_layout: str = "vd",
+    output_dtype: object = None,
     **constants: object,
 ) -> Head:
     """Binds a loss to its options.
@@ -60,6 +64,8 @@ def jit(
         backend: "auto" (follows the arrays), "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...; or "reference",
             the interpreter, which computes in float64 with all logits in memory.
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
+        output_dtype: the type of float outputs, or "hidden" for that of the first hidden states or logits.
+            Left out: float32, which kernels write; another type is a conversion of the results.
         constants: values of the loss's keyword-only constants.
 
     Raises:
@@ -71,7 +77,7 @@ def jit(
     options = checked_options(
         loss.signature, reduction=reduction, ignore_index=ignore_index, ignore=ignore,
         all_ignored=all_ignored, workspace=workspace, chunks=chunks, backend=backend,
-        weight_layout=weight_layout,
+        weight_layout=weight_layout, output_dtype=output_dtype,
     )  # fmt: skip
     return Head(loss, options, checked_constants(loss.signature, constants))
 
@@ -87,6 +93,7 @@ class Head:
         head(student=(hidden, weight), teacher=logits)
 
     Logits [..., V] that exist already may be given by name in the place of a pair.
+
     Arrays are those of NumPy, PyTorch, JAX, or of anything else with `__dlpack__`. Beside inputs there are
     `divisor`, a number or array without axes that replaces the denominator of a mean, `weight_grad_out`,
     float32 buffers that weight gradients are added into, and `segments`, an lt.Segments that says which
@@ -98,9 +105,10 @@ class Head:
         self._programs = Programs(TunedKeys())
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
         self._is_reference = options.is_reference
+        self._plain = None if options.output_dtype is None else self._with_float32()
         self._pair_names = loss.signature.pair_names
-        self._given: dict[frozenset[str], Head] = {}  # heads of calls to which logits are given
         self._segmented = None if options.reduces == "none" else _segmented(loss, options, constants)
+        self._given = {} if isinstance(loss, GivenLogits) else self._heads_of_given()
 
     @property
     def loss(self) -> Loss:
@@ -132,8 +140,9 @@ class Head:
                 with "sum" it is their sum. Means are float32, sums of integers and bools int64. Left out: the
                 loss alone is reduced, over all tokens.
 
-        Floats are float32, indices int64, bools bool, in the framework and the leading dimensions of hidden;
-        the loss has no axis unless reduction="none". Under torch they are differentiable.
+        Floats are float32, or what `output_dtype` says; indices int64, bools bool. They are in the framework
+        and the leading dimensions of hidden; the loss has no axis unless reduction="none". Under torch they
+        are differentiable.
 
         Raises:
             CallError: the arguments do not fit, an index lies outside the vocabulary, or the workspace is too
@@ -141,6 +150,9 @@ class Head:
             SpecError: the loss is wrong.
             TargetError: the arrays are on a device that no code is made for.
         """
+        if self._plain is not None:
+            result = self._plain(*args, segments=segments, **inputs)
+            return with_dtype(result, self._output_dtype_of(args, inputs))
         if segments is not None:
             return self._in_segments.outputs(segments, args, inputs)
         for name in inputs:  # warm calls count their functions
@@ -188,6 +200,10 @@ class Head:
             CallError: the arguments do not fit, or a gradient does not exist.
             SpecError: the loss is wrong.
         """
+        if self._plain is not None:
+            how: dict[str, Any] = {"wrt": wrt, "grad_output": grad_output, "grad_dtype": grad_dtype}
+            result, gradients = self._plain.value_and_grad(*args, segments=segments, **how, **inputs)
+            return with_dtype(result, self._output_dtype_of(args, inputs)), gradients
         if segments is not None:
             return self._in_segments.value_and_grad(
                 segments, args, inputs, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype
@@ -247,6 +263,7 @@ class Head:
             SpecError: the loss is wrong.
         """
         where = (column_offset, vocab_size)
+        check_default_dtype(self.options, "calls on slices of the vocabulary")
         return slices.partial(self._binder, args, inputs, where, state, wrt, grad_output)
 
     def finish(self, state: SliceState) -> Any:
@@ -308,6 +325,7 @@ class Head:
             raise CallTypeError(f"axis={axis!r} must be the name of an axis of the mesh")
         if not has_jax():
             raise CallTypeError("head.vocab_parallel is for jax.shard_map, but JAX is not imported here")
+        check_default_dtype(self.options, "calls on several devices")
         parallel = vocab_parallel()
 
         def run(*args: Any, segments: Segments | None = None, **inputs: Any) -> Any:
@@ -398,6 +416,7 @@ class Head:
         Raises:
             CallError: the arguments do not fit, or the workspace is too small.
         """
+        check_default_dtype(self.options, "saved plans")
         call = self._binder.bind_rounded(args, inputs)
         if self.options.weight_layout != "vd":
             raise CallValueError(
@@ -515,6 +534,26 @@ class Head:
             raise CallValueError(NOT_JOINED)
         return self._segmented
 
+    def _with_float32(self) -> Head:
+        """The head without the option `output_dtype`."""
+        return Head(self.loss, replace(self.options, output_dtype=None), self.constants)
+
+    def _heads_of_given(self) -> dict[frozenset[str], Head]:
+        """Heads of calls to which logits are given, by the names of these. They are made here, since
+        torch.compile makes no head while it traces.
+        """
+        names = self._pair_names
+        choices = [frozenset(some) for count in range(len(names)) for some in combinations(names, count + 1)]
+        return {some: Head(GivenLogits(self.loss, some), self.options, self.constants) for some in choices}
+
+    def _output_dtype_of(self, args: tuple[Any, ...], inputs: dict[str, Any]) -> str:
+        """The type of the float outputs of a call."""
+        if self.options.output_dtype != "hidden":
+            return str(self.options.output_dtype)
+        names = (pair.name for pair in self.loss.signature.pairs)
+        first = args or next(inputs[name] for name in names if name in inputs)
+        return dtype_name((first[0] if isinstance(first, (tuple, list)) else first).dtype)
+
     def _of_given(
         self, args: tuple[object, ...], inputs: dict[str, Any], wrt: Iterable[str] | None
     ) -> tuple[Head, dict[str, Any], Iterable[str] | None]:
@@ -524,8 +563,6 @@ class Head:
         names = given_names(self.loss.signature, args, inputs)
         if not names:
             return self, inputs, wrt
-        if names not in self._given:
-            self._given[names] = Head(GivenLogits(self.loss, names), self.options, self.constants)
         head = self._given[names]
         loss: Any = head.loss
         return head, with_zeros(loss, inputs), loss.gradients(inputs) if wrt is None else wrt

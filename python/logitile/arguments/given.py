@@ -29,7 +29,7 @@ class GivenLogits(Loss):
     """
 
     def __init__(self, loss: Loss, names: frozenset[str]):
-        super().__init__(loss.function)
+        vars(self).update(vars(loss))
         self.whole, self.names = loss, names
         inputs = tuple(replace(p, kinds=_GIVEN) if p.name in names else p for p in loss.signature.inputs)
         self.zeros = ""  # the parameter that is no one's, if nothing is projected

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 
 from ..errors import CallTypeError, CallValueError, TargetError
 from ..frameworks.choice import python_number
+from ..frameworks.dtypes import FLOATS, dtype_name
 from ..language.signature import JIT_OPTIONS, Signature
 from ..messages.names import did_you_mean, listed
 from ..runtime.platforms import platform_of, stages_of
@@ -30,6 +31,7 @@ class Options:
         chunks: number of token chunks; None where the budget decides.
         backend: "auto", "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
+        output_dtype: of float outputs; None means float32, "hidden" that of the first hidden states.
         tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has. No
             option of lt.jit: what searches for better sizes, and tests, put it here.
         by_token: the loss stays per token, and `reduction` says what becomes of the tokens of a sequence
@@ -44,6 +46,7 @@ class Options:
     chunks: int | None = None
     backend: str = "auto"
     weight_layout: str = "vd"
+    output_dtype: str | None = None
     tiles: str = ""
     by_token: bool = False
 
@@ -84,6 +87,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
     is_auto = isinstance(workspace, str) and workspace == "auto"
     budget = None if is_auto else _byte_count(python_number(workspace))
     plain = {name: python_number(value) for name, value in given.items()}
+    plain["output_dtype"] = _output_dtype(given.get("output_dtype"))
     options = Options(workspace=budget, **plain)  # type: ignore[arg-type]
     _choice("reduction", options.reduction, (*REDUCTIONS, None))
     _choice("all_ignored", options.all_ignored, ("nan", "zero"))
@@ -170,6 +174,15 @@ def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:
         words = [choice for choice in choices if isinstance(choice, str)]
         hint = did_you_mean(value, words) if isinstance(value, str) else ""
         raise CallValueError(f"{name}={value!r} is none of {listed(words)}{hint}")
+
+
+def _output_dtype(dtype: object) -> str | None:
+    if dtype is None:
+        return None
+    name = dtype_name(dtype)
+    if name not in (*FLOATS, "hidden"):
+        raise CallValueError(f"output_dtype={dtype!r} is none of {listed((*FLOATS, 'hidden'))}")
+    return name
 
 
 def _byte_count(workspace: object) -> int:

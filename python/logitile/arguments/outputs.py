@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..errors import CallValueError
+from ..frameworks.choice import cast
+from ..frameworks.dtypes import FLOATS, dtype_name
 from .options import Options
 
 # Results by the type of a value in a loss, and by that of an output in a plan.
@@ -23,3 +28,27 @@ def output_dtype(type: str) -> str:
         type: of the value in a loss ("i32"), or of the output in a plan ("int32").
     """
     return _DTYPES[type]
+
+
+def with_dtype(result: Any, dtype: str) -> Any:
+    """The result of a call with its floats in another type."""
+    if not isinstance(result, tuple):
+        return _cast(result, dtype)
+    return type(result)(*(_cast(array, dtype) for array in result))
+
+
+def _cast(array: Any, dtype: str) -> Any:
+    return cast(array, dtype) if dtype_name(array.dtype) in FLOATS else array
+
+
+def check_default_dtype(options: Options, what: str) -> None:
+    """Refuses an output type where nothing applies it.
+
+    Raises:
+        CallValueError: one is asked for.
+    """
+    if options.output_dtype is not None:
+        raise CallValueError(
+            f"output_dtype='{options.output_dtype}' is not applied to {what}, whose floats are float32; "
+            "leave it out, and convert the results"
+        )

@@ -16,7 +16,7 @@ from ..errors import CallTypeError
 from ..messages.names import with_article
 from .arrays import Array
 from .dlpack import DLPACK
-from .dtypes import DTYPES
+from .dtypes import DTYPES, numpy_dtype
 from .jax.arrays import JAX, has_tracers, is_of_jax, is_tracer
 from .numpy import NUMPY
 from .plain import NUMBER, SHAPE
@@ -67,6 +67,14 @@ def zeros_beside(like: Any, shape: tuple[int, ...]) -> Any:
         return sys.modules["jax"].numpy.zeros(shape, "float32")
     array = described(like, "logits")
     return array.framework.zeros(array, shape, "float32")
+
+
+def cast(array: Any, dtype: str) -> Any:
+    """An array in another float type; torch and JAX differentiate the conversion."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return array.to(getattr(torch, dtype))
+    return array.astype(numpy_dtype(dtype))
 
 
 def python_number(item: object) -> object:

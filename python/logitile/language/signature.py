@@ -22,6 +22,7 @@ JIT_OPTIONS = (
     "chunks",
     "backend",
     "weight_layout",
+    "output_dtype",
 )
 HEAD_KEYWORDS = (
     "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad", "kernel", "timing", "stage",

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..arguments.outputs import check_default_dtype
 from ..arguments.segments import Segments
 from ..calls.captured import HeadCapture
 from ..calls.segmented import NOT_JOINED, SegmentedCalls
@@ -48,6 +49,7 @@ def vocab_parallel(
     whole = getattr(head, "_capture", None)
     if not isinstance(whole, HeadCapture):
         raise CallTypeError(f"vocab_parallel takes a head of lt.jit, not {type(head).__name__}")
+    check_default_dtype(head.options, "calls on several processes")
     if not isinstance(sequence_parallel, bool):
         raise CallTypeError(f"sequence_parallel={sequence_parallel!r} must be True or False")
     if outputs not in ("all", "local"):
