@@ -79,7 +79,7 @@ OPTIONAL = {"multi_token": {"depth_weight": (6, ENTRIES)}, "grpo": {"reference_l
 
 def output_name(loss):
     head = lt.jit(loss)
-    return head._bind(**arguments(loss).form.spec).output_names[0]
+    return head._bind(**arguments(loss)).form.spec.output_names[0]
 
 
 @pytest.mark.parametrize("name", DENSE)
