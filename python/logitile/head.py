@@ -528,8 +528,14 @@ class Head:
         """How calls with `segments` are made.
 
         Raises:
-            CallValueError: this head joins no tokens.
+            CallValueError: this head joins no tokens, or computes in float64, which sums over sequences are
+                not.
         """
+        if self._is_reference:
+            raise CallValueError(
+                "backend='reference' takes no segments, whose sums are float32; give reduction='none', and "
+                "add up the outputs of each sequence"
+            )
         if self._segmented is None:
             raise CallValueError(NOT_JOINED)
         return self._segmented

@@ -95,6 +95,12 @@ def test_what_needs_a_program_is_refused(use):
         use(lt.jit(losses.cross_entropy, backend="reference"), *operands())
 
 
+def test_segments_are_refused():
+    segments = lt.Segments(torch.tensor([0, 0, 1, 1]), 2)
+    with pytest.raises(lt.CallValueError, match="takes no segments, whose sums are float32"):
+        lt.jit(losses.cross_entropy, backend="reference")(*operands(), target=labels(), segments=segments)
+
+
 def test_calls_that_are_only_traced_are_refused():
     head = lt.jit(losses.cross_entropy, backend="reference")
     hidden, weight = operands()
