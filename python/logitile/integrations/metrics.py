@@ -1,0 +1,94 @@
+"""Cross-entropy with metrics as projects in JAX have it, where a target outside of the vocabulary is no entry
+of it rather than a mistake.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..head import Head, jit
+from ..language import functions as lt
+from ..language.annotations import Dense, Logits, Token
+from ..language.definition import loss
+from ..language.outputs import Outputs
+from .traced_logits import Step, TracedLogits
+
+_IGNORED = -100
+
+
+def call(
+    logits: TracedLogits,
+    target: Any,
+    live: Any,
+    divisor: Any = None,
+    soft_target: Any = None,
+    chunks: int | None = None,
+    **constants: float,
+) -> Any:
+    """Loss and metrics of all tokens, in one pass over the vocabulary.
+
+    Args:
+        target: int [...]. What is no entry of the vocabulary has a probability of 0 for all entries.
+        live: [...], how much each token counts. Tokens with 0 are left out of the work.
+        divisor: of the loss, one number; None means the sum over tokens.
+        soft_target: [..., V], probabilities in the place of `target`.
+        chunks: of tokens; None leaves it to the budget of the head.
+        constants: `z_loss` and `label_smoothing`.
+
+    Returns:
+        `Outputs(loss, cross_entropy, z_loss, correct)`. All but `loss` are per token, not multiplied by
+        `live`, 0 where that is 0, and without gradient.
+    """
+    has_class = (target >= 0) & (target < logits.shape[-1])
+    label = jnp.where(live != 0, jnp.where(has_class, target, 0), _IGNORED)
+    inputs = {"live": live.astype(jnp.float32), "has_class": has_class.astype(jnp.float32)}
+    if soft_target is not None:
+        inputs["soft_target"] = soft_target
+    made = _head(logits.steps, logits.layout, chunks, divisor is None, tuple(sorted(constants.items())))
+    if divisor is not None:
+        inputs["divisor"] = divisor
+    return made(logits.hidden, logits.weight, target=label, **inputs)
+
+
+@functools.lru_cache(maxsize=256)
+def _head(
+    steps: Sequence[Step],
+    layout: str,
+    chunks: int | None,
+    is_sum: bool,
+    constants: Sequence[tuple[str, float]],
+) -> Head:
+    def metrics(
+        z: Logits,
+        target: Token[int],
+        live: Token[float],
+        has_class: Token[float],
+        soft_target: Dense[float] | None = None,
+        *,
+        z_loss: float = 0.0,
+        label_smoothing: float = 0.0,
+    ):
+        for step in steps:
+            z = lt.tanh(z) if step[0] == "tanh" else z * step[1]
+        lse, index = lt.logsumexp(z), lt.argmax(z)
+        if soft_target is not None:
+            cross_entropy = lt.sum(soft_target * (lse - z))
+        else:
+            cross_entropy = has_class * (1 - label_smoothing) * (lse - z[target])
+            if label_smoothing > 0:
+                cross_entropy = cross_entropy + label_smoothing * (lse - lt.mean(z))
+        value = cross_entropy + z_loss * lse * lse if z_loss > 0 else cross_entropy
+        return Outputs(
+            loss=live * value,
+            cross_entropy=lt.stop_gradient(cross_entropy),
+            z_loss=lt.stop_gradient(lse * lse),
+            correct=(index == target) & (has_class > 0),
+        )
+
+    bound: dict[str, Any] = {"ignore": "target", "ignore_index": _IGNORED, "chunks": chunks}
+    bound |= {"weight_layout": layout, "reduction": "sum" if is_sum else "mean"}
+    return jit(loss(metrics), **bound, **dict(constants))
