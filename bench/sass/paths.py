@@ -13,7 +13,16 @@ from dataclasses import dataclass, replace
 
 from .listing import WIDTH, Instruction, Listing
 
-_USEFUL = re.compile(r"LDGSTS|STG|HMMA")
+_STORED = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}  # bytes by a suffix of STG; else 4
+
+
+def usefulness(instruction: Instruction) -> int:
+    """What an instruction copies or stores for a lane, in bytes; a product counts as much as the longest."""
+    if instruction.kind in ("LDGSTS", "HMMA"):
+        return 16
+    if instruction.kind != "STG":
+        return 0
+    return next((_STORED[part] for part in instruction.opcode.split(".") if part in _STORED), 4)
 
 
 @dataclass(frozen=True)
@@ -126,14 +135,12 @@ class _Way:
     def after(self, part: Instruction | Loop) -> _Way:
         """This way behind one more part."""
         if isinstance(part, Instruction):
-            useful = bool(_USEFUL.match(part.kind))
-            return replace(
-                self, useful=self.useful + useful, length=self.length + 1, parts=(part, *self.parts)
-            )
+            useful = self.useful + usefulness(part)
+            return replace(self, useful=useful, length=self.length + 1, parts=(part, *self.parts))
         if part.turns == 0:
             return self
         body = list(part.body.expand(Ends(1, 1), 1))
-        useful = sum(bool(_USEFUL.match(instruction.kind)) for instruction in body)
+        useful = sum(map(usefulness, body))
         return _Way(
             self.useful + useful,
             self.counted + 1,
@@ -248,12 +255,9 @@ def _count_by(
     listing: Listing, body: list[Instruction], branch: Instruction
 ) -> tuple[int | None, int] | None:
     """What a branch says of the turns of a loop; None where it does not compare a counter."""
-    predicate = branch.guard.lstrip("@!")
-    setters = [
-        i
-        for i in body
-        if i.address < branch.address and re.match(rf"ISETP\.\w+(\.U32)?\.AND {predicate},", i.body)
-    ]
+    before = [i for i in body if i.address < branch.address]
+    predicate = _uniform_source(before, branch.guard.lstrip("@!"))
+    setters = [i for i in before if re.match(rf"U?ISETP\.\w+(\.U32)?\.AND {predicate},", i.body)]
     if not setters:
         return None
     operands = [part.strip() for part in setters[-1].body.split(" ", 1)[1].split(",")[2:4]]
@@ -267,8 +271,17 @@ def _count_by(
     if not constants or constants[0] <= 0:
         return None, step
     # The counter is compared before it grows where the comparison is strict the other way.
-    bound = constants[0] + (re.match(r"ISETP\.(GT|LE)", setters[-1].body) is not None)
+    bound = constants[0] + (re.match(r"U?ISETP\.(GT|LE)", setters[-1].body) is not None)
     return -(-bound // step), step
+
+
+def _uniform_source(body: list[Instruction], predicate: str) -> str:
+    """The predicate of all lanes that one of a lane copies or inverts; itself where it does neither."""
+    for instruction in reversed(body):
+        if re.match(rf"U?\w+(\.\w+)* {predicate},", instruction.body):
+            copied = re.match(r"PLOP3\.LUT P\d, PT, PT, PT, (UP\d), 0x[48]0, 0x0", instruction.body)
+            return copied[1] if copied else predicate
+    return predicate
 
 
 def _step_of(body: list[Instruction], register: str) -> int:
@@ -282,8 +295,8 @@ def _step_of(body: list[Instruction], register: str) -> int:
 
 
 def _counts_bits(listing: Listing, register: str, before: int) -> bool:
-    """Whether the last that wrote a register before an address is POPC."""
+    """Whether the last that wrote a register before an address counts bits."""
     for instruction in reversed(listing.instructions[: before // WIDTH]):
         if re.match(rf"\S+ {register}(,|$)", instruction.body):
-            return instruction.kind == "POPC"
+            return instruction.kind in ("POPC", "UPOPC")
     return False

@@ -87,6 +87,12 @@ def test_of_two_ways_that_do_the_same_the_shorter_is_taken():
     assert opcodes(paths.path_of(found)) == ["BRA", "STG", "BRA", "EXIT"]
 
 
+def test_of_two_ways_that_store_the_same_bytes_the_shorter_is_taken():
+    found = listing_of("@P0 BRA `(.L_x_1)", "STG.E.U16 [R2], R1", "STG.E.U16 [R2+0x2], R3", "BRA `(.L_x_2)",
+                       ".L_x_1:", "STG.E [R2], R1", ".L_x_2:", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)) == ["BRA", "STG", "EXIT"]
+
+
 @pytest.mark.parametrize(
     ("bound", "compare", "tokens", "turns"),
     [("0x80", "GE", 1, 4), ("0x7f", "GT", 1, 4), ("0x81", "GE", 1, 5), ("R9", "GE", 100, 4)],
@@ -102,6 +108,18 @@ def test_a_loop_that_stores_turns_up_to_the_columns():
     found = listing_of(".L_x_1:", "STG [R2], R1", "IADD3 R1, P1, R1, 0x20, RZ",
                        "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
     assert opcodes(paths.path_of(found), tokens=1, columns=128).count("STG") == 4
+
+
+@pytest.mark.parametrize(
+    ("compare", "copy", "turns"), [("GE", "0x80", 4), ("GE", "0x40", 4), ("GT", "0x80", 5)]
+)
+def test_a_loop_whose_counter_all_lanes_share_turns_up_to_its_bound(compare, copy, turns):
+    test = f"UISETP.{compare}.U32.AND UP0, UPT, UR4, 0x4, UPT"
+    found = listing_of(".L_x_1:", "UIADD3 UR4, UP0, UR4, 0x1, URZ", test,
+                       "UISETP.GE.AND.EX UP0, UPT, UR5, URZ, UPT, UP0",
+                       f"PLOP3.LUT P0, PT, PT, PT, UP0, {copy}, 0x0",
+                       "@P0 BRA `(.L_x_2)", "BRA `(.L_x_1)", ".L_x_2:", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found)).count("UIADD3") == turns
 
 
 def test_a_loop_that_begins_with_its_exit_turns_up_to_its_bound():
