@@ -117,18 +117,20 @@ def on_mesh(kind=AxisType.Auto):
 
 @pytest.mark.contract("6 meshes")
 @SEGMENTS
-def test_a_mesh_under_plain_jit(kind):
+@pytest.mark.parametrize("axes", [AxisType.Auto, AxisType.Explicit], ids=lambda axes: axes.name)
+def test_a_mesh_under_plain_jit(axes, kind):
     (hidden, weight), inputs = of_jax(lt.losses.cross_entropy)
     head, (array, made) = lt.jit(lt.losses.cross_entropy, all_ignored="zero"), given(kind)
-    mesh = on_mesh()
+    mesh = on_mesh(axes)
     hidden, target = (jax.device_put(x, NamedSharding(mesh, P("data"))) for x in (hidden, inputs["target"]))
     weight = jax.device_put(weight[:60], NamedSharding(mesh, P("tp")))
-    target = jnp.where(target == 60, 0, target)
 
-    def value(hidden, weight, array):
+    def value(hidden, weight, target, array):
         return head(hidden, weight, target=target, segments=made(array)).sum()
 
-    found, gradients = jax.jit(jax.value_and_grad(value, (0, 1)))(hidden, weight, array)
+    with jax.set_mesh(mesh):
+        target = jnp.where(target == 60, 0, target)
+        found, gradients = jax.jit(jax.value_and_grad(value, (0, 1)))(hidden, weight, target, array)
     plain = np.asarray(hidden), np.asarray(weight)
     wanted, exact = head.reference_grad(*plain, target=np.asarray(target), segments=KINDS[kind]())
     close(found, wanted.sum())

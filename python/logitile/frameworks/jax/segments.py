@@ -35,7 +35,7 @@ class JaxSums:
         return jnp.where(ignored.all(-1) if ignored.ndim > ids.ndim else ignored, -1, ids)
 
     def sums(self, values: Any, ids: Any, count: int) -> Any:
-        return _sums(values, ids, count)
+        return _sums(_gathered(values), _gathered(ids), count)
 
     def spread(self, sums: Any, ids: Any) -> Any:
         return _spread(sums, ids)
@@ -64,6 +64,13 @@ def _can_be_read(array: Any) -> bool:
     if isinstance(array, jax.core.Tracer):
         return False
     return not isinstance(array, jax.Array) or all(place.platform == "cpu" for place in array.devices())
+
+
+def _gathered(array: Any) -> Any:
+    """All of an array on every device, where a mesh with explicit axes leaves that to the program."""
+    if not jax.sharding.get_abstract_mesh().explicit_axes:
+        return array
+    return jax.sharding.reshard(array, jax.sharding.PartitionSpec())
 
 
 def _ids_of_lengths(lengths: Any, leading: Sequence[int]) -> Any:
