@@ -11,10 +11,15 @@ LogicalResult InputOp::verify() {
   InputKind kind = getKind();
   if (failed(verifyIndex(*this, kind, getName(), getIndex())))
     return failure();
-  bool isOffset = kind == InputKind::Scalar && getName() == kSliceOffset && type.isInteger(32);
-  bool onlyFloat = !isOffset && (kind == InputKind::Logits || kind == InputKind::Scalar || kind == InputKind::Cotangent);
+  bool onlyFloat = kind == InputKind::Logits || kind == InputKind::Cotangent;
   if (onlyFloat && !type.isF32())
     return emitOpError() << "type " << type << " of " << describe(kind, getName()) << " must be f32";
+  if (kind == InputKind::Scalar && type.isInteger(1))
+    return emitOpError() << "type i1 of " << describe(kind, getName()) << " must be f32 or i32";
+  bool isCallToken = kind == InputKind::Token && !getIndex() && type.isInteger(32);
+  if (getName() == kCallToken && !isCallToken)
+    return emitOpError() << "reads '" << kCallToken << "', the index of the token, as " << describe(kind, getName(), getIndex()) << " of type "
+                         << type << "; it is a token input of type i32 without an index";
   if (kind == InputKind::Dense && type.isInteger(32))
     return emitOpError() << "type i32 of dense '" << getName() << "' must be f32 or i1";
   return success();

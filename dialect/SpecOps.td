@@ -49,7 +49,8 @@ def Logitile_InputOp : Logitile_Op<"input", [Pure]> {
   let description = [{
     The kinds are those of the language: `logits` of a projection, one value per `token`, per `vocab` entry, per
     both (`dense`), or one for the call (`scalar`). Gradients also have `cotangent`, the gradient of an output. The
-    scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. A token input with several entries per token has an index.
+    scalar `slice.offset`, i32, is the first column of a slice of the vocabulary. The token input `call.token`, i32, is the
+    index of the token among all tokens of the call; no caller gives it. A token input with several entries per token has an index.
 
     ```mlir
     %z = logitile.input logits "student" : f32
@@ -150,6 +151,24 @@ def Logitile_SoftplusOp : Logitile_Op<"softplus", [Pure, SameOperandsAndResultTy
   let arguments = (ins F32:$operand);
   let results = (outs F32:$result);
   let assemblyFormat = "$operand attr-dict `:` type($result)";
+}
+
+def Logitile_UniformOp : Logitile_Op<"uniform", [Pure]> {
+  let summary = "a random number of the open interval (0, 1)";
+  let description = [{
+    The number depends on the four operands only: it is made of the first word of Philox 4x32-10 (Salmon et al., "Parallel
+    random numbers: as easy as 1, 2, 3", SC 2011) with the key (seed, stream) and the counter (column, token, 0, 0).
+    A word w becomes (w + 0.5) / 2^32, rounded to f32 and at most 1 - 2^-24. So the smallest number is 2^-33.
+
+    ```mlir
+    %token = logitile.input token "call.token" : i32
+    %column = logitile.column : i32
+    %u = logitile.uniform %seed, %stream, %token, %column : f32
+    ```
+  }];
+  let arguments = (ins I32:$seed, I32:$stream, I32:$token, I32:$column);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$seed `,` $stream `,` $token `,` $column attr-dict `:` type($result)";
 }
 
 def Logitile_StopGradientOp : Logitile_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {

@@ -2,6 +2,7 @@
 #include "compiler/Conversion/ExpandMath.h"
 #include "compiler/Conversion/Lanes.h"
 #include "compiler/Conversion/MathFunctions.h"
+#include "compiler/Conversion/Philox.h"
 #include "compiler/Passes.h"
 #include "compiler/Target/ModuleTarget.h"
 #include "mlir/IR/IRMapping.h"
@@ -32,6 +33,9 @@ Value expandLogitileOp(ImplicitLocOpBuilder &b, Operation *op, ValueRange operan
       .Case<WeighOp>([&](auto) { return weigh({b, operands[0]}, {b, operands[1]}); })
       .Case<SigmoidOp>([&](auto) { return sigmoid(b, {b, operands[0]}); })
       .Case<SoftplusOp>([&](auto) { return softplus(b, {b, operands[0]}); })
+      .Case<UniformOp>([&](auto) {
+        return uniform({b, operands[0]}, {b, operands[1]}, {b, operands[2]}, {b, operands[3]});
+      })
       .Default([](auto) { return Value(); });
 }
 
@@ -41,7 +45,7 @@ bool isElementary(Operation *op) {
 #define LOGITILE_FLAT(Node, Op, Facts)
   return isa<
 #include "compiler/Expression/ScalarOps.def"
-      math::Exp2Op, math::Log2Op, math::PowFOp, SigmoidOp, SoftplusOp>(op);
+      math::Exp2Op, math::Log2Op, math::PowFOp, SigmoidOp, SoftplusOp, UniformOp>(op);
 }
 
 namespace {
@@ -123,7 +127,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ProgramOp, LossOp, KernelOp>(op)) // earlier stages stay as they are
         return WalkResult::skip();
-      if (isa<math::MathDialect>(op->getDialect()) || isa<WeighOp, SigmoidOp, SoftplusOp>(op))
+      if (isa<math::MathDialect>(op->getDialect()) || isa<WeighOp, SigmoidOp, SoftplusOp, UniformOp>(op))
         ops.push_back(op);
       return WalkResult::advance();
     });

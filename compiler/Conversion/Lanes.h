@@ -40,6 +40,7 @@ public:
   friend Lanes operator/(Lanes x, Lanes y) { return {*x.b, mlir::arith::DivFOp::create(*x.b, x, y)}; }
   friend Lanes operator&(Lanes x, Lanes y) { return {*x.b, mlir::arith::AndIOp::create(*x.b, x, y)}; }
   friend Lanes operator|(Lanes x, Lanes y) { return {*x.b, mlir::arith::OrIOp::create(*x.b, x, y)}; }
+  friend Lanes operator^(Lanes x, Lanes y) { return {*x.b, mlir::arith::XOrIOp::create(*x.b, x, y)}; }
   friend Lanes operator-(Lanes x) { return {*x.b, mlir::arith::NegFOp::create(*x.b, x)}; }
   friend Lanes operator+(Lanes x, auto y) { return x + x.like(y); }
   friend Lanes operator-(Lanes x, auto y) { return x - x.like(y); }

@@ -81,6 +81,7 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
     return x[0].getType().isInteger(1) ? Value(arith::UIToFPOp::create(b, loc, type, x[0])) : arith::SIToFPOp::create(b, loc, type, x[0]);
   case NodeOp::IsFinite: return math::IsFiniteOp::create(b, loc, x[0]);
   case NodeOp::IsNan: return math::IsNaNOp::create(b, loc, x[0]);
+  case NodeOp::Uniform: return UniformOp::create(b, loc, x[0], x[1], x[2], x[3]);
   case NodeOp::Sum:
   case NodeOp::Mean:
   case NodeOp::LogSumExp:

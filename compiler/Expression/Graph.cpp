@@ -44,6 +44,7 @@ static bool findPositive(const Node &node) {
     return true;
   switch (node.op) {
   case NodeOp::Constant: return node.number > 0;
+  case NodeOp::Uniform: return true;
   case NodeOp::Maximum: return llvm::any_of(node.operands, positive);
   case NodeOp::Add: return node.isNonNegative && llvm::any_of(node.operands, positive);
   case NodeOp::Mul:
@@ -207,6 +208,7 @@ NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeTy
 NodeRef Graph::column() {
   return make(NodeOp::Column, {}, NodeType::Int, [](Node &node) { node.varying = true; });
 }
+NodeRef Graph::uniform(llvm::ArrayRef<NodeRef> words) { return make(NodeOp::Uniform, words, NodeType::Float); }
 NodeRef Graph::accumulator(unsigned number, NodeType type) {
   return make(NodeOp::Accumulator, {}, type, [&](Node &node) { node.index = number; });
 }
@@ -249,6 +251,7 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::ToFloat:
   case NodeOp::IsFinite:
   case NodeOp::IsNan: return unary(node->op, x[0]);
+  case NodeOp::Uniform: return uniform(x);
   case NodeOp::Sum: return sum(x[0], node->isVerbatim());
   case NodeOp::Mean: return mean(x[0]);
   case NodeOp::LogSumExp: return logsumexp(x[0]);

@@ -38,6 +38,7 @@ enum class NodeOp : uint8_t {
   ToFloat,
   IsFinite,
   IsNan,
+  Uniform,
 #define LOGITILE_FUNCTION(Node, Op, Facts, Flows) Node,
 #include "compiler/Expression/ScalarOps.def"
   // varying to uniform
@@ -143,6 +144,8 @@ public:
   NodeRef logicalAnd(NodeRef a, NodeRef b);
   NodeRef logicalOr(NodeRef a, NodeRef b);
   NodeRef logicalNot(NodeRef a);
+  /// A random number, of seed, stream, token and column.
+  NodeRef uniform(llvm::ArrayRef<NodeRef> words);
 
   // ---- varying to uniform
   NodeRef sum(NodeRef x, bool verbatim = false);

@@ -145,6 +145,7 @@ NodeRef Importer::importOp(Operation &op) {
           return nullptr;
         return graph.logicalOr(graph.logicalAnd(x[0], graph.logicalNot(x[1])), graph.logicalAnd(graph.logicalNot(x[0]), x[1]));
       })
+      .Case<UniformOp>([&](auto) { return graph.uniform(x); })
       .Case<arith::CmpFOp, arith::CmpIOp>([&](auto compare) { return importCompare(graph, compare, x[0], x[1]); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return importReduce(reduce); })
       .Case<GatherOp>([&](auto) { return binary(&Graph::gather); })

@@ -244,6 +244,8 @@ private:
       entry.kind = input.getKind();
       if (!llvm::is_contained({InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar}, entry.kind))
         return;
+      if (input.getName() == kCallToken) // the runtime knows it
+        return;
       entry.name = input.getName();
       entry.element = elementTypeOf(input.getType());
       if (auto dense = request.getDense().getAs<TypeAttr>(input.getName()); dense && entry.kind == InputKind::Dense)

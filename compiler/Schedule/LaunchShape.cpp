@@ -8,6 +8,8 @@ using namespace logitile;
 BufferKey logitile::bufferOf(InputOp input) {
   if (input.getKind() == InputKind::Cotangent)
     return {BufferRole::Cotangent, input.getName()};
+  if (input.getName() == kCallToken)
+    return {BufferRole::TokenMap};
   return {BufferRole::Input, input.getName(), input.getIndex()};
 }
 BufferKey logitile::bufferOf(ResultAttr result) { return {BufferRole::Result, result.getFinish().getValue(), result.getNumber()}; }

@@ -207,6 +207,7 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::Constant: // leaves
   case NodeOp::Input:
   case NodeOp::Column:
+  case NodeOp::Uniform: // of integers
   case NodeOp::ToFloat: // a step function of numbers, or of none
   case NodeOp::And: // no floats
   case NodeOp::Or:

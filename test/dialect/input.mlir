@@ -21,6 +21,10 @@ func.func @every_kind() {
   %7 = logitile.input dense "mask" : i1
   // CHECK-NEXT: %{{.*}} = logitile.input scalar "temperature" : f32
   %8 = logitile.input scalar "temperature" : f32
+  // CHECK-NEXT: %{{.*}} = logitile.input scalar "seed" : i32
+  %seed = logitile.input scalar "seed" : i32
+  // CHECK-NEXT: %{{.*}} = logitile.input token "call.token" : i32
+  %token = logitile.input token "call.token" : i32
   // CHECK-NEXT: %{{.*}} = logitile.input scalar "slice.offset" : i32
   %offset = logitile.input scalar "slice.offset" : i32
   // CHECK-NEXT: %{{.*}} = logitile.input cotangent "loss" : f32

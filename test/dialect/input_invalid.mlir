@@ -25,8 +25,24 @@ func.func @a() {
 // -----
 
 func.func @a() {
-  // expected-error @+1 {{'logitile.input' op type 'i1' of scalar 'flag' must be f32}}
+  // expected-error @+1 {{'logitile.input' op type i1 of scalar 'flag' must be f32 or i32}}
   %0 = logitile.input scalar "flag" : i1
+  return
+}
+
+// -----
+
+func.func @a() {
+  // expected-error @+1 {{'logitile.input' op reads 'call.token', the index of the token, as scalar 'call.token' of type 'i32'; it is a token input of type i32 without an index}}
+  %0 = logitile.input scalar "call.token" : i32
+  return
+}
+
+// -----
+
+func.func @a() {
+  // expected-error @+1 {{'logitile.input' op reads 'call.token', the index of the token, as token 'call.token'[1] of type 'i32'; it is a token input of type i32 without an index}}
+  %0 = logitile.input token "call.token"[1] : i32
   return
 }
 

@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 import numpy as np
+from logitile.reference.philox import uniform
 
 F32 = np.float32
 
@@ -170,6 +171,8 @@ class Frame:
             return np.where(*operands)
         if name == "math.fma":
             return _fma(*operands)
+        if name == "logitile.uniform":
+            return uniform(*operands).astype(F32)
         if name == "math.clampf":
             return np.minimum(np.maximum(operands[0], operands[1]), operands[2])
         if name in ("arith.sitofp", "arith.uitofp"):
@@ -192,6 +195,8 @@ class Frame:
         kind, name, index = re.match(r'\s*(\w+) "([^"]+)"(?:\[(\d+)\])?', rest).groups()
         if kind == "logits":
             return self.tile[1][name]
+        if name == "call.token":
+            return np.arange(self.count)[:, None]
         value = self.inputs[kind, name]
         if kind == "token":
             return value[:, [int(index)]] if index is not None else value

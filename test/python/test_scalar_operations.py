@@ -39,7 +39,7 @@ def test_torch_and_the_interpreter_of_plans_know_all():
     names = {row.name for row in ROWS} - by_predicate
     assert names - {"math.absi"} <= set(torch_reference.ELEMENTWISE)
     rewritten = {"math.exp2", "math.log2", "math.rsqrt"}  # no plan has them
-    own_cases = {"arith.select", "math.clampf", "logitile.stop_gradient"}
+    own_cases = {"arith.select", "math.clampf", "logitile.stop_gradient", "logitile.uniform"}
     assert names - rewritten - own_cases <= {*plan_interpreter._UNARY, *plan_interpreter._BINARY}
 
 
@@ -71,7 +71,7 @@ def operation_text(row):
         return f"math.clampf {operands[0]} to [{operands[1]}, {operands[2]}] : f32"
     if row.name in CONVERSIONS:
         return f"{row.name} {operands[0]} : {row.operands[0]} to {row.result}"
-    type = row.result if row.name == "arith.select" else row.operands[0]
+    type = row.result if row.name in ("arith.select", "logitile.uniform") else row.operands[0]
     return f"{row.name} {PREDICATES.get(row.name, '')}{', '.join(operands)} : {type}"
 
 

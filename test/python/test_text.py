@@ -223,6 +223,7 @@ def test_every_kind_of_operation_survives_logitile_opt(logitile_opt):
             total
             + lt.where(m[k[0]] & ok, lt.stop_gradient(total), 1.0)
             + lt.where(z[0] != 0.5, 1.0, lt.logsumexp(d))
+            + lt.uniform(y)[0]
         )
         return lt.Outputs(loss=total, best=lt.argmax(x), flag=ok, index=i)
 

@@ -30,8 +30,9 @@ def many(
     allowed: lt.Vocab[bool] | None,
     teacher: lt.Dense[float],
     temperature: lt.Scalar | lt.Token[float],
+    seed: lt.Scalar[int],
 ) -> lt.Outputs:
-    log_p = lt.log_softmax(z / temperature + teacher)
+    log_p = lt.log_softmax(z / temperature + teacher * lt.uniform(seed))
     if allowed is not None:
         log_p = lt.where(allowed & (teacher > 0.0), log_p, 0.0)
     terms = [lt.where(lt.valid(y), -w * log_p[y], 0.0) for y, w in zip(ys, weights)]

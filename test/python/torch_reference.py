@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 
 import torch
+from logitile.reference import philox
 from logitile.reference.canonical import canonical
+from logitile.spec.operations import CALL_TOKEN
 
 
 class Weigh(torch.autograd.Function):
@@ -34,6 +36,10 @@ def _summed_to(x, shape):
     return x.sum(axes, keepdim=True) if axes else x
 
 
+def _uniform(*words):
+    return torch.from_numpy(philox.uniform(*(word.numpy() for word in words)))
+
+
 ELEMENTWISE = {
     "arith.addf": torch.add, "arith.addi": torch.add, "arith.subf": torch.sub, "arith.subi": torch.sub,
     "arith.mulf": torch.mul, "arith.muli": torch.mul, "arith.divf": torch.div, "arith.negf": torch.neg,
@@ -46,7 +52,7 @@ ELEMENTWISE = {
     "math.log1p": torch.log1p, "math.expm1": torch.expm1, "math.tanh": torch.tanh, "math.sqrt": torch.sqrt,
     "math.rsqrt": torch.rsqrt, "math.powf": torch.pow, "math.isfinite": torch.isfinite,
     "math.isnan": torch.isnan, "math.clampf": torch.clamp, "math.erf": torch.erf, "math.sin": torch.sin,
-    "math.cos": torch.cos,
+    "math.cos": torch.cos, "logitile.uniform": _uniform,
 }  # fmt: skip
 
 COMPARISONS = {"eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge}
@@ -85,6 +91,8 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
     operands = [values[i] for i in op.operands]
     if op.name == "logitile.input":
         return _input(op.attribute, pairs, inputs)
+    if op.name == "logitile.uniform":
+        return ELEMENTWISE[op.name](*operands).to(dtype)
     if op.name == "arith.constant":
         value = 0.0 if op.type == "f32" and math.isnan(op.attribute) else op.attribute  # as in _picked
         return torch.full((1, 1), value, dtype={"f32": dtype, "i32": torch.int64, "i1": torch.bool}[op.type])
@@ -107,6 +115,8 @@ def _input(key, pairs, inputs):
     if key.axis == "logits":
         hidden, weight = pairs[key.name]
         return hidden @ weight.T
+    if key == CALL_TOKEN:
+        return torch.arange(len(next(iter(pairs.values()))[0]))[:, None]
     value = inputs[key.name]
     if key.axis == "token":
         return (value if key.index is None else value[:, key.index])[:, None]

@@ -137,7 +137,7 @@ def _inputs(signature: Signature, named: Mapping[str, object]) -> dict[str, Arra
 
 
 def _check_whole(parameter: Parameter, item: object, array: Array) -> None:
-    if isinstance(item, int) and array.dtype not in INTEGERS:
+    if isinstance(item, int) and (array.dtype not in INTEGERS or not -(2**31) <= item < 2**31):
         raise CallValueError(
             f"'{parameter.name}' is {item}, but {parameter.annotation} takes integers that fit in 32 bits"
         )
@@ -147,7 +147,8 @@ def _not_a_bool(parameter: Parameter, item: bool) -> str:
     """Why Python's True is no input: for a number it would be a guess, and arrays have a shape."""
     start = f"'{parameter.name}' is the bool {item}, but {parameter.annotation} takes {_what(parameter)}"
     if parameter.kinds[0].axis == "scalar":
-        return f"{start}; pass {float(item)} if that is meant"
+        number = int(item) if parameter.kinds[0].element == "int" else float(item)
+        return f"{start}; pass {number} if that is meant"
     return f"{start}, as an array"
 
 
@@ -342,7 +343,7 @@ def _shape_remedy(kind: Kind, array: Array, wanted: tuple[int, ...]) -> str:
 
 
 def _check_dtype(name: str, array: Array, kind: Kind, parameter: Parameter, options: Options) -> None:
-    if kind.axis == "scalar":
+    if kind.axis == "scalar" and kind.element == "float":
         allowed: tuple[str, ...] = (*FLOATS, *INTEGERS)
     elif kind.element == "float":
         allowed = _DENSE_DTYPES if kind.axis == "dense" and not options.is_reference else FLOATS

@@ -69,7 +69,7 @@ def check_integers(
     """Checks integer inputs in their own width, before they are narrowed.
 
     Args:
-        inputs: integer inputs [N], [N, K] or [V].
+        inputs: integer inputs [N], [N, K], [V] or [].
         ignored: tokens that are exempt, [N].
 
     Raises:
@@ -80,6 +80,9 @@ def check_integers(
         if given.type != "i32":
             continue
         values, exempt = inputs[given.name], None
+        if given.axis == "scalar":
+            _check_number(given.name, int(values))
+            continue
         leading: tuple[int, ...] = (call.vocab,)
         if given.axis == "token":
             leading, exempt = call.leading, ignored
@@ -87,6 +90,11 @@ def check_integers(
             entry = values if key.index is None else values[:, key.index]
             _check_index(key.name, key.index, call, options, entry, ignored)
         _check_range(given.name, leading, values, exempt)
+
+
+def _check_number(name: str, value: int) -> None:
+    if not -(2**31) <= value < 2**31:
+        raise narrow_error(name, (), value)
 
 
 def _check_range(

@@ -63,6 +63,7 @@ class TracedCall:
         self.differentiable: Mask = (*differentiable, *([] if call.divisor is None else [False]))
         self.carrying = tuple(spec.output_names.index(name) for name in names)
         self.is_transposed = call.form.options.weight_layout == "dv"
+        self.numbers_tokens = spec.numbers_tokens
         self.forward = self._keyed(Wanted(), ())
 
     def is_early(self, asked: Mask) -> bool:

@@ -96,6 +96,8 @@ class TracedHead(Protocol):
 
     is_transposed: bool
     """Whether weights are [D, V]."""
+    numbers_tokens: bool
+    """Whether a token's result depends on its index in the call: then all tokens are in one call."""
 
     @property
     def mean(self) -> Mean:

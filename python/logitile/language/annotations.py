@@ -44,7 +44,7 @@ class Kind:
         return self.axis in ("logits", "vocab", "dense")
 
     def __str__(self) -> str:
-        if self.axis in ("logits", "scalar"):
+        if self.axis == "logits" or (self.axis == "scalar" and self.element == "float"):
             return f"lt.{self.axis.capitalize()}"
         entries = "" if self.entries is None else f", {self.entries}"
         return f"lt.{self.axis.capitalize()}[{self.element}{entries}]"
@@ -81,6 +81,15 @@ class Annotation:
     def __str__(self) -> str:
         others = ["float"] * self.constant + ["None"] * self.optional
         return " | ".join([str(kind) for kind in self.kinds] + others)
+
+
+class ScalarAnnotation(Annotation):
+    """`lt.Scalar`: floats, unless brackets say `lt.Scalar[int]`."""
+
+    def __getitem__(self, element: object) -> Annotation:
+        if element not in (float, int):
+            raise TypeError(f"{self}[...] takes float or int, not {_spelled(element)}")
+        return Annotation((Kind("scalar", element.__name__),))
 
 
 class Subscripted:
@@ -126,7 +135,7 @@ def _spelled(item: object) -> str:
 
 
 Logits = Annotation((Kind("logits"),))
-Scalar = Annotation((Kind("scalar"),))
+Scalar = ScalarAnnotation((Kind("scalar"),))
 Token = Subscripted("token", (float, int, bool), has_entries=True)
 Vocab = Subscripted("vocab", (float, int, bool))
 Dense = Subscripted("dense", (float, bool))

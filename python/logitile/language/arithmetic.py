@@ -205,6 +205,11 @@ def _checked_index(index: Traced, name: str) -> Traced:
             f"'[...]' of {name} got {described(index)}; it takes one integer per token, such as a "
             "target"
         )
+    if index.op.name == "logitile.input" and index.op.attribute.axis == "scalar":
+        raise spec_error(
+            f"'[...]' of {name} got {described(index)}, which is one for the whole call; annotate it "
+            "lt.Token[int]"
+        )
     if index.varying:
         raise spec_error(
             f"{index.label} varies along the vocabulary but '[...]' of {name} needs one index per "

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from ..messages.locations import spec_error
+from ..spec.operations import CALL_TOKEN
 from . import arithmetic
 from .accepted import refusing
 from .arithmetic import bool_operand, float_operand, lifted, operands
@@ -19,7 +20,8 @@ __all__ = (
     "abs", "all", "any", "argmax", "argmin", "clamp", "column", "cos", "count", "erf", "exp", "exp2", "expm1",
     "floor", "gelu", "isfinite", "isnan", "log", "log1p", "log2", "log_sigmoid", "log_softmax", "logsumexp",
     "max", "maximum", "mean", "min", "minimum", "pow", "rsqrt", "sigmoid", "sign", "sin", "softmax",
-    "softplus", "sqrt", "square", "stop_gradient", "sum", "tanh", "to_float", "valid", "vocab_size", "where",
+    "softplus", "sqrt", "square", "stop_gradient", "sum", "tanh", "to_float", "uniform", "valid",
+    "vocab_size", "where",
 )  # fmt: skip
 
 # ---- selection ---------------------------------------------------------------------------------------------
@@ -297,6 +299,52 @@ def log_softmax(x: object) -> Value:
 def column() -> Value:
     """The index of the vocabulary entry: a varying integer from 0 to lt.vocab_size() - 1."""
     return current_trace("'lt.column'").emit("logitile.column", type="i32", varying=True)
+
+
+def uniform(seed: object, stream: object = 0) -> Value:
+    """A random number between 0 and 1, both excluded, for every token and vocabulary entry: a varying float.
+
+    It depends on four integers only: seed, stream, the index of the token and that of the vocabulary entry.
+    The same four give the same bits in every call, on every target, and however tokens and the vocabulary
+    are cut. The index of a token is its position among all tokens of the call, those that are ignored
+    included, in row-major order of the leading dimensions. So two calls with one seed draw the same numbers
+    for their tokens number 0; give each call another seed. No gradient flows through the number.
+
+    Args:
+        seed: an integer, the same for all tokens or one for each: usually a parameter that is annotated
+            `lt.Scalar[int]`, so that a new seed compiles nothing.
+        stream: another integer. Numbers of several streams are independent, also under one seed: for
+            several draws in one loss, or for the upper half of a seed of 64 bits.
+
+    Numbers are multiples of 2**-33 in float32, from 2**-33 to 1 - 2**-24. Both `lt.log(u)` and
+    `lt.log1p(-u)` are finite and negative. Near 0 the steps are finest: so `-lt.log(u)` is an exponential
+    variable, and `-lt.log(-lt.log1p(-u))` a Gumbel variable, whose large values are fine.
+
+    Source: Philox 4x32-10, Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011. The key is
+    (seed, stream), the counter (entry, token, 0, 0), and the number is made of the first word.
+    """
+    trace = current_trace("'lt.uniform'")
+    words = (_drawn_from("seed", seed), _drawn_from("stream", stream))
+    token = trace.input(CALL_TOKEN.axis, CALL_TOKEN.name, "i32")
+    return trace.emit("logitile.uniform", (*words, token, column()))
+
+
+def _drawn_from(name: str, word: object) -> Value:
+    """An integer that is one per token, or the same for all."""
+    word = lifted(word, "lt.uniform")
+    if not isinstance(word, Value) and isinstance(word, int) and not isinstance(word, bool):
+        return current_trace("'lt.uniform'").constant(word, "i32")
+    if not isinstance(word, Value) or word.type != "i32":
+        raise spec_error(
+            f"'lt.uniform' takes an integer as '{name}', got {described(word)}; annotate a parameter "
+            "lt.Scalar[int] or lt.Token[int]"
+        )
+    if word.varying:
+        raise spec_error(
+            f"'lt.uniform' takes one integer per token as '{name}', but {word.label} varies along the "
+            "vocabulary, whose entries have different numbers anyway"
+        )
+    return word
 
 
 def vocab_size() -> int:

@@ -176,7 +176,7 @@ def _input(parameter: inspect.Parameter, annotation: Annotation) -> Parameter:
 
 def _check_scalar_or_constant(parameter: inspect.Parameter, annotation: Annotation) -> None:
     """`lt.Scalar | float`: a constant that a call may give instead."""
-    if [kind.axis for kind in annotation.kinds] != ["scalar"]:
+    if annotation.kinds != (Kind("scalar"),):
         raise _Refused(f"is annotated {annotation}; of inputs only lt.Scalar may be a float constant as well")
     if parameter.kind is not parameter.KEYWORD_ONLY:
         raise _Refused(f"is annotated {annotation}, so it may be a constant; put it behind a '*'")

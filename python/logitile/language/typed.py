@@ -7,14 +7,15 @@ that a loss may assign what it computes to its parameters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias
 
-from typing_extensions import TypeVarTuple, Unpack
+from typing_extensions import TypeVar, TypeVarTuple, Unpack
 
 from .values import Value
 
 Element = TypeVar("Element")
 Elements = TypeVarTuple("Elements")
+FloatOrInt = TypeVar("FloatOrInt", default=float)
 
 
 class K:
@@ -22,7 +23,13 @@ class K:
 
 
 Logits: TypeAlias = Value
-Scalar: TypeAlias = Value
+
+
+class Number(Value, Generic[FloatOrInt]):
+    """One number for the call."""
+
+
+Scalar: TypeAlias = Value | Number[FloatOrInt]
 
 
 class Token(Value, Generic[Unpack[Elements]]):

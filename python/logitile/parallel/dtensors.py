@@ -47,6 +47,12 @@ class _Place:
         placement = Replicate() if self.vocabulary is None else self.tokens[self.vocabulary]
         return placement.dim if isinstance(placement, Shard) else None
 
+    @property
+    def has_all_tokens(self) -> bool:
+        """Whether the processes with slices have all tokens together, in the order of the leading axes."""
+        others = [p for axis, p in enumerate(self.tokens) if axis != self.vocabulary]
+        return not self.split and not any(p.is_shard() for p in others)
+
     def of(self, axis: str, rank: int, weight_axis: int) -> Placements:
         """The placements of an array that has an axis for something."""
         if axis in ("hidden", "token"):
@@ -95,7 +101,12 @@ def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str,
     place = _placed(slots, axes, items, head.is_transposed)
     tensors = _local_tensors(place, slots, axes, items, head.is_transposed)
     token, group = _processes(
-        head.token, place.mesh, place.vocabulary, place.split is not None, divisor is not None
+        head.token,
+        place.mesh,
+        place.vocabulary,
+        place.split is not None,
+        divisor is not None,
+        place.has_all_tokens,
     )
     rank = tensors[0].ndim - 1
     given = zip(slots, axes, tensors, strict=True)
@@ -265,14 +276,19 @@ def _mean(total: Tensor, count: Any, is_given: bool, is_zero: bool) -> Tensor:
 
 @torch.compiler.assume_constant_result
 def _processes(
-    token: str, mesh: DeviceMesh, vocabulary: int | None, is_split: bool, has_divisor: bool
+    token: str,
+    mesh: DeviceMesh,
+    vocabulary: int | None,
+    is_split: bool,
+    has_divisor: bool,
+    has_all_tokens: bool,
 ) -> tuple[str, str]:
     """The token of a HeadProcesses, and the name of its processes."""
     head = capture.head_of_token(token)
     groups = [named_group(mesh.get_group(axis)) for axis in range(mesh.ndim)]
     slices = "" if vocabulary is None else groups.pop(vocabulary)
     name = joined_names(slices, groups)
-    layout = Layout(is_split, is_split, is_reduced_outside=True, has_divisor=has_divisor)
+    layout = Layout(is_split, is_split, True, has_divisor, has_all_tokens)
     if (name, layout) not in head.distributed:
         head.distributed[name, layout] = HeadProcesses(head, name, layout)
     return head.distributed[name, layout].token, name

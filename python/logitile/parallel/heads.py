@@ -25,6 +25,7 @@ from ..frameworks.capture import Mask, Slot
 from ..frameworks.torch.watching import rounds_to
 from ..messages.names import listed
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
+from ..spec.loss_spec import LossSpec
 from .call import SlicedCall
 from .processes import Processes
 from .slots import Layout, Slots
@@ -161,6 +162,7 @@ class HeadProcesses:
         if self._layout.is_reduced_outside and "loss" in spec.output_names:
             binder = self._per_token
         self._check_divisor(call)
+        self._check_tokens(spec)
         wrt = self._wrt(
             call, [o for o, slot in zip(operands, given, strict=True) if o and slot.requires_grad]
         )
@@ -201,6 +203,15 @@ class HeadProcesses:
                 f"'divisor' replaces the denominator of a mean, but '{spec.name}' has none: its reduction is "
                 f"'{options.reduces}' and its outputs are {listed(spec.output_names)}"
             )
+
+    def _check_tokens(self, spec: LossSpec) -> None:
+        if self._layout.has_all_tokens or not spec.numbers_tokens:
+            return
+        raise CallValueError(
+            f"'{spec.name}' draws random numbers by the index of each token in the call, but hidden is a "
+            "DTensor whose tokens are on several processes; redistribute it to Replicate, or call the head "
+            "on local tensors with another seed on each process"
+        )
 
     def _remembered(
         self, call: Call, slots: Slots, wrt: tuple[str, ...], buffers: tuple[str, ...], head: KnownHead

@@ -25,12 +25,14 @@ class Layout:
         gives_part: whether outputs per token are those of this process's part, instead of all tokens.
         is_reduced_outside: whether the loss is one per token here, because more processes have tokens.
         has_divisor: whether a mean that is made outside has a divisor.
+        has_all_tokens: whether these processes have all tokens of the call together, in its order.
     """
 
     is_split: bool = False
     gives_part: bool = False
     is_reduced_outside: bool = False
     has_divisor: bool = False
+    has_all_tokens: bool = True
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import philox
 from .adjoint import Adjoint
 
 Rule = Callable[..., Adjoint]
@@ -106,6 +107,7 @@ OPERATIONS: Mapping[str, Operation] = {
         lambda x: np.logaddexp(0, x), (lambda a, y, x: a.weighed(sigmoid(x)),)
     ),
     "logitile.stop_gradient": Operation(lambda x: x),
+    "logitile.uniform": Operation(philox.uniform),
     "math.absf": Operation(np.abs, (lambda a, y, x: a.times(np.sign(x)).where(abs(x) > 0),)),
     "math.floor": Operation(np.floor),
     "math.exp": Operation(np.exp, (lambda a, y, x: a.weighed(y),)),

@@ -39,6 +39,7 @@ class TracedSlices:
         cotangents = reaching[0] if call.form.spec.bare and reaching else dict.fromkeys(reaching, 1.0)
         self._source = begun_source(binder, call, names, 1.0 if isinstance(cotangents, str) else cotangents)
         self._call, self._names, self._reaching = call, names, reaching
+        self.numbers_tokens = call.form.spec.numbers_tokens
         self._operands = list(call.operands)
         self._common = common_call(self._source, call)
         self._dtypes: dict[str, str] = {}  # of states

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from ..messages.locations import Location
-from .operations import InputKey, Op, Output, SpecInput
+from .operations import CALL_TOKEN, InputKey, Op, Output, SpecInput
 from .text import spec_text
 
 
@@ -46,6 +46,11 @@ class LossSpec:
         """
         picked = (self.ops[op.operands[1]] for op in self.ops if op.name == "logitile.gather")
         return frozenset(op.attribute for op in picked if op.name == "logitile.input")
+
+    @cached_property
+    def numbers_tokens(self) -> bool:
+        """Whether a token's result depends on the index of the token in the call, as random numbers do."""
+        return any(op.name == "logitile.input" and op.attribute == CALL_TOKEN for op in self.ops)
 
     @cached_property
     def computed_picks(self) -> tuple[Location, ...]:

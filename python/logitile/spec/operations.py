@@ -26,6 +26,9 @@ class InputKey:
         return self.name if self.index is None else f"{self.name}{self.index}"
 
 
+CALL_TOKEN = InputKey("token", "call.token")  # the index of the token in the call: no call gives it
+
+
 @dataclass(frozen=True, slots=True)
 class Op:
     """One operation of a loss, in static single assignment form.

@@ -81,10 +81,13 @@ def partition(
 def _places(
     call: KeyedCall, mesh: Any, operands: Sequence[Any], names: Sequence[Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device."""
+    """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device, and so are
+    tokens whose random numbers depend on their index in the call.
+    """
     places: dict[str, tuple[str, ...]] = {}
     used: set[str] = set()
     weight = call.kinds.index("weight")
+    cut = "v" if call.head.numbers_tokens else "tv"
     for position in (weight, 0):
         spec = operands[position].sharding.spec
         for name, extent, entry in zip(
@@ -95,7 +98,7 @@ def _places(
             count = 1
             for axis in axes:
                 count *= mesh.shape[axis]
-            if name[0] in "tv" and extent % count == 0:
+            if name[0] in cut and extent % count == 0:
                 places[name] = axes
                 used.update(axes)
     return places

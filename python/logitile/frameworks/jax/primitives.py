@@ -161,7 +161,7 @@ def _batched(
 def _is_one_call(call: KeyedCall, is_batched: Sequence[bool]) -> bool:
     own = any(batched and not has for batched, has in zip(is_batched, call.has_tokens, strict=True))
     per_token = all(r.is_per_token if r.like is None else call.has_tokens[r.like] for r in call.results)
-    return per_token and not own
+    return per_token and not own and not call.head.numbers_tokens  # each has a token 0
 
 
 def _one_by_one(call: KeyedCall, operands: Sequence[Any], is_batched: Sequence[bool]) -> list[Any]:
