@@ -126,6 +126,19 @@ def leading_axes(rank, count):
         assert_close(mine.grad.full_tensor(), wanted.grad, rtol=1e-5, atol=1e-6)
 
 
+def drawing(rank, count, place):
+    """Random numbers of tokens that all processes have are those of one process."""
+    mesh = mesh_of(place, count)
+    hidden, weight, _ = data()
+    head = lt.jit(lt.losses.sample)
+    one = head(hidden, weight, seed=3, temperature=0.5)
+    w, x = PLACES[place]
+    given = distribute_tensor(hidden, mesh, placements(x)), distribute_tensor(weight, mesh, placements(w))
+    made = head(*given, seed=3, temperature=0.5)
+    assert torch.equal(made.index.full_tensor(), one.index)
+    assert_close(made.processed_logprob.full_tensor(), one.processed_logprob)
+
+
 def under_fsdp(rank, count):
     """FSDP2 on one axis of the mesh around a weight that is sharded over the other one."""
     mesh = init_device_mesh("cpu", (2, count // 2), mesh_dim_names=("data", "tensor"))

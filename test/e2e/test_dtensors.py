@@ -35,6 +35,22 @@ def test_reductions(kind, all_ignored):
     team(4).run(jobs.reducing, all_ignored, kind)
 
 
+@pytest.mark.contract("1 random numbers", "7 DTensors")
+@pytest.mark.parametrize("place", ["slices", "slices, split tokens"])
+def test_random_numbers_are_those_of_one_process(place):
+    team(2).run(jobs.drawing, place)
+
+
+@pytest.mark.contract("1 random numbers", "7 DTensors")
+def test_random_numbers_of_tokens_without_an_index_are_refused():
+    for outcome in team(2).attempted(jobs.drawing, "copies"):
+        assert outcome.error == "CallValueError", outcome.trace
+        assert outcome.text.removeprefix("process 0: ").startswith(
+            "'sample' draws random numbers by the index of each token in the call, but hidden is a DTensor "
+            "whose tokens are on several processes; redistribute it to Replicate"
+        ), outcome.trace
+
+
 def test_axes_of_tokens_that_are_split_and_other_layouts():
     team(2).run(jobs.leading_axes)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from .distillation import forward_kl, jensen_shannon, reverse_kl, skewed_kl, top_k_kl, total_variation
 from .metrics import accuracy, prediction, rank, top_logprobs
 from .policy import dpo_reward, entropy, grpo, logprob, logprob_entropy, ppo_clip, simpo_reward
+from .sampling import sample
 from .supervised import (
     cross_entropy,
     dynamic_fine_tuning,
@@ -23,6 +24,6 @@ from .supervised import (
 __all__ = [
     "accuracy", "cross_entropy", "dpo_reward", "dynamic_fine_tuning", "entropy", "focal", "forward_kl",
     "grpo", "jensen_shannon", "logprob", "logprob_entropy", "multi_token", "poly1", "ppo_clip",
-    "prediction", "rank", "reverse_kl", "simpo_reward", "skewed_kl", "soft_cross_entropy", "top_k_kl",
-    "top_logprobs", "total_variation", "unlikelihood", "z_loss",
+    "prediction", "rank", "reverse_kl", "sample", "simpo_reward", "skewed_kl", "soft_cross_entropy",
+    "top_k_kl", "top_logprobs", "total_variation", "unlikelihood", "z_loss",
 ]  # fmt: skip
