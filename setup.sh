@@ -16,6 +16,8 @@ for candidate in ${LOGITILE_PYTHON:-} python3 python3.13 python3.12 python3.11 p
     break
   fi
 done
+# The demo needs no browser; tests of the page of head.view do.
+[ -n "${LOGITILE_REQUIREMENTS:-}" ] || apt_packages="$apt_packages chromium chromium-driver"
 case "$python" in ''|/usr/bin/*) apt_packages="$apt_packages python3 python3-dev python3-venv" ;; esac
 
 missing=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' $apt_packages 2>/dev/null | awk -v wanted="$(echo $apt_packages)" '

@@ -10,6 +10,7 @@
 #include "compiler/Target/ModuleTarget.h"
 #include "compiler/Text/Confinement.h"
 #include "compiler/Text/UncheckedText.h"
+#include "compiler/Trace/ModuleLines.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/AsmState.h"
@@ -204,6 +205,12 @@ public:
   llvm::StringMap<std::string> sharedCode; // of kernels that run the code of another one
   std::string reproducer;
   std::vector<StageTime> times;
+  std::vector<TracedStage> *trace = nullptr; // where stages are kept, if anywhere
+
+  void addToTrace(Stage stage, std::vector<TracedPass> passes) {
+    trace->push_back(traceModule(*module, stageName(stage)));
+    trace->back().passes = std::move(passes);
+  }
 
 private:
   /// Puts another target into the request. From the plan stage on, much is chosen for a kind of target.
@@ -247,9 +254,14 @@ private:
     std::string before;
     if (std::getenv("LOGITILE_REPRODUCER"))
       before = print("");
+    std::vector<TracedPass> passes;
+    if (trace)
+      pm.addInstrumentation(std::make_unique<PassRecorder>(*module, passes));
     bool done = time(stage, [&] { return succeeded(pm.run(*module)) && succeeded(failIfCancelled()) && succeeded(verify(*module)); });
     if (!done)
       reproducer = before;
+    else if (trace)
+      addToTrace(stage, std::move(passes));
     return done;
   }
   bool readPlan() {
@@ -388,6 +400,24 @@ CompileResult logitile::compileText(const StageInput &input) {
 StageText logitile::printStage(const CompileRequest &request, Stage to, const std::string &kernel) {
   Compilation compilation(Stage::Spec, request.cancellation);
   return print(compilation, compilation.parse(request), to, kernel);
+}
+StageTrace logitile::traceStages(const CompileRequest &request) {
+  StageTrace result;
+  Compilation compilation(Stage::Spec, request.cancellation);
+  bool done = compilation.parse(request);
+  if (done) {
+    compilation.trace = &result.stages;
+    compilation.addToTrace(Stage::Spec, {});
+    done = compilation.lower(Stage::Device);
+  }
+  std::shared_ptr<const Target> target = done ? compilation.target() : nullptr;
+  if (target && target->asLLVM())
+    done = succeeded(target->asLLVM()->traceCode(*compilation.module, result.stages));
+  if (done)
+    return result;
+  result.error = compilation.diagnostics.text();
+  result.failed = compilation.at;
+  return result;
 }
 StageText logitile::printStage(const StageInput &input, Stage to, const std::string &kernel) {
   if (input.stage == Stage::Llvm) { // no MLIR any more

@@ -4,6 +4,7 @@
 #include "compiler/Request.h"
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"
+#include "compiler/Trace/StageTrace.h"
 #include <optional>
 
 namespace logitile {
@@ -44,6 +45,14 @@ struct StageText {
 };
 /// The text of one stage on the way. 'kernel' limits tiles, device and llvm to one kernel ("" for all).
 StageText printStage(const CompileRequest &request, Stage to, const std::string &kernel);
+
+struct StageTrace {
+  std::vector<TracedStage> stages; // from spec to code
+  std::string error;
+  Stage failed = Stage::Spec;
+};
+/// All stages on the way to code, and which line comes from which.
+StageTrace traceStages(const CompileRequest &request);
 
 /// The text of a stage, which down to device holds its request.
 struct StageInput {

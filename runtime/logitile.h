@@ -228,7 +228,12 @@ LT_API lt_code lt_program_predict(const lt_program *program, int64_t tokens, dou
 /* The text of one stage ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx") for calls with 'tokens' tokens. 'kernel'
  * limits it to one kernel, where the stage has kernels; "" for all. */
 LT_API lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *stage, const char *kernel, lt_text *text);
-/* The same from the text of an earlier stage, which says itself what it is compiled for. Such a text may be anything, and LLVM
+/* JSON: all stages on the way to code for calls with 'tokens' tokens, a list of {"stage", "text", "origins", "symbols", "passes"}.
+ * Stage "asm" is the assembly of what stage "obj" holds. Origins has for each line of the text the places that it was made of, as
+ * [file, line]: the file is the stage before, a skeleton or the file of the loss. Symbols are [name, first line]. Passes are
+ * [name, text of the module after a pass that changed it]. Lines count from 1. */
+LT_API lt_code lt_program_trace(const lt_program *program, int64_t tokens, lt_text *json);
+/* The same as lt_program_stage from the text of an earlier stage, which says itself what it is compiled for. Such a text may be anything, and LLVM
  * ends its process over some texts. So it is read in a process of its own, which may use 8 GiB of memory and 10 minutes of processor
  * time. The program of that process, logitile-stage, lies beside this library. */
 LT_API lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result);

@@ -2,6 +2,9 @@
 #include "compiler/Codegen/LLVMTarget.h"
 #include "compiler/Passes.h"
 #include "compiler/Target/Backend.h"
+#include "compiler/Trace/CodeLines.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -18,13 +21,15 @@ using namespace logitile;
 /// The flag of a module that names its target: the text of the llvm stage becomes code by itself.
 static constexpr llvm::StringLiteral kTargetFlag = "logitile.target";
 
-std::unique_ptr<llvm::Module> LLVMTarget::translate(ModuleOp device, llvm::LLVMContext &context) const {
+std::unique_ptr<llvm::Module> LLVMTarget::translate(ModuleOp device, llvm::LLVMContext &context, bool keepsLines) const {
   PassManager passes(device.getContext());
   passes.enableVerifier(false); // the passes are tested with it; here it would cost a tenth of the compile time
   ExpandMathPassOptions options;
   options.target = name();
   passes.addPass(createExpandMathPass(options));
   passes.addPass(createConvertDeviceToLLVMPass());
+  if (keepsLines)
+    passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass({LLVM::DIEmissionKind::DebugDirectivesOnly}));
   addLLVMPasses(passes);
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
@@ -64,6 +69,20 @@ std::string LLVMTarget::emitText(ModuleOp device) const {
   if (module)
     module->print(stream, nullptr);
   return text;
+}
+
+LogicalResult LLVMTarget::traceCode(ModuleOp device, std::vector<TracedStage> &stages) const {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = translate(device, context, /*keepsLines=*/true);
+  if (!module)
+    return failure();
+  stages.push_back(traceInstructions(*module, std::string(stageName(Stage::Device))));
+  std::string error, name(codeStage() == Stage::Obj ? "asm" : stageName(codeStage()));
+  FailureOr<std::string> assembly = logitile::writeCode(*module, machineSpec(*module), llvm::CodeGenFileType::AssemblyFile, error);
+  if (failed(assembly))
+    return device.emitError() << "becomes no code for " << this->name() << ": " << error;
+  stages.push_back(traceAssembly(*module, *assembly, name));
+  return success();
 }
 
 FailureOr<std::string> LLVMTarget::emitCode(const std::string &llvmText, Stage stage, std::string &error) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "compiler/Codegen/MachineCode.h"
 #include "compiler/Target/Target.h"
+#include "compiler/Trace/StageTrace.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace llvm {
@@ -21,6 +22,9 @@ public:
   llvm::FailureOr<std::string> emitCode(mlir::ModuleOp device, Cancellation *cancellation) const final;
   /// The text of the stage `llvm`, before LLVM's own passes. Lowers 'device' in place. "" with a diagnostic where that fails.
   std::string emitText(mlir::ModuleOp device) const;
+  /// The stages `llvm` and that of the code, of which the lines are known that they come from. 'device' is a module that has been
+  /// traced itself. Lowers it in place. Fails with a diagnostic.
+  llvm::LogicalResult traceCode(mlir::ModuleOp device, std::vector<TracedStage> &stages) const;
   /// Code from that text. Fails with 'error'.
   static llvm::FailureOr<std::string> emitCode(const std::string &llvmText, Stage stage, std::string &error);
 
@@ -33,6 +37,6 @@ protected:
   virtual llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const = 0;
 
 private:
-  std::unique_ptr<llvm::Module> translate(mlir::ModuleOp device, llvm::LLVMContext &context) const;
+  std::unique_ptr<llvm::Module> translate(mlir::ModuleOp device, llvm::LLVMContext &context, bool keepsLines = false) const;
 };
 } // namespace logitile

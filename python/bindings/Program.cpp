@@ -143,6 +143,17 @@ static py::object stageOf(const Program &program, int64_t tokens, const std::str
   return text.stage(stage);
 }
 
+static py::object traceOf(const Program &program, int64_t tokens) {
+  Text json;
+  lt_code code;
+  {
+    WithoutGil release;
+    code = lt_program_trace(program.handle.get(), tokens, json.out());
+  }
+  check(code);
+  return json.parsed();
+}
+
 void logitile::python::bindProgram(py::module_ &module) {
   py::class_<Program>(module, "Program")
       .def(py::init(&makeProgram), py::arg("engine"))
@@ -161,5 +172,6 @@ void logitile::python::bindProgram(py::module_ &module) {
            })
       .def("predict", &predictionOf, py::arg("tokens"))
       .def("plan", &planOf, py::arg("tokens"))
-      .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "");
+      .def("stage", &stageOf, py::arg("tokens"), py::arg("stage"), py::arg("kernel") = "")
+      .def("trace", &traceOf, py::arg("tokens"));
 }

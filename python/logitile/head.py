@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,7 @@ from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_
 from .errors import CallTypeError, CallValueError
 from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
 from .frameworks.dtypes import dtype_name
-from .inspection import stages
-from .inspection.explanation import Explanation
-from .inspection.slices import SliceParts, check_untimed
+from .inspected import InspectedHead
 from .language.definition import Loss
 from .slices import sweeps as slices
 from .slices.states import SliceState
@@ -82,7 +80,7 @@ def jit(
     return Head(loss, options, checked_constants(loss.signature, constants))
 
 
-class Head:
+class Head(InspectedHead):
     """A loss with its options. Calling it gives the outputs; see `lt.jit` for the options.
 
     A call takes hidden states [..., D] and weights [V, D] of each lt.Logits parameter by position, or by its
@@ -336,75 +334,9 @@ class Head:
 
         return run
 
-    def ir(
-        self,
-        stage: str,
-        *args: object,
-        grad: Iterable[str] | None = None,
-        kernel: str | None = None,
-        part: str | None = None,
-        vocab_size: int | None = None,
-        segments: Segments | None = None,
-        **inputs: object,
-    ) -> str | bytes:
-        """The text of a stage of the program of a call, which need not have data.
-
-        Args:
-            stage: "spec", "plan", "tiles", "device", "llvm", and "ptx" for a GPU or "obj", which is
-                bytes, for a CPU.
-            args, inputs: as for a call; arrays may be lt.ShapeDtype(shape, dtype) or tensors of the meta
-                device.
-            grad: names of gradients; an empty sequence for none. Left out: those of arrays that require one,
-                else hidden and weight.
-            kernel: the name of one kernel; left out, all of them.
-            part: of a slice of the vocabulary, whose arguments are as for `partial`: "forward0",
-                "merge forward0", ..., "adjoint0", "merge adjoint0", ..., "finish" or "gradient".
-            vocab_size: of all slices together, with `part`.
-            segments: as for a call, whose program makes numbers per token.
-
-        Raises:
-            CallError: the arguments do not fit, or there is no such stage, kernel or part.
-        """
-        if segments is not None:
-            head = self._in_segments.head(inputs)
-            return head.ir(stage, *args, grad=grad, kernel=kernel, part=part, vocab_size=vocab_size, **inputs)
-        if part is not None or vocab_size is not None:
-            return SliceParts(self._binder, args, inputs, vocab_size, grad).text(part, stage, kernel)
-        head, inputs, grad = self._of_given(args, inputs, grad)
-        call = head._binder.bind_rounded(args, inputs)
-        return stages.stage_text(head._programs, call, stage, grad, kernel)
-
-    def explain(
-        self,
-        *args: object,
-        grad: Iterable[str] | None = None,
-        timing: bool = False,
-        part: str | None = None,
-        vocab_size: int | None = None,
-        segments: Segments | None = None,
-        **inputs: object,
-    ) -> Explanation:
-        """How a call runs: schedule, sweeps, kernels, workspace by purpose, work, and times of compiling.
-
-        Args:
-            args, grad, inputs, part, vocab_size, segments: as for `ir`.
-            timing: run the call and measure its kernels, which needs arrays with data.
-
-        Returns: an object with fields; `str()` of it is a table.
-
-        Raises:
-            CallError: the arguments do not fit, there is no such part, or 'timing' is no bool or is asked for
-                a part, which needs states.
-        """
-        if segments is not None:
-            head = self._in_segments.head(inputs)
-            return head.explain(*args, grad=grad, timing=timing, part=part, vocab_size=vocab_size, **inputs)
-        if part is not None or vocab_size is not None:
-            check_untimed(timing)
-            return SliceParts(self._binder, args, inputs, vocab_size, grad).explained(part)
-        head, inputs, grad = self._of_given(args, inputs, grad)
-        call = head._binder.bind_rounded(args, inputs)
-        return stages.explained(head._programs, call, grad, timing)
+    def _with(self, options: Mapping[str, object]) -> Head:
+        """This head with other options or constants."""
+        return jit(self.loss, **{**self.options.chosen, **self.constants, **options})
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
         """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also

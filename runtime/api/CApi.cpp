@@ -311,6 +311,15 @@ lt_code lt_program_stage(const lt_program *program, int64_t tokens, const char *
   });
 }
 
+lt_code lt_program_trace(const lt_program *program, int64_t tokens, lt_text *json) {
+  return guarded([&]() -> Status {
+    Result<std::string> made = Engine::trace(program->program.request, tokens, interruptOfThread());
+    if (made.isOk())
+      *json = textOf(*made);
+    return made.status();
+  });
+}
+
 lt_code lt_stage_from_text(const char *text, const char *from, const char *to, const char *kernel, lt_text *result) {
   return guarded([&]() -> Status {
     Result<Stage> first = stageOf(from), last = stageOf(to);

@@ -237,8 +237,23 @@ json::Value entryOf(const DiskCache::Listed &listed, bool details) {
 }
 } // namespace
 
+/// The rates that the cost model calculates with; nothing where this build does not know the target.
+static std::optional<json::Object> ratesOf(const std::string &name, int64_t threads) {
+  std::string error;
+  std::shared_ptr<const Target> target = findTarget(name, error);
+  if (!target)
+    return std::nullopt;
+  Machine machine = target->machine(threads);
+  return json::Object{{"flops", machine.flops},
+                      {"speed_of_16_bits", machine.speedOf16Bit},
+                      {"memory_rate", machine.memoryRate},
+                      {"launch_seconds", machine.launchSeconds}};
+}
+
 std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
   json::Object object = planOf(use.loaded->plan, tokens, threads);
+  if (std::optional<json::Object> rates = ratesOf(use.loaded->plan.target, threads))
+    object["rates"] = std::move(*rates);
   if (use.rules)
     object["rules"] = rulesOf(*use.rules);
   object["event"] = word(use.origin.event);

@@ -297,6 +297,17 @@ Result<std::string> Engine::stageText(const Request &request, int64_t tokens, St
     return textOr(printStage({request, tokens, &cancellation}, to, kernel));
   });
 }
+Result<std::string> Engine::trace(const Request &request, int64_t tokens, const Interrupt &interrupt) {
+  return runErrand(interrupt, [request, tokens](Cancellation &cancellation) {
+    StageTrace trace = traceStages({request, tokens, &cancellation});
+    StageText text;
+    if (trace.error.empty())
+      text.text = writeTrace(trace.stages);
+    text.error = trace.error;
+    text.failed = trace.failed;
+    return textOr(text);
+  });
+}
 Result<std::string> Engine::stageText(const std::string &text, Stage from, Stage to, const std::string &kernel) {
   return textOr(printStage({text, from, {}, {}}, to, kernel));
 }

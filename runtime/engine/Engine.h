@@ -59,7 +59,9 @@ public:
   /// The text of stage 'to' of a program's kernels for 'tokens' tokens.
   static Result<std::string> stageText(const Request &request, int64_t tokens, Stage to, const std::string &kernel,
                                        const Interrupt &interrupt = {});
-  /// The same from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
+  /// All stages of a program's kernels for 'tokens' tokens, and which line comes from which: the JSON of compiler/Trace/StageTrace.h.
+  static Result<std::string> trace(const Request &request, int64_t tokens, const Interrupt &interrupt = {});
+  /// The same as stageText from the text of an earlier stage, on the thread of the caller: handlers of faults look after that one.
   static Result<std::string> stageText(const std::string &text, Stage from, Stage to, const std::string &kernel);
   /// Bytes for loadPlanBytes, from the text of a stage; 'target' as in StageInput. On the thread of the caller as well.
   static Result<std::string> planBytes(const std::string &text, Stage from, const std::string &target);

@@ -50,11 +50,11 @@ def test_names_are_the_public_ones():
 
 
 def test_dir_of_a_head_has_what_language_md_has():
-    """Section 7 and those that it leads to; the rest is internal."""
+    """Section 7 and those that it leads to, and view; the rest is internal."""
     public = {name for name in dir(logitile.Head) if not name.startswith("_")}
     assert public == {
         "compile", "compile_text", "constants", "explain", "finish", "finish_grad", "ir", "loss", "options",
-        "partial", "reference", "reference_grad", "value_and_grad", "vocab_parallel",
+        "partial", "reference", "reference_grad", "value_and_grad", "view", "vocab_parallel",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import make_reference
+import make_words
 import ods
 import pytest
 
@@ -16,6 +17,13 @@ MADE = {"dialect.md": make_reference.dialect_reference, "passes.md": make_refere
 def test_the_reference_is_up_to_date(name: str):
     committed = (ods.ROOT / "docs" / "reference" / name).read_text()
     assert MADE[name]() == committed, "run: ninja -C build docs"
+
+
+def test_the_words_of_pages_are_those_of_the_glossary():
+    made = make_words.words(make_words.GLOSSARY.read_text())
+    assert make_words.WORDS.read_text() == make_words.text_of(made), "run: ninja -C build docs"
+    assert made["sweep"] == "sweep is one pass over the vocabulary that updates the row state of every token."
+    assert made["weigh"].startswith("zero-dominant product is")
 
 
 @pytest.mark.parametrize("name", MADE)

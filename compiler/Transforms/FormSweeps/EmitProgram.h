@@ -111,6 +111,10 @@ public:
   mlir::Value exponential(const Accumulator *max, NodeRef scale);
   mlir::OpBuilder &ops() { return builder; }
   void setLoc(mlir::Location next) { loc = next; }
+  /// What follows is made for reductions that stand there.
+  void setReductions(llvm::ArrayRef<mlir::Location> places);
+  /// The place of a value, under its name, and those of the reductions that it is made for.
+  mlir::Location placeOf(mlir::Location value) const;
 
   // ---- small pieces of code
   mlir::Value f32(double number);
@@ -125,7 +129,7 @@ public:
   mlir::Value finiteOrZero(mlir::Value value);
 
 private:
-  mlir::Location where() const { return loc ? *loc : mlir::UnknownLoc::get(builder.getContext()); }
+  mlir::Location where() const { return placeOf(loc ? *loc : mlir::UnknownLoc::get(builder.getContext())); }
   Pair pairOf(NodeRef node);
   Pair makePair(NodeRef node);
   /// 'ofAllSums': with the rounding of every sum of two varying values.
@@ -167,7 +171,7 @@ private:
   RegionEmitter *parent = nullptr;
   NodeRef index = nullptr;
   std::map<NodeRef, std::unique_ptr<RegionEmitter>> singleEntries; // by index
-  std::optional<mlir::Location> loc;
+  std::optional<mlir::Location> loc, reductions;
   llvm::DenseMap<unsigned, mlir::Value> state, stateLows;
   llvm::DenseMap<NodeRef, mlir::Value> whole;
   llvm::DenseMap<NodeRef, Pair> pairs;

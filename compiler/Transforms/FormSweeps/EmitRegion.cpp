@@ -5,6 +5,25 @@
 using namespace mlir;
 using namespace logitile;
 
+// ---- places ---------------------------------------------------------------------------------------------------------
+
+static Location withoutName(Location loc) {
+  auto named = dyn_cast<NameLoc>(loc);
+  return named ? named.getChildLoc() : loc;
+}
+
+void RegionEmitter::setReductions(ArrayRef<Location> places) {
+  reductions = FusedLoc::get(builder.getContext(), llvm::map_to_vector(places, withoutName));
+}
+
+Location RegionEmitter::placeOf(Location value) const {
+  if (!reductions)
+    return value;
+  Location both = FusedLoc::get(builder.getContext(), {withoutName(value), *reductions});
+  auto named = dyn_cast<NameLoc>(value);
+  return named ? NameLoc::get(named.getName(), both) : both;
+}
+
 // ---- small pieces of code -------------------------------------------------------------------------------------------
 
 Value RegionEmitter::f32(double number) {

@@ -103,10 +103,14 @@ public:
       if (accumulator->kind == Kind::Max)
         emit.bind(accumulator, state[layout.slot(accumulator)]);
     for (Accumulator *accumulator : layout.ordered)
-      if (accumulator->kind == Kind::Arg)
+      if (accumulator->kind == Kind::Arg) {
+        emit.setReductions(accumulator->reductions);
         updateArg(accumulator);
-    for (Accumulator *accumulator : layout.ordered)
+      }
+    for (Accumulator *accumulator : layout.ordered) {
+      emit.setReductions(accumulator->reductions);
       updateSlot(accumulator);
+    }
     return next;
   }
 
@@ -126,15 +130,15 @@ private:
       return;
     }
     case Kind::Count: {
-      Value one = arith::ExtUIOp::create(b, accumulator->base->loc, b.getI32Type(), emit.value(accumulator->base));
-      next[slot] = arith::AddIOp::create(b, accumulator->base->loc, state[slot], one);
+      Value one = arith::ExtUIOp::create(b, emit.placeOf(accumulator->base->loc), b.getI32Type(), emit.value(accumulator->base));
+      next[slot] = arith::AddIOp::create(b, emit.placeOf(accumulator->base->loc), state[slot], one);
       return;
     }
     case Kind::Carry:
       next[slot] = emit.select(taken.at(accumulator->arg), payload(accumulator), state[slot]);
       return;
     case Kind::Gather: {
-      Value here = arith::CmpIOp::create(b, accumulator->base->loc, arith::CmpIPredicate::eq, column(), emit.value(accumulator->index));
+      Value here = arith::CmpIOp::create(b, emit.placeOf(accumulator->base->loc), arith::CmpIPredicate::eq, column(), emit.value(accumulator->index));
       next[slot] = emit.select(here, payload(accumulator), state[slot]);
       return;
     }
@@ -145,7 +149,7 @@ private:
     Value value = emit.value(accumulator->base);
     if (accumulator->base->type != NodeType::Bool)
       return value;
-    return arith::ExtUIOp::create(emit.ops(), accumulator->base->loc, emit.ops().getI32Type(), value);
+    return arith::ExtUIOp::create(emit.ops(), emit.placeOf(accumulator->base->loc), emit.ops().getI32Type(), value);
   }
   Value column() {
     if (!columnValue)
@@ -217,7 +221,7 @@ private:
   /// Better, or the first NaN, or the first of all. Columns ascend, so an equal value never takes over.
   void updateArg(Accumulator *accumulator) {
     OpBuilder &b = emit.ops();
-    Location loc = accumulator->base->loc;
+    Location loc = emit.placeOf(accumulator->base->loc);
     unsigned slot = layout.slot(accumulator);
     Value x = emit.value(accumulator->base), best = state[slot + 1];
     auto better = accumulator->wantsLargest ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT;
@@ -247,20 +251,23 @@ public:
 
   SmallVector<Value> run() {
     for (Accumulator *accumulator : layout.ordered) {
+      emit.setReductions(accumulator->reductions);
       if (accumulator->kind == Kind::Max)
         mergeMax(accumulator);
       if (accumulator->kind == Kind::Arg)
         mergeArg(accumulator);
     }
-    for (Accumulator *accumulator : layout.ordered)
+    for (Accumulator *accumulator : layout.ordered) {
+      emit.setReductions(accumulator->reductions);
       mergeSlot(accumulator);
+    }
     return merged;
   }
 
 private:
   void mergeMax(Accumulator *accumulator) {
     unsigned slot = layout.slot(accumulator);
-    Value greater = arith::CmpFOp::create(emit.ops(), accumulator->base->loc, arith::CmpFPredicate::OGT, b[slot], a[slot]);
+    Value greater = arith::CmpFOp::create(emit.ops(), emit.placeOf(accumulator->base->loc), arith::CmpFPredicate::OGT, b[slot], a[slot]);
     merged[slot] = emit.select(greater, b[slot], a[slot]);
   }
   void mergeSlot(Accumulator *accumulator) {
@@ -277,14 +284,14 @@ private:
       return;
     }
     case Kind::Count:
-      merged[slot] = arith::AddIOp::create(emit.ops(), accumulator->base->loc, a[slot], b[slot]);
+      merged[slot] = arith::AddIOp::create(emit.ops(), emit.placeOf(accumulator->base->loc), a[slot], b[slot]);
       return;
     case Kind::Carry:
       merged[slot] = emit.select(taken.at(accumulator->arg), b[slot], a[slot]);
       return;
     case Kind::Gather: // the column is in one of the two: the other one holds zero
       merged[slot] = a[slot].getType().isF32() ? emit.add(a[slot], b[slot])
-                                               : Value(arith::AddIOp::create(emit.ops(), accumulator->base->loc, a[slot], b[slot]));
+                                               : Value(arith::AddIOp::create(emit.ops(), emit.placeOf(accumulator->base->loc), a[slot], b[slot]));
       return;
     }
   }
@@ -346,7 +353,7 @@ private:
   /// The better of two; of equals, and of two NaN, the lower index.
   void mergeArg(Accumulator *accumulator) {
     OpBuilder &ops = emit.ops();
-    Location loc = accumulator->base->loc;
+    Location loc = emit.placeOf(accumulator->base->loc);
     unsigned slot = layout.slot(accumulator);
     Value indexA = a[slot], indexB = b[slot], valueA = a[slot + 1], valueB = b[slot + 1];
     auto compare = [&](arith::CmpFPredicate p, Value x, Value y) -> Value { return arith::CmpFOp::create(ops, loc, p, x, y); };

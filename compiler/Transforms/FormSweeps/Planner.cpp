@@ -40,9 +40,13 @@ Accumulator *Planner::intern(Accumulator accumulator, bool sameSweep) {
     bool same = known->kind == accumulator.kind && known->base == accumulator.base && known->max == accumulator.max &&
                 known->scale == accumulator.scale && known->factors == accumulator.factors && known->pivot == accumulator.pivot &&
                 known->arg == accumulator.arg && known->wantsLargest == accumulator.wantsLargest && known->index == accumulator.index;
-    if (same && (sameSweep ? known->level == accumulator.level : known->level <= accumulator.level))
+    if (same && (sameSweep ? known->level == accumulator.level : known->level <= accumulator.level)) {
+      if (known->reductions != placed)
+        known->reductions.append(placed);
       return known.get();
+    }
   }
+  accumulator.reductions = placed;
   accumulator.number = accumulators.size();
   accumulators.push_back(std::make_unique<Accumulator>(std::move(accumulator)));
   return accumulators.back().get();
@@ -83,8 +87,24 @@ unsigned Planner::level(NodeRef root) {
   return levels.lookup(root);
 }
 
+/// The places of a reduction and of the products and sums below it, which decomposing takes apart.
+static llvm::SmallVector<mlir::Location, 4> placesOf(NodeRef reduction) {
+  constexpr size_t kMost = 16; // what is larger is told in part
+  llvm::SmallVector<mlir::Location, 4> places{reduction->loc};
+  llvm::SmallVector<NodeRef> todo{reduction->operand(0)};
+  while (!todo.empty() && places.size() < kMost) {
+    NodeRef node = todo.pop_back_val();
+    if (!node->varying || !(node->is(NodeOp::Mul) || node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg)))
+      continue;
+    places.push_back(node->loc);
+    todo.append(node->operands.begin(), node->operands.end());
+  }
+  return places;
+}
+
 unsigned Planner::place(NodeRef reduction) {
   g.setLoc(reduction->loc);
+  placed = placesOf(reduction);
   NodeRef body = reduction->operand(0);
   switch (reduction->op) {
   case NodeOp::ArgMax:

@@ -36,6 +36,7 @@ struct Accumulator {
   Accumulator *arg = nullptr;
   bool wantsLargest = true;
   NodeRef index = nullptr;
+  llvm::SmallVector<mlir::Location, 4> reductions; // where those stand that it is for, and what they are of
 
   /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
   bool isPair() const { return kind == Kind::Exp || kind == Kind::Sum; }
@@ -187,5 +188,6 @@ private:
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
   llvm::DenseSet<NodeRef> exponentsOfProducts; // no expression of the loss: each is a sum of exponents
   llvm::SmallVector<std::unique_ptr<Accumulator>> accumulators;
+  llvm::SmallVector<mlir::Location, 4> placed; // where the reduction stands that is being placed, and what of it is decomposed
 };
 } // namespace logitile

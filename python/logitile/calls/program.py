@@ -156,6 +156,10 @@ class Program:
         """The text of a stage."""
         return self._native.stage(tokens, stage, kernel)
 
+    def trace(self, tokens: int) -> list[dict[str, Any]]:
+        """All stages, and which line comes from which; see the native module."""
+        return self._native.trace(tokens)
+
     def native_call(self, call: Call) -> NativeCall:
         """One of its calls, ready to run.
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from ..errors import LogitileError
 from . import cache as cache_command
 from . import tune as tune_command
+from . import view as view_command
 
-COMMANDS = (cache_command, tune_command)
+COMMANDS = (cache_command, tune_command, view_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

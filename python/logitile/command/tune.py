@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import os
-import re
-import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
 from ..frameworks.arrays import HOST
 from ..head import jit
 from ..language.definition import Loss
-from ..messages.names import did_you_mean, listed
+from ..messages.names import listed
 from ..runtime.platforms import platform_of, target_of
 from ..tuned import store as tuning_store
 from ..tuning.autotune import autotune
 from ..tuning.picture import draw
 from ..tuning.table import compared, rows_of, table, tunings
+from .choices import DTYPES, add_constants, add_dtype, constants_of, loss_of, shape_of
 
 _THREADS = "LOGITILE_NUM_THREADS"
 _PICTURE = "logitile-tuning.png"
-_DTYPES = {"f32": "float32", "fp32": "float32", "bf16": "bfloat16", "f16": "float16", "fp16": "float16"}
 _PLACES = """\
 Results are in tuning.sqlite in the folder of the disk cache; see 'cache --help'. Calls of
 heads with the same loss, constants, shapes, types and options take them. NAME is one of
@@ -43,11 +40,9 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--loss", metavar="NAME", help="what to tune")
     parser.add_argument("--shape", metavar="N,D,V", help="tokens, hidden size and vocabulary")
-    types = [*_DTYPES, *sorted(set(_DTYPES.values()))]
-    parser.add_argument("--dtype", default="bf16", choices=types, help="of hidden and weight (bf16)")
+    add_dtype(parser)
     parser.add_argument("--forward", action="store_true", help="without gradients")
-    constants = "a constant of the loss: a number, text, True, False or None; may be repeated"
-    parser.add_argument("--constant", action="append", default=[], metavar="NAME=VALUE", help=constants)
+    add_constants(parser)
     parser.add_argument("--threads", type=int, metavar="T", help="of a call (as LOGITILE_NUM_THREADS)")
     parser.add_argument("--budget", type=float, default=30.0, metavar="S", help="seconds (30)")
     parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
@@ -67,14 +62,14 @@ def _run(given: argparse.Namespace) -> int:
     if given.show:
         return _show(given)
     if given.shape is not None:
-        _shape(given.shape)
+        shape_of(given.shape)
     if len(measures) < 2:
         missing = [option for option in wanted if option not in measures]
         raise CallTypeError(f"tune needs {' and '.join(missing)}, or --show")
     if given.png is not None:
         raise CallTypeError("--png belongs to --show")
-    loss = _loss(given.loss)
-    head = jit(loss, backend=given.backend, **_constants(loss, given.constant))
+    loss = loss_of(given.loss)
+    head = jit(loss, backend=given.backend, **constants_of(loss, given.constant))
     arguments = _samples(loss, given)
     grad = () if given.forward else None
     with _threads(given.threads):
@@ -101,67 +96,9 @@ def _samples(loss: Loss, given: argparse.Namespace) -> dict[str, Any]:
         if not platform.host_memory:
             target_of(platform)  # there is a device
     try:
-        return sample_arguments(loss, *_shape(given.shape), _DTYPES.get(given.dtype, given.dtype), memory)
+        return sample_arguments(loss, *shape_of(given.shape), DTYPES.get(given.dtype, given.dtype), memory)
     except (MemoryError, ValueError, OverflowError) as error:
         raise CallValueError(f"arrays for --shape {given.shape} cannot be made: {error}") from None
-
-
-def _loss(name: str) -> Loss:
-    """A loss of the library, or of a module.
-
-    Raises:
-        CallValueError: there is none of that name.
-    """
-    if ":" in name:
-        module, _, attribute = name.partition(":")
-        sys.path.insert(0, "")  # as `python -m` has it
-        try:
-            found = getattr(importlib.import_module(module), attribute, None)
-        except (ImportError, ValueError) as error:
-            raise CallValueError(f"module '{module}' cannot be imported: {error}") from None
-        finally:
-            sys.path.pop(0)
-        if isinstance(found, Loss):
-            return found
-        raise CallValueError(f"'{attribute}' of module '{module}' is no loss; decorate it with lt.loss")
-    from .. import losses
-
-    names = [one for one in losses.__all__ if isinstance(getattr(losses, one), Loss)]
-    if name not in names:
-        raise CallValueError(
-            f"there is no loss '{name}' in lt.losses{did_you_mean(name, names)}; it has {listed(names)}"
-        )
-    return getattr(losses, name)
-
-
-def _shape(text: str) -> tuple[int, int, int]:
-    if not re.fullmatch(r"[0-9]+,[0-9]+,[0-9]+", text):
-        raise CallValueError(f"--shape is '{text}'; write N,D,V such as 1024,1024,32000")
-    tokens, hidden, vocab = map(int, text.split(","))
-    return tokens, hidden, vocab
-
-
-def _constants(loss: Loss, given: Iterable[str]) -> dict[str, object]:
-    """Values by name.
-
-    Raises:
-        CallTypeError: one is not NAME=VALUE, or the loss has no such constant.
-    """
-    import ast
-
-    known = [constant.name for constant in loss.signature.constants]
-    constants: dict[str, object] = {}
-    for one in given:
-        name, sign, value = one.partition("=")
-        if not sign:
-            raise CallTypeError(f"--constant is '{one}'; write NAME=VALUE")
-        if name not in known:
-            raise CallTypeError(f"the loss has no constant '{name}'{did_you_mean(name, known)}")
-        try:
-            constants[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            constants[name] = value
-    return constants
 
 
 @contextlib.contextmanager

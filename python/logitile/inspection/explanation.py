@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
-from ..messages.names import interval_text
+from ..messages.names import interval_text, size_text
+from . import picture
+from .timeline import Timeline, launch_order, predicted_milliseconds, timeline
 
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
 _PURPOSES = {  # by the role of a buffer
@@ -42,6 +45,9 @@ class KernelRow:
         milliseconds: measured, if timing was asked for.
         counters: what the emulator counted in a timed call; None elsewhere. Names as in `lt.history`.
         predicted: the same by the cost model: "matrix_instructions" and "global_bytes", read or written.
+        predicted_milliseconds: of all launches, by the rates of the target; None where they are unknown.
+        threads: of a block on a GPU, else 0.
+        shared_bytes: of the shared memory of a block on a GPU, else 0.
     """
 
     name: str
@@ -51,6 +57,9 @@ class KernelRow:
     milliseconds: float | None = None
     counters: Mapping[str, int] | None = None
     predicted: Mapping[str, int] | None = None
+    predicted_milliseconds: float | None = None
+    threads: int = 0
+    shared_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,10 @@ class Explanation:
         tiles: sizes such as "TM=64,TN=128,..."; "" for those of the target's table.
         is_tuned: whether tiles and threads come from tuning.
         compile_milliseconds: by stage.
+        timeline: the launches in their order, and the workspace that they use.
+        product_rate: flops a second that the cost model expects of products; None where it is unknown.
+
+    A notebook shows the schedule as a picture above the table.
     """
 
     name: str
@@ -98,6 +111,8 @@ class Explanation:
     tiles: str = ""
     is_tuned: bool = False
     compile_milliseconds: Mapping[str, float] = field(default_factory=dict)
+    timeline: Timeline | None = None
+    product_rate: float | None = None
 
     @property
     def flops(self) -> int:
@@ -131,6 +146,16 @@ class Explanation:
             time = "" if kernel.milliseconds is None else f"{kernel.milliseconds:.2f}"
             lines.append(f"    {kernel.name:<28}{kernel.launches:>10}{work}{self._timed(time)}")
         return "\n".join(lines + self._counted())
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the schedule as a picture, and the table."""
+        return f"{self.picture()}<pre>{escape(str(self))}</pre>"
+
+    def picture(self) -> str:
+        """The schedule as SVG: launches over time, and the workspace that they use."""
+        if self.timeline is None:
+            return ""
+        return picture.svg(self.name, self.timeline, self.workspace_bytes, self.budget)
 
     def _chunks(self) -> str:
         if self.chunks == 1:
@@ -205,6 +230,7 @@ def explanation(
     tokens, kept, vocab = described["tokens"], described["kept"], described["columns"]
     forward_sweeps, adjoint_sweeps = described["sweeps"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
+    kernels = _kernels(described, measured)
     return Explanation(
         name=described["name"],
         target=described["target"],
@@ -220,14 +246,41 @@ def explanation(
         forward_sweeps=forward_sweeps,
         adjoint_sweeps=adjoint_sweeps,
         operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
-        kernels=_kernels(described, measured),
+        kernels=kernels,
         workspace=_workspace(described),
         workspace_bytes=described["workspace_bytes"],
         budget=budget,
         tiles=tiles[0],
         is_tuned=tiles[1],
         compile_milliseconds=_compile_times(described),
+        timeline=_timeline(described, kernels),
+        product_rate=_product_rate(described),
     )
+
+
+def _product_rate(described: Mapping[str, Any]) -> float | None:
+    """Flops a second of products with operands of 16 bits, where all have such, else of float32."""
+    rates = described.get("rates")
+    if rates is None:
+        return None
+    is_16_bit = all(_ELEMENT_BYTES[pair["element"]] == 2 for pair in described["pairs"])
+    return float(rates["flops"] * (rates["speed_of_16_bits"] if is_16_bit else 1.0))
+
+
+def _timeline(described: Mapping[str, Any], kernels: Sequence[KernelRow]) -> Timeline:
+    """Of measured times where all kernels have one, else of predicted ones."""
+    is_measured = all(kernel.milliseconds is not None for kernel in kernels)
+    times = {
+        kernel.name: (kernel.milliseconds if is_measured else kernel.predicted_milliseconds) or 0.0
+        for kernel in kernels
+    }
+    own = {b["name"]: (_purpose(b), b["name"], b["bytes"]) for b in described["buffers"] if b["bytes"]}
+    uses = {k["name"]: [own[b] for b in k["buffers"] if b in own] for k in described["kernels"]}
+    return timeline(launch_order(described), times, uses, is_measured)
+
+
+def _purpose(buffer: Mapping[str, Any]) -> str:
+    return _PURPOSES.get(buffer["role"], _PER_TOKEN)
 
 
 def _compile_times(described: Mapping[str, Any]) -> dict[str, float]:
@@ -240,7 +293,7 @@ def _compile_times(described: Mapping[str, Any]) -> dict[str, float]:
 def _workspace(described: Mapping[str, Any]) -> dict[str, int]:
     purposes: dict[str, int] = {}
     for buffer in described["buffers"]:
-        purpose = _PURPOSES.get(buffer["role"], _PER_TOKEN)
+        purpose = _purpose(buffer)
         purposes[purpose] = purposes.get(purpose, 0) + buffer["bytes"]
     rest = described["workspace_bytes"] - sum(purposes.values())
     return {purpose: count for purpose, count in {**purposes, _SCRATCH: rest}.items() if count > 0}
@@ -291,20 +344,26 @@ def _kernels(
     buffers = {buffer["name"]: buffer for buffer in described["buffers"]}
     kernels = {kernel["name"]: kernel for kernel in described["kernels"]}
     launches = _launches(described)
-    rows = []
+    rows, rate = [], _product_rate(described)
     for name in dict.fromkeys(launch.kernel for launch in launches):
         own = [launch for launch in launches if launch.kernel == name]
         used = [buffers[buffer] for buffer in kernels[name]["buffers"]]
         told = measured.get(name, {})
+        count = sum(launch.chunks * launch.vocab_splits for launch in own)
+        flops = round(sum(launch.share * _flops(used, described) for launch in own))
+        moved = round(sum(_bytes(buffer, launch, described) for launch in own for buffer in used))
         rows.append(
             KernelRow(
                 name,
-                sum(launch.chunks * launch.vocab_splits for launch in own),
-                round(sum(launch.share * _flops(used, described) for launch in own)),
-                round(sum(_bytes(buffer, launch, described) for launch in own for buffer in used)),
+                count,
+                flops,
+                moved,
                 told.get("ms"),
                 told.get("counters"),
                 told.get("predicted"),
+                predicted_milliseconds(described.get("rates"), rate, count, flops, moved),
+                kernels[name]["threads"],
+                kernels[name]["shared_bytes"],
             )
         )
     return tuple(rows)
@@ -333,11 +392,3 @@ def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str,
         elements *= tokens if extent == -1 else extent
     repeats = (1 if along_tokens else launch.chunks) * (launch.share if along_vocab else launch.vocab_splits)
     return elements * _ELEMENT_BYTES[buffer["element"]] * repeats
-
-
-def size_text(count: int) -> str:
-    """A number of bytes for people, rounded up: as a budget it is enough."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= factor:
-            return f"{-(-count * 10 // factor) / 10:.1f} {unit}"
-    return f"{count} B"

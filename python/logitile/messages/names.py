@@ -57,3 +57,11 @@ def interval_text(interval: Sequence[int]) -> str:
     """Numbers of tokens in words: [first, end), of which the largest number stands for no end."""
     first, end = interval
     return f"{first} and more" if end == 2**63 - 1 else f"{first} to {end - 1}"
+
+
+def size_text(count: int) -> str:
+    """A number of bytes for people, rounded up: as a budget it is enough."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{-(-count * 10 // factor) / 10:.1f} {unit}"
+    return f"{count} B"

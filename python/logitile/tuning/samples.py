@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CallTypeError
 from ..frameworks.arrays import HOST
 from ..frameworks.dtypes import numpy_dtype
+from ..frameworks.stand_ins import ShapeDtype
 from ..language.annotations import Kind
 from ..language.definition import Loss
 
@@ -47,11 +48,32 @@ def sample_arguments(
     return made
 
 
-def _values(rng: numpy.random.Generator, kind: Kind, tokens: int, vocab: int) -> numpy.ndarray:
-    """Indices inside the vocabulary, weights and probabilities between 0 and 1."""
+def shaped_arguments(loss: Loss, tokens: int, hidden: int, vocab: int, dtype: str) -> dict[str, Any]:
+    """The same without data: lt.ShapeDtype in the place of each array."""
+    made: dict[str, Any] = {}
+    for parameter in loss.signature.inputs:
+        kind = parameter.kinds[0]
+        if parameter.optional:
+            continue
+        if kind.axis == "logits":
+            made[parameter.name] = (ShapeDtype((tokens, hidden), dtype), ShapeDtype((vocab, hidden), dtype))
+        else:
+            element = {"int": "int64", "bool": "bool"}.get(kind.element, "float32")
+            made[parameter.name] = ShapeDtype(_shape(kind, tokens, vocab), element)
+    return made
+
+
+def _shape(kind: Kind, tokens: int, vocab: int) -> tuple[int, ...]:
+    """Of an input that is no projection."""
     shape = {"token": (tokens,), "vocab": (vocab,), "dense": (tokens, vocab), "scalar": ()}[kind.axis]
     if kind.entries is not None:
         shape += (kind.entries if isinstance(kind.entries, int) else _ENTRIES,)
+    return shape
+
+
+def _values(rng: numpy.random.Generator, kind: Kind, tokens: int, vocab: int) -> numpy.ndarray:
+    """Indices inside the vocabulary, weights and probabilities between 0 and 1."""
+    shape = _shape(kind, tokens, vocab)
     if kind.element == "int":
         return rng.integers(0, vocab, shape)
     import numpy

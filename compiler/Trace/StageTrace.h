@@ -1,0 +1,36 @@
+// StageTrace.h - the texts of all stages of a compilation, and which line comes from which. No MLIR here: the runtime includes it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace logitile {
+/// A line that another one was made of. 'file' is the name of the stage before, or of a skeleton or a user's file.
+struct LinePlace {
+  std::string file;
+  int64_t line; // from 1
+};
+
+/// The module after a pass that changed it.
+struct TracedPass {
+  std::string name, text;
+};
+
+/// A kernel or another symbol of a stage, which begins at 'line' (from 1) and goes on to the next one.
+struct TracedSymbol {
+  std::string name;
+  int64_t line;
+};
+
+struct TracedStage {
+  std::string name; // of the stage; "asm" is the assembly of what stage "obj" holds
+  std::string text;
+  std::vector<std::vector<LinePlace>> origins; // by line of the text
+  std::vector<TracedSymbol> symbols;           // in the order of their lines
+  std::vector<TracedPass> passes;              // in the order that they ran in
+};
+
+/// JSON: a list of {"stage", "text", "origins", "symbols", "passes"}. An origin is [file, line], a symbol [name, line], a pass
+/// [name, text].
+std::string writeTrace(const std::vector<TracedStage> &stages);
+} // namespace logitile

@@ -1,0 +1,61 @@
+"""`python -m logitile view`: writes the page of a loss (view/page.py)."""
+
+from __future__ import annotations
+
+import argparse
+import webbrowser
+from pathlib import Path
+from typing import Any
+
+from ..errors import CallTypeError, CallValueError
+from ..head import jit
+from ..tuning.samples import sample_arguments, shaped_arguments
+from .choices import DTYPES, add_constants, add_dtype, constants_of, loss_of, shape_of
+
+
+def add_to(commands: Any) -> None:
+    """Adds the command to the parser of main.py."""
+    parser = commands.add_parser(
+        "view",
+        help="write a page that shows how a loss becomes kernels",
+        description="Compiles a loss and writes one HTML file: every stage, line by line, and the schedule.",
+        epilog="NAME is one of lt.losses, or MODULE:NAME. The page needs no network.",
+    )
+    parser.add_argument("--loss", required=True, metavar="NAME", help="what to show")
+    parser.add_argument("--shape", required=True, metavar="N,D,V", help="tokens, hidden size and vocabulary")
+    add_dtype(parser)
+    parser.add_argument("--forward", action="store_true", help="without gradients")
+    add_constants(parser)
+    parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
+    parser.add_argument("--workspace", default="auto", help="as of lt.jit (auto)")
+    parser.add_argument("--compare", metavar="BACKEND", help="another backend, shown beside the first")
+    parser.add_argument("--timing", action="store_true", help="run the call on random arrays and measure it")
+    parser.add_argument("--out", default="loss.html", metavar="FILE", help="the page (loss.html)")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
+    parser.set_defaults(run=_run)
+
+
+def _run(given: argparse.Namespace) -> int:
+    loss = loss_of(given.loss)
+    dtype = DTYPES.get(given.dtype, given.dtype)
+    make = sample_arguments if given.timing else shaped_arguments
+    arguments = make(loss, *shape_of(given.shape), dtype)
+    head = jit(loss, backend=given.backend, workspace=given.workspace, **constants_of(loss, given.constant))
+    compare = None if given.compare is None else {"backend": given.compare}
+    taken = {"path", "compare", "timing", "grad"} & arguments.keys()
+    if taken:
+        raise CallTypeError(f"an input of the loss is called '{taken.pop()}', as an option of Head.view is")
+    try:
+        page = head.view(
+            path=given.out,
+            compare=compare,
+            timing=given.timing,
+            grad=() if given.forward else None,
+            **arguments,
+        )
+    except OSError as error:
+        raise CallValueError(f"--out {given.out} cannot be written: {error}") from None
+    print(f"wrote {page} ({page.stat().st_size // 1024} KiB)")
+    if given.open:
+        webbrowser.open(Path(page).resolve().as_uri())
+    return 0
