@@ -391,7 +391,8 @@ def test_input_shapes(name, array, message):
 def test_operand_dtypes_that_cannot_be():
     refused(
         lt.CallTypeError,
-        "'hidden' is float64; hidden and weight are float32, bfloat16 or float16; convert it to float32",
+        "'hidden' is float64; hidden and weight are float32, bfloat16 or float16; convert it to float32, or "
+        "give lt.jit backend='reference', which computes in float64",
         simple,
         *(x.astype(np.float64) for x in PAIR),
         target=TARGET,

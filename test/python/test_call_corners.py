@@ -111,7 +111,7 @@ def test_autocast_leaves_float64_alone():
     ("bfloat16", "float32", "'hidden' is bfloat16 but 'weight' is float32; both must be the same; convert "
      "one of them, or call the head under torch.autocast"),
     ("float64", "float32", "'hidden' is float64; hidden and weight are float32, bfloat16 or float16; convert "
-     "it with .to(torch.float32)"),
+     "it with .to(torch.float32), or give lt.jit backend='reference', which computes in float64"),
 ])  # fmt: skip
 def test_tensors_of_other_types_say_how_to_convert_them(hidden, weight, message):
     pair = torch.tensor(H).to(getattr(torch, hidden)), torch.tensor(W).to(getattr(torch, weight))

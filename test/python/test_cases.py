@@ -32,6 +32,6 @@ def test_there_are_enough_different_losses():
     texts = set()
     for loss, _, constants in CASES.values():
         head = lt.jit(loss, **constants)
-        text = head._bind(**arguments(loss).form.spec).text(locations=False)
+        text = head._bind(**arguments(loss)).form.spec.text(locations=False)
         texts.add(text.partition("vocab")[2])
     assert len(texts) >= 40  # plain and log_of_softmax are two texts as well

@@ -62,7 +62,7 @@ def test_options_that_are_off_leave_no_trace():
     texts = []
     for constants in ({}, {"label_smoothing": 0.0, "z_loss": 0.0, "softcap": None}):
         head = lt.jit(losses.cross_entropy, **constants)
-        texts.append(head._bind(**arguments(losses.cross_entropy).form.spec).text(locations=False))
+        texts.append(head._bind(**arguments(losses.cross_entropy)).form.spec.text(locations=False))
     assert texts[0] == texts[1]
     lt.testing.filecheck(
         texts[0],

@@ -250,7 +250,7 @@ def test_cases_and_library_survive_logitile_opt(logitile_opt):
         x for x in vars(lt.losses).values() if isinstance(x, lt.Loss)
     ]:
         head = lt.jit(loss)
-        spec = head._bind(**arguments(loss).form.spec)
+        spec = head._bind(**arguments(loss)).form.spec
         texts += [
             spec.text(),
             spec.text(of=spec.output_names[:1], wrt=[p.name for p in loss.signature.pairs]),
