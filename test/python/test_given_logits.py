@@ -130,3 +130,29 @@ def test_logits_beside_hidden_states_of_the_same_parameter():
     hidden, weight = given.pop("z")
     with pytest.raises(lt.CallTypeError, match="'z' is given twice: by position and by name"):
         lt.jit(losses.cross_entropy)(hidden, weight, z=hidden @ weight.T, **given)
+
+
+@lt.loss
+def beside_another(z: lt.Logits, t: lt.Logits | None = None):
+    return lt.logsumexp(z) if t is None else lt.logsumexp(z) + lt.mean(t * z)
+
+
+@pytest.mark.parametrize("left_out", [{}, {"t": None}])
+def test_a_projection_that_is_left_out_beside_logits(left_out):
+    z = drawn(0, 5, VOCAB).numpy()
+    head = lt.jit(beside_another)
+    wanted = torch.logsumexp(torch.tensor(z).double(), -1)
+    assert relative(head(z=z, **left_out), wanted.mean()) < 1e-6
+    loss, gradients = head.value_and_grad(z=z, **left_out)
+    assert relative(gradients["z"], torch.softmax(torch.tensor(z).double(), -1) / 5) < 1e-5
+    np.testing.assert_allclose(loss, head.reference(z=z, **left_out), rtol=1e-6)
+
+
+def test_logits_of_one_token_and_of_no_axis():
+    z = np.arange(3, dtype=np.float32)
+    head = lt.jit(beside_another)
+    np.testing.assert_allclose(head(z=z), np.log(np.exp(z).sum()), rtol=1e-6)
+    with pytest.raises(lt.CallValueError, match=r"'z' has shape \[\]; logits are \[\.\.\., V\]"):
+        head(z=np.float32(1))
+    with pytest.raises(lt.CallTypeError, match="'z' is missing: a pair of hidden and weight"):
+        head(t=np.zeros((2, 3), np.float32))

@@ -46,8 +46,13 @@ class GivenLogits(Loss):
     def _run(self, arguments: Mapping[str, Any]) -> object:
         if not self.zeros:
             return super()._run(arguments)
-        name = next(p.name for p in self.signature.others if p.name in self.names)
+        name = self.first(arguments)
         return super()._run({**arguments, name: arguments[name] + arguments[self.zeros]})
+
+    def first(self, given: Mapping[str, Any]) -> str:
+        """The first parameter that logits are given to: an optional one may be left out."""
+        names = (p.name for p in self.signature.others if p.name in self.names)
+        return next(name for name in names if given.get(name) is not None)
 
     def gradients(self, inputs: Mapping[str, Any]) -> list[str] | None:
         """The gradients that a call makes which names none: None leaves it to the arrays that require one."""
@@ -58,7 +63,8 @@ class GivenLogits(Loss):
 
 
 def given_names(signature: Signature, args: Sequence[object], inputs: Mapping[str, Any]) -> frozenset[str]:
-    """The lt.Logits parameters of a call that get logits.
+    """The lt.Logits parameters of a call that get logits, with those that are left out where nothing is
+    projected.
 
     Raises:
         CallTypeError: one has hidden states and weight by position too, or its logits are DTensors.
@@ -71,6 +77,9 @@ def given_names(signature: Signature, args: Sequence[object], inputs: Mapping[st
             raise CallTypeError(f"'{parameter.name}' is given twice: by position and by name")
     if has_shards((), inputs):
         raise CallTypeError("logits that are given are plain arrays, but this call has DTensors")
+    rest = [parameter for parameter in signature.pairs if parameter.name not in names]
+    if not args and all(parameter.optional and inputs.get(parameter.name) is None for parameter in rest):
+        return signature.pair_names
     return frozenset(names)
 
 
@@ -83,7 +92,7 @@ def with_zeros(loss: GivenLogits, inputs: Mapping[str, Any]) -> dict[str, Any]:
     inputs = dict(inputs)
     if not loss.zeros:
         return inputs
-    name = next(p.name for p in loss.signature.others if p.name in loss.names and p.name in inputs)
+    name = loss.first(inputs)
     logits = inputs[name]
     shape = tuple(logits.shape)
     if not shape:
