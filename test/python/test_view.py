@@ -254,9 +254,12 @@ def test_predicted_times():
 
 def test_blocks_of_a_multiprocessor():
     chip = {"shared_bytes": 166912}
-    assert registers.blocks_per_multiprocessor(128, 256, 0, chip) == 2
-    assert registers.blocks_per_multiprocessor(32, 256, 73728, chip) == 2
-    assert registers.blocks_per_multiprocessor(24, 1024, 1024, chip) == 2
+    of = registers.blocks_per_multiprocessor
+    assert of(128, 256, 0, chip, "cuda:sm_80") == 2
+    assert of(32, 256, 73728, chip, "cuda:sm_80") == 2
+    assert of(24, 1024, 1024, chip, "cuda:sm_80") == 2
+    assert of(24, 1024, 1024, chip, "cuda:sm_89") == 1  # 48 warps
+    assert of(16, 32, 0, chip, "cuda:sm_90") == 32 and of(16, 32, 0, chip, "cuda:sm_86") == 16
 
 
 # ---- the command -------------------------------------------------------------------------------------------

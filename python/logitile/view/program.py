@@ -128,7 +128,7 @@ def _table(viewed: Viewed) -> dict[str, Any]:
         columns += ["threads", "shared memory", "registers", "spilled", "blocks per SM"]
     rows = [
         _row(kernel, viewed.chip.get("tensor_rate", explanation.product_rate))
-        + (_occupancy(kernel, told.get(kernel.name), viewed.chip) if viewed.chip else [])
+        + (_occupancy(kernel, told.get(kernel.name), viewed) if viewed.chip else [])
         for kernel in explanation.kernels
     ]
     return {"columns": columns, "rows": rows}
@@ -154,9 +154,11 @@ def _milliseconds(time: float | None) -> str:
     return "" if time is None else f"{time:.3g} ms"
 
 
-def _occupancy(kernel: KernelRow, told: Assembled | None, chip: Mapping[str, float]) -> list[str]:
+def _occupancy(kernel: KernelRow, told: Assembled | None, viewed: Viewed) -> list[str]:
     cells = [str(kernel.threads), size_text(kernel.shared_bytes)]
     if told is None:
         return [*cells, "", "", ""]
-    blocks = blocks_per_multiprocessor(told.registers, kernel.threads, kernel.shared_bytes, chip)
+    blocks = blocks_per_multiprocessor(
+        told.registers, kernel.threads, kernel.shared_bytes, viewed.chip, viewed.explanation.target
+    )
     return [*cells, str(told.registers), size_text(told.spilled_bytes), str(blocks)]

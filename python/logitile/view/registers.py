@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-# Limits of a multiprocessor, of all compute capabilities from 8.0 to 9.0: CUDA C++ Programming Guide, table
-# "Technical Specifications per Compute Capability". Registers are given to warps in units of 256.
-_REGISTERS, _WARPS, _UNIT = 65536, 64, 256
+# Limits of a multiprocessor: CUDA C++ Programming Guide, table "Technical Specifications per Compute
+# Capability". Registers are given to warps in units of 256.
+_REGISTERS, _UNIT = 65536, 256
+_WARPS_AND_BLOCKS = {"sm_86": (48, 16), "sm_89": (48, 24), "sm_120": (48, 24)}
+_OTHERS = (64, 32)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def _read(report: str) -> dict[str, Assembled]:
 
 
 def blocks_per_multiprocessor(
-    registers: int, threads: int, shared_bytes: int, chip: Mapping[str, float]
+    registers: int, threads: int, shared_bytes: int, chip: Mapping[str, float], target: str
 ) -> int:
     """How many blocks of a kernel a multiprocessor holds at once, by registers, warps and shared memory.
 
@@ -61,8 +63,10 @@ def blocks_per_multiprocessor(
         registers: of a thread.
         threads, shared_bytes: of a block.
         chip: figures of describe_target, of which "shared_bytes" counts.
+        target: such as "cuda:sm_90".
     """
     warps = -(-threads // 32)
     by_registers = _REGISTERS // (-(-registers * 32 // _UNIT) * _UNIT * warps)
     by_shared = int(chip["shared_bytes"]) // shared_bytes if shared_bytes else by_registers
-    return min(by_registers, _WARPS // warps, by_shared)
+    most_warps, most_blocks = _WARPS_AND_BLOCKS.get(target.partition(":")[2].rstrip("a"), _OTHERS)
+    return min(by_registers, most_warps // warps, by_shared, most_blocks)
