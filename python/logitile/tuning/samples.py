@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallTypeError
@@ -34,33 +35,34 @@ def sample_arguments(
 
     rng = numpy.random.default_rng(0)
     made: dict[str, Any] = {}
-    for parameter in loss.signature.inputs:
-        kind = parameter.kinds[0]
-        if parameter.optional:
-            continue
+    for name, kind in _required(loss):
         if kind.axis == "logits":
             weight = rng.standard_normal((vocab, hidden), numpy.float32) / hidden**0.5
             pair = (rng.standard_normal((tokens, hidden), numpy.float32), weight)
-            made[parameter.name] = tuple(_given(array, dtype, memory) for array in pair)
+            made[name] = tuple(_given(array, dtype, memory) for array in pair)
         else:
             array = _values(rng, kind, tokens, vocab)
-            made[parameter.name] = _given(array, str(array.dtype), memory)
+            made[name] = _given(array, str(array.dtype), memory)
     return made
 
 
 def shaped_arguments(loss: Loss, tokens: int, hidden: int, vocab: int, dtype: str) -> dict[str, Any]:
     """The same without data: lt.ShapeDtype in the place of each array."""
     made: dict[str, Any] = {}
-    for parameter in loss.signature.inputs:
-        kind = parameter.kinds[0]
-        if parameter.optional:
-            continue
+    for name, kind in _required(loss):
         if kind.axis == "logits":
-            made[parameter.name] = (ShapeDtype((tokens, hidden), dtype), ShapeDtype((vocab, hidden), dtype))
+            made[name] = (ShapeDtype((tokens, hidden), dtype), ShapeDtype((vocab, hidden), dtype))
         else:
             element = {"int": "int64", "bool": "bool"}.get(kind.element, "float32")
-            made[parameter.name] = ShapeDtype(_shape(kind, tokens, vocab), element)
+            made[name] = ShapeDtype(_shape(kind, tokens, vocab), element)
     return made
+
+
+def _required(loss: Loss) -> Iterator[tuple[str, Kind]]:
+    """Names and kinds of the inputs that every call gives."""
+    for parameter in loss.signature.inputs:
+        if not parameter.optional:
+            yield parameter.name, parameter.kinds[0]
 
 
 def _shape(kind: Kind, tokens: int, vocab: int) -> tuple[int, ...]:
