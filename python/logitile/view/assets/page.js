@@ -169,10 +169,12 @@
     if (at !== null) mark(at, "--mark");
   }
 
+  /// Scrolls a pane to a row. The rows are painted at once: the scroll event comes one frame later.
   function bring(view, row) {
     const top = row * ROW, { scroll } = view;
-    if (top < scroll.scrollTop || top + ROW > scroll.scrollTop + scroll.clientHeight)
-      scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 3);
+    if (top >= scroll.scrollTop && top + ROW <= scroll.scrollTop + scroll.clientHeight) return;
+    scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 3);
+    paint(view);
   }
 
   /// Scrolls all other panes to the first line that belongs to the current one.
@@ -408,7 +410,7 @@
   dark.addEventListener("change", () => theme(dark.matches ? "dark" : "light"));
   byId("theme").addEventListener("click", () =>
     theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-  addEventListener("resize", build);
+  addEventListener("resize", () => panes.forEach((view) => { paint(view); drawMap(view); }));
   choose(0);
   fillSchedule();
   fillDifferences();
