@@ -54,6 +54,14 @@ def test_results_of_cut_code_are_right(name):
         assert numpy.abs(gradients[operand] - wanted[operand]).max() <= 1e-4 * scale
 
 
+def test_long_updates_on_gpus_know_the_end_of_the_vocabulary():
+    """No tile of columns divides this one. Long code is there once, for the last tile and for others."""
+    rng = numpy.random.default_rng(0)
+    hidden, weight = (rng.normal(size=(size, 16)).astype(numpy.float32) for size in (5, 100))
+    head = lt.jit(large_losses.find("chain"), n=520, reduction="none", backend="emu:sm_80")
+    numpy.testing.assert_allclose(head(hidden, weight), head.reference(hidden, weight), rtol=1e-6)
+
+
 @pytest.mark.parametrize("name", CUT)
 def test_no_function_is_long(name):
     text = stage(name, CUT[name], "device")

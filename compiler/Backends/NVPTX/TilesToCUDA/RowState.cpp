@@ -2,6 +2,7 @@
 // tile is folded by the threads that have its elements; the quad of a row, then the warps beside each other, join what
 // they have by the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
+#include "compiler/Conversion/KnownBounds.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 
@@ -11,7 +12,7 @@ namespace {
 class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateRowsOp op)
-      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())) {}
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), known(findKnownBounds(op)) {}
 
   LogicalResult check() {
     if (!k.threads.sharing.isFragments)
@@ -25,7 +26,10 @@ public:
       parts.push_back(e.shared(k.allocate(sharing.rows * sharing.warpColumns * 4), typeOf(entry)));
     bool mayClip = op.getLimit() % sharing.columns != 0;
     e.barrier(); // parts of the tile before are read
-    k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), [&](bool isTail) { foldTile(isTail); });
+    if (mayClip && isLong(op.getUpdate()))
+      foldTile(/*isTail=*/true);
+    else
+      k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), [&](bool isTail) { foldTile(isTail); });
     e.barrier();
     joinParts();
   }
@@ -54,7 +58,24 @@ private:
     inside.clear();
   }
 
+  /// Whether a comparison for each column costs less than code for the last tile and other code for the tiles before it.
+  static bool isLong(Region &update) {
+    constexpr int64_t kManyOps = 500;
+    return std::distance(update.front().begin(), update.front().end()) > kManyOps;
+  }
+
+  void keepCandidates(const Column &, ValueRange candidates) override {
+    bounds.push_back(llvm::map_to_vector(known, [&](const KnownBound &bound) { return candidates[bound.maximum]; }));
+  }
+  void mapCandidates(const Column &at, Widener &values) override {
+    if (bounds.empty()) // there are no maxima
+      return;
+    for (auto [bound, value] : llvm::zip_equal(known, bounds[at.place.known()]))
+      values.map(bound.value, value);
+  }
+
   void foldRow(const RowLoop &loop, int64_t rowSlot) {
+    bounds.clear();
     Widener group(e, 0);
     auto numberOf = [&](int64_t slot) { return columns[slot]; };
     CodeBuilder::Values state = fold(ThreadRow(k, inputs, inputs.readRow(loop, rowSlot), numberOf, inside), group);
@@ -115,6 +136,8 @@ private:
   SmallVector<Place> parts;    // for each entry of the state
   SmallVector<Int> columns;    // numbers of this thread's columns
   SmallVector<Value> inside;   // whether they exist; null where all do
+  SmallVector<KnownBound> known;
+  SmallVector<CodeBuilder::Values> bounds; // for each column of a row, those that the update knows
 };
 } // namespace
 
