@@ -16,6 +16,7 @@ import faulthandler
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,8 @@ import traceback
 import conftest  # noqa: F401 - makes the package importable
 
 BLOCK = 100  # seeds of one process
-SECONDS = 120  # of one seed; more is a hang
+SECONDS = 120  # of one seed, on the processor; more is a hang
+WAIT = 3600  # seconds of one seed by the clock; more is a process that waits for ever
 BAD = ("wrong", "failed", "crashed")
 
 
@@ -46,13 +48,23 @@ def result_of(seed):
 def run_block(seeds, backend):
     """In a child: prints a line of JSON for each seed."""
     import backends
-    import fuzz_verdict  # noqa: F401 - on a busy machine its imports may take longer than a seed
+    import fuzz_verdict  # noqa: F401 - its imports may take longer than a seed
 
     backends.current = backend
+    faulthandler.register(signal.SIGPROF, chain=True)  # which then ends the process
     for seed in seeds:
-        faulthandler.dump_traceback_later(SECONDS, exit=True)
+        limit(SECONDS, WAIT)
         print(json.dumps(result_of(seed)), flush=True)
-    faulthandler.cancel_dump_traceback_later()
+    limit(0, WAIT)
+
+
+def limit(seconds, wait):
+    """Ends this process, with its stacks, after so many seconds of the processor from now, or of the clock.
+
+    How long a seed takes by the clock depends on what else the machine does.
+    """
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    faulthandler.dump_traceback_later(wait, exit=True)
 
 
 # ---- many of them ------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Losses that nobody would write are right wherever torch is: a part of what fuzz_losses.py runs."""
 
 import dataclasses
+import os
 import subprocess
 import sys
 
@@ -170,3 +171,20 @@ def test_a_crash_is_a_result(monkeypatch, tmp_path):
     fuzz_losses.results_of([6, 7, 8], "cpu", results.append)
     assert [result["seed"] for result in results] == [6, 7, 8]
     assert results[1]["kind"] == "crashed" and "exit status 3" in results[1]["detail"]
+
+
+@pytest.mark.parametrize("limits, wait", [("0.2, 600", "while True: pass"), ("600, 0.2", "time.sleep(600)")])
+def test_a_hang_is_a_crash_with_its_stack(limits, wait):
+    """On the processor, or by the clock."""
+    program = f"""
+import faulthandler, signal, sys, time
+sys.path.insert(0, {os.path.dirname(fuzz_losses.__file__)!r})
+import fuzz_losses
+def of_this_seed(seed):
+    fuzz_losses.limit({limits})
+    {wait}
+fuzz_losses.result_of = of_this_seed
+fuzz_losses.run_block([7], "cpu")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode and not ran.stdout and "in of_this_seed" in ran.stderr
