@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 import logitile
 import torch
+from logitile.reference import philox
 from torch_reference import Weigh
 
 
@@ -154,6 +155,7 @@ class Language:
 
     Args:
         vocab: the number of entries.
+        tokens: the numbers that tokens have in the call, [N].
         dtype: of floats.
         ignore_index: the integer that is not valid.
         left_out: gradients leave out what flows through these means and logsumexps, also those of softmaxes,
@@ -162,8 +164,8 @@ class Language:
             Equal results stay equal.
     """
 
-    def __init__(self, vocab, dtype, ignore_index=-100, left_out=(), roundings=None):
-        self.vocab, self.dtype, self.ignore_index = vocab, dtype, ignore_index
+    def __init__(self, vocab, tokens, dtype, ignore_index=-100, left_out=(), roundings=None):
+        self.vocab, self.tokens, self.dtype, self.ignore_index = vocab, tokens, dtype, ignore_index
         self.left_out, self.roundings = left_out, roundings
         self.normalisers = 0  # how many means and logsumexps were made
         self.largest_summed = 0.0  # of the finite numbers that a logsumexp has seen
@@ -311,6 +313,11 @@ class Language:
     def column(self):
         return Value(torch.arange(self.vocab)[None, :])
 
+    def uniform(self, seed, stream=0):
+        words = [word.tensor if isinstance(word, Value) else torch.tensor(word) for word in (seed, stream)]
+        numbers = philox.uniform(*words, self.tokens[:, None], torch.arange(self.vocab)[None, :])
+        return Value(torch.from_numpy(numbers).to(self.dtype))
+
     def vocab_size(self):
         return self.vocab
 
@@ -326,7 +333,8 @@ def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
         source: the text, with one function that `lt.loss` decorates.
         pairs: {name: (hidden [N, D], weight [V, D])} in 'dtype'.
         inputs: {name: tensor}: Token [N] or [N, K], Vocab [V], Dense [N, V], Scalar []; floats in 'dtype'.
-            A Vocab or Scalar input may have a first axis of tokens.
+            A Vocab or Scalar input may have a first axis of tokens. "call.token", if it is there, has the
+            number of each token in the call; else they are 0, 1, ...
         left_out, roundings: see Language.
     """
     outputs, _ = _run(source, pairs, inputs, dtype, left_out, roundings)
@@ -362,8 +370,9 @@ def what_was_seen(source, pairs, inputs):
 
 def _run(source, pairs, inputs, dtype, left_out=(), roundings=None):
     """What the text returns, by name, and the language that it has seen."""
-    weight = next(iter(pairs.values()))[1]
-    scope = {"lt": Language(len(weight), dtype, left_out=left_out, roundings=roundings)}
+    hidden, weight = next(iter(pairs.values()))
+    tokens = inputs.get("call.token", torch.arange(len(hidden)))
+    scope = {"lt": Language(len(weight), tokens, dtype, left_out=left_out, roundings=roundings)}
     exec(compile(source, "<loss>", "exec", dont_inherit=True), scope)
     function = next(item for item in scope.values() if isinstance(item, types.FunctionType))
     arguments = {name: Value(h @ w.T) for name, (h, w) in pairs.items()}

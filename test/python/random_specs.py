@@ -24,7 +24,7 @@ ANNOTATIONS = {
     "a": "lt.Token[float]", "b": "lt.Token[float]", "s": "lt.Scalar", "u": "lt.Vocab[float]",
     "w": "lt.Vocab[float]", "m": "lt.Vocab[bool]", "d": "lt.Dense[float]", "f": "lt.Token[bool]",
     "g": "lt.Vocab[int]", "q": "lt.Dense[bool]", "c": "lt.Token[float, lt.K]", "n": "lt.Dense[float]",
-    "r": "lt.Scalar | lt.Token[float]",
+    "r": "lt.Scalar | lt.Token[float]", "seed": "lt.Scalar[int]",
 }  # fmt: skip
 
 

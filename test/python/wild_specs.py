@@ -9,6 +9,7 @@ test/e2e/fuzz_verdict.py does.
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from dataclasses import dataclass
 
@@ -94,6 +95,7 @@ _MAKERS = {
     "d": _distribution,
     "n": lambda rng, tokens, vocab: rng.normal(size=(tokens, vocab)),
     "q": lambda rng, tokens, vocab: rng.random((tokens, vocab)) < 0.7,
+    "seed": lambda rng, tokens, vocab: rng.integers(-(2**31), 2**31, dtype=np.int32, size=()),
 }
 
 
@@ -105,7 +107,8 @@ def wild_loss(seed: int) -> WildLoss:
     write = grammar.outputs if rng.random() < 0.2 else grammar.loss
     result = grammar.late_loss() if seed % 12 == 11 else write()
     lines = [*grammar.lines, f"    return {result}"]
-    source, used, loss = defined(seed, with_younger_functions(seed, lines) if seed % 7 == 3 else lines)
+    younger = {3: with_younger_functions, 5: with_random_numbers}.get(seed % 7)
+    source, used, loss = defined(seed, younger(seed, lines) if younger else lines)
     scale = rng.choice(LARGE) if "large" in kind else 1.0
     bias = rng.choice([1.0, 1.0, scale]) if "large" in kind else 1.0
     return WildLoss(seed, source, used, "grid" in kind, loss, scale, bias)
@@ -120,6 +123,25 @@ def with_younger_functions(seed: int, lines: list[str]) -> list[str]:
     """The same lines with younger functions."""
     for old, new in YOUNGER.items():
         lines = [line.replace(old, new[seed // 7 % len(new)]) for line in lines]
+    return lines
+
+
+DRAWS = (
+    "lt.uniform(seed)", "(lt.uniform(seed) - lt.uniform(seed, stream=7))", "lt.uniform(-5, stream=seed)",
+    "(-lt.log(-lt.log1p(-lt.uniform(seed))))", "lt.to_float(lt.uniform(seed) < 0.8)",
+    "lt.uniform(y, stream=seed)",
+)  # fmt: skip
+
+
+def with_random_numbers(seed: int, lines: list[str]) -> list[str]:
+    """The same lines with random numbers: for the Dense input n, and for the last use of one input more."""
+    draw = DRAWS[seed // 7 % len(DRAWS)]
+    lines = [re.sub(r"\bn\b", draw, line) for line in lines]
+    for name, of_its_kind in (("u", draw), ("a", f"{draw}[0]")):
+        for index in reversed(range(len(lines))):
+            changed = re.sub(rf"(?<![.\w]){name}\b", of_its_kind, lines[index], count=1)
+            if changed != lines[index]:
+                return [*lines[:index], changed, *lines[index + 1 :]]
     return lines
 
 
