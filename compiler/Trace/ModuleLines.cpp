@@ -1,5 +1,6 @@
 // ModuleLines.cpp - prints modules, reads places of operations and sets them.
 #include "compiler/Trace/ModuleLines.h"
+#include "dialect/Logitile.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/Pass.h"
@@ -35,6 +36,15 @@ static Location placeOf(Operation *op, StringRef stage, unsigned line, unsigned 
   return named ? NameLoc::get(named.getName(), place) : place;
 }
 
+/// The tile sizes that a launch binds: parameters of skeletons whose names begin with a T are such.
+static std::string tileSizesOf(LaunchOp launch) {
+  std::string sizes;
+  for (NamedAttribute binding : launch.getBindings())
+    if (auto size = dyn_cast<IntegerAttr>(binding.getValue()); size && binding.getName().strref().starts_with("T"))
+      sizes += (sizes.empty() ? "" : ",") + binding.getName().str() + "=" + std::to_string(size.getInt());
+  return sizes;
+}
+
 TracedStage logitile::traceModule(ModuleOp module, StringRef name) {
   TracedStage stage;
   stage.name = name.str();
@@ -48,6 +58,7 @@ TracedStage logitile::traceModule(ModuleOp module, StringRef name) {
   for (Operation &op : *module.getBody())
     if (auto symbol = dyn_cast<SymbolOpInterface>(op))
       stage.symbols.push_back({symbol.getName().str(), lines.lookup(&op).first});
+  module.walk([&](LaunchOp launch) { stage.tiles.push_back({launch.getKernel().str(), tileSizesOf(launch)}); });
   for (auto [op, at] : lines)
     op->setLoc(placeOf(op, name, at.first, at.second));
   return stage;

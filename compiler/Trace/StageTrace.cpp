@@ -17,6 +17,10 @@ static void writeStage(llvm::json::OStream &json, const TracedStage &stage) {
     for (const TracedSymbol &symbol : stage.symbols)
       json.value(llvm::json::Array{llvm::json::fixUTF8(symbol.name), symbol.line});
   });
+  json.attributeArray("tiles", [&] {
+    for (const TracedTiles &tiles : stage.tiles)
+      json.value(llvm::json::Array{tiles.kernel, tiles.sizes});
+  });
   json.attributeArray("passes", [&] {
     for (const TracedPass &pass : stage.passes)
       json.value(llvm::json::Array{pass.name, llvm::json::fixUTF8(pass.text)});

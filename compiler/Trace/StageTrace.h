@@ -22,15 +22,21 @@ struct TracedSymbol {
   int64_t line;
 };
 
+/// A launch of the stage `plan`: "TM=64,TN=128" are the tile sizes of its skeleton, "" where it has none.
+struct TracedTiles {
+  std::string kernel, sizes;
+};
+
 struct TracedStage {
   std::string name; // of the stage; "asm" is the assembly of what stage "obj" holds
   std::string text;
   std::vector<std::vector<LinePlace>> origins; // by line of the text
   std::vector<TracedSymbol> symbols;           // in the order of their lines
+  std::vector<TracedTiles> tiles;              // of the kernels, in stage `plan` alone
   std::vector<TracedPass> passes;              // in the order that they ran in
 };
 
-/// JSON: a list of {"stage", "text", "origins", "symbols", "passes"}. An origin is [file, line], a symbol [name, line], a pass
-/// [name, text].
+/// JSON: a list of {"stage", "text", "origins", "symbols", "tiles", "passes"}. An origin is [file, line], a symbol [name, line],
+/// tiles are [kernel, sizes], a pass [name, text].
 std::string writeTrace(const std::vector<TracedStage> &stages);
 } // namespace logitile

@@ -249,9 +249,10 @@ class Program:
 
     def trace(self, tokens: int) -> list[dict[str, Any]]:
         """All stages for calls with this many tokens, and which line comes from which: a list of
-        {"stage", "text", "origins", "symbols", "passes"}. Origins are [file, line] by line of the text,
-        symbols [name, first line], passes [name, text after a pass that changed it]. Lines count from 1.
-        Stage "asm" is the assembly of what stage "obj" holds.
+        {"stage", "text", "origins", "symbols", "tiles", "passes"}. Origins are [file, line] by line of the
+        text, symbols [name, first line], passes [name, text after a pass that changed it]. Lines count from
+        1. Stage "plan" has tiles: [kernel, its tile sizes as "TM=64,TN=128"]. Stage "asm" is the assembly of
+        what stage "obj" holds.
         """
 
 class CallOptions:

@@ -46,6 +46,7 @@ def jit(
     backend: str = "auto",
     weight_layout: str = "vd",
     output_dtype: object = None,
+    tiles: str = "",
     **constants: object,
 ) -> Head:
     """Binds a loss to its options.
@@ -64,6 +65,8 @@ def jit(
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
         output_dtype: the type of float outputs, or "hidden" for that of the first hidden states or logits.
             Left out: float32, which kernels write; another type is a conversion of the results.
+        tiles: tile sizes such as "TM=64,TN=128", in the place of the target's own
+            (docs/guides/tile-tables.md). Left out: those of tuning, or of the target's table.
         constants: values of the loss's keyword-only constants.
 
     Raises:
@@ -75,7 +78,7 @@ def jit(
     options = checked_options(
         loss.signature, reduction=reduction, ignore_index=ignore_index, ignore=ignore,
         all_ignored=all_ignored, workspace=workspace, chunks=chunks, backend=backend,
-        weight_layout=weight_layout, output_dtype=output_dtype,
+        weight_layout=weight_layout, output_dtype=output_dtype, tiles=tiles,
     )  # fmt: skip
     return Head(loss, options, checked_constants(loss.signature, constants))
 

@@ -2,7 +2,7 @@
 
 import json
 import pathlib
-from dataclasses import replace
+import re
 
 import logitile as lt
 import ml_dtypes
@@ -22,9 +22,7 @@ def spelled(row):
 
 
 def with_tiles(tiles, **options):
-    head = lt.jit(LOSS, **options)
-    head.options = replace(head.options, tiles=tiles)
-    return head
+    return lt.jit(LOSS, tiles=tiles, **options)
 
 
 def check(head):
@@ -104,3 +102,24 @@ def test_sizes_that_are_no_sizes(tiles):
     message = f"tile size '{wrong}' cannot be read; write a name and a positive integer, such as 'TM=64'"
     with pytest.raises(lt.CallValueError, match=message):
         head.ir("ptx", *shapes, target=lt.ShapeDtype((70,), "int32"))
+
+
+def test_tiles_that_are_no_text():
+    with pytest.raises(lt.CallValueError, match=r"tiles=64 must be a str, such as 'TM=64,TN=128'"):
+        lt.jit(LOSS, tiles=64)
+
+
+def test_the_reference_has_no_tiles():
+    with pytest.raises(lt.CallValueError, match="tiles='TM=64' has no effect with backend='reference'"):
+        lt.jit(LOSS, tiles="TM=64", backend="reference")
+
+
+def test_slices_have_the_tiles_of_their_head():
+    given = arguments(LOSS, tokens=70, vocab=150, hidden=40)
+    whole, told = given["z"], {"part": "forward0", "vocab_size": 300}
+    sizes = {}
+    for tiles in ("TM=32,TN=24", "TM=64,TN=48"):
+        head = with_tiles(tiles, backend="cpu:avx2")
+        text = head.ir("plan", *whole, target=given["target"], **told)
+        sizes[tiles] = re.search(r"@sweep<[^>]*(TM = \d+, TN = \d+)", text)[1]
+    assert list(sizes.values()) == ["TM = 32, TN = 24", "TM = 64, TN = 48"]

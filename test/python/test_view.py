@@ -186,6 +186,22 @@ def test_two_programs(tmp_path):
     assert "in 4 chunks" in data["differences"][0]["diff"]
 
 
+@pytest.mark.parametrize(
+    ("backend", "tiles"), [("cpu:avx512", "TM=64,TN=72"), ("cuda:sm_80", "TM=64,TN=64")]
+)
+def test_two_rows_of_tiles(tmp_path, backend, tiles):
+    head = lt.jit(lt.losses.cross_entropy, backend=backend)
+    path = head.view(*SHAPES, target=TARGET, path=tmp_path / "loss.html", compare={"tiles": tiles})
+    data = data_of(path.read_text())
+    assert data["programs"][1]["label"] == f"head of 'cross_entropy', backend='{backend}', tiles='{tiles}'"
+    own, other = ({row[0]: row[1] for row in one["table"]["rows"]} for one in data["programs"])
+    assert own.keys() == other.keys()
+    for sizes in (own["forward0"], other["forward0"]):
+        assert re.fullmatch(r"TK=\d+, TM=\d+, TN=\d+", sizes)
+    assert set(tiles.split(",")) <= set(other["forward0"].split(", "))
+    assert own["forward0"] != other["forward0"]
+
+
 def test_two_heads(tmp_path):
     head = lt.jit(lt.losses.cross_entropy, backend="cpu")
     other = lt.jit(lt.losses.cross_entropy, backend="cuda:sm_80")
@@ -274,9 +290,24 @@ def test_the_command(tmp_path, capsys):
     assert "gamma=3.0" in program["label"]
 
 
+def test_the_command_compares(tmp_path, capsys):
+    out = tmp_path / "page.html"
+    given = ["view", "--loss", "focal", "--shape", "64,32,300", "--backend", "cpu:avx2", "--out", str(out)]
+    assert command.main([*given, "--compare", "tiles=TM=64,TN=48", "--compare", "chunks=2"]) == 0
+    capsys.readouterr()
+    (_, other) = data_of(out.read_text())["programs"]
+    assert "chunks=2" in other["label"] and "tiles='TM=64,TN=48'" in other["label"]
+
+
 @pytest.mark.parametrize(
     ("given", "error"),
     [
+        (
+            ["focal", "--shape", "1,2,3", "--compare", "tile=TM=64"],
+            "--compare is 'tile=TM=64'; write OPTION=VALUE, with one of 'backend', 'workspace', 'chunks' and "
+            "'tiles'; did you mean 'tiles'?",
+        ),
+        (["focal", "--shape", "1,2,3", "--compare", "cpu"], "--compare is 'cpu'; write OPTION=VALUE, with"),
         (["focl", "--shape", "1,2,3"], "there is no loss 'focl' in lt.losses; did you mean 'focal'?"),
         (["focal", "--shape", "1,2"], "--shape is '1,2'; write N,D,V such as 1024,1024,32000"),
         (["focal", "--shape", "1,2,3", "--out", "/nowhere/x"], "--out /nowhere/x cannot be written"),

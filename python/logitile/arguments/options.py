@@ -32,10 +32,9 @@ class Options:
         backend: "auto", "cpu", "cuda", "cuda:sm_90", "emu:sm_90", ...
         weight_layout: "vd" for weights [V, D], "dv" for [D, V].
         output_dtype: of float outputs; None means float32, "hidden" that of the first hidden states.
-        tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has. No
-            option of lt.jit: what searches for better sizes, and tests, put it here.
+        tiles: tile sizes such as "TM=64,TN=64", in the place of those that the table of the target has.
         by_token: the loss stays per token, and `reduction` says what becomes of the tokens of a sequence
-            (calls.segmented). No option of lt.jit either.
+            (calls.segmented). No option of lt.jit.
     """
 
     reduction: str | None = None
@@ -103,6 +102,7 @@ def checked_options(signature: Signature, *, workspace: object = "auto", **given
                 "their size"
             )
     _check_backend(options.backend)
+    _check_tiles(options)
     return options
 
 
@@ -167,6 +167,16 @@ def _check_backend(backend: object) -> None:
         raise CallValueError(f"backend={backend!r} is unknown: {error}, 'auto' and 'reference'") from None
     if ":" in backend:
         stages_of(backend)
+
+
+def _check_tiles(options: Options) -> None:
+    """What can be told without a target: which sizes there are, and which fit, the compiler says."""
+    if not isinstance(options.tiles, str):
+        raise CallValueError(f"tiles={options.tiles!r} must be a str, such as 'TM=64,TN=128'")
+    if options.tiles and options.is_reference:
+        raise CallValueError(
+            f"tiles='{options.tiles}' has no effect with backend='reference', which has none; leave it out"
+        )
 
 
 def _choice(name: str, value: object, choices: tuple[object, ...]) -> None:

@@ -9,8 +9,11 @@ from typing import Any
 
 from ..errors import CallTypeError, CallValueError
 from ..head import jit
+from ..messages.names import did_you_mean, listed
 from ..tuning.samples import sample_arguments, shaped_arguments
 from .choices import DTYPES, add_constants, add_dtype, constants_of, loss_of, shape_of
+
+_COMPARED = ("backend", "workspace", "chunks", "tiles")
 
 
 def add_to(commands: Any) -> None:
@@ -28,7 +31,15 @@ def add_to(commands: Any) -> None:
     add_constants(parser)
     parser.add_argument("--backend", default="auto", help="as of lt.jit (auto: this CPU)")
     parser.add_argument("--workspace", default="auto", help="as of lt.jit (auto)")
-    parser.add_argument("--compare", metavar="BACKEND", help="another backend, shown beside the first")
+    parser.add_argument("--tiles", default="", help="as of lt.jit, such as TM=64,TN=128")
+    parser.add_argument(
+        "--compare",
+        metavar="OPTION=VALUE",
+        action="append",
+        default=[],
+        help=f"show another head beside the first, with this option ({_COMPARED}) in place of its own; "
+        "repeat it for several options",
+    )
     parser.add_argument("--timing", action="store_true", help="run the call on random arrays and measure it")
     parser.add_argument("--out", default="loss.html", metavar="FILE", help="the page (loss.html)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
@@ -40,8 +51,9 @@ def _run(given: argparse.Namespace) -> int:
     dtype = DTYPES.get(given.dtype, given.dtype)
     make = sample_arguments if given.timing else shaped_arguments
     arguments = make(loss, *shape_of(given.shape), dtype)
-    head = jit(loss, backend=given.backend, workspace=given.workspace, **constants_of(loss, given.constant))
-    compare = None if given.compare is None else {"backend": given.compare}
+    constants = constants_of(loss, given.constant)
+    head = jit(loss, backend=given.backend, workspace=given.workspace, tiles=given.tiles, **constants)
+    compare = _compared(given.compare)
     taken = {"path", "compare", "timing", "grad"} & arguments.keys()
     if taken:
         raise CallTypeError(f"an input of the loss is called '{taken.pop()}', as an option of Head.view is")
@@ -59,3 +71,20 @@ def _run(given: argparse.Namespace) -> int:
     if given.open:
         webbrowser.open(Path(page).resolve().as_uri())
     return 0
+
+
+def _compared(given: list[str]) -> dict[str, object] | None:
+    """The options of the head beside the first; None where there is no such head.
+
+    Raises:
+        CallValueError: a text is not OPTION=VALUE with an option that can be compared.
+    """
+    options: dict[str, object] = {}
+    for one in given:
+        name, sign, value = one.partition("=")
+        if not sign or name not in _COMPARED:
+            hint = did_you_mean(name, _COMPARED) if sign else ""
+            known = listed(_COMPARED)
+            raise CallValueError(f"--compare is '{one}'; write OPTION=VALUE, with one of {known}{hint}")
+        options[name] = int(value) if value.isdigit() else value
+    return options or None

@@ -23,6 +23,7 @@ JIT_OPTIONS = (
     "backend",
     "weight_layout",
     "output_dtype",
+    "tiles",
 )
 HEAD_KEYWORDS = (
     "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad", "kernel", "timing", "stage",

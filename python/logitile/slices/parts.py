@@ -107,6 +107,7 @@ def unplaced_part(
         "slice": (part, call.vocab if call.pairs else 1, sweep),
         "mode": mode,
         "accumulate": wanted.accumulate,
+        "tiles": source.options.tiles,
         **types_of_arrays(call, [(name, call.inputs[name].dtype) for name in dense], gradients),
     }
 

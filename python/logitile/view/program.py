@@ -123,23 +123,30 @@ def _table(viewed: Viewed) -> dict[str, Any]:
     explanation = viewed.explanation
     code = viewed.trace[-1]
     told = assembled(code["text"], explanation.target) if code["stage"] == "ptx" else {}
-    columns = ["kernel", "launches", "Gflop", "bytes", "predicted", "measured", "Tflop/s", "of peak"]
+    tiles = dict(pair for stage in viewed.trace for pair in stage["tiles"])
+    columns = ["kernel", "tiles", "launches", "Gflop", "bytes", "predicted", "measured", "Tflop/s", "of peak"]
     if viewed.chip:
         columns += ["threads", "shared memory", "registers", "spilled", "blocks per SM"]
     rows = [
-        _row(kernel, viewed.chip.get("tensor_rate", explanation.product_rate))
+        _row(kernel, tiles[kernel.name], viewed.chip.get("tensor_rate", explanation.product_rate))
         + (_occupancy(kernel, told.get(kernel.name), viewed) if viewed.chip else [])
         for kernel in explanation.kernels
     ]
     return {"columns": columns, "rows": rows}
 
 
-def _row(kernel: KernelRow, peak: float | None) -> list[str]:
-    """The cells of a kernel on every target. Rates are of measured times where there are such."""
+def _row(kernel: KernelRow, tiles: str, peak: float | None) -> list[str]:
+    """The cells of a kernel on every target. Rates are of measured times where there are such.
+
+    Args:
+        tiles: the tile sizes of the kernel, as the trace has them.
+        peak: flops a second of the target; None where it is unknown.
+    """
     time = kernel.milliseconds if kernel.milliseconds is not None else kernel.predicted_milliseconds
     rate = kernel.flops / time * 1e3 if time else 0.0
     return [
         kernel.name,
+        tiles.replace(",", ", "),
         str(kernel.launches),
         f"{kernel.flops / 1e9:.3g}",
         size_text(kernel.bytes),
