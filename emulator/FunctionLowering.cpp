@@ -113,6 +113,8 @@ bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
     call.eraseFromParent();
     return true;
   }
+  if (!callee->isDeclaration())
+    call.setCallingConv(CallingConv::C); // as all functions have it
   if (!callee->isDeclaration() || (callee->isIntrinsic() && !name.starts_with(kPrefix))) {
     if (!isa<DbgInfoIntrinsic>(call) && call.mayWriteToMemory())
       flush(call);

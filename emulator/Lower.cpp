@@ -57,9 +57,25 @@ private:
   std::vector<std::pair<GlobalVariable *, uint32_t>> offsets;
 };
 
-/// Handlers write memory behind the back of what attributes and metadata promised about the kernel.
+/// That the parameter is a copy of the caller's bytes, as attributes; none where it is not.
+AttrBuilder byValueOf(const Argument &parameter) {
+  AttrBuilder attributes(parameter.getContext());
+  if (!parameter.hasByValAttr())
+    return attributes;
+  attributes.addByValAttr(parameter.getParamByValType());
+  attributes.addAlignmentAttr(parameter.getParamAlign());
+  return attributes;
+}
+
+/// Handlers write memory behind the back of what attributes and metadata promised about the kernel. What is passed by value
+/// remains: it says how a caller passes it.
 void dropPromises(Function &function) {
+  std::vector<AttrBuilder> byValue;
+  for (const Argument &parameter : function.args())
+    byValue.push_back(byValueOf(parameter));
   function.setAttributes(AttributeList());
+  for (Argument &parameter : function.args())
+    parameter.addAttrs(byValue[parameter.getArgNo()]);
   function.setCallingConv(CallingConv::C);
   function.setLinkage(GlobalValue::InternalLinkage);
   function.setComdat(nullptr);
@@ -84,8 +100,8 @@ std::array<uint32_t, 3> requiredThreads(const Function &function) {
   return threads;
 }
 
-/// A function void(const void *const *arguments) that calls a kernel.
-KernelFacts addEntry(Function &kernel, const std::vector<bool> &byValue) {
+/// A function void(const void *const *arguments) that calls a kernel. Each thread has a copy of its own of what is passed by value.
+KernelFacts addEntry(Function &kernel) {
   Module &module = *kernel.getParent();
   LLVMContext &context = module.getContext();
   KernelFacts facts;
@@ -98,9 +114,11 @@ KernelFacts addEntry(Function &kernel, const std::vector<bool> &byValue) {
   std::vector<Value *> arguments;
   for (Argument &parameter : kernel.args()) {
     Value *where = builder.CreateLoad(pointer, builder.CreateConstGEP1_64(pointer, entry->getArg(0), parameter.getArgNo()));
-    arguments.push_back(byValue[parameter.getArgNo()] ? where : builder.CreateLoad(parameter.getType(), where));
+    arguments.push_back(parameter.hasByValAttr() ? where : builder.CreateLoad(parameter.getType(), where));
   }
-  builder.CreateCall(&kernel, arguments);
+  CallInst *call = builder.CreateCall(&kernel, arguments);
+  for (const Argument &parameter : kernel.args())
+    call->setAttributes(call->getAttributes().addParamAttributes(context, parameter.getArgNo(), byValueOf(parameter)));
   builder.CreateRetVoid();
   return facts;
 }
@@ -121,13 +139,10 @@ void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, 
     return;
   const bool isKernel = function.getCallingConv() == CallingConv::PTX_Kernel;
   const std::array<uint32_t, 3> threads = requiredThreads(function);
-  std::vector<bool> byValue;
-  for (const Argument &parameter : function.args())
-    byValue.push_back(parameter.hasByValAttr());
   dropPromises(function);
   if (!isKernel)
     return;
-  KernelFacts facts = addEntry(function, byValue);
+  KernelFacts facts = addEntry(function);
   facts.threads = threads;
   lowered.kernels[function.getName().str()] = facts;
 }
