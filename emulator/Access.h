@@ -17,6 +17,8 @@ void countTraffic(const Access &access, Space space, const void *address, uint64
 void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes);
 /// Called by generated code where a kernel ends itself, by a trap or at a place that nobody should reach.
 [[noreturn]] void trap(Thread *thread, const Op *op);
+/// Called by generated code before divisions of integers.
+void checkDivision(Thread *thread, const Op *op, uint32_t isUndefined);
 /// Address spaces of the IR that kernels use.
 enum class IrSpace : uint32_t { generic = 0, global = 1, shared = 3 };
 } // namespace logitile::emulator

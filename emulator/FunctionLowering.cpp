@@ -86,6 +86,9 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
   }
   if (instruction.mayWriteToMemory())
     flush(instruction);
+  if (convertAsGpu(instruction))
+    return true;
+  checkDivision(instruction);
   checkMemory(instruction);
   return true;
 }

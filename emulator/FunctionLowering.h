@@ -42,6 +42,9 @@ private:
   /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
+  /// Replaces a conversion of a number to an integer; false where the instruction is none.
+  bool convertAsGpu(llvm::Instruction &instruction);
+  void checkDivision(llvm::Instruction &instruction);
   void checkPointer(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes, AccessKind kind, uint64_t alignment);
 
   // ---- meetings: independent neighbours share one

@@ -9,6 +9,8 @@ using namespace llvm;
 
 namespace logitile::emulator {
 namespace {
+constexpr uint64_t kMostAlignment = 1u << 31; // LLVM says 2^32 of null
+
 bool isChecked(const Value *pointer) {
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   if (space != unsigned(IrSpace::generic) && space != unsigned(IrSpace::global) && space != unsigned(IrSpace::shared))
@@ -49,7 +51,8 @@ void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *point
     return;
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   logitile::emulator::Instruction access;
-  access.modifiers = {static_cast<uint32_t>(kind), space, static_cast<uint32_t>(alignment)};
+  const uint64_t checked = std::min(alignment, kMostAlignment);
+  access.modifiers = {static_cast<uint32_t>(kind), space, static_cast<uint32_t>(checked)};
   const Op &op = addOp(nameOf(instruction, space), instruction, access);
   IRBuilder<> builder(&instruction);
   Value *generic = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());

@@ -1,4 +1,4 @@
-// emulator_values_test.cpp - numbers where the host differs from a GPU: parameters by value.
+// emulator_values_test.cpp - numbers where the host differs from a GPU: parameters by value and conversions.
 #include "test/unit/EmulatorHarness.h"
 #include <limits>
 using namespace logitile::emulator;
@@ -75,4 +75,49 @@ define ptx_kernel void @k(ptr addrspace(1) %out, ptr byval([8 x i32]) align 4 %p
   launch.harness.run();
   for (uint32_t i = 0; i < 128; ++i)
     EXPECT_EQ(launch.out[i], 1 + i % 64) << i;
+}
+
+// ---- conversions
+
+namespace {
+/// What a GPU makes of a number: 'code' computes %r, an i64, of %x.
+uint64_t converted(const std::string &code, float number) {
+  std::vector<float> in = {number};
+  std::vector<uint64_t> out(1);
+  EmulatorHarness("define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n"
+                  "%x = load float, ptr addrspace(1) %in\n" +
+                  code + "\nstore i64 %r, ptr addrspace(1) %out\nret void\n}")
+      .buffer("in", in)
+      .buffer("out", out)
+      .threads(1)
+      .runClean();
+  return out[0];
+}
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInfinity = std::numeric_limits<float>::infinity();
+} // namespace
+
+TEST(EmulatorValues, conversionsToIntegersSaturate) {
+  const std::string s32 = "%i = fptosi float %x to i32\n%r = sext i32 %i to i64", u32 = "%i = fptoui float %x to i32\n%r = zext i32 %i to i64";
+  EXPECT_EQ(converted(s32, 1e20f), 0x7fffffffu);
+  EXPECT_EQ(converted(s32, -kInfinity), 0xffffffff80000000u);
+  EXPECT_EQ(converted(s32, -2.9f), static_cast<uint64_t>(-2));
+  EXPECT_EQ(converted(s32, kNan), 0u);
+  EXPECT_EQ(converted(u32, 1e20f), 0xffffffffu);
+  EXPECT_EQ(converted(u32, 4294967040.f), 4294967040u);
+  EXPECT_EQ(converted(u32, -3), 0u);
+}
+
+TEST(EmulatorValues, conversionsTo64BitsGiveNanItsOwnNumber) {
+  EXPECT_EQ(converted("%r = fptosi float %x to i64", kInfinity), 0x7fffffffffffffffu);
+  EXPECT_EQ(converted("%r = fptosi float %x to i64", kNan), 0x8000000000000000u);
+  EXPECT_EQ(converted("%r = fptoui float %x to i64", -1), 0u);
+  EXPECT_EQ(converted("%r = fptoui float %x to i64", kNan), 0x8000000000000000u);
+  EXPECT_EQ(converted("%d = fpext float %x to double\n%i = fptosi double %d to i32\n%r = zext i32 %i to i64", kNan), 0x80000000u);
+}
+
+TEST(EmulatorValues, conversionsOfNarrowTypes) {
+  EXPECT_EQ(converted("%i = fptosi float %x to i8\n%r = zext i8 %i to i64", 300), 300u % 256);
+  EXPECT_EQ(converted("%i = fptosi float %x to i8\n%r = zext i8 %i to i64", 1e9f), 0xffu);
+  EXPECT_EQ(converted("%h = fptrunc float %x to half\n%i = fptosi half %h to i32\n%r = zext i32 %i to i64", 1e9f), 0x7fffffffu);
+  EXPECT_EQ(converted("%h = fptrunc float %x to bfloat\n%i = fptoui bfloat %h to i16\n%r = zext i16 %i to i64", 1e9f), 0xffffu);
 }
