@@ -61,8 +61,8 @@ void copyAsync(Thread &thread, const Op &op, Slot *frame) {
                               std::to_string(sourceBytes) + " bytes of the source do not fit the copy's " + std::to_string(bytes)));
   requireAligned(thread, op, Space::shared, destination, bytes);
   requireAligned(thread, op, Space::global, source, bytes);
-  const Access read{thread, thread.linear, op, AccessKind::read};
-  const Access write{thread, block.actors.copyEngineOf(thread.linear), op, AccessKind::write};
+  const uint32_t engine = block.actors.copyEngineOf(thread.linear);
+  const Access read{thread, engine, op, AccessKind::read}, write{thread, engine, op, AccessKind::write};
   if (sourceBytes) {
     touchGlobal(read, source, sourceBytes);
     countTraffic(read, Space::global, source, sourceBytes);

@@ -49,7 +49,9 @@ void Block::reportRace(const Access &access, const Touched &touched, const Earli
   report.address = touched.address;
   report.object = touched.object;
   report.block = index;
-  report.detail = isPending ? "the copy may not have landed; wait for its group first" : "no barrier orders the two accesses";
+  report.detail = !isPending                         ? "no barrier orders the two accesses"
+                  : earlier.kind == AccessKind::read ? "the copy may not have read its source; wait for its group first"
+                                                     : "the copy may not have landed; wait for its group first";
   Party before = party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind));
   if (!isHere)
     before.who += " of block " + std::to_string(launch.global.linearIndexOf(earlier.block));

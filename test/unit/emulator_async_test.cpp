@@ -345,3 +345,26 @@ TEST(EmulatorMbarriers, copiesThatCountThemselves) {
   fixed.harness.threads(64).runClean();
   EXPECT_EQ(fixed.out[9], 36u);
 }
+
+// ---- sources of copies
+
+/// A copy reads its source at some time until it is waited for.
+TEST(EmulatorAsync, overwritingTheSourceOfACopy) {
+  const std::string overwrite = "store i32 77, ptr addrspace(1) %from\n";
+  const Report early = Copies(copyAndRead(overwrite + kCommit + kWait)).harness.runFaulty(Fault::inFlight);
+  EXPECT_EQ(early.parties[0].action, "earlier read");
+  EXPECT_EQ(early.object, "in");
+  EXPECT_NE(early.text().find("the copy may not have read its source; wait for its group first"), std::string::npos) << early.text();
+  Copies late(copyAndRead(kCommit + kWait + overwrite));
+  late.harness.runClean();
+  EXPECT_EQ(late.out[3], 12u);
+}
+
+TEST(EmulatorAsync, aBarrierDoesNotWaitForSourcesOfCopies) {
+  const std::string theirs = "%other = xor i32 %n, 4\n%there = getelementptr i32, ptr addrspace(1) %in, i32 %other\n"
+                             "store i32 77, ptr addrspace(1) %there\n";
+  const Outcome early = Copies(copyAndRead(kCommit + kBarrier + theirs + kWait)).harness.run();
+  ASSERT_FALSE(early.reports.empty());
+  EXPECT_NE(early.text().find("earlier read by copy engine of thread"), std::string::npos) << early.text();
+  Copies(copyAndRead(kCommit + kWait + kBarrier + theirs)).harness.runClean();
+}
