@@ -18,10 +18,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/Support/ErrorHandling.h"
 #include <chrono>
-#include <mutex>
-#include <stdexcept>
 using namespace mlir;
 using namespace logitile;
 
@@ -323,14 +320,6 @@ StageText print(Compilation &compilation, bool parsed, Stage to, const std::stri
   return result;
 }
 } // namespace
-
-void logitile::letLLVMThrow() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
-    llvm::install_fatal_error_handler([](void *, const char *reason, bool) { throw std::runtime_error(std::string("LLVM: ") + reason); });
-  });
-}
 
 /// What a compilation left, where it has no plan.
 static void readOutcome(Compilation &compilation, CompileResult &result) {

@@ -29,11 +29,9 @@ struct CompileResult {
   int64_t minimumWorkspace = 0;  // positive where the budget is what is wrong
   double predictedSeconds = 0;   // where there is a schedule: of a call with the tokens of the request
 };
-/// LLVM ends the process where there is no memory for it, or where it finds itself in a state that it cannot go on from. After
-/// this, it throws std::bad_alloc and std::runtime_error instead.
-void letLLVMThrow();
 
-/// Compiles down to code. Never prints or exits; throws as above. A compilation that is cancelled ends in an error.
+/// Compiles down to code. Never prints or exits; throws as letLLVMThrow says (Support/LLVMErrors.h). A compilation that is cancelled
+/// ends in an error.
 CompileResult compileRequest(const CompileRequest &request);
 /// Goes no further than the schedule, which takes milliseconds: a result without a plan. Its error is empty where there is one.
 CompileResult predictRequest(const CompileRequest &request);

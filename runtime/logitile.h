@@ -1,6 +1,9 @@
 // logitile.h - the C interface of logitile: programs are compiled or loaded, and run on arrays of the caller.
 // Plain C; Python uses nothing else. What a loss may be and what results mean is the language's contract (docs/).
 //
+// Two libraries have this interface. liblogitile_core has all of it. liblogitile_runtime loads and runs saved plans, on CPUs and
+// NVIDIA GPUs; it has no compiler and no emulator, and so lacks what is marked "core".
+//
 // Every function that can fail returns a code; what went wrong is in lt_last_error() of the same thread. Objects are made
 // by functions ending in create, load, plan or forward and belong to the caller until he gives them to their destroy function,
 // in any order. All functions may be called from several threads at once, on the same objects too, but nothing may use an
@@ -21,7 +24,7 @@ extern "C" {
 
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
-#define LT_ABI_VERSION 6
+#define LT_ABI_VERSION 7
 LT_API int lt_abi_version(void);
 /* Version and digest of the code of this library; a part of every key. */
 LT_API const char *lt_build_id(void);
@@ -97,7 +100,7 @@ LT_API lt_code lt_device_target(const char *platform, int device, lt_text *name)
 /* What results of a device depend on: its name, "NVIDIA H200", and the version of its driver, "12040" for 12.4; of a CPU its
  * instruction set. 'target' says how it is used. */
 LT_API lt_code lt_device_model(const char *target, int device, lt_text *name, lt_text *driver);
-/* JSON of a target, or of a platform alone ("cuda"): "platform", "memory" ("cpu" or "cuda": where arrays of calls lie),
+/* Core. JSON of a target, or of a platform alone ("cuda"): "platform", "memory" ("cpu" or "cuda": where arrays of calls lie),
  * "host_memory", "host_threads" (kernels run on threads of the host), and of a target its "stages" and, where its
  * name fixes a chip, "chip": "multiprocessors", "hertz", "shared_bytes" of a block, "cache_bytes", "memory_rate" in bytes a second,
  * "tensor_rate" and "library_rate" (of cuBLAS) in operations a second; and what the cost model expects of it: "launch_seconds" and
@@ -118,7 +121,7 @@ LT_API void lt_engine_get_usage(lt_engine *engine, lt_engine_usage *usage);
 
 /* ---- the disk cache ---------------------------------------------------------------------------------------------------- */
 
-/* Compiled plans are kept in a folder that processes share. Nothing that is wrong with it keeps a program from running: entries
+/* Core. Compiled plans are kept in a folder that processes share. Nothing that is wrong with it keeps a program from running: entries
  * that are damaged are removed, a folder that others may write is not used, and lt_plan_notice says so. */
 
 /* The folder: LOGITILE_CACHE_DIR, else $XDG_CACHE_HOME/logitile, else ~/.cache/logitile; "" where LOGITILE_CACHE_DIR is off or none of
@@ -159,6 +162,8 @@ typedef enum lt_mode {
 } lt_mode;
 /* "forward"; null where there is no such mode. */
 LT_API const char *lt_mode_name(lt_mode mode);
+
+/* From here to the end of this section: core, but for names. */
 
 /* A projection: hidden [..., hidden] and weight [V, hidden], operands of one type. In memory each may have another one: then it is
  * rounded while it is packed, and its gradient has the type in memory. */
@@ -249,14 +254,14 @@ LT_API int lt_stage_main(int count, char **arguments);
 /* Compiled code and how to run it, for an interval of numbers of tokens. */
 typedef struct lt_plan lt_plan;
 typedef struct lt_call lt_call;
-/* The plan for calls with 'tokens' tokens: from a cache, or compiled. */
+/* Core. The plan for calls with 'tokens' tokens: from a cache, or compiled. */
 LT_API lt_code lt_program_plan(lt_program *program, int64_t tokens, lt_plan **plan);
 /* What went wrong with the disk cache meanwhile, one line for each trouble, each kind once for an engine; "" where nothing did.
  * Never null; valid as long as the plan. */
 LT_API const char *lt_plan_notice(const lt_plan *plan);
 /* A plan from bytes of lt_plan_save. They hold machine code: load only what you would run. */
 LT_API lt_code lt_plan_load(lt_engine *engine, const void *bytes, size_t size, lt_plan **plan);
-/* A plan from the text of stage "spec", "plan", "tiles" or "device" with its request, as lt_program_stage gives it for all kernels
+/* Core. A plan from the text of stage "spec", "plan", "tiles" or "device" with its request, as lt_program_stage gives it for all kernels
  * and somebody may have edited it. 'target' takes the place of the target in the text; "" keeps that. A process of its own
  * compiles the text, but what comes out runs in this one: load only what you would run. */
 LT_API lt_code lt_plan_from_text(lt_engine *engine, const char *text, const char *from, const char *target, lt_plan **plan);
@@ -298,9 +303,10 @@ typedef struct lt_stream {
 } lt_stream;
 
 struct lt_call {
-  /* "<pair>.hidden" [..., D] and "<pair>.weight" [V, D] of every projection, and the other inputs by name: per token (leading
-   * dimensions of hidden, perhaps with an axis of entries), per vocabulary entry, both, or single numbers. Arrays that the
-   * plan does not read may be there. */
+  /* Names are those of Python: "hidden" [..., D] and "weight" [V, D] of the projection, or where there are several
+   * "student.hidden", "student.weight" and so on, which one projection may have as well. The other inputs by name: per token
+   * (leading dimensions of hidden, perhaps with an axis of entries), per vocabulary entry, both, or single numbers. Arrays that
+   * the plan does not read may be there. */
   const lt_array *inputs;
   size_t input_count;
   /* One array for every output of the plan, in the leading dimensions of hidden: float32, int64 or bool. A reduced loss has
@@ -330,6 +336,10 @@ struct lt_call {
 /* What the adjoint phase needs of a forward call. */
 typedef struct lt_saved lt_saved;
 
+/* Fills a call with what the plan was saved for: reduction, ignore, ignore_index and zero_if_all_ignored, which stay valid as long
+ * as the plan, and the threads of lt_thread_count(0). All else is 0. A plan that was saved without them, or compiled here, reduces
+ * and ignores nothing. */
+LT_API lt_code lt_call_init(const lt_plan *plan, lt_call *call);
 /* Runs the forward phase; in mode LT_EARLY it makes the gradients as well. 'saved' receives null unless gradients are made in
  * a phase of their own (LT_SPLIT). After an error the contents of outputs and gradients are unspecified. */
 LT_API lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved);

@@ -29,6 +29,8 @@ lt_code report(const Status &status) noexcept;
 lt_code reportException() noexcept;
 /// What lt_set_interrupt set for this thread.
 Interrupt interruptOfThread();
+/// A plan that belongs to the caller.
+lt_plan *newPlan(const std::shared_ptr<Engine> &engine, PlanUse use);
 /// A copy that belongs to the caller.
 lt_text textOf(std::string_view text);
 

@@ -2,6 +2,7 @@
 #include "runtime/api/CApi.h"
 #include "runtime/api/Enums.h"
 #include "runtime/arrays/Outputs.h"
+#include "runtime/cpu/ThreadCount.h"
 #include <algorithm>
 using namespace logitile;
 
@@ -101,6 +102,24 @@ static Status checkRules(const std::optional<CallRules> &rules, const lt_call &c
   return Status(ErrorCode::Value, "ignore_index is " + std::to_string(*call.ignore_index) + ", but the plan was saved for " +
                                       (rules->ignoreIndex ? std::to_string(*rules->ignoreIndex) : "none") +
                                       "; give that one, or compile another plan");
+}
+
+lt_code lt_call_init(const lt_plan *plan, lt_call *call) {
+  return guarded([&]() -> Status {
+    Result<int> threads = chooseThreads(0);
+    if (!threads.isOk())
+      return threads.status();
+    *call = {};
+    call->threads = *threads;
+    if (!plan->use.rules)
+      return Status();
+    const CallRules &rules = *plan->use.rules;
+    call->reduction = static_cast<lt_reduction>(rules.reduction);
+    call->ignore = rules.ignore.empty() ? nullptr : rules.ignore.c_str();
+    call->ignore_index = rules.ignoreIndex ? &*rules.ignoreIndex : nullptr;
+    call->zero_if_all_ignored = rules.isZeroWhenAllIgnored;
+    return Status();
+  });
 }
 
 lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved) {

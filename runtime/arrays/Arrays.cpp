@@ -35,6 +35,15 @@ const Array *logitile::findArray(std::span<const Array> arrays, std::string_view
       return &array;
   return nullptr;
 }
+const Array *logitile::findArray(std::span<const Array> arrays, const LaunchPlan &plan, std::string_view name) {
+  const Array *array = findArray(arrays, name);
+  return array ? array : findArray(arrays, shortName(plan, name));
+}
+std::string logitile::shortName(const LaunchPlan &plan, std::string_view name) {
+  if (plan.pairs.size() == 1 && name.starts_with(plan.pairs.front().name + "."))
+    name.remove_prefix(plan.pairs.front().name.size() + 1);
+  return std::string(name);
+}
 
 TokenLayout::TokenLayout(std::span<const int64_t> shape, std::span<const int64_t> strides) {
   for (size_t axis = 0; axis < shape.size(); ++axis) {

@@ -15,10 +15,10 @@ std::string Binding::tokenInput() const {
 
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
   bool hasHidden = !plan.pairs.empty();
-  std::string name = tokenInput();
-  const Array *array = findArray(arguments.inputs, name);
+  const Array *array = findArray(arguments.inputs, plan, tokenInput());
   if (!array)
-    return missing("input", name);
+    return missing("input", shortName(plan, tokenInput()));
+  const std::string name(array->name);
   if (hasHidden && array->rank == 0)
     return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and the hidden size");
   Tokens tokens;
@@ -50,10 +50,10 @@ Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffe
 Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tokens &tokens) {
   const PairPlan &pair = plan.pairs[index];
   const PlanTables::Pair &table = tables.pairs[index];
-  const Array *hidden = findArray(arguments.inputs, pair.hiddenName());
-  const Array *weight = findArray(arguments.inputs, pair.weightName());
+  const Array *hidden = findArray(arguments.inputs, plan, pair.hiddenName());
+  const Array *weight = findArray(arguments.inputs, plan, pair.weightName());
   if (!hidden || !weight)
-    return missing("input", hidden ? pair.weightName() : pair.hiddenName());
+    return missing("input", shortName(plan, hidden ? pair.weightName() : pair.hiddenName()));
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   rows.push_back(pair.hidden);
   if (Status status = checkArray(*hidden, "input", rows, {&pair.hiddenMemory, 1}); !status.isOk())
@@ -130,7 +130,7 @@ Status Binding::bindGradient(const GradientPlan &gradient, const Array &array, c
   }
   TokenLayout layout(tokens.leading, {array.strides, tokens.leading.size()});
   if (!layout.isEven())
-    return Status(ErrorCode::Value, "gradient '" + gradient.name + "' must have tokens that lie evenly; make it contiguous");
+    return Status(ErrorCode::Value, "gradient '" + std::string(array.name) + "' must have tokens that lie evenly; make it contiguous");
   state = {array.bytes(), layout.stride(), array.stride(-1)};
   return Status();
 }
@@ -139,9 +139,9 @@ Status Binding::bindGradients(const CallArguments &arguments, const Tokens &toke
   if (plan.isSplit && !isAdjoint)
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
-    const Array *array = findArray(arguments.gradients, gradient.name);
+    const Array *array = findArray(arguments.gradients, plan, gradient.name);
     if (!array)
-      return missing("gradient", gradient.name);
+      return missing("gradient", shortName(plan, gradient.name));
     if (Status status = bindGradient(gradient, *array, tokens); !status.isOk())
       return status;
   }

@@ -114,7 +114,7 @@ Status Call::checkInterval() const {
     return Status();
   std::string most = plan.tokensEnd == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensEnd - 1);
   return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
-                                      binding.tokenInput() + "' has " + std::to_string(tokens.total) +
+                                      shortName(plan, binding.tokenInput()) + "' has " + std::to_string(tokens.total) +
                                       "; compile a plan for as many");
 }
 
@@ -179,7 +179,7 @@ Status Call::prepareGradients() const {
   if (!makesGradients())
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
-    const Array &array = *findArray(arguments.gradients, gradient.name);
+    const Array &array = *findArray(arguments.gradients, plan, gradient.name);
     if (gradient.accumulates || array.elements() == 0)
       continue;
     MemoryRange range = rangeOf(array, /*isDefined=*/false);
@@ -366,7 +366,7 @@ Status Call::storeGradients() {
   if (!makesGradients())
     return Status();
   for (const GradientPlan &gradient : plan.gradients)
-    if (Status status = storeGradient(gradient, *findArray(arguments.gradients, gradient.name)); !status.isOk())
+    if (Status status = storeGradient(gradient, *findArray(arguments.gradients, plan, gradient.name)); !status.isOk())
       return status;
   return Status();
 }
@@ -381,7 +381,7 @@ Status Call::storeNothing() {
   }
   for (size_t i = 0; i < plan.gradients.size() && makesGradients() && status.isOk(); ++i)
     if (!plan.gradients[i].accumulates)
-      status = work->storeZero(*findArray(arguments.gradients, plan.gradients[i].name));
+      status = work->storeZero(*findArray(arguments.gradients, plan, plan.gradients[i].name));
   return status;
 }
 
@@ -441,7 +441,7 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
     return std::unique_ptr<Saved>();
   saved->loaded = loaded;
   saved->counted = report.counted;
-  const Array &hidden = *findArray(arguments.inputs, loaded->plan.pairs.front().hiddenName());
+  const Array &hidden = *findArray(arguments.inputs, loaded->plan, loaded->plan.pairs.front().hiddenName());
   saved->leading.assign(hidden.shape, hidden.shape + hidden.rank - 1);
   saved->reduction = arguments.reduction;
   saved->ignore = arguments.ignore;

@@ -1,18 +1,27 @@
-// ObjectLoader.cpp - links an object file, or an archive of them, through ORC. Nothing is compiled here.
+// ObjectLoader.cpp - links an object file, or an archive of them, with JITLink. Nothing is compiled here. LLVM's LLJIT would do the
+// same, but brings code generation with it, which the library that only runs plans is without.
 #include "runtime/cpu/ObjectLoader.h"
-#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/BinaryFormat/Magic.h"
+#include "llvm/ExecutionEngine/JITLink/ELF_x86_64.h"
+#include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
 #include "llvm/Object/Archive.h"
-#include "llvm/Support/TargetSelect.h"
 #include <cstring>
-#include <mutex>
+#include <unordered_map>
 using namespace llvm;
-using namespace llvm::orc;
+using namespace llvm::jitlink;
+using llvm::orc::ExecutorAddr;
 
 namespace logitile {
-struct ObjectLoader::Jit {
-  std::string reports; // what the linker says beside its results; it is born first, for the linker writes to it
-  std::unique_ptr<LLJIT> linker;
+/// What is in memory. All objects of it see each other's symbols.
+struct ObjectLoader::Image {
+  ~Image() {
+    if (memory)
+      consumeError(memory->deallocate(std::move(blocks)));
+  }
+
+  std::unique_ptr<InProcessMemoryManager> memory;
+  std::vector<JITLinkMemoryManager::FinalizedAlloc> blocks;
+  std::unordered_map<std::string, ExecutorAddr> symbols;
 };
 
 namespace {
@@ -27,73 +36,124 @@ const AllowedSymbol kAllowed[] = {
     {"memset", reinterpret_cast<void *>(&std::memset)},
 };
 
-/// All object files of 'code'.
-Error addObjects(LLJIT &jit, StringRef code) {
-  auto add = [&](StringRef object) { return jit.addObjectFile(MemoryBuffer::getMemBufferCopy(object, "kernels")); };
-  if (identify_magic(code) != file_magic::archive)
-    return add(code);
-  Expected<std::unique_ptr<object::Archive>> archive = object::Archive::create({code, "kernels"});
-  if (!archive)
-    return archive.takeError();
-  Error broken = Error::success();
-  for (const object::Archive::Child &child : (*archive)->children(broken)) {
-    Expected<StringRef> object = child.getBuffer();
-    if (!object)
-      return joinErrors(std::move(broken), object.takeError());
-    if (Error error = add(*object))
-      return joinErrors(std::move(broken), std::move(error));
+/// Links the objects of one image: each is brought to its place, then all of them learn where the others are.
+class Linker {
+public:
+  Linker(ObjectLoader::Image &image) : image(image) {
+    for (const AllowedSymbol &symbol : kAllowed)
+      allowed[symbol.name] = ExecutorAddr::fromPtr(symbol.address);
   }
-  return broken;
-}
+  /// 'object' outlives the linker.
+  Error add(MemoryBufferRef object);
+  Error finish();
 
-Expected<std::unique_ptr<LLJIT>> link(std::string_view object) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-  });
-  // Kernels have no initialisers, and take symbols from nobody but the table above.
-  Expected<std::unique_ptr<LLJIT>> jit = LLJITBuilder()
-                                             .setJITTargetMachineBuilder(JITTargetMachineBuilder(Triple("x86_64-unknown-linux-gnu")))
-                                             .setLinkProcessSymbolsByDefault(false)
-                                             .setPlatformSetUp(setUpInactivePlatform)
-                                             .create();
-  if (!jit)
-    return jit.takeError();
-  SymbolMap symbols;
-  for (const AllowedSymbol &symbol : kAllowed)
-    symbols[(*jit)->mangleAndIntern(symbol.name)] = {ExecutorAddr::fromPtr(symbol.address),
-                                                     JITSymbolFlags::Exported | JITSymbolFlags::Callable};
-  if (Error error = (*jit)->getMainJITDylib().define(absoluteSymbols(std::move(symbols))))
-    return error;
-  if (Error error = addObjects(**jit, StringRef(object.data(), object.size())))
-    return error;
-  return jit;
-}
+private:
+  class Context;
+  struct Question {
+    JITLinkContext::LookupMap names;
+    std::unique_ptr<JITLinkAsyncLookupContinuation> answer;
+  };
+  Expected<AsyncLookupResult> find(const JITLinkContext::LookupMap &names) const;
+
+  ObjectLoader::Image &image;
+  const std::shared_ptr<orc::SymbolStringPool> names = std::make_shared<orc::SymbolStringPool>(); // outlives questions
+  std::unordered_map<std::string, ExecutorAddr> allowed;
+  std::vector<Question> questions;
+  Error failure = Error::success();
+};
+
+/// What JITLink tells and asks while it links one object.
+class Linker::Context : public JITLinkContext {
+public:
+  explicit Context(Linker &linker) : JITLinkContext(nullptr), linker(linker) {}
+  JITLinkMemoryManager &getMemoryManager() override { return *linker.image.memory; }
+  void notifyFailed(Error error) override { linker.failure = joinErrors(std::move(linker.failure), std::move(error)); }
+  void lookup(const LookupMap &names, std::unique_ptr<JITLinkAsyncLookupContinuation> answer) override {
+    linker.questions.push_back({names, std::move(answer)});
+  }
+  Error notifyResolved(LinkGraph &graph) override {
+    for (Symbol *symbol : graph.defined_symbols())
+      if (symbol->hasName() && symbol->getScope() != Scope::Local)
+        linker.image.symbols.emplace((*symbol->getName()).str(), symbol->getAddress());
+    return Error::success();
+  }
+  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc block) override { linker.image.blocks.push_back(std::move(block)); }
+
+private:
+  Linker &linker;
+};
 } // namespace
 
-ObjectLoader::ObjectLoader(std::unique_ptr<Jit> jit) : jit(std::move(jit)) {}
+Error Linker::add(MemoryBufferRef object) {
+  if (identify_magic(object.getBuffer()) != file_magic::elf_relocatable)
+    return createStringError("the code is no object file");
+  Expected<std::unique_ptr<LinkGraph>> graph = createLinkGraphFromELFObject_x86_64(object, names);
+  if (!graph)
+    return graph.takeError();
+  link_ELF_x86_64(std::move(*graph), std::make_unique<Context>(*this));
+  return Error::success();
+}
+
+Error Linker::finish() {
+  for (Question &question : questions)
+    question.answer->run(find(question.names));
+  return std::move(failure);
+}
+
+Expected<AsyncLookupResult> Linker::find(const JITLinkContext::LookupMap &names) const {
+  AsyncLookupResult found;
+  for (const auto &[name, flags] : names) {
+    auto own = image.symbols.find((*name).str());
+    auto given = allowed.find((*name).str());
+    if (own == image.symbols.end() && given == allowed.end())
+      return createStringError("the code needs a symbol that it may not have: " + *name);
+    found[name] = {own != image.symbols.end() ? own->second : given->second, JITSymbolFlags::Exported};
+  }
+  return found;
+}
+
+/// Links all object files of 'code' into 'image'.
+static Error link(ObjectLoader::Image &image, StringRef code) {
+  Expected<std::unique_ptr<InProcessMemoryManager>> memory = InProcessMemoryManager::Create();
+  if (!memory)
+    return memory.takeError();
+  image.memory = std::move(*memory);
+  Linker linker(image);
+  if (identify_magic(code) != file_magic::archive) {
+    Error error = linker.add({code, "kernels"});
+    return joinErrors(std::move(error), linker.finish());
+  }
+  Expected<std::unique_ptr<object::Archive>> archive = object::Archive::create({code, "kernels"});
+  if (!archive)
+    return joinErrors(archive.takeError(), linker.finish());
+  Error error = Error::success();
+  for (const object::Archive::Child &child : (*archive)->children(error)) {
+    Expected<StringRef> object = child.getBuffer();
+    if (Error wrong = object ? linker.add({*object, "kernels"}) : object.takeError()) {
+      error = joinErrors(std::move(error), std::move(wrong));
+      break;
+    }
+  }
+  return joinErrors(std::move(error), linker.finish());
+}
+
+ObjectLoader::ObjectLoader(std::unique_ptr<Image> image) : image(std::move(image)) {}
 ObjectLoader::~ObjectLoader() = default;
 
 std::unique_ptr<ObjectLoader> ObjectLoader::load(std::string_view object, std::string &error) {
-  Expected<std::unique_ptr<LLJIT>> linker = link(object);
-  if (!linker) {
-    error = toString(linker.takeError());
+  auto image = std::make_unique<Image>();
+  if (Error failed = link(*image, StringRef(object.data(), object.size()))) {
+    error = toString(std::move(failed));
     return nullptr;
   }
-  auto jit = std::make_unique<Jit>();
-  jit->linker = std::move(*linker);
-  jit->linker->getExecutionSession().setErrorReporter(
-      [reports = &jit->reports](Error report) { *reports += "; " + toString(std::move(report)); });
-  return std::unique_ptr<ObjectLoader>(new ObjectLoader(std::move(jit)));
+  return std::unique_ptr<ObjectLoader>(new ObjectLoader(std::move(image)));
 }
 
 CpuKernel ObjectLoader::find(const std::string &name, std::string &error) const {
-  Expected<ExecutorAddr> address = jit->linker->lookup(name);
-  if (address)
-    return address->toPtr<CpuKernel>();
-  error = toString(address.takeError()) + jit->reports;
+  auto symbol = image->symbols.find(name);
+  if (symbol != image->symbols.end())
+    return symbol->second.toPtr<CpuKernel>();
+  error = "the code has no function '" + name + "'";
   return nullptr;
 }
 } // namespace logitile

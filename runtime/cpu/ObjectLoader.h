@@ -14,15 +14,16 @@ using CpuKernel = void (*)(const int64_t *arguments, int64_t task, void *scratch
 /// Object files, linked into memory. Its functions are gone when it is destroyed.
 class ObjectLoader {
 public:
-  /// Null with the reason in 'error' where 'object' is no object file for x86-64.
+  /// Null with the reason in 'error' where 'object' is no object file for x86-64, or needs a symbol that it may not have.
   static std::unique_ptr<ObjectLoader> load(std::string_view object, std::string &error);
   ~ObjectLoader();
-  /// Null with the reason in 'error' where the object has no function 'name', or needs a symbol that it may not have.
+  /// Null with the reason in 'error' where the object has no function 'name'.
   CpuKernel find(const std::string &name, std::string &error) const;
 
+  struct Image;
+
 private:
-  struct Jit;
-  explicit ObjectLoader(std::unique_ptr<Jit> jit);
-  std::unique_ptr<Jit> jit;
+  explicit ObjectLoader(std::unique_ptr<Image> image);
+  std::unique_ptr<Image> image;
 };
 } // namespace logitile

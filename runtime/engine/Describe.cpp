@@ -1,7 +1,6 @@
 // Describe.cpp - the words that JSON uses for the enumerations of a plan, and its structure.
 #include "runtime/engine/Describe.h"
-#include "compiler/Target/Backend.h"
-#include "runtime/device/Platform.h"
+#include "runtime/engine/Compiler.h"
 #include "runtime/plan/Launches.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -237,17 +236,15 @@ json::Value entryOf(const DiskCache::Listed &listed, bool details) {
 }
 } // namespace
 
-/// The rates that the cost model calculates with; nothing where this build does not know the target.
-static std::optional<json::Object> ratesOf(const std::string &name, int64_t threads) {
-  std::string error;
-  std::shared_ptr<const Target> target = findTarget(name, error);
-  if (!target)
+/// The rates that the cost model calculates with; nothing where this library does not know the target.
+static std::optional<json::Object> ratesOf(const std::string &target, int64_t threads) {
+  std::optional<Machine> machine = machineOf(target, threads);
+  if (!machine)
     return std::nullopt;
-  Machine machine = target->machine(threads);
-  return json::Object{{"flops", machine.flops},
-                      {"speed_of_16_bits", machine.speedOf16Bit},
-                      {"memory_rate", machine.memoryRate},
-                      {"launch_seconds", machine.launchSeconds}};
+  return json::Object{{"flops", machine->flops},
+                      {"speed_of_16_bits", machine->speedOf16Bit},
+                      {"memory_rate", machine->memoryRate},
+                      {"launch_seconds", machine->launchSeconds}};
 }
 
 std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t threads) {
@@ -264,19 +261,6 @@ std::string logitile::describePlan(const PlanUse &use, int64_t tokens, int64_t t
 
 std::string logitile::describeEntries(const std::vector<DiskCache::Listed> &entries, bool details) {
   return textOf(arrayOf(entries, [&](const DiskCache::Listed &listed) { return entryOf(listed, details); }));
-}
-
-std::string logitile::describeOperations(const std::vector<ScalarOperation> &operations) {
-  return textOf(arrayOf(operations, [](const ScalarOperation &operation) -> json::Value {
-    auto text = [](std::string_view letters) { return llvm::StringRef(letters).str(); };
-    return json::Object{{"name", text(operation.name)},
-                        {"operands", text(operation.operands)},
-                        {"result", text(operation.result)},
-                        {"flows", text(operation.flows)}};
-  }));
-}
-std::string logitile::describeNames(const std::vector<std::string> &names) {
-  return textOf(arrayOf(names, [](const std::string &name) -> json::Value { return name; }));
 }
 
 std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) {
@@ -299,40 +283,4 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
     });
     return object;
   }));
-}
-
-/// The stages of a target, in their order. The last one is what the runtime loads.
-static json::Array stagesOf(const Target &target) {
-  json::Array stages;
-  for (Stage stage : {Stage::Spec, Stage::Plan, Stage::Tiles, Stage::Device})
-    stages.push_back(llvm::StringRef(stageName(stage)));
-  if (target.asLLVM())
-    stages.push_back(llvm::StringRef(stageName(Stage::Llvm)));
-  if (target.codeStage() > Stage::Llvm)
-    stages.push_back(llvm::StringRef(stageName(target.codeStage())));
-  return stages;
-}
-
-Result<std::string> logitile::describeTarget(const std::string &name) {
-  Result<const Platform *> platform = findPlatform(name);
-  if (!platform.isOk())
-    return platform.status();
-  const PlatformFacts facts = (*platform)->facts();
-  json::Object object{{"platform", llvm::StringRef((*platform)->prefix())},
-                      {"memory", llvm::StringRef(facts.memory)},
-                      {"host_memory", facts.readsHostMemory},
-                      {"host_threads", facts.runsOnHostThreads}};
-  if (name.find(':') != name.npos) {
-    std::string error;
-    std::shared_ptr<const Target> target = findTarget(name, error);
-    if (!target)
-      return Status(ErrorCode::Target, error);
-    object["stages"] = stagesOf(*target);
-    json::Object chip;
-    for (auto [figure, value] : target->chipFigures())
-      chip[llvm::StringRef(figure)] = value;
-    if (!chip.empty())
-      object["chip"] = std::move(chip);
-  }
-  return textOf(std::move(object));
 }

@@ -35,9 +35,8 @@ public:
     bool timesKernels = false;
     std::optional<DiskCache::Options> disk; // none: plans live in memory only
   };
+  /// 'compile' may be empty: then plans are only loaded and run.
   Engine(CompileFunction compile, const Options &options);
-  /// With the compiler of this build.
-  static std::shared_ptr<Engine> withCompiler(const Options &options);
 
   /// An error where the target is unknown. Whether this machine has the device, calls find out.
   Result<Program> makeProgram(Request request);

@@ -48,11 +48,14 @@ def test_it_holds_the_sources_and_what_is_built(wheel):
     assert {name.split(".")[0] for name in built} == {
         "logitile/_native",
         "logitile/liblogitile_core",
+        "logitile/liblogitile_runtime",
         "logitile/liblogitile_emulator",
         "logitile/logitile-stage",
-        "logitile/include/runtime/logitile",
+        "logitile/include/logitile",
+        "logitile/cmake/logitileConfig",
+        "logitile/cmake/logitileConfigVersion",
     }
-    assert len(built) == 5
+    assert len(built) == 8
 
 
 def test_it_works_away_from_the_tree(wheel, tmp_path):

@@ -68,7 +68,7 @@ def reached(root: pathlib.Path, file: pathlib.Path) -> set[str]:
 
 
 def compiler_in_runtime(root: pathlib.Path) -> list[str]:
-    """Runtime headers that see MLIR or LLVM, and files beside Engine.cpp that see the compiler's entry."""
+    """Runtime headers that see MLIR or LLVM, and files beside Requests.cpp that see the compiler's entry."""
     found = []
     for file in tree.files(root, ".h", under="runtime"):
         seen = sorted(name for name in reached(root, file) if name.startswith(LLVM))
@@ -76,9 +76,9 @@ def compiler_in_runtime(root: pathlib.Path) -> list[str]:
             where = file.relative_to(root)
             found.append(f"{where} reaches {seen[0]}; runtime headers are free of MLIR and LLVM")
     for file in tree.files(root, *tree.CPP, under="runtime"):
-        if file.name != "Engine.cpp" and "compiler/Compile.h" in reached(root, file):
+        if file.name != "Requests.cpp" and "compiler/Compile.h" in reached(root, file):
             where = file.relative_to(root)
-            found.append(f"{where} reaches compiler/Compile.h; only runtime/engine/Engine.cpp may")
+            found.append(f"{where} reaches compiler/Compile.h; only runtime/engine/Requests.cpp may")
     return found
 
 
@@ -133,11 +133,11 @@ def test_a_relative_include_is_found(tmp_path):
 def test_mlir_behind_a_runtime_header_is_found(tmp_path):
     tree.write(tmp_path, "runtime/A.h", '#include "compiler/B.h"\n')
     tree.write(tmp_path, "compiler/B.h", '#include "mlir/IR/Builders.h"\n')
-    tree.write(tmp_path, "runtime/engine/Engine.cpp", '#include "compiler/Compile.h"\n')
+    tree.write(tmp_path, "runtime/engine/Requests.cpp", '#include "compiler/Compile.h"\n')
     tree.write(tmp_path, "runtime/Other.cpp", '#include "compiler/Compile.h"\n')
     assert compiler_in_runtime(tmp_path) == [
         "runtime/A.h reaches mlir/IR/Builders.h; runtime headers are free of MLIR and LLVM",
-        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/engine/Engine.cpp may"]
+        "runtime/Other.cpp reaches compiler/Compile.h; only runtime/engine/Requests.cpp may"]
 
 
 def test_a_tie_of_the_emulator_is_found(tmp_path):

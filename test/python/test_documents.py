@@ -104,7 +104,7 @@ def run_script(block: Block, folder: pathlib.Path) -> None:
         pytest.skip("the commands of this document need a build and a C compiler")
     tools = str(pathlib.Path(find_tool("logitile-opt")).parent)
     env = dict(os.environ, PATH=os.pathsep.join([tools, os.environ["PATH"]]), CC=compiler,
-               LOGITILE_SOURCE=str(ROOT), LOGITILE_LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
+               INCLUDE=str(ROOT / "runtime"), LIBRARY=str(PACKAGE / "logitile"))  # fmt: skip
     command = ["sh", "-euc", block.text]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"line {block.line}: {done.stdout}{done.stderr}"
@@ -128,6 +128,13 @@ def test_the_blocks_of_a_document_run(file, monkeypatch, tmp_path):
             (tmp_path / block.file).write_text(block.text)
         else:
             run(block, names, file)
+
+
+def test_the_guide_to_the_c_interface_shows_the_example():
+    found = blocks((ROOT / "docs" / "guides" / "use-the-c-interface.md").read_text())
+    shown = {block.file or "save_plan.py": block.text for block in found if block.language in ("python", "c")}
+    folder = ROOT / "examples" / "c"
+    assert shown == {name: (folder / name).read_text() for name in ("save_plan.py", "run_plan.c")}
 
 
 def test_every_guide_is_looked_at():

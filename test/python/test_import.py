@@ -7,7 +7,8 @@ import sys
 
 import logitile
 
-HEAVY = ("numpy", "torch", "jax", "ml_dtypes", "tqdm", "matplotlib", "asyncio", "difflib", "filecheck")
+HEAVY = ("numpy", "torch", "jax", "transformers", "ml_dtypes", "matplotlib", "pygments", "tqdm", "asyncio",
+         "difflib", "filecheck")  # fmt: skip
 PYTHON = pathlib.Path(logitile.__file__).parents[1]  # with the native module: a loss is traced by its table
 
 
@@ -24,12 +25,6 @@ def run(code):
 
 def test_import_loads_nothing_heavy():
     assert run(f"import logitile; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
-
-
-def test_import_takes_little():
-    """Processor time of the fastest of several, on a machine that others use as well."""
-    code = "import time; start = time.process_time(); import logitile; print(time.process_time() - start)"
-    assert min(float(run(code)) for _ in range(5)) < 0.15
 
 
 def test_losses_and_tracing_load_nothing_heavy():

@@ -342,7 +342,7 @@ def test_a_plan_serves_an_interval():
     assert gradients == {} and out == lt.jit(losses.cross_entropy, workspace="6MiB")(
         X[:first], W, target=TARGET[:first]
     )
-    text = f"the plan serves calls of {first} to {behind - 1} tokens, but 'z.hidden' has {first - 1}"
+    text = f"the plan serves calls of {first} to {behind - 1} tokens, but 'hidden' has {first - 1}"
     with pytest.raises(lt.CallValueError, match=text):
         plan.run(X[: first - 1], W, target=TARGET[: first - 1])
     many = np.zeros((behind, X.shape[1]), np.float32)

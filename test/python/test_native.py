@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 import pytest
+import tree
 from logitile import _native, errors
 
 BUILD = pathlib.Path(_native.__file__).resolve().parents[2]
@@ -428,26 +429,42 @@ def test_targets_that_are_not_there():
     assert _native.device_model("emu:sm_80")[1] == "emulator"
 
 
-@pytest.mark.parametrize("name, prefix", [("core", "lt_"), ("emulator", "logitile_emulator")])
-def test_the_libraries_export_and_need_little(name, prefix):
+def elf(option, name):
+    """What readelf tells of one of the libraries."""
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
-    core = BUILD / "python" / "logitile" / f"liblogitile_{name}.so"
-    needed = subprocess.run([readelf, "-d", core], capture_output=True, text=True, check=True).stdout
-    libraries = {line.split("[")[1].split("]")[0] for line in needed.splitlines() if "NEEDED" in line}
-    assert libraries <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
-    symbols = subprocess.run(
-        [readelf, "-W", "--dyn-syms", core], capture_output=True, text=True, check=True
-    ).stdout
-    rows = [line.split() for line in symbols.splitlines() if " GLOBAL " in line or " WEAK " in line]
-    defined = {row[-1] for row in rows if "UND" not in row}
-    assert defined and all(symbol.startswith(prefix) for symbol in defined)
+    library = BUILD / "python" / "logitile" / f"liblogitile_{name}.so"
+    return subprocess.run([readelf, "-W", option, library], capture_output=True, text=True, check=True).stdout
+
+
+def exported(name):
+    rows = [line.split() for line in elf("--dyn-syms", name).splitlines()
+            if " GLOBAL " in line or " WEAK " in line]
+    return {row[-1] for row in rows if "UND" not in row}
+
+
+@pytest.mark.parametrize(
+    "name, prefix", [("core", "lt_"), ("runtime", "lt_"), ("emulator", "logitile_emulator")]
+)
+def test_the_libraries_export_and_need_little(name, prefix):
+    needed = {line.split("[")[1].split("]")[0] for line in elf("-d", name).splitlines() if "NEEDED" in line}
+    assert needed <= {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}
+    assert exported(name) and all(symbol.startswith(prefix) for symbol in exported(name))
+
+
+def test_the_runtime_has_the_interface_without_the_compiler():
+    header = (tree.ROOT / "runtime" / "logitile.h").read_text()
+    declared = set(re.findall(r"^LT_API [^(]*?(lt_\w+)\(", header, re.MULTILINE))
+    assert exported("core") == declared
+    compiles = {name for name in declared if re.match("lt_(program|disk_cache|stage)_", name)}
+    compiles |= {"lt_plan_from_text", "lt_operations", "lt_target_describe"}
+    assert exported("runtime") == declared - compiles
 
 
 def test_the_libraries_are_hardened():
     """Addresses of functions are read-only once they are known, and frames with arrays are guarded."""
     readelf = shutil.which("llvm-readelf-22") or shutil.which("readelf")
     libraries = [*(BUILD / "python" / "logitile").glob("liblogitile_*.so"), pathlib.Path(_native.__file__)]
-    assert len(libraries) == 3
+    assert len(libraries) == 4
     for library in libraries:
         headers, dynamic, symbols = (
             subprocess.run(

@@ -1,7 +1,7 @@
 // interpreter_test.cpp - a kind of device that the tree does not know: two registrations, then losses and gradients as on any other.
 #include "compiler/Target/Backend.h"
 #include "runtime/engine/Describe.h"
-#include "runtime/engine/Engine.h"
+#include "runtime/engine/Compiler.h"
 #include "test/backends/interpreter/InterpreterDevice.h"
 #include "test/backends/interpreter/InterpreterTarget.h"
 #include "test/unit/RuntimeCalls.h"
@@ -62,7 +62,7 @@ struct Results {
 
 private:
   void run(const std::string &targetName) {
-    const std::shared_ptr<Engine> engine = Engine::withCompiler({});
+    const std::shared_ptr<Engine> engine = makeEngine({});
     Result<Program> program = engine->makeProgram(requestFor(targetName));
     ASSERT_TRUE(program.isOk()) << program.status().error().text;
     Result<PlanUse> plan = engine->findPlan(*program, kRows);
@@ -165,7 +165,7 @@ TEST(Interpreter, RefusesWhatItDoesNotKnow) {
   Request request = requestFor(kTarget);
   request.spec.replace(request.spec.find("%loss = arith.subf"), 18, "%tanh = math.tanh %lse : f32\n    %loss = arith.subf");
   request.spec.replace(request.spec.find("yield %loss"), 11, "yield %tanh");
-  const std::shared_ptr<Engine> engine = Engine::withCompiler({});
+  const std::shared_ptr<Engine> engine = makeEngine({});
   Result<Program> program = engine->makeProgram(request);
   ASSERT_TRUE(program.isOk());
   const Status status = engine->findPlan(*program, kRows).status();

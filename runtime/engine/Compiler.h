@@ -1,0 +1,12 @@
+// Compiler.h - what the C interface asks of the compiler, if its library has one. Requests.cpp answers where there is one,
+// WithoutCompiler.cpp in the library that only runs plans.
+#pragma once
+#include "compiler/Target/Machine.h"
+#include "runtime/engine/Engine.h"
+
+namespace logitile {
+/// An engine of this library.
+std::shared_ptr<Engine> makeEngine(const Engine::Options &options);
+/// The rates that the cost model calculates with; none where this library does not know the target.
+std::optional<Machine> machineOf(const std::string &target, int64_t threads);
+} // namespace logitile
