@@ -257,9 +257,9 @@ private:
       addBytes(readBytes(op.getTile()));
       return addBytes(terms * rowReads() * (kNumberBytes + row));
     }
-    GridAxis turns = tokensOf(op.getCount()); // of a warp, with a token for each lane
-    turns.step = cuda::kWarp;
-    addBytes(terms * sharing.threads * kNumberBytes, {}, turns);
+    GridAxis turns = tokensOf(op.getCount()); // of a warp, with kLooks tokens for each lane
+    turns.step = cuda::kLooks * cuda::kWarp;
+    addBytes(terms * sharing.threads * cuda::kLooks * kNumberBytes, {}, turns);
     int64_t visitors = sharing.threads / sharing.warpRows; // one tile has the row that a token names, and in it these threads
     addNamed(op.getRow(), terms * visitors * (kNumberBytes + row), {}, tokensOf(op.getCount()));
   }

@@ -1,17 +1,22 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A warp looks for tokens that name one of its rows, one with each lane, and adds those that its lanes found: it does not
-// walk through all tokens.
+// A warp looks for tokens that name one of its rows: each lane at four of 128 at once, which are loaded before any is compared. It
+// turns to those that its lanes found, and does not walk through all tokens.
 
 // CHECK-LABEL: llvm.func @terms(
-// CHECK: scf.for %{{.*}} = %c0_i64 to %[[TOKENS:.*]] step %c32_i64 iter_args(
-// CHECK:   %[[NAMED:.*]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK: scf.for %{{.*}} = %c0_i64 to %[[TOKENS:.*]] step %c128_i64 iter_args(
+// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK:   arith.cmpi ult, %{{.*}}, %[[TOKENS]] : i64
-// CHECK:   %[[FOUND:.*]] = nvvm.vote.sync ballot %{{.*}}, %{{.*}} -> i32
-// CHECK:   %[[COUNT:.*]] = llvm.intr.ctpop(%[[FOUND]]) : (i32) -> i32
-// CHECK:   scf.for %{{.*}} iter_args({{.*}} = %[[FOUND]])
-// CHECK:     "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
-// CHECK:     arith.mulf
-// CHECK:     scf.yield
+// CHECK:   %{{.*}} = nvvm.vote.sync ballot %{{.*}}, %{{.*}} -> i32
+// CHECK-COUNT-3: nvvm.vote.sync ballot
+// CHECK:   %[[ANY:.*]] = arith.cmpi ne
+// CHECK-NEXT: scf.if %[[ANY]] -> (f32
+// CHECK:     scf.for %{{.*}} = %c0_i64 to %c4_i64
+// CHECK-COUNT-3: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
+// CHECK:       llvm.intr.ctpop(%[[BITS:.*]]) : (i32) -> i32
+// CHECK:       scf.for %{{.*}} iter_args({{.*}} = %[[BITS]])
+// CHECK:         "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
+// CHECK:         arith.mulf
+// CHECK:         scf.yield
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @terms(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %x: !logitile.view<?x64xbf16> from @x,

@@ -105,17 +105,42 @@ public:
   }
 
   /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. Each lane of a warp looks
-  /// at another token, and the warp turns to those that name one of its rows.
+  /// at other tokens, at several before the warp waits for memory, and the warp turns to those that name one of its rows.
   void addNamingTokens(const Term &term, CodeBuilder::Values &values) {
-    Int firstRow = row + k.threads.warpRow * k.threads.sharing.blockRows();
-    values = e.loop(e.integer(0), tokens, e.integer(kWarp), values, [&](Int first, ValueRange current) {
-      Int token = first + e.lane(), entry = e.extend(e.load(e.at(term.columns, smaller(token, tokens - 1))));
-      Value isNaming = e.both(isLess(token, tokens), isLess(entry - firstRow, k.threads.sharing.blockRows()));
-      return addTokens(term, first, e.vote(isNaming), current);
+    SmallVector<Type> types(values.size(), e.f32);
+    values = e.loop(e.integer(0), tokens, e.integer(kLooks * kWarp), values, [&](Int first, ValueRange current) {
+      SmallVector<Value> votes = voteOnTokens(term, first);
+      Value any = votes.front();
+      for (Value vote : ArrayRef(votes).drop_front())
+        any = arith::OrIOp::create(e, any, vote);
+      Value isAny = arith::CmpIOp::create(e, arith::CmpIPredicate::ne, any, e.constant(e.getI32IntegerAttr(0)));
+      auto visit = [&] {
+        return e.loop(e.integer(kLooks), current, [&](Int look, ValueRange sums) {
+          Value bits = votes.back();
+          for (int64_t i = 0; i + 1 < kLooks; ++i)
+            bits = select(e, isEqual(look, i), votes[i], bits);
+          return addTokens(term, first + look * kWarp, bits, sums);
+        });
+      };
+      return e.choose(isAny, types, visit, [&] { return CodeBuilder::Values(current); });
     });
   }
 
 private:
+  /// A bit for each token that names a row of this warp, of kLooks times kWarp tokens from 'first' on.
+  SmallVector<Value> voteOnTokens(const Term &term, Int first) {
+    Int firstRow = row + k.threads.warpRow * k.threads.sharing.blockRows();
+    SmallVector<Value> named, votes;
+    auto tokenOf = [&](int64_t look) { return first + e.lane() + look * kWarp; };
+    for (int64_t look = 0; look < kLooks; ++look)
+      named.push_back(e.load(e.at(term.columns, smaller(tokenOf(look), tokens - 1))));
+    for (auto [look, entry] : llvm::enumerate(named)) {
+      Value isNaming = isLess(e.extend(entry) - firstRow, k.threads.sharing.blockRows());
+      votes.push_back(e.vote(e.both(isLess(tokenOf(look), tokens), isNaming)));
+    }
+    return votes;
+  }
+
   /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set.
   CodeBuilder::Values addTokens(const Term &term, Int first, Value bits, ValueRange values) {
     CodeBuilder::Values start(values);
