@@ -93,7 +93,7 @@ std::vector<Bug> allBugs() {
       {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i32$3 $4, $4 : i64")},
       {"noTailOfStores", kGradients, "z_weight", "out-of-bounds", edit(kRowsOfStore, "arith.cmpi uge, $1, $1 : i64\n$2", 1, 2)},
       {"misalignedCopies", kForwardUnaligned, "forward0", "misaligned", edit(kAligned, "$1 = arith.ori $2, $3 : i1\n$4")},
-      {"sharedMemoryTooSmall", kForward, "forward0", "out-of-bounds", edit("\\[16640\\] : ", "[16896000] : ")},
+      {"sharedMemoryTooSmall", kForward, "forward0", "out-of-bounds", edit("\\[256\\] : ", "[16896000] : ")},
       // reductions over shared memory
       {"noBarrierBeforeAReduction", kForward, "forward0", "race", atBarrier(kBeforeJoin, "")},
       {"noBarrierBeforeASumOfTokens", kGradients, "gradient", "race", edit(kBarrier, "", 1, 2)},

@@ -4,8 +4,9 @@ using namespace mlir;
 
 namespace logitile::cuda {
 constexpr int64_t kCopyThreads = 256;
-/// Accumulators of a thread: with the operands of a step and the values of a loss they stay in registers.
-constexpr int64_t kElementsPerThread = 64;
+/// Elements of a thread: with the operands of a step and the values of a loss they stay in registers. Sums of 16-bit operands may be
+/// twice as many: warps with blocks of 64 x 64 read a third less from shared memory for each product than those with 64 x 32.
+constexpr int64_t kElementsPerThread = 64, kSumsPerThread = 128;
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
 
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
@@ -14,6 +15,11 @@ namespace {
 struct Extents {
   int64_t rows = 1, columns = 1;
   int64_t values = 0; // tiles of all rows and columns that come from memory or products
+  bool hasProducts = false;
+  bool needsRegisters = false; // for more than one element at a time: planes of f32, the rounds of random numbers
+
+  /// Of a thread, at most, of all tiles together.
+  int64_t elements() const { return hasProducts && values == 1 && !needsRegisters ? kSumsPerThread : kElementsPerThread; }
 };
 /// The tile that everything in a kernel is a part of: all rows and all columns that a tile has.
 FailureOr<Extents> findExtents(KernelOp kernel) {
@@ -28,6 +34,11 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
   WalkResult result = kernel.walk([&](Operation *op) {
     if (auto load = dyn_cast<LoadOp>(op); load && isCopied(load))
       return WalkResult::advance();
+    found.needsRegisters |= isa<UniformOp>(op);
+    if (isa<ProjectOp, ContractOp>(op)) {
+      found.hasProducts = true;
+      found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
+    }
     for (Type type : op->getResultTypes()) {
       auto tile = dyn_cast<TileType>(type);
       if (tile && tile.getExtent(0) > 1 && tile.getExtent(1) > 1 && isa<LoadOp, ProjectOp, ContractOp>(op))
@@ -42,10 +53,12 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
   return result.wasInterrupted() ? FailureOr<Extents>(failure()) : found;
 }
 
-/// Halves the longer side of a warp's block until it fits a thread's registers and every scheduler has a warp.
-void cutIntoBlocks(Sharing &sharing, int64_t values) {
+/// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has a warp, and every row a thread.
+void cutIntoBlocks(Sharing &sharing, const Extents &extents) {
+  int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements();
   auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };
-  while (sharing.blockRows() * sharing.blockColumns() * values > kElementsPerThread * kWarp || warps() < kLeastWarps) {
+  auto areFew = [&] { return warps() < kLeastWarps || warps() * kWarp < std::max(sharing.rows, sharing.columns); };
+  while (sharing.blockRows() * sharing.blockColumns() * values > most * kWarp || areFew()) {
     bool canCutRows = sharing.blockRows() % 32 == 0, canCutColumns = sharing.blockColumns() % 32 == 0;
     if ((!canCutRows && !canCutColumns) || warps() >= kMostWarps)
       break;
@@ -75,7 +88,7 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel) {
   if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
                                 << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
-  cutIntoBlocks(sharing, std::max<int64_t>(extents->values, 1));
+  cutIntoBlocks(sharing, *extents);
   if (std::max(sharing.rows, sharing.columns) > sharing.threads)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << ", more on one side than the "
                                 << sharing.threads << " threads that share them";

@@ -154,14 +154,16 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
       }
     });
   };
-  k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, [&](bool isTail) {
+  PassedTiles passed(k, op, op.getValue());
+  passed.set(k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, passed.types(), [&](bool isTail) {
     RowLoop loop(k);
     loop.take(tile);
     loop.run([&] {
       for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
         storeRow(loop.tiles[0], slot, isTail);
     });
-  });
+    return passed.valuesOf(loop);
+  }));
   return success();
 }
 

@@ -84,11 +84,13 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
           results.push_back(value);
     });
   };
+  PassedTiles passed(k, op, op.getInputs());
   loop.run([&] {
     int64_t rows = types.empty() ? 0 : k.rowSlots(types.front());
     for (int64_t rowSlot = 0; rowSlot < rows; ++rowSlot)
       mapRow(rowSlot);
   });
+  passed.set(passed.valuesOf(loop));
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     k.setTile(result, Tile{types[i], loop.results[i], {}});
   return success();

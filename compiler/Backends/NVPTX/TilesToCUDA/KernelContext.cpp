@@ -52,16 +52,20 @@ bool KernelContext::mayClip(const View &view, unsigned dim, Value first, int64_t
   return ShapedType::isDynamic(extent) || extent % count != 0 || knownDivisor(first) % count != 0;
 }
 
-void KernelContext::splitTail(bool mayClip, Int first, int64_t count, Int end, function_ref<void(bool)> body) {
+CodeBuilder::Values KernelContext::splitTail(bool mayClip, Int first, int64_t count, Int end, TypeRange types,
+                                             function_ref<CodeBuilder::Values(bool)> body) {
   if (!mayClip)
     return body(false);
-  e.when(isLess(end, first + count), [&] { body(true); }, [&] { body(false); });
+  Value isTail = isLess(end, first + count);
+  if (!types.empty())
+    return e.choose(isTail, types, [&] { return body(true); }, [&] { return body(false); });
+  e.when(isTail, [&] { body(true); }, [&] { body(false); });
+  return {};
 }
 
-Int KernelContext::allocate(int64_t bytes) {
-  int64_t offset = allocated;
-  allocated = llvm::alignTo(allocated + bytes, 16);
-  return e.integer(offset);
+Int KernelContext::scratch(int64_t bytes) {
+  allocated = std::max(allocated, static_cast<int64_t>(llvm::alignTo(bytes, 16)));
+  return e.integer(0);
 }
 
 // ---- control --------------------------------------------------------------------------------------------------------

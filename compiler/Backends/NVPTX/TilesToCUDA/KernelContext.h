@@ -58,17 +58,20 @@ public:
   mlir::FailureOr<Int> end(mlir::Operation *op, const View &view, unsigned dim);
   /// Whether a tile of 'count' entries from 'first' on may reach past the end.
   bool mayClip(const View &view, unsigned dim, mlir::Value first, int64_t count) const;
-  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the one at the end.
-  void splitTail(bool mayClip, Int first, int64_t count, Int end, llvm::function_ref<void(bool isTail)> body);
+  /// Calls 'body' once, or where columns may be clipped twice: for tiles that are whole and for the one at the end. Returns its
+  /// values, of 'types'.
+  CodeBuilder::Values splitTail(bool mayClip, Int first, int64_t count, Int end, mlir::TypeRange types,
+                                llvm::function_ref<CodeBuilder::Values(bool isTail)> body);
 
   /// Memory whose tiles threads read where they use them, and where those past the end read an entry of another thread.
   llvm::SmallDenseSet<mlir::StringAttr> readPastEnds;
 
   // ---- shared memory ------------------------------------------------------------------------------------------------
-  /// Bytes of the block that an op has for itself.
-  Int allocate(int64_t bytes);
-  /// The start of the memory that pipelines use one after the other.
+  /// Where the memory starts that pipelines, row states and sums use one after the other. Each starts with a barrier: whoever used it
+  /// before is done.
   Int ring() { return e.integer(0); }
+  /// The same for an op that takes so many bytes of it.
+  Int scratch(int64_t bytes);
   int64_t sharedBytes() const { return allocated; }
 
 private:

@@ -4,7 +4,8 @@ using namespace mlir;
 
 namespace logitile::cuda {
 constexpr int64_t kMostStages = 4, kLeastStages = 2;
-constexpr int64_t kReservedBytes = 16 * 1024; // for row states and sums
+constexpr int64_t kThreadsOfTwo = 128;    // that two blocks of a multiprocessor may each have with as many registers as a thread can have
+constexpr int64_t kHiddenBytes = 1024;    // of shared memory, that each block takes besides its own
 
 static int64_t depthOf(Operation *op) {
   Attribute depth = isa<ProjectOp>(op) ? cast<ProjectOp>(op).getDepth() : cast<ContractOp>(op).getDepth();
@@ -16,7 +17,15 @@ static Type elementOf(Operation *op) {
   return cast<ViewType>(operand.getType()).getElement();
 }
 
-FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t limit) {
+/// As many as let two blocks run on a multiprocessor, one of which computes while the other waits; where registers do not, as many
+/// as fit. A multiprocessor has the shared memory of its largest block.
+static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit) {
+  int64_t half = (limit - kHiddenBytes) / 2;
+  bool areTwo = threads <= kThreadsOfTwo && half / block >= kLeastStages;
+  return std::min(kMostStages, (areTwo ? half : limit) / block);
+}
+
+FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limit) {
   int64_t block = 0;
   Operation *largest = nullptr;
   kernel.walk([&](Operation *op) {
@@ -31,10 +40,10 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t limit) {
   });
   if (!largest)
     return Pipeline();
-  int64_t stages = std::min(kMostStages, (limit - kReservedBytes) / block);
+  int64_t stages = stagesOf(block, threads, limit);
   if (stages < kLeastStages)
-    return largest->emitOpError() << "has blocks of " << block << " bytes; " << kLeastStages << " of them and " << kReservedBytes
-                                  << " bytes do not fit the " << limit << " bytes of shared memory";
+    return largest->emitOpError() << "has blocks of " << block << " bytes; " << kLeastStages << " of them do not fit the " << limit
+                                  << " bytes of shared memory";
   return Pipeline{stages, stages * block};
 }
 

@@ -6,8 +6,8 @@ namespace logitile::cuda {
 /// How many blocks are on their way, and the shared memory that they take, in a kernel with contractions.
 struct Pipeline {
   int64_t stages = 0, bytes = 0;
-  /// Fails with an error at an op whose blocks do not fit 'limit' bytes of shared memory.
-  static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t limit);
+  /// For blocks of 'threads'. Fails with an error at an op whose blocks do not fit 'limit' bytes of shared memory.
+  static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t threads, int64_t limit);
 };
 
 class MainLoop {

@@ -8,6 +8,36 @@ bool isLastUse(Value value, Operation *op) {
                       [&](Operation *user) { return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op)); });
 }
 
+PassedTiles::PassedTiles(KernelContext &k, Operation *op, ValueRange operands) : k(k), operands(operands) {
+  for (auto [place, value] : llvm::enumerate(operands)) {
+    const Tile &tile = k.tile(value);
+    bool goesRound = !tile.values.empty() && !tile.isOwned && tile.type.getExtent(0) > 1;
+    if (goesRound && value.getParentBlock() == op->getBlock() && !isLastUse(value, op))
+      places.push_back(place);
+  }
+}
+CodeBuilder::Values PassedTiles::valuesOf(const RowLoop &loop) const {
+  CodeBuilder::Values values;
+  for (size_t place : places)
+    llvm::append_range(values, loop.tiles[place].values);
+  return values;
+}
+void PassedTiles::set(ValueRange passed) const {
+  for (size_t place : places) {
+    Tile tile = k.tile(operands[place]);
+    size_t count = tile.values.size();
+    tile.values = llvm::to_vector(passed.take_front(count));
+    passed = passed.drop_front(count);
+    k.setTile(operands[place], tile);
+  }
+}
+SmallVector<Type> PassedTiles::types() const {
+  SmallVector<Type> types;
+  for (size_t place : places)
+    llvm::append_range(types, ValueRange(k.tile(operands[place]).values).getTypes());
+  return types;
+}
+
 void RowLoop::make(TileType type) {
   types.push_back(type);
   results.emplace_back();
@@ -85,7 +115,6 @@ void RowLoop::run(function_ref<void()> body) {
   });
   adopt(last);
   for (const Ring &ring : rings)
-    if (ring.result >= 0)
-      results[ring.result] = ring.values;
+    (ring.result >= 0 ? results[ring.result] : tiles[ring.tile].values) = ring.values;
 }
 } // namespace logitile::cuda

@@ -23,7 +23,7 @@ public:
   /// Emits all turns. In 'body' the context's row slots are those of one turn.
   void run(llvm::function_ref<void()> body);
 
-  llvm::SmallVector<Tile> tiles;                // in a turn: with the values of its rows
+  llvm::SmallVector<Tile> tiles;                // in a turn: with the values of its rows; afterwards those that went round unchanged
   llvm::SmallVector<CodeBuilder::Values> results;
   CodeBuilder::Values carried;
 
@@ -45,4 +45,21 @@ private:
 
 /// Whether no op behind 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);
+
+/// Operands of an op whose values go round in its loop and are used again behind it. From there on they are what the loop gave
+/// back: else both would take registers.
+class PassedTiles {
+public:
+  PassedTiles(KernelContext &k, mlir::Operation *op, mlir::ValueRange operands);
+  /// After the loop that took the operands, in this order: the values of all passed ones.
+  CodeBuilder::Values valuesOf(const RowLoop &loop) const;
+  /// Values of this kind are theirs.
+  void set(mlir::ValueRange passed) const;
+  llvm::SmallVector<mlir::Type> types() const;
+
+private:
+  KernelContext &k;
+  llvm::SmallVector<mlir::Value> operands;
+  llvm::SmallVector<size_t> places; // of those that are passed, among the operands
+};
 } // namespace logitile::cuda

@@ -22,14 +22,17 @@ public:
 
   void emit() {
     const Sharing &sharing = k.threads.sharing;
+    int64_t bytes = sharing.rows * sharing.warpColumns * 4; // of an entry
+    Int scratch = k.scratch(stateSize * bytes);
     for (unsigned entry = 0; entry < stateSize; ++entry)
-      parts.push_back(e.shared(k.allocate(sharing.rows * sharing.warpColumns * 4), typeOf(entry)));
+      parts.push_back(e.shared(scratch + entry * bytes, typeOf(entry)));
     bool mayClip = op.getLimit() % sharing.columns != 0;
     e.barrier(); // parts of the tile before are read
-    if (mayClip && isLong(op.getUpdate()))
-      foldTile(/*isTail=*/true);
-    else
-      k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), [&](bool isTail) { foldTile(isTail); });
+    PassedTiles passed(k, op, op.getInputs());
+    auto foldOnce = [&](bool isTail) { return passed.valuesOf(foldTile(isTail)); };
+    bool isOneCode = mayClip && isLong(op.getUpdate());
+    passed.set(isOneCode ? foldOnce(/*isTail=*/true)
+                         : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
     e.barrier();
     joinParts();
   }
@@ -40,7 +43,8 @@ private:
     return e.at(parts[entry], warpColumn * k.threads.sharing.rows + row);
   }
 
-  void foldTile(bool isTail) {
+  /// Returns the loop over its rows.
+  RowLoop foldTile(bool isTail) {
     inputs.readColumns();
     for (int64_t slot = 0; slot < k.threads.sharing.columnSlots(); ++slot) {
       columns.push_back(column + k.threads.column(slot));
@@ -56,6 +60,7 @@ private:
     });
     columns.clear();
     inside.clear();
+    return loop;
   }
 
   /// Whether a comparison for each column costs less than code for the last tile and other code for the tiles before it.

@@ -35,7 +35,7 @@ LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op) {
   const Tile &tile = k.tile(op.getTile());
   if (!sharing.isFragments || tile.values.empty())
     return op.emitOpError() << "sums " << tile.type << "; expected a computed tile of two dimensions";
-  Place parts = e.shared(k.allocate(sharing.warpRows * sharing.columns * 4), e.f32);
+  Place parts = e.shared(k.scratch(sharing.warpRows * sharing.columns * 4), e.f32);
   Int tokens = k.scalar(op.getCount()), first = k.scalar(op.getRow());
   e.barrier(); // the sums of the tile before are read
   RowLoop loop(k);
@@ -50,6 +50,8 @@ LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op) {
       }
     }
   });
+  PassedTiles passed(k, op, op.getTile());
+  passed.set(passed.valuesOf(loop));
   for (auto [columnSlot, sum] : llvm::enumerate(loop.carried)) {
     for (int64_t mask : {4, 8, 16})
       sum = arith::AddFOp::create(e, sum, e.exchange(sum, mask));

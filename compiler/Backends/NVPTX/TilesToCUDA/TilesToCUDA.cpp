@@ -29,8 +29,10 @@ SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
   FailureOr<Sharing> sharing = Sharing::get(kernel);
-  FailureOr<Pipeline> pipeline = Pipeline::get(kernel, gpu.sharedBytes);
-  if (failed(sharing) || failed(pipeline))
+  if (failed(sharing))
+    return failure();
+  FailureOr<Pipeline> pipeline = Pipeline::get(kernel, sharing->threads, gpu.sharedBytes);
+  if (failed(pipeline))
     return failure();
   e.setLoc(kernel.getLoc());
   SmallVector<Type> arguments = argumentsOf(kernel, e);
