@@ -126,6 +126,19 @@ def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
+def FlushSubnormalsPass : Pass<"logitile-flush-subnormals", "mlir::ModuleOp"> {
+  let summary = "subnormal numbers count as zero where they would only cost time";
+  let description = [{
+    Before: kernels beside the schedule that they are made from. After: on a target that is slow with subnormal numbers, kernels that
+    write or read gradients of logits have `flushes_subnormals`. In the others, an exponential relative to a running maximum is 0
+    where it would be subnormal, in the updates of row states: it is added to a sum whose largest term is 1. Other numbers of these
+    kernels stay as they are. For targets that are as fast with subnormal numbers nothing changes.
+    Refuses: a target that does not exist.
+  }];
+  let options = [Option<"target", "target", "std::string", "", "such as cpu:avx2; the default is that of the module's request">];
+  let dependentDialects = ["mlir::arith::ArithDialect"];
+}
+
 def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
   let summary = "finds kernels that do the same to different memory";
   let description = [{

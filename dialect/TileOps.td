@@ -52,7 +52,8 @@ def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<Symb
     No dimension, element type or bundle of a template is left. What follows `from` is the buffer of a view, which the schedule
     defines, or a scalar of the launch. `aliases` names the buffers whose memory buffers of this kernel use; all others are
     apart. `code` names
-    another kernel whose code a launch of this one runs, with this one's arguments: both do the same.
+    another kernel whose code a launch of this one runs, with this one's arguments: both do the same. With `flushes_subnormals`,
+    subnormal operands count as zero and subnormal results become zero in all of its arithmetic.
 
     ```mlir
     logitile.kernel @add_one(%count: index from tokens, %x: !logitile.view<?xf32> from @lse) {
@@ -70,7 +71,7 @@ def Logitile_KernelOp : Logitile_Entry<"kernel", [DeclareOpInterfaceMethods<Symb
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$roles, OptionalAttr<DictionaryAttr>:$aliases,
-                       OptionalAttr<FlatSymbolRefAttr>:$code);
+                       OptionalAttr<FlatSymbolRefAttr>:$code, UnitAttr:$flushes_subnormals);
   let extraClassDeclaration = [{
     /// The scalar that 'argument' is; nothing where it is a view.
     std::optional<ScalarRole> scalarOf(mlir::BlockArgument argument);

@@ -35,6 +35,7 @@ class Session:
         self._contender.prepare(cases.Case(**case), self._inputs)
         with open(results, "wb") as file:
             numpy.savez(file, **probes(self._contender.call()))
+        self._contender.checked()
         return {}
 
     def memory(self) -> dict[str, Any]:

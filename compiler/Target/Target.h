@@ -56,6 +56,8 @@ struct TargetFacts {
   bool readsHalfLogits = false;      // kernels read kept logits of 16 bits
   bool isFilledByOneVocabSplit = false; // one vocabulary vocabulary split is work for all units, and what it makes stays in their caches
 
+  // ---- arithmetic
+  bool isSlowWithSubnormals = false; // on some machines of this target an instruction takes many times as long with them
   MathInstructions math;
 };
 

@@ -23,7 +23,8 @@ SmallVector<Attribute> shapeOf(KernelOp kernel) {
 }
 
 bool doTheSame(KernelOp left, KernelOp right) {
-  return left.getRoles().size() == right.getRoles().size() && shapeOf(left) == shapeOf(right) &&
+  return left.getRoles().size() == right.getRoles().size() && left.getFlushesSubnormals() == right.getFlushesSubnormals() &&
+         shapeOf(left) == shapeOf(right) &&
          OperationEquivalence::isRegionEquivalentTo(&left.getBody(), &right.getBody(), OperationEquivalence::IgnoreLocations);
 }
 

@@ -38,12 +38,12 @@ struct Half {
     bits = static_cast<uint16_t>(half | (word >> 16 & 0x8000));
   }
   operator float() const {
-    uint32_t word = bits, magnitude = (word & 0x7fff) << 13;
-    // Exponents move by multiplying with 2^112, which takes subnormals along.
-    float value = __builtin_bit_cast(float, magnitude) * 0x1p112f;
-    if ((word & 0x7c00) == 0x7c00)
-      value = __builtin_bit_cast(float, magnitude | 0x7f800000);
-    return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, value) | (word & 0x8000) << 16);
+    uint32_t word = bits, magnitude = (word & 0x7fff) << 13, value = magnitude + 0x38000000;
+    if (magnitude >= 0x0f800000) // infinity and NaN
+      value = magnitude | 0x7f800000;
+    else if (magnitude < 0x00800000) // subnormal: as the rest of a number from 2^-14 on, since no f32 may be subnormal
+      value = __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude + 0x38800000) - 0x1p-14f);
+    return __builtin_bit_cast(float, value | (word & 0x8000) << 16);
   }
 };
 } // namespace logitile

@@ -1,6 +1,7 @@
 // ThreadPool.cpp - the threads, how they wait and how they share tasks.
 #include "runtime/cpu/ThreadPool.h"
 #include "compiler/Support/WorkThread.h"
+#include "runtime/support/FloatEnvironment.h"
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,10 +19,12 @@ struct Job {
   int64_t tasks;
   int helpers;
   const Interrupt &interrupt; // asked by the caller's thread alone
+  SubnormalMode subnormals = SubnormalMode::ofThisThread(); // of the caller's thread, for all
   std::atomic<int64_t> next{0};
   std::atomic<bool> isInterrupted{false}; // set by the caller's thread
 
   void work(int thread) {
+    DefaultFloatEnvironment environment(subnormals);
     HelperCheckpoint checkpoint(*this);
     for (int64_t number; (number = next.fetch_add(1, std::memory_order_relaxed)) < tasks;)
       task(context, number, thread, checkpoint);
@@ -34,6 +37,7 @@ struct Job {
   }
   /// Nobody begins another task where the caller is interrupted. Handlers of signals may be asked only until they say so.
   void ask() {
+    DefaultFloatEnvironment environment(subnormals); // a task may have its own
     if (isInterrupted || !interrupt())
       return;
     isInterrupted = true;

@@ -1,6 +1,7 @@
 // EmulatorDevice.cpp - what a call needs of the emulator: code, memory by name, launches.
 #include "runtime/emulator/EmulatorDevice.h"
 #include "runtime/support/Errand.h"
+#include "runtime/support/FloatEnvironment.h"
 #include "runtime/emulator/Library.h"
 #include "runtime/gpu/OwnKernels.h"
 #include <algorithm>
@@ -134,6 +135,7 @@ private:
     if (!seed.isOk())
       return seed.status();
     call.seed = *seed;
+    DefaultFloatEnvironment environment(SubnormalMode::keep()); // as GPUs do, whatever the caller's thread does
     std::ranges::copy(std::array<uint32_t, 3>{static_cast<uint32_t>(blocks), 1, 1}, call.grid);
     std::ranges::copy(std::array<uint32_t, 3>{static_cast<uint32_t>(threads), 1, 1}, call.threads);
     return program.launch(name, call, memory.get(), counted);

@@ -24,8 +24,8 @@ def run(*arguments):
 
 def test_one_round_measures_every_loss_and_writes_a_report_and_a_picture(tmp_path):
     report, picture = tmp_path / "made" / "cpu.json", tmp_path / "cpu.png"
-    done = run("--shapes", "16,32,100", "--dtypes", "float32", "--modes", "gradients",
-               "--contenders", "logitile", "eager", "--json", str(report), "--png", str(picture))  # fmt: skip
+    done = run("--shapes", "16,32,100", "--dtypes", "float32", "--modes", "gradients", "--contenders",
+               "logitile", "peaked", "eager", "--json", str(report), "--png", str(picture))  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(report.read_text())
     assert [record["loss"] for record in found["cases"]] == list(cases.LOSSES)

@@ -1,9 +1,11 @@
 // runtime_threads_test.cpp - the pool of threads: every task once, nested and concurrent launches, forks, environment.
+#include "runtime/arrays/Floats.h"
 #include "runtime/support/FloatEnvironment.h"
 #include "runtime/cpu/ThreadCount.h"
 #include "runtime/cpu/ThreadPool.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -105,15 +107,65 @@ TEST(ThreadPool, PoolsComeAndGo) {
     EXPECT_TRUE(tally.isOnceEach());
   }
 }
-TEST(ThreadPool, TasksKeepDenormals) {
-  ThreadPool pool;
-  std::atomic<int> lost{0};
-  DefaultFloatEnvironment environment;
-  pool.run(64, 4, [&](int64_t task, int) {
-    volatile float tiny = 1e-39f * static_cast<float>(task + 1);
-    lost += tiny * 0.5f == 0;
+
+// ---- subnormal numbers ----------------------------------------------------------------------------------------------------------
+
+/// Tasks that lost such a number, as operand or as result. Each thread waits until all take part.
+static int countFlushing(ThreadPool &pool) {
+  std::atomic<int> lost{0}, begun{0};
+  pool.run(4, 4, [&](int64_t, int) {
+    for (++begun; begun < 4;)
+      std::this_thread::yield();
+    volatile float tiny = 1e-39f, large = 0x1p30f, least = 2e-38f, half = 0.25f;
+    lost += tiny * large == 0 && least * half == 0;
   });
-  EXPECT_EQ(lost, 0);
+  return lost;
+}
+TEST(ThreadPool, TasksTreatSubnormalNumbersAsTheCallerDoes) {
+  ThreadPool pool;
+  for (uint32_t bits : {0u, 0x8040u, 0u}) {
+    const uint32_t before = _mm_getcsr();
+    _mm_setcsr((before & ~0x8040u) | bits);
+    int inside, outside = countFlushing(pool);
+    {
+      DefaultFloatEnvironment environment;
+      inside = countFlushing(pool);
+    }
+    const uint32_t after = _mm_getcsr();
+    _mm_setcsr(before);
+    EXPECT_EQ(after & 0x8040u, bits);
+    EXPECT_EQ(inside, bits ? 4 : 0);
+    EXPECT_EQ(outside, bits ? 4 : 0);
+  }
+}
+TEST(ThreadPool, InterruptsAreAskedAsTheCallerIs) {
+  ThreadPool pool;
+  const uint32_t before = _mm_getcsr();
+  std::atomic<uint32_t> asked{~0u};
+  Interrupt ask{[](void *asked) {
+                  *static_cast<std::atomic<uint32_t> *>(asked) = _mm_getcsr() & 0x8040;
+                  return false;
+                },
+                &asked};
+  pool.run(3, 1, [](int64_t, int) { _mm_setcsr(_mm_getcsr() | 0x8040); }, ask); // as a kernel may while it runs
+  _mm_setcsr(before);
+  EXPECT_EQ(asked, 0u);
+}
+TEST(Half, NumbersStayWhereSubnormalFloatsAreZero) {
+  for (uint32_t bits : {0u, 0x8040u}) {
+    const uint32_t before = _mm_getcsr();
+    _mm_setcsr(before | bits);
+    int wrong = 0;
+    for (uint32_t half = 0; half < 0x7c00; ++half) {
+      Half number;
+      number.bits = static_cast<uint16_t>(half);
+      const uint32_t exponent = half >> 10, fraction = half & 0x3ff;
+      const double right = exponent ? std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25) : std::ldexp(fraction, -24);
+      wrong += static_cast<double>(static_cast<float>(number)) != right || Half(static_cast<float>(number)).bits != half;
+    }
+    _mm_setcsr(before);
+    EXPECT_EQ(wrong, 0) << bits;
+  }
 }
 
 // ---- interrupts ---------------------------------------------------------------------------------------------------------------

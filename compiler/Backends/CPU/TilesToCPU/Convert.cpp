@@ -85,8 +85,8 @@ Value Emitter::valueToBf16(Value value) {
   return arith::TruncIOp::create(*this, widen(getIntegerType(16), lanes), l.right(chosen, 16));
 }
 
-/// The exponent is moved by a product with 2^112, which makes denormal numbers right as well; infinity and NaN get the
-/// largest exponent.
+/// Subnormal numbers are made as the rest of a number from 2^-14 on, since threads may count subnormal f32 as 0; infinity and NaN get
+/// the largest exponent.
 Value Emitter::f16ToValue(Value bits) {
   int64_t lanes = lanesOf(bits);
   Type floats = widen(f32, lanes);
@@ -97,10 +97,11 @@ Value Emitter::f16ToValue(Value bits) {
   Lanes l(*this, lanes);
   Value wide = arith::ExtUIOp::create(*this, l.type, bits);
   Value magnitude = l.left(l.mask(wide, 0x7fff), 13);
-  Value moved = arith::MulFOp::create(*this, arith::BitcastOp::create(*this, floats, magnitude), number(floats, 0x1p112));
+  Value above = arith::BitcastOp::create(*this, floats, l.add(magnitude, l.number(0x38800000)));
+  Value small = arith::BitcastOp::create(*this, l.type, arith::SubFOp::create(*this, above, number(floats, 0x1p-14)));
+  Value finite = l.select(l.isAbove(magnitude, 0x007fffff), l.add(magnitude, l.number(0x38000000)), small);
   Value special = l.merge(magnitude, l.number(0x7f800000));
-  Value finite = arith::BitcastOp::create(*this, l.type, moved);
-  Value chosen = l.select(l.isAbove(l.mask(wide, 0x7fff), 0x7bff), special, finite);
+  Value chosen = l.select(l.isAbove(magnitude, 0x0f7fffff), special, finite);
   Value sign = l.left(l.mask(wide, 0x8000), 16);
   return arith::BitcastOp::create(*this, floats, l.merge(chosen, sign));
 }
