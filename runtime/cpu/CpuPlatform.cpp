@@ -3,9 +3,21 @@
 #include "compiler/Backends/CPU/Tier.h"
 #include "runtime/cpu/CpuDevice.h"
 #include "runtime/cpu/CpuModel.h"
+#include "runtime/cpu/CpuRates.h"
+#include <cstdlib>
 using namespace logitile;
 
 namespace {
+/// Where a processor multiplies float32 faster than pairs of bfloat16, calls get code that widens bfloat16 while it is packed, unless
+/// LOGITILE_CPU_TIER names the tier.
+CpuTier preferredTier(CpuTier host) {
+  const char *forced = std::getenv("LOGITILE_CPU_TIER");
+  if (host != CpuTier::Avx512Bf16 || (forced && *forced))
+    return host;
+  static const std::optional<ProductRates> rates = hostRates();
+  return rates && rates->areFasterInFloat32() ? CpuTier::Avx512 : host;
+}
+
 class CpuPlatform : public Platform {
 public:
   std::string_view prefix() const override { return "cpu"; }
@@ -28,7 +40,7 @@ public:
   Result<std::string> findTarget(int) const override {
     std::string error;
     std::optional<CpuTier> host = hostTier(error);
-    return host ? Result<std::string>(targetName(*host)) : Status(ErrorCode::Target, error);
+    return host ? Result<std::string>(targetName(preferredTier(*host))) : Status(ErrorCode::Target, error);
   }
   Result<DeviceModel> describe(std::string_view features, int) const override { return DeviceModel{cpuModel(), std::string(features)}; }
 };

@@ -271,7 +271,7 @@ def test_a_full_disk_is_one_warning(folder):
     assert losses == [call(share=share)[0].item() for share in (0.1, 0.2)]
     assert happened == ["compile", "compile"]
     assert errors.count("CacheWarning: disk cache: cannot write in") == 1 and "File too large" in errors
-    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert [path for path in folder.rglob("*") if path.is_file() and path.name != "cpu-rates"] == []
 
 
 @pytest.mark.parametrize(("name", "shown"), [(b"logitile", "logitile"), (b"caf\xe9", "caf\\xe9")])
