@@ -202,6 +202,20 @@ def test_explanation_counts_the_projections_that_recomputing_adds():
     assert told.flops == 4 * 2 * 512 * 20000 * 64
 
 
+@pytest.mark.contract("2 least workspace")
+def test_the_least_workspace_is_that_of_one_chunk_where_several_need_more():
+    shapes = lt.ShapeDtype((2048, 512), "bfloat16"), lt.ShapeDtype((32000, 512), "bfloat16")
+    target, backend = lt.ShapeDtype((2048,), "int32"), "cuda:sm_80"
+    with pytest.raises(lt.CallValueError, match="need at least") as refused:
+        lt.jit(losses.cross_entropy, workspace=1, backend=backend).explain(*shapes, target=target)
+    least = refused.value.minimum_workspace
+    assert least < 4 * 32000 * 512  # float32 sums of the weight's gradient, which several chunks have
+    told = lt.jit(losses.cross_entropy, workspace=least, backend=backend).explain(*shapes, target=target)
+    assert told.chunks == 1 and told.workspace_bytes == least
+    # The usual vocabulary splits, 16 of them, have more memory.
+    assert dict((k.name, k.launches) for k in told.kernels)["gradient"] > 16
+
+
 @pytest.mark.parametrize("chunks", [1, 4])
 def test_explanation_counts_what_gpus_multiply(chunks):
     head = lt.jit(losses.cross_entropy, backend="cuda:sm_80", chunks=chunks)

@@ -21,7 +21,8 @@ class Chooser {
 public:
   explicit Chooser(const Problem &problem) : problem(problem), tokens(problem.request.getTokens()), budget(problem.request.getWorkspace()) {}
 
-  FailureOr<Candidate> run() {
+  /// The quickest schedule within the budget, if there is one.
+  std::optional<Candidate> run() const {
     if (int64_t chunks = problem.request.getChunks(); chunks > 0)
       return narrowed({inChunks(chunks == 1 ? 0 : -chunks)});
     SmallVector<Candidate> candidates;
@@ -29,10 +30,26 @@ public:
       if (std::optional<Candidate> fitted = fit(shape))
         candidates.push_back(*fitted);
     if (candidates.empty())
-      return complain();
+      return std::nullopt;
     Candidate best = *llvm::min_element(candidates, [](const Candidate &a, const Candidate &b) { return a.seconds < b.seconds; });
     best.first = 1 + mostForWhole(best.choice);
     return narrowed(best);
+  }
+
+  /// Bytes of the smallest budget that has a schedule for 'count' tokens. A single chunk may take less than many: chunks of tokens
+  /// have float32 sums of the weight's gradient.
+  int64_t leastBytes(int64_t count) const {
+    int64_t least = INT64_MAX;
+    for (const Choice &shape : shapes()) {
+      least = std::min(least, bytes(shape, count));
+      if (!keepsAcrossPhases(shape))
+        least = std::min(least, bytes(withChunk(shape, problem.chunkUnit()), count));
+    }
+    return least;
+  }
+  /// The most tokens, fewer than those asked for, that the budget has a schedule for.
+  int64_t mostTokens() const {
+    return largest(1, tokens - 1, [&](int64_t count) { return leastBytes(count) <= budget; });
   }
 
 private:
@@ -99,9 +116,8 @@ private:
   std::optional<Candidate> fit(Choice choice) const {
     if (bytes(choice, tokens) <= budget)
       return finish(choice);
-    bool keepsAcrossPhases = problem.isSplit() && choice.keptVocabSplits > 0;
-    if (keepsAcrossPhases)
-      return std::nullopt; // what is kept has to hold all tokens
+    if (keepsAcrossPhases(choice))
+      return std::nullopt;
     // Room for the copies of small inputs of more tokens than now: the program should serve them as well.
     constexpr int64_t kGrowth = 4;
     for (int64_t growth : {kGrowth, int64_t(1)}) {
@@ -115,6 +131,8 @@ private:
     }
     return std::nullopt;
   }
+  /// Then what is kept has to hold all tokens.
+  bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.keptVocabSplits > 0; }
   Choice withChunk(Choice choice, int64_t chunk) const {
     choice.chunk = choice.forwardChunk = chunk;
     return choice;
@@ -144,17 +162,6 @@ private:
     return candidate;
   }
 
-  FailureOr<Candidate> complain() const {
-    int64_t least = INT64_MAX;
-    for (const Choice &shape : shapes())
-      least =
-          std::min(least, bytes(problem.isSplit() && shape.keptVocabSplits > 0 ? shape : withChunk(shape, problem.chunkUnit()), tokens));
-    // For callers that name the minimum in their own words.
-    problem.program->getParentOp()->setAttr(kMinimumWorkspaceAttrName, IntegerAttr::get(IntegerType::get(problem.request.getContext(), 64), least));
-    return ProgramOp(problem.program).emitOpError() << "needs a workspace of at least " << sizeText(least) << " for " << tokens
-                                                    << " tokens, but 'workspace' is " << sizeText(budget);
-  }
-
   const Problem &problem;
   int64_t tokens, budget;
 };
@@ -163,16 +170,36 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
   LogicalResult choose(ProgramOp program, RequestAttr request) {
     if (!program.getBody().getOps<ScheduleOp>().empty())
       return program.emitOpError() << "has a schedule already";
-    FailureOr<Problem> problem = Problem::get(program, request);
-    if (failed(problem))
-      return failure();
-    FailureOr<Candidate> best = Chooser(*problem).run();
-    if (failed(best))
-      return failure();
-    ScheduleBuilder builder(*problem, best->choice);
-    Builder b(request.getContext());
-    getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(request.getTokens())));
-    return builder.emit(best->first, best->end);
+    // Finer vocabulary splits have smaller gradients of logits at a time, but more row states: where nothing else fits the budget.
+    constexpr int64_t kFinest = 8;
+    int64_t least = INT64_MAX, first = 0;
+    for (int64_t finer = 1; finer <= kFinest; finer *= 2) {
+      FailureOr<Problem> problem = Problem::get(program, request, finer);
+      if (failed(problem))
+        return failure();
+      Chooser chooser(*problem);
+      if (std::optional<Candidate> best = chooser.run()) {
+        best->first = std::max(best->first, first);
+        return emit(*problem, *best);
+      }
+      least = std::min(least, chooser.leastBytes(request.getTokens()));
+      first = std::max(first, 1 + chooser.mostTokens()); // fewer tokens have a program with coarser splits
+    }
+    return complain(program, request, least);
+  }
+
+  LogicalResult emit(const Problem &problem, const Candidate &best) {
+    ScheduleBuilder builder(problem, best.choice);
+    Builder b(&getContext());
+    getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(problem.request.getTokens())));
+    return builder.emit(best.first, best.end);
+  }
+
+  LogicalResult complain(ProgramOp program, RequestAttr request, int64_t least) {
+    // For callers that name the minimum in their own words.
+    getOperation()->setAttr(kMinimumWorkspaceAttrName, Builder(&getContext()).getI64IntegerAttr(least));
+    return program.emitOpError() << "needs a workspace of at least " << sizeText(least) << " for " << request.getTokens()
+                                 << " tokens, but 'workspace' is " << sizeText(request.getWorkspace());
   }
 
   void runOnOperation() override {

@@ -117,7 +117,7 @@ static Type keptElement(const Problem &problem, const PairProblem &pair) {
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 
-FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
+FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t finer) {
   Problem problem;
   problem.program = program;
   problem.request = request;
@@ -135,7 +135,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request) {
   // Vocabulary splits are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
   // the number of tokens, so neither do the bits of a row among the calls of one program.
   problem.columns = program.getWidth();
-  int64_t wanted = std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
+  int64_t wanted = finer * std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
   problem.vocabSplit = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);
   problem.vocabSplits = llvm::divideCeil(problem.columns, problem.vocabSplit);
 

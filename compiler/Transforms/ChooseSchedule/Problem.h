@@ -23,7 +23,8 @@ struct PairProblem {
 
 struct Problem {
   /// Fails with a diagnostic where program and request do not fit each other.
-  static mlir::FailureOr<Problem> get(ProgramOp program, RequestAttr request);
+  /// \param finer how many times as many vocabulary splits there are as usual, as far as tiles allow.
+  static mlir::FailureOr<Problem> get(ProgramOp program, RequestAttr request, int64_t finer);
 
   ProgramOp program;
   RequestAttr request;
