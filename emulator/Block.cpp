@@ -26,6 +26,8 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   now = 1;
   live = actors.threads;
   current = 0;
+  idleTurns = 0;
+  resting.clear();
   barriers = {};
   mbarriers.clear();
   shared.reset(launch.sharedBytes, static_cast<uint32_t>(warps.size()));
@@ -79,6 +81,7 @@ void Block::threadMain() {
 // over what earlier fibers left.
 [[gnu::no_sanitize_address]] void Block::endThread(Thread &thread) {
   thread.hasEnded = true;
+  noteProgress();
   --live;
   Warp &warp = warpOf(thread);
   warp.live &= ~(1u << thread.lane);
@@ -94,12 +97,22 @@ void Block::leave() {
   __builtin_unreachable();
 }
 
+std::optional<uint32_t> Block::takeNext() {
+  std::optional<uint32_t> next = scheduler.take(current);
+  if (!next || scheduler.tossed(4)) {
+    for (uint32_t thread : resting)
+      scheduler.add(thread);
+    resting.clear();
+  }
+  return next ? next : scheduler.take(current);
+}
+
 [[gnu::no_sanitize_address]] void Block::reschedule() {
   if (scheduler.tossed(4))
     progressEngines();
-  std::optional<uint32_t> next = scheduler.take(current);
+  std::optional<uint32_t> next = takeNext();
   while (!next && progressEngines())
-    next = scheduler.take(current);
+    next = takeNext();
   if (!next) {
     reportDeadlock();
     leave();
@@ -135,13 +148,13 @@ void Block::yieldTurn(Thread &thread, const Op &op, std::string_view what) {
     reportDeadlock();
     leave();
   }
-  scheduler.add(thread.linear);
+  resting.push_back(thread.linear);
   reschedule();
   thread.waiting = {};
 }
 
 void Block::wake(uint32_t thread) {
-  idleTurns = 0;
+  noteProgress();
   scheduler.add(thread);
 }
 

@@ -86,9 +86,11 @@ public:
   // ---- waiting
   /// Returns when somebody has made the running thread ready again.
   void wait(Thread &thread, const Op &op, std::string_view what);
-  /// Lets others run; a block in which everybody only does that is stuck.
+  /// Runs on once nobody else can; a block in which everybody only does that is stuck.
   void yieldTurn(Thread &thread, const Op &op, std::string_view what);
   void wake(uint32_t thread);
+  /// Something has happened that others may wait for.
+  void noteProgress() { idleTurns = 0; }
 
   // ---- order
   /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now.
@@ -123,6 +125,8 @@ private:
   void resetThread(uint32_t linear);
   void endThread(Thread &thread);
   void reschedule();
+  /// Takes the thread that runs next; none where all that have not ended wait for each other.
+  std::optional<uint32_t> takeNext();
   [[noreturn]] void leave();
   bool progressEngines();
   /// Fails where somebody still waits for the thread that has just ended.
@@ -131,6 +135,7 @@ private:
 
   static constexpr uint64_t kIdleTurns = 256; // per thread, without any progress
   uint64_t idleTurns = 0;
+  std::vector<uint32_t> resting; // threads that have yielded their turn
   uint32_t current = 0;
   bool hasFailed = false;
   void *hostStack = nullptr;

@@ -35,6 +35,7 @@ void completeIfDone(Block &block, Mbarrier &mbarrier) {
   mbarrier.completed = mbarrier.gathering.take();
   mbarrier.pending = mbarrier.expected;
   ++mbarrier.phase;
+  block.noteProgress();
   for (const Mbarrier::Waiter &waiter : mbarrier.waiters)
     block.wake(waiter.thread);
   mbarrier.waiters.clear();

@@ -368,3 +368,53 @@ TEST(EmulatorAsync, aBarrierDoesNotWaitForSourcesOfCopies) {
   EXPECT_NE(early.text().find("earlier read by copy engine of thread"), std::string::npos) << early.text();
   Copies(copyAndRead(kCommit + kWait + kBarrier + theirs)).harness.runClean();
 }
+
+// ---- polling
+
+namespace {
+/// 64 threads arrive at an mbarrier for 'count' and ask for the end of its phase again and again.
+std::string pollers(const std::string &count) {
+  return R"(
+@bar = internal addrspace(3) global [1 x i64] undef, align 8
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %tid, 0
+  br i1 %first, label %init, label %ready
+init:
+  call void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3) @bar, i32 )" +
+         count + R"()
+  br label %ready
+ready:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  br label %next
+next:
+  %round = phi i32 [0, %ready], [%rounds, %passed]
+  %phase = call i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3) @bar)
+  br label %poll
+poll:
+  %done = call i1 @llvm.nvvm.mbarrier.test.wait.scope.cta.space.cta(ptr addrspace(3) @bar, i64 %phase)
+  br i1 %done, label %passed, label %poll
+passed:
+  %rounds = add i32 %round, 1
+  %more = icmp ult i32 %rounds, 50
+  br i1 %more, label %next, label %end
+end:
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  store i32 %rounds, ptr addrspace(1) %at
+  ret void
+})";
+}
+} // namespace
+
+TEST(EmulatorAsync, pollersLetOthersRun) {
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    std::vector<uint32_t> out(64);
+    EmulatorHarness(pollers("64")).buffer("out", out).threads(64).seed(seed).runClean();
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 50)) << "seed " << seed;
+  }
+}
+
+TEST(EmulatorAsync, pollersWhomNobodyComesToAreStuck) {
+  std::vector<uint32_t> out(64);
+  EmulatorHarness(pollers("65")).buffer("out", out).threads(64).runFaulty(Fault::deadlock);
+}
