@@ -66,7 +66,9 @@ void countTraffic(const Access &access, Space space, const void *address, uint64
 }
 
 void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes) {
-  const Access access{*thread, thread->linear, *op, static_cast<AccessKind>(op->instruction.modifiers[0])};
+  const auto kind = static_cast<AccessKind>(op->instruction.modifiers[0]);
+  const bool writesStrongly = kind != AccessKind::read && strengthOf(*op) != Strength::weak;
+  const Access access{*thread, writesStrongly ? thread->block->actors.strongWritesOf(thread->linear) : thread->linear, *op, kind};
   const Space space = spaceOf(access, address, bytes);
   if (space == Space::none || !bytes)
     return;
@@ -75,6 +77,7 @@ void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t byt
     touchShared(access, address, bytes);
   else
     touchGlobal(access, address, bytes);
+  synchronise(access, space == Space::shared ? thread->block->releases : thread->block->launch.global.releases, address);
   countTraffic(access, space, address, bytes);
 }
 

@@ -30,11 +30,12 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   resting.clear();
   barriers = {};
   mbarriers.clear();
+  releases.clear();
   shared.reset(launch.sharedBytes, static_cast<uint32_t>(warps.size()));
   scheduler.reset(static_cast<uint32_t>(warps.size()), launch.seed ? launch.seed + id : 0);
   for (uint32_t i = 0; i < warps.size(); ++i)
     warps[i] = Warp{this, i, 0, {}};
-  const auto start = std::make_shared<const Clock>(actors.count(), 0);
+  const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}});
   for (uint32_t i = 0; i < actors.threads; ++i) {
     resetThread(i);
     threads[i].knowledge = {start, 0};
@@ -55,6 +56,8 @@ void Block::resetThread(uint32_t linear) {
   thread.hasEnded = false;
   thread.waiting = {};
   thread.copies.reset();
+  thread.fenced = {};
+  thread.seen = {};
   thread.stackPointer = stacks.start(linear, threadMain);
   warps[thread.warpIndex].live |= 1u << thread.lane;
   scheduler.add(linear);
@@ -159,7 +162,7 @@ void Block::wake(uint32_t thread) {
 }
 
 bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {
-  if (time <= (*thread.knowledge.clock)[actor] || actor == thread.linear)
+  if (time <= thread.knowledge.clock->times[actor] || actor == thread.linear || actor == actors.strongWritesOf(thread.linear))
     return true;
   return actor == actors.copyEngineOf(thread.linear) && time <= thread.knowledge.copies;
 }

@@ -5,6 +5,7 @@
 #include "emulator/Barriers.h"
 #include "emulator/Fiber.h"
 #include "emulator/GlobalMemory.h"
+#include "emulator/Order.h"
 #include "emulator/Scheduler.h"
 #include "emulator/Traffic.h"
 
@@ -28,6 +29,8 @@ struct Thread {
   Waiting waiting;
   Knowledge knowledge;
   AsyncCopies copies;
+  ByScope fenced; // what its strong writes hand on: all before its last fence
+  ByScope seen;   // what its strong reads have read, for its next fence
 };
 
 /// Lanes on their way to one instruction of their warp.
@@ -115,6 +118,7 @@ public:
   Traffic traffic;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers; // by offset
+  Releases releases;                      // in shared memory
   ClockJoin join;
   uint32_t now = 1, live = 0, id = 0;
   std::array<uint32_t, 3> index = {0, 0, 0};

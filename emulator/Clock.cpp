@@ -4,9 +4,23 @@
 
 namespace logitile::emulator {
 namespace {
-void joinInto(Clock &into, const Clock &other) {
+void joinInto(Times &into, const Times &other) {
   for (size_t i = 0; i < into.size(); ++i)
     into[i] = std::max(into[i], other[i]);
+}
+
+void joinInto(Clock &into, const Clock &other) {
+  joinInto(into.times, other.times);
+  for (const auto &[block, theirs] : other.blocks) {
+    std::shared_ptr<const Times> &mine = into.blocks[block];
+    if (!mine || mine == theirs) {
+      mine = theirs;
+      continue;
+    }
+    auto both = std::make_shared<Times>(*mine);
+    joinInto(*both, *theirs);
+    mine = std::move(both);
+  }
 }
 } // namespace
 
@@ -24,15 +38,16 @@ void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &know
   else if (last != knowledge.clock)
     joinInto(*clock, *knowledge.clock);
   last = knowledge.clock;
-  (*clock)[thread] = std::max((*clock)[thread], now);
-  uint32_t &copies = (*clock)[actors.copyEngineOf(thread)];
+  for (uint32_t own : {thread, actors.strongWritesOf(thread)})
+    clock->times[own] = std::max(clock->times[own], now);
+  uint32_t &copies = clock->times[actors.copyEngineOf(thread)];
   copies = std::max(copies, knowledge.copies);
 }
 
 void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {
   if (!clock)
-    clock = std::make_shared<Clock>(actors.count(), 0);
-  (*clock)[engine] = std::max((*clock)[engine], time);
+    clock = std::make_shared<Clock>(Clock{Times(actors.count(), 0), {}});
+  clock->times[engine] = std::max(clock->times[engine], time);
 }
 
 ClockRef Gathering::take() {

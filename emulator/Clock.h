@@ -2,27 +2,35 @@
 // or an engine that works for one beside it; which accesses must be ordered is the memories' business.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace logitile::emulator {
-/// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own.
-enum class Engine { thread, copy };
+/// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own. So do a thread's strong writes:
+/// who acquires one may know it without what the thread did just before.
+enum class Engine { thread, copy, strongWrites };
 
 /// Numbers of the actors of one block.
 struct Actors {
   uint32_t threads = 0;
-  uint32_t count() const { return 2 * threads; }
+  uint32_t count() const { return 3 * threads; }
   uint32_t copyEngineOf(uint32_t thread) const { return threads + thread; }
-  Engine engineOf(uint32_t actor) const { return actor < threads ? Engine::thread : Engine::copy; }
+  uint32_t strongWritesOf(uint32_t thread) const { return 2 * threads + thread; }
+  Engine engineOf(uint32_t actor) const { return static_cast<Engine>(actor / threads); }
   uint32_t threadOf(uint32_t actor) const { return actor % threads; }
   std::string nameOf(uint32_t actor) const;
 };
 
-/// The latest time of each actor that its owner has synchronised with. Never changed once shared.
-using Clock = std::vector<uint32_t>;
+/// The latest time of each actor of a block that somebody has synchronised with.
+using Times = std::vector<uint32_t>;
+/// Those of the owner's block, and of earlier blocks of the launch by their numbers. Never changed once shared.
+struct Clock {
+  Times times;
+  std::map<uint32_t, std::shared_ptr<const Times>> blocks;
+};
 using ClockRef = std::shared_ptr<const Clock>;
 
 /// What a thread knows: a shared clock, and of its own engine possibly more.

@@ -86,6 +86,10 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
   }
   if (instruction.mayWriteToMemory())
     flush(instruction);
+  if (auto *fence = dyn_cast<FenceInst>(&instruction)) {
+    lowerFence(*fence);
+    return true;
+  }
   if (convertAsGpu(instruction))
     return true;
   checkDivision(instruction);

@@ -7,6 +7,7 @@
 namespace llvm {
 class CallInst;
 class ExtractValueInst;
+class FenceInst;
 class Function;
 class Instruction;
 class IRBuilderBase;
@@ -42,6 +43,7 @@ private:
   /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
+  void lowerFence(llvm::FenceInst &instruction);
   /// Replaces a conversion of a number to an integer; false where the instruction is none.
   bool convertAsGpu(llvm::Instruction &instruction);
   void checkDivision(llvm::Instruction &instruction);

@@ -1,5 +1,6 @@
-// GlobalMemory.cpp - bounds of buffers and the check of their words. Blocks of one launch are never ordered; within a
-// block its clocks decide. Of the reads of one block only the last is kept, so a race with an earlier one can be missed.
+// GlobalMemory.cpp - bounds of buffers and the check of their words. Clocks decide what is ordered, within a block and from block
+// to block. Of the reads of one block only the last is kept, of unordered strong writes the last two, so a race with an earlier
+// one can be missed.
 #include "emulator/GlobalMemory.h"
 #include "emulator/Block.h"
 #include <algorithm>
@@ -61,7 +62,19 @@ void GlobalMemory::check(Block &block, const Access &access, Buffer &buffer, uin
 bool GlobalMemory::isOrdered(Block &block, const Access &access, const Touch &touch) const {
   if (touch.block < firstBlock) // 0 where there is none
     return true;
-  return touch.block == block.id && block.knows(access.thread, touch.actor, touch.time);
+  if (touch.block == block.id)
+    return block.knows(access.thread, touch.actor, touch.time);
+  const auto &blocks = access.thread.knowledge.clock->blocks;
+  auto found = blocks.find(touch.block);
+  return found != blocks.end() && touch.time <= (*found->second)[touch.actor];
+}
+
+void GlobalMemory::checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes) const {
+  const Touch &touch = write.touch;
+  if (!(write.bytes & bytes) || areStrong(write.strength, strengthOf(access.op), touch.block == block.id) ||
+      isOrdered(block, access, touch))
+    return;
+  block.reportRace(access, touched, {touch.actor, touch.op, touch.time, AccessKind::write, touch.block});
 }
 
 void GlobalMemory::checkWord(Block &block, const Access &access, Buffer &buffer, uint64_t index, uint8_t bytes) {
@@ -71,24 +84,43 @@ void GlobalMemory::checkWord(Block &block, const Access &access, Buffer &buffer,
   const bool reads = access.kind != AccessKind::write, writes = access.kind != AccessKind::read;
   if (reads && buffer.contents == Contents::undefined && (bytes & ~word.initialised))
     block.reportUninitialised(access, touched);
-  const bool bothAtomic = word.atomic && access.kind == AccessKind::atomic;
-  if ((word.written & bytes) && !bothAtomic && !isOrdered(block, access, word.write))
-    block.reportRace(access, touched, {word.write.actor, word.write.op, word.write.time, AccessKind::write, word.write.block});
+  checkWrite(block, access, touched, {word.write, word.written, word.writeStrength}, bytes);
+  if (word.other)
+    checkWrite(block, access, touched, others[word.other], bytes);
+  if (!writes)
+    return noteRead(block, access, word, bytes);
   const bool readElsewhere = word.severalBlocks && word.read.block >= firstBlock;
-  if (writes && (word.readBytes & bytes) && (readElsewhere || !isOrdered(block, access, word.read)))
+  if ((word.readBytes & bytes) && (readElsewhere || !isOrdered(block, access, word.read)) &&
+      !areStrong(word.readStrength, strengthOf(access.op), !readElsewhere && word.read.block == block.id))
     block.reportRace(access, touched, {word.read.actor, word.read.op, word.read.time, AccessKind::read, word.read.block});
-  const Touch touch{block.id, block.now, access.actor, access.op.index};
-  if (writes) {
-    word.write = touch;
-    word.written = bytes;
-    word.initialised |= bytes;
-    word.atomic = access.kind == AccessKind::atomic;
-    word.readBytes = 0;
-    word.severalBlocks = false;
-    return;
+  noteWrite(block, access, word, bytes);
+}
+
+void GlobalMemory::noteWrite(Block &block, const Access &access, Word &word, uint8_t bytes) {
+  const Strength strength = strengthOf(access.op);
+  if (strength != Strength::weak && word.written && !isOrdered(block, access, word.write)) {
+    if (!word.other) {
+      word.other = static_cast<uint32_t>(others.size());
+      others.emplace_back();
+    }
+    others[word.other] = {word.write, word.written, word.writeStrength};
+  } else if (word.other && (strength == Strength::weak || isOrdered(block, access, others[word.other].touch))) {
+    others[word.other].bytes = 0;
   }
+  word.write = {block.id, block.now, access.actor, access.op.index};
+  word.written = bytes;
+  word.initialised |= bytes;
+  word.writeStrength = strength;
+  word.readBytes = 0;
+  word.severalBlocks = false;
+}
+
+void GlobalMemory::noteRead(Block &block, const Access &access, Word &word, uint8_t bytes) {
+  const Strength strength = strengthOf(access.op);
   word.severalBlocks = word.readBytes && word.read.block >= firstBlock && (word.severalBlocks || word.read.block != block.id);
-  word.readBytes = word.read.block == block.id || word.severalBlocks ? word.readBytes | bytes : bytes;
-  word.read = touch;
+  const bool isOneOfSeveral = word.readBytes && (word.read.block == block.id || word.severalBlocks);
+  word.readBytes = isOneOfSeveral ? word.readBytes | bytes : bytes;
+  word.readStrength = isOneOfSeveral ? std::min(word.readStrength, strength) : strength;
+  word.read = {block.id, block.now, access.actor, access.op.index};
 }
 } // namespace logitile::emulator

@@ -1,11 +1,14 @@
 // GlobalMemory.h - the buffers that kernels may touch and who wrote and read each word of them last. It outlives
 // launches: what one launch wrote is initialised for the next.
 #pragma once
+#include "emulator/Order.h"
 #include "emulator/SharedMemory.h"
 #include <deque>
 #include <memory>
 
 namespace logitile::emulator {
+struct Touched;
+
 /// How global memory starts out.
 enum class Contents { defined, undefined };
 
@@ -23,11 +26,16 @@ public:
   static const std::string &nameOf(const Buffer &buffer);
 
   /// Accesses of a launch are ordered after those of earlier ones.
-  void startLaunch() { firstBlock = nextBlock; }
+  void startLaunch() {
+    firstBlock = nextBlock;
+    releases.clear();
+  }
   uint32_t startBlock() { return nextBlock++; }
   /// The place in its launch of a block that 'startBlock' has numbered.
   uint32_t linearIndexOf(uint32_t block) const { return block - firstBlock; }
   void check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint64_t bytes);
+
+  Releases releases; // of the launch
 
 private:
   struct Touch {
@@ -36,15 +44,26 @@ private:
   /// The last write and the last read of one word; reads by several blocks are kept as such.
   struct Word {
     Touch write, read;
+    uint32_t other; // where another write is that is not ordered before the last one, as both are strong; 0: nowhere yet
     uint8_t written, initialised, readBytes;
-    bool atomic, severalBlocks;
+    Strength writeStrength, readStrength; // of reads the weakest
+    bool severalBlocks;
+  };
+  struct Write {
+    Touch touch;
+    uint8_t bytes = 0; // 0: there is none
+    Strength strength;
   };
   struct Page;
   Word &wordOf(Buffer &buffer, uint64_t index);
   bool isOrdered(Block &block, const Access &access, const Touch &touch) const;
+  void checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes) const;
+  void noteWrite(Block &block, const Access &access, Word &word, uint8_t bytes);
+  void noteRead(Block &block, const Access &access, Word &word, uint8_t bytes);
   void checkWord(Block &block, const Access &access, Buffer &buffer, uint64_t index, uint8_t bytes);
 
   std::deque<Buffer> buffers;
+  std::deque<Write> others = {Write()}; // the first stands for none
   Buffer *recent = nullptr;
   uint32_t firstBlock = 1, nextBlock = 1;
 };

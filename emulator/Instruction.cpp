@@ -2,6 +2,7 @@
 // kernel is loaded, never skipped.
 #include "emulator/Instruction.h"
 #include "emulator/Families.h"
+#include "emulator/Order.h"
 #include <unordered_map>
 
 namespace logitile::emulator {
@@ -39,6 +40,11 @@ void addBarriers(Table &table) {
   Instruction warp = forWarp(Meeting::masked, warpBarrier);
   warp.hasEffects = true;
   table["bar.warp.sync"] = warp;
+}
+
+void addFences(Table &table) {
+  for (auto [name, strength] : {std::pair{"membar.cta", Strength::block}, {"membar.gl", Strength::device}, {"membar.sys", Strength::device}})
+    table[name] = forThread(fence, 0, 0, 0, MemoryOrder{strength, true, true}.pack());
 }
 
 void addMbarriers(Table &table) {
@@ -128,6 +134,7 @@ Table makeTable() {
   addArithmetic(table);
   addCopies(table);
   addBarriers(table);
+  addFences(table);
   addMbarriers(table);
   addShuffles(table);
   addMatrices(table);

@@ -39,7 +39,7 @@ struct Instruction {
   Meeting meeting = Meeting::none;
   ThreadHandler thread = nullptr;
   WarpHandler warp = nullptr;
-  std::array<uint32_t, 3> modifiers = {0, 0, 0};
+  std::array<uint32_t, 4> modifiers = {0, 0, 0, 0}; // the last is a MemoryOrder (Order.h)
   bool hasEffects = true; // on memory or on who waits; without, it may share a meeting with its neighbours
   uint32_t maskSlot = 0;
 };

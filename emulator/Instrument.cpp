@@ -23,6 +23,32 @@ bool isChecked(const Value *pointer) {
   return !isa<AllocaInst>(object);
 }
 
+Strength strengthOf(const llvm::Instruction &instruction, SyncScope::ID scope) {
+  SmallVector<StringRef> names;
+  instruction.getContext().getSyncScopeNames(names);
+  if (scope == SyncScope::SingleThread)
+    return Strength::weak;
+  return names[scope] == "block" || names[scope] == "cluster" ? Strength::block : Strength::device;
+}
+
+MemoryOrder orderOf(const llvm::Instruction &instruction, SyncScope::ID scope, AtomicOrdering order) {
+  return {strengthOf(instruction, scope), isAcquireOrStronger(order), isReleaseOrStronger(order)};
+}
+
+/// As LLVM's PTX backend has it: it makes atomicrmw relaxed, whatever its order, and volatile accesses relaxed and strong.
+MemoryOrder orderOf(const llvm::Instruction &instruction) {
+  if (const auto *load = dyn_cast<LoadInst>(&instruction); load && load->isAtomic())
+    return orderOf(instruction, load->getSyncScopeID(), load->getOrdering());
+  if (const auto *store = dyn_cast<StoreInst>(&instruction); store && store->isAtomic())
+    return orderOf(instruction, store->getSyncScopeID(), store->getOrdering());
+  if (const auto *update = dyn_cast<AtomicRMWInst>(&instruction))
+    return orderOf(instruction, update->getSyncScopeID(), AtomicOrdering::Monotonic);
+  if (const auto *exchange = dyn_cast<AtomicCmpXchgInst>(&instruction))
+    return orderOf(instruction, exchange->getSyncScopeID(), exchange->getMergedOrdering());
+  const bool isPlain = isa<LoadInst, StoreInst>(instruction);
+  return {isPlain && instruction.isVolatile() ? Strength::device : Strength::weak};
+}
+
 std::string nameOf(const llvm::Instruction &instruction, unsigned space) {
   const char *where = space == unsigned(IrSpace::shared) ? " shared" : space == unsigned(IrSpace::global) ? " global" : "";
   return std::string(instruction.getOpcodeName()) + where;
@@ -52,12 +78,20 @@ void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *point
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   logitile::emulator::Instruction access;
   const uint64_t checked = std::min(alignment, kMostAlignment);
-  access.modifiers = {static_cast<uint32_t>(kind), space, static_cast<uint32_t>(checked)};
+  access.modifiers = {static_cast<uint32_t>(kind), space, static_cast<uint32_t>(checked), orderOf(instruction).pack()};
   const Op &op = addOp(nameOf(instruction, space), instruction, access);
   IRBuilder<> builder(&instruction);
   Value *generic = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
   callHost(builder, reinterpret_cast<const void *>(&checkAccess),
            {thread, address(&op), generic, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
+}
+
+void FunctionLowering::lowerFence(FenceInst &instruction) {
+  logitile::emulator::Instruction fence;
+  fence.modifiers[3] = orderOf(instruction, instruction.getSyncScopeID(), instruction.getOrdering()).pack();
+  IRBuilder<> builder(&instruction);
+  callHost(builder, reinterpret_cast<const void *>(&emulator::fence), {thread, address(&addOp("fence", instruction, fence)), frame});
+  instruction.eraseFromParent();
 }
 
 void FunctionLowering::checkMemory(llvm::Instruction &instruction) {

@@ -104,7 +104,7 @@ template void multiplyMatrices<Element::f16, 16>(Warp &, const Op &, Slot *const
 
 void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
   requireWholeWarp(warp, op, mask);
-  const auto [count, isTransposed, unused] = op.instruction.modifiers;
+  const auto [count, isTransposed, unused, order] = op.instruction.modifiers;
   for (uint32_t matrix = 0; matrix < count; ++matrix) {
     std::array<uint8_t *, 8> rows;
     for (uint32_t row = 0; row < 8; ++row)
@@ -122,7 +122,7 @@ void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) 
 
 void storeMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
   requireWholeWarp(warp, op, mask);
-  const auto [count, isTransposed, unused] = op.instruction.modifiers;
+  const auto [count, isTransposed, unused, order] = op.instruction.modifiers;
   for (uint32_t matrix = 0; matrix < count; ++matrix) {
     std::array<uint8_t *, 8> rows;
     for (uint32_t row = 0; row < 8; ++row)

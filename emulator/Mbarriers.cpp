@@ -70,7 +70,7 @@ void mbarrierInvalidate(Thread &thread, const Op &op, Slot *frame) {
 
 void mbarrierArrive(Thread &thread, const Op &op, Slot *frame) {
   Block &block = *thread.block;
-  const auto [hasCount, hasBytes, unused] = op.instruction.modifiers;
+  const auto [hasCount, hasBytes, unused, order] = op.instruction.modifiers;
   const uint32_t offset = place(thread, op, frame, AccessKind::read);
   Mbarrier &mbarrier = use(thread, op, offset);
   set<uint64_t>(frame, hasCount || hasBytes ? 2 : 1, mbarrier.phase);
@@ -88,7 +88,7 @@ void mbarrierExpect(Thread &thread, const Op &op, Slot *frame) {
 
 void mbarrierWait(Thread &thread, const Op &op, Slot *frame) {
   Block &block = *thread.block;
-  const auto [mayBlock, isParity, unused] = op.instruction.modifiers;
+  const auto [mayBlock, isParity, unused, order] = op.instruction.modifiers;
   const uint32_t offset = place(thread, op, frame, AccessKind::read);
   Mbarrier &mbarrier = use(thread, op, offset);
   const uint64_t operand = isParity ? get<uint32_t>(frame, 1) : get<uint64_t>(frame, 1);

@@ -1,5 +1,6 @@
 // SharedMemory.cpp - the happens-before check of shared memory, word by word with masks of bytes. Of writes to different
-// bytes of one word only the last is kept, so a race with an earlier one can be missed; nothing correct is reported.
+// bytes of one word only the last is kept, of unordered strong ones the last two, so a race with an earlier one can be missed;
+// nothing correct is reported.
 #include "emulator/SharedMemory.h"
 #include "emulator/Block.h"
 #include <algorithm>
@@ -42,6 +43,7 @@ void SharedMemory::reset(uint32_t bytes, uint32_t warpCount) {
   words.assign((bytes + 3) / 4, Word{});
   reads.assign(words.size() * warps, Read{});
   laneTimes.resize(1); // the first stands for none
+  others.resize(1);
   std::memset(window, 0xff, bytes);
 }
 
@@ -50,10 +52,9 @@ void SharedMemory::check(Block &block, const Access &access, uint32_t offset, ui
   while (offset < end) {
     const uint32_t word = offset / 4, next = std::min(end, (word + 1) * 4);
     const auto mask = static_cast<uint8_t>(((1u << (next - offset)) - 1) << offset % 4);
-    if (access.kind != AccessKind::write)
-      checkRead(block, access, word, mask);
+    checkWrites(block, access, word, mask);
     if (access.kind != AccessKind::read)
-      checkWrite(block, access, word, mask);
+      checkReads(block, access, word, mask);
     if (access.kind == AccessKind::read)
       noteRead(block, access, word, mask);
     else
@@ -62,14 +63,18 @@ void SharedMemory::check(Block &block, const Access &access, uint32_t offset, ui
   }
 }
 
-void SharedMemory::checkRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+void SharedMemory::checkWrites(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   const Word &word = words[index];
-  if (bytes & ~word.initialised)
+  if (access.kind != AccessKind::write && (bytes & ~word.initialised))
     block.reportUninitialised(access, touchedWord(index));
-  if (!(word.written & bytes) || (word.atomic && access.kind == AccessKind::atomic))
-    return;
-  if (!block.knows(access.thread, word.actor, word.time))
-    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
+  auto check = [&](const Write &write) {
+    if ((write.bytes & bytes) && !areStrong(write.strength, strengthOf(access.op), true) &&
+        !block.knows(access.thread, write.actor, write.time))
+      block.reportRace(access, touchedWord(index), {write.actor, write.op, write.time, AccessKind::write});
+  };
+  check(word.write);
+  if (word.other)
+    check(others[word.other]);
 }
 
 std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const {
@@ -82,15 +87,11 @@ std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Ac
   return std::nullopt;
 }
 
-void SharedMemory::checkWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
-  const Word &word = words[index];
-  const bool bothAtomic = word.atomic && access.kind == AccessKind::atomic;
-  if ((word.written & bytes) && !bothAtomic && !block.knows(access.thread, word.actor, word.time))
-    block.reportRace(access, touchedWord(index), {word.actor, word.op, word.time, AccessKind::write});
-  for (uint32_t left = word.readers; left; left &= left - 1) {
+void SharedMemory::checkReads(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
+  for (uint32_t left = words[index].readers; left; left &= left - 1) {
     const uint32_t warp = std::countr_zero(left);
     const Read &read = reads[index * warps + warp];
-    if (!(read.bytes & bytes))
+    if (!(read.bytes & bytes) || areStrong(read.strength, strengthOf(access.op), true))
       continue;
     if (const std::optional<uint32_t> lane = unorderedLane(block, access, read, warp))
       block.reportRace(access, touchedWord(index), {warp * 32 + *lane, read.op, read.time, AccessKind::read});
@@ -116,12 +117,14 @@ void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, 
   if (!(word.readers & bit)) {
     read.lane = lane;
     read.bytes = 0;
+    read.strength = Strength::device;
   } else if (read.lane != lane && read.lane != kSeveral) {
     noteSeveral(read);
   }
   if (read.lane == kSeveral)
     laneTimes[read.lanes][lane] = block.now + 1;
   read.bytes |= bytes;
+  read.strength = std::min(read.strength, strengthOf(access.op));
   read.time = block.now;
   read.op = access.op.index;
   word.readers |= bit;
@@ -129,11 +132,17 @@ void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, 
 
 void SharedMemory::noteWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   Word &word = words[index];
-  word.time = block.now;
-  word.actor = access.actor;
-  word.op = access.op.index;
-  word.atomic = access.kind == AccessKind::atomic;
-  word.written = bytes;
+  const Strength strength = strengthOf(access.op);
+  if (strength != Strength::weak && word.write.bytes && !block.knows(access.thread, word.write.actor, word.write.time)) {
+    if (!word.other) {
+      word.other = static_cast<uint32_t>(others.size());
+      others.emplace_back();
+    }
+    others[word.other] = word.write;
+  } else if (word.other && (strength == Strength::weak || block.knows(access.thread, others[word.other].actor, others[word.other].time))) {
+    others[word.other].bytes = 0;
+  }
+  word.write = {block.now, access.actor, access.op.index, bytes, strength};
   word.initialised |= bytes;
   word.readers = 0;
 }

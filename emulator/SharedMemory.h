@@ -1,7 +1,7 @@
 // SharedMemory.h - a block's shared memory and who wrote and read each word of it last. What is an error is decided
 // here; how accesses come about is the business of the instructions.
 #pragma once
-#include "emulator/Instruction.h"
+#include "emulator/Order.h"
 #include <array>
 #include <optional>
 
@@ -40,24 +40,29 @@ public:
   void check(Block &block, const Access &access, uint32_t offset, uint32_t bytes);
 
 private:
-  /// The last write, or several atomic ones.
-  struct Word {
+  struct Write {
     uint32_t time, actor, op;
-    uint32_t readers;             // warps with a read since the write
-    uint8_t written, initialised; // bytes
-    bool atomic;
+    uint8_t bytes = 0; // 0: there is none
+    Strength strength;
+  };
+  struct Word {
+    Write write;         // the last one
+    uint8_t initialised; // bytes
+    uint32_t readers;    // warps with a read since the write
+    uint32_t other; // where another write is that is not ordered before the last one, as both are strong; 0: nowhere yet
   };
   struct Read {
     uint32_t time, op;
     uint32_t lanes;      // where the times of all lanes are, once several have read the word; 0: nowhere yet
     uint8_t lane, bytes; // kSeveral where more than one lane has read
+    Strength strength;   // the weakest
   };
   /// When each lane of a warp has read a word, plus 1; 0: it has not.
   using LaneTimes = std::array<uint32_t, 32>;
   static constexpr uint8_t kSeveral = 0xff;
 
-  void checkRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
-  void checkWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+  void checkWrites(Block &block, const Access &access, uint32_t word, uint8_t bytes);
+  void checkReads(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   /// A lane of 'warp' whose read nothing orders before the access; none where all are ordered.
   std::optional<uint32_t> unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const;
   void noteSeveral(Read &read);
@@ -69,5 +74,6 @@ private:
   std::vector<Word> words;
   std::vector<Read> reads; // one per word and warp
   std::vector<LaneTimes> laneTimes;
+  std::vector<Write> others;
 };
 } // namespace logitile::emulator

@@ -35,8 +35,8 @@ define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !4 {
 
 TEST(EmulatorLoading, unknownIntrinsicsAreNamed) {
   const std::string error =
-      refusalOf(emulatorModule("declare void @llvm.nvvm.membar.gl()\n" + kernelWith("call void @llvm.nvvm.membar.gl()")));
-  EXPECT_NE(error.find("unknown function 'llvm.nvvm.membar.gl' at unknown location in 'k'"), std::string::npos) << error;
+      refusalOf(emulatorModule("declare void @llvm.nvvm.fence.sc.cluster()\n" + kernelWith("call void @llvm.nvvm.fence.sc.cluster()")));
+  EXPECT_NE(error.find("unknown function 'llvm.nvvm.fence.sc.cluster' at unknown location in 'k'"), std::string::npos) << error;
 }
 
 TEST(EmulatorLoading, unknownRegistersAreNamed) {
