@@ -26,7 +26,7 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   now = 1;
   live = actors.threads;
   current = 0;
-  idleTurns = 0;
+  noteProgress();
   resting.clear();
   barriers = {};
   mbarriers.clear();
@@ -54,6 +54,7 @@ void Block::resetThread(uint32_t linear) {
   thread.block = this;
   thread.linear = linear;
   thread.hasEnded = false;
+  thread.turns = Thread::kTurns;
   thread.waiting = {};
   thread.copies.reset();
   thread.fenced = {};
@@ -71,7 +72,7 @@ bool Block::run(std::array<uint32_t, 3> blockIndex) {
   logitileSwitchFiber(&hostStack, threads[current].stackPointer);
   runningBlock = outer;
   traffic.finish();
-  return !hasFailed;
+  return !hasFailed && !wasInterrupted;
 }
 
 void Block::threadMain() {
@@ -151,6 +152,28 @@ void Block::yieldTurn(Thread &thread, const Op &op, std::string_view what) {
     reportDeadlock();
     leave();
   }
+  rest(thread, op, what);
+}
+
+void Block::restInLoop(Thread &thread, const Op &op) {
+  idleTurns = 0; // what others poll for may come of this loop
+  loopTurns += Thread::kTurns;
+  const std::string_view what = "the end of a loop";
+  thread.waiting = {&op, what};
+  if (loopTurns > launch.turns) {
+    reportEndless();
+    leave();
+  }
+  if (loopTurns % kTurnsPerQuestion == 0 && launch.interrupt()) {
+    wasInterrupted = true;
+    leave();
+  }
+  rest(thread, op, what);
+}
+
+void Block::rest(Thread &thread, const Op &op, std::string_view what) {
+  thread.waiting = {&op, what};
+  thread.turns = Thread::kTurns;
   resting.push_back(thread.linear);
   reschedule();
   thread.waiting = {};
@@ -159,6 +182,11 @@ void Block::yieldTurn(Thread &thread, const Op &op, std::string_view what) {
 void Block::wake(uint32_t thread) {
   noteProgress();
   scheduler.add(thread);
+}
+
+void countTurn(Thread *thread, const Op *op) {
+  if (!--thread->turns)
+    thread->block->restInLoop(*thread, *op);
 }
 
 bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {

@@ -8,6 +8,7 @@
 #include "emulator/Order.h"
 #include "emulator/Scheduler.h"
 #include "emulator/Traffic.h"
+#include "runtime/support/Interrupt.h"
 
 namespace logitile::emulator {
 /// What a blocked thread waits for.
@@ -18,6 +19,7 @@ struct Waiting {
 
 /// One emulated thread. Generated code reads the first fields at these offsets.
 struct Thread {
+  static constexpr uint32_t kTurns = 4096;
   std::array<uint32_t, 3> tid, ntid, ctaid, nctaid;
   uint32_t lane, warpIndex;
   uint8_t *shared;
@@ -25,6 +27,7 @@ struct Thread {
   Block *block = nullptr;
   uint32_t linear = 0;
   bool hasEnded = false;
+  uint32_t turns = kTurns; // of loops until others run
   void *stackPointer = nullptr;
   Waiting waiting;
   Knowledge knowledge;
@@ -67,7 +70,8 @@ struct LaunchContext {
   const std::deque<Op> &ops;
   std::array<uint32_t, 3> grid, threads;
   uint32_t sharedBytes;
-  uint64_t seed;
+  uint64_t seed, turns;
+  const Interrupt &interrupt;
   GlobalMemory &global;
   Findings &findings;
   Counters &counters;
@@ -78,7 +82,8 @@ public:
   explicit Block(const LaunchContext &launch);
   /// Whether there was memory for its stacks and its shared memory.
   bool isValid() const { return stacks.isValid() && shared.isValid(); }
-  /// Runs one block to its end. False where a fault stopped it.
+  bool isInterrupted() const { return wasInterrupted; }
+  /// Runs one block to its end. False where a fault or an interrupt stopped it.
   bool run(std::array<uint32_t, 3> blockIndex);
 
   /// The block that runs on this thread of the host.
@@ -93,7 +98,9 @@ public:
   void yieldTurn(Thread &thread, const Op &op, std::string_view what);
   void wake(uint32_t thread);
   /// Something has happened that others may wait for.
-  void noteProgress() { idleTurns = 0; }
+  void noteProgress() { idleTurns = loopTurns = 0; }
+  /// After many turns of a loop: others run, as it may wait for what they write. Too many without any progress are a fault.
+  void restInLoop(Thread &thread, const Op &op);
 
   // ---- order
   /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now.
@@ -135,16 +142,24 @@ private:
   bool progressEngines();
   /// Fails where somebody still waits for the thread that has just ended.
   void checkEnd(Thread &thread);
+  /// Runs on once nobody else can.
+  void rest(Thread &thread, const Op &op, std::string_view what);
   void reportDeadlock();
+  void reportEndless();
+  /// One party for each warp and instruction at which lanes of it wait.
+  std::vector<Party> waitingParties() const;
 
   static constexpr uint64_t kIdleTurns = 256; // per thread, without any progress
-  uint64_t idleTurns = 0;
+  static constexpr uint64_t kTurnsPerQuestion = 1 << 20;
+  uint64_t idleTurns = 0, loopTurns = 0;
   std::vector<uint32_t> resting; // threads that have yielded their turn
   uint32_t current = 0;
-  bool hasFailed = false;
+  bool hasFailed = false, wasInterrupted = false;
   void *hostStack = nullptr;
 };
 
 /// Lands the copies that the oldest promise of 'thread' waits for and arrives at its mbarrier.
 void landPromise(Block &block, Thread &thread);
+/// Called by generated code at each turn of a loop.
+void countTurn(Thread *thread, const Op *op);
 } // namespace logitile::emulator

@@ -86,12 +86,8 @@ void Block::checkEnd(Thread &thread) {
     }
 }
 
-/// One party for each warp and instruction at which lanes of it wait.
-void Block::reportDeadlock() {
-  Report report;
-  report.fault = Fault::deadlock;
-  report.block = index;
-  report.detail = "nobody can go on";
+std::vector<Party> Block::waitingParties() const {
+  std::vector<Party> parties;
   for (const Warp &warp : warps) {
     std::map<const Op *, uint32_t> places;
     for (uint32_t lane = 0; lane < 32; ++lane)
@@ -100,10 +96,30 @@ void Block::reportDeadlock() {
           places[op] |= 1u << lane;
     for (auto [op, lanes] : places) {
       const Waiting &waiting = threads[warp.index * 32 + std::countr_zero(lanes)].waiting;
-      report.parties.push_back({"warp " + std::to_string(warp.index) + " lanes " + lanesText(lanes),
-                                "waits for " + std::string(waiting.what), op->name, op->source});
+      parties.push_back({"warp " + std::to_string(warp.index) + " lanes " + lanesText(lanes), "waits for " + std::string(waiting.what),
+                         op->name, op->source});
     }
   }
+  return parties;
+}
+
+void Block::reportEndless() {
+  Report report;
+  report.fault = Fault::endless;
+  report.block = index;
+  report.parties = waitingParties();
+  report.detail = "loops have made " + std::to_string(loopTurns) +
+                  " turns without any other progress; what a later block writes does not come, as blocks run one after another";
+  launch.findings.add(std::move(report), kNoOp, kNoOp);
+  hasFailed = true;
+}
+
+void Block::reportDeadlock() {
+  Report report;
+  report.fault = Fault::deadlock;
+  report.block = index;
+  report.detail = "nobody can go on";
+  report.parties = waitingParties();
   for (uint32_t i = 0; i < barriers.size(); ++i)
     if (barriers[i].arrived)
       report.detail += "; barrier " + std::to_string(i) + " has " + std::to_string(barriers[i].arrived) + " of " +

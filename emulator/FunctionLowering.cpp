@@ -4,6 +4,7 @@
 #include "emulator/Access.h"
 #include "emulator/InlinePtx.h"
 #include "emulator/Meetings.h"
+#include "llvm/Analysis/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -58,6 +59,10 @@ FunctionLowering::FunctionLowering(Function &function, Lowered &lowered) : funct
   for (BasicBlock &block : function)
     for (llvm::Instruction &instruction : block)
       originals.push_back(&instruction);
+  SmallVector<std::pair<const BasicBlock *, const BasicBlock *>> jumpsBack;
+  FindFunctionBackedges(function, jumpsBack);
+  for (const auto &[from, to] : jumpsBack)
+    loopEnds.insert(from->getTerminator());
 }
 
 bool FunctionLowering::run(Value *runningThread, Value *operandFrame, std::string &error) {
@@ -74,6 +79,8 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
     return true;
   if (instruction.isTerminator() || usesPending(instruction))
     flush(instruction);
+  if (loopEnds.count(&instruction))
+    countTurn(instruction);
   if (auto *call = dyn_cast<CallInst>(&instruction); call && !isa<AnyMemIntrinsic>(call))
     return lowerCall(*call, error);
   if (isa<UnreachableInst>(instruction)) {
@@ -143,6 +150,11 @@ bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
 void FunctionLowering::reportTrap(llvm::Instruction &instruction, std::string name) {
   IRBuilder<> builder(&instruction);
   callHost(builder, reinterpret_cast<const void *>(&emulator::trap), {thread, address(&addOp(std::move(name), instruction, {}))});
+}
+
+void FunctionLowering::countTurn(llvm::Instruction &end) {
+  IRBuilder<> builder(&end);
+  callHost(builder, reinterpret_cast<const void *>(&emulator::countTurn), {thread, address(&addOp("loop", end, {}))});
 }
 
 bool FunctionLowering::lowerRegister(CallInst &call, std::string_view text) {

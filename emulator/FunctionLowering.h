@@ -3,6 +3,7 @@
 #pragma once
 #include "emulator/Lower.h"
 #include <memory>
+#include <set>
 
 namespace llvm {
 class CallInst;
@@ -40,6 +41,8 @@ private:
   bool lowerRegister(llvm::CallInst &call, std::string_view name);
   /// A report in place of an instruction that ends the kernel.
   void reportTrap(llvm::Instruction &instruction, std::string name);
+  /// Counts a turn before the jump back to the start of a loop.
+  void countTurn(llvm::Instruction &end);
   /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
@@ -68,6 +71,7 @@ private:
   llvm::Function &function;
   Lowered &lowered;
   std::vector<llvm::Instruction *> originals;
+  std::set<const llvm::Instruction *> loopEnds; // which may jump back
   llvm::Value *thread = nullptr, *frame = nullptr;
   std::vector<Pending> pending;
   uint32_t pendingSlots = 0;

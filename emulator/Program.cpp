@@ -178,6 +178,8 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
                               launch.threads,
                               sharedBytes,
                               launch.seed,
+                              launch.turns,
+                              launch.interrupt,
                               memory,
                               findings,
                               outcome.counters};
@@ -192,6 +194,7 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
     for (uint32_t y = 0; y < launch.grid[1] && goesOn; ++y)
       for (uint32_t x = 0; x < launch.grid[0] && goesOn; ++x)
         goesOn = block.run({x, y, z}) && !(outcome.isInterrupted = launch.interrupt());
+  outcome.isInterrupted |= block.isInterrupted();
   outcome.reports = findings.take();
   return true;
 }

@@ -14,7 +14,8 @@ struct Launch {
   std::vector<const void *> arguments; // addresses of the arguments' values; of its bytes for one passed by value
   /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random, the same for a seed.
   uint64_t seed = 0;
-  Interrupt interrupt; // asked between blocks
+  uint64_t turns = uint64_t{1} << 32; // of loops in one block without any other progress, until it counts as endless
+  Interrupt interrupt;                // asked between blocks and in long loops
 };
 
 struct Outcome {

@@ -37,6 +37,8 @@ const char *nameOf(Fault fault) {
     return "barrier-misuse";
   case Fault::deadlock:
     return "deadlock";
+  case Fault::endless:
+    return "endless";
   case Fault::trap:
     return "trap";
   }

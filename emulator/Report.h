@@ -34,6 +34,7 @@ enum class Fault {
   barrierDivergence, // threads that do not meet at one barrier
   barrierMisuse,     // a barrier used against its protocol
   deadlock,          // nobody can go on
+  endless,           // a loop that does not end
   trap,              // a thread ends the kernel, or comes to what its code says nobody reaches
 };
 const char *nameOf(Fault fault);

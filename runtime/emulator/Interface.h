@@ -44,7 +44,7 @@ struct Launch {
   size_t argumentCount;
   /// 0: threads in order, what is asynchronous as late as is legal. Others: schedules at random, the same for a seed.
   uint64_t seed;
-  Interrupt interrupt; // asked between blocks
+  Interrupt interrupt; // asked between blocks and in long loops
 };
 
 struct Outcome {

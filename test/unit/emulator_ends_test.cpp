@@ -49,3 +49,87 @@ TEST(EmulatorEnds, eachNumberOfAVectorIsDivided) {
   EXPECT_EQ(words[0], 2u);
   EXPECT_EQ(words[1], 2u);
 }
+
+// ---- loops
+
+namespace {
+/// Threads of two warps, the first of which is woken by the last: 'set' and 'get' work with the flag at %p.
+std::string spin(const std::string &get) {
+  return R"(
+define ptx_kernel void @k(ptr addrspace(1) %p) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %last = icmp eq i32 %tid, 0
+  br i1 %last, label %set, label %loop
+loop:
+  %f = )" + get +
+         R"( ptr addrspace(1) %p syncscope("device") monotonic, align 4
+  %done = icmp eq i32 %f, 1
+  br i1 %done, label %end, label %loop
+set:
+  store atomic i32 1, ptr addrspace(1) %p syncscope("device") monotonic, align 4
+  br label %end
+end:
+  ret void
+})";
+}
+} // namespace
+
+TEST(EmulatorEnds, threadsMayWaitInALoopForAnother) {
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    std::vector<uint32_t> flag = {0};
+    EmulatorHarness(spin("load atomic i32,")).buffer("flag", flag).threads(64).seed(seed).runClean();
+    EXPECT_EQ(flag[0], 1u);
+  }
+}
+
+TEST(EmulatorEnds, aBlockMayWaitForAnEarlierOne) {
+  std::string body = spin("load atomic i32,");
+  body.replace(body.find("tid.x"), 5, "ctaid.x");
+  std::vector<uint32_t> flag = {0};
+  EmulatorHarness(body).buffer("flag", flag).threads(32).grid(3).runClean();
+}
+
+TEST(EmulatorEnds, aLoopThatNeverEndsIsReported) {
+  for (const std::string code : {"br label %loop\nloop:\nstore volatile i32 1, ptr addrspace(1) %p\nbr label %loop\nend:",
+                                 "br label %loop\nloop:\nbr label %loop\nend:"}) {
+    std::vector<uint32_t> words = {0};
+    EmulatorHarness harness(kernel(code));
+    harness.launch.turns = 1 << 16;
+    const Report report = harness.buffer("p", words).threads(2).runFaulty(Fault::endless);
+    EXPECT_EQ(report.parties.at(0).who, "warp 0 lanes 0x00000003");
+    EXPECT_EQ(report.parties.at(0).instruction, "loop");
+  }
+}
+
+/// A long loop is no reason to call those stuck who wait for its thread.
+TEST(EmulatorEnds, longLoopsMayEnd) {
+  std::vector<uint32_t> out(64);
+  EmulatorHarness(R"(
+define ptx_kernel void @k(ptr addrspace(1) %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %count = mul i32 %tid, 3000
+  %turns = add i32 %count, 1
+  br label %loop
+loop:
+  %i = phi i32 [0, %0], [%next, %loop]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %turns
+  br i1 %more, label %loop, label %end
+end:
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %at = getelementptr i32, ptr addrspace(1) %out, i32 %tid
+  store i32 %next, ptr addrspace(1) %at
+  ret void
+})")
+      .buffer("out", out)
+      .threads(64)
+      .runClean();
+  EXPECT_EQ(out[63], 63u * 3000 + 1);
+}
+
+TEST(EmulatorEnds, aLoopCanBeInterrupted) {
+  std::vector<uint32_t> words = {0};
+  EmulatorHarness harness(kernel("br label %loop\nloop:\nbr label %loop\nend:"));
+  harness.launch.interrupt.isRequested = [](void *) { return true; };
+  EXPECT_TRUE(harness.buffer("p", words).threads(2).run().isInterrupted);
+}
