@@ -6,6 +6,10 @@
 #include <algorithm>
 
 namespace logitile::emulator {
+namespace {
+constexpr uint64_t kFarBytes = uint64_t{1} << 36; // beyond, an address has nothing to do with a buffer
+} // namespace
+
 void GlobalMemory::add(std::string name, void *data, size_t bytes, Contents contents) {
   const size_t words = bytes / 4 + 2; // the first and the last may be partly outside
   Buffer buffer{std::move(name), static_cast<uint8_t *>(data), bytes, contents, {}};
@@ -31,15 +35,18 @@ GlobalMemory::Buffer *GlobalMemory::find(const void *address, uint64_t bytes) {
 }
 
 std::string GlobalMemory::describe(const void *address) const {
-  const Buffer *nearest = nullptr;
   const auto *byte = static_cast<const uint8_t *>(address);
-  for (const Buffer &buffer : buffers)
-    if (buffer.data <= byte && (!nearest || nearest->data < buffer.data))
-      nearest = &buffer;
-  if (!nearest)
-    return "no buffer lies below it";
-  return "byte " + std::to_string(byte - nearest->data) + " from the start of '" + nearest->name + "', which has " +
-         std::to_string(nearest->bytes) + " bytes";
+  auto distance = [&](const Buffer &buffer) -> uint64_t {
+    const uint8_t *end = buffer.data + buffer.bytes;
+    return byte < buffer.data ? buffer.data - byte : byte < end ? 0 : byte - end;
+  };
+  const auto nearest = std::ranges::min_element(buffers, {}, distance);
+  if (nearest == buffers.end() || distance(*nearest) > kFarBytes)
+    return "no buffer lies near it";
+  const std::string name = "'" + nearest->name + "', which has " + std::to_string(nearest->bytes) + " bytes";
+  if (byte < nearest->data)
+    return std::to_string(nearest->data - byte) + " bytes before the start of " + name;
+  return "byte " + std::to_string(byte - nearest->data) + " from the start of " + name;
 }
 
 GlobalMemory::Word &GlobalMemory::wordOf(Buffer &buffer, uint64_t index) {

@@ -20,7 +20,7 @@ public:
   struct Buffer;
   /// The buffer that holds all of these bytes, or null.
   Buffer *find(const void *address, uint64_t bytes);
-  /// The nearest buffer that starts at or below the address, with the distance: how far outside of it an access is.
+  /// The buffer that lies nearest to the address, with the distance: how far outside of it an access is.
   std::string describe(const void *address) const;
   static uint64_t offsetIn(const Buffer &buffer, const void *address);
   static const std::string &nameOf(const Buffer &buffer);

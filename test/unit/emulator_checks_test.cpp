@@ -346,7 +346,12 @@ TEST(EmulatorChecks, beyondABuffer) {
   };
   const Report report = EmulatorHarness(at("4")).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
   EXPECT_NE(report.detail.find("byte 16 from the start of 'words', which has 16 bytes"), std::string::npos) << report.text();
-  EmulatorHarness(at("-1")).buffer("words", words).threads(1).runFaulty(Fault::outOfBounds);
+  std::vector<uint32_t> three(3 * 4);
+  EmulatorHarness below(access("%q = getelementptr i32, ptr addrspace(1) %p, i32 -1\nstore i32 1, ptr addrspace(1) %q"));
+  below.memory.add("other", three.data(), 16);
+  below.memory.add("words", three.data() + 8, 16);
+  const Report before = below.argument(reinterpret_cast<uint64_t>(three.data() + 8)).threads(1).runFaulty(Fault::outOfBounds);
+  EXPECT_NE(before.detail.find("4 bytes before the start of 'words', which has 16 bytes"), std::string::npos) << before.text();
   EmulatorHarness(at("3")).buffer("words", words).threads(1).runClean();
 }
 
