@@ -19,6 +19,8 @@ void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t byt
 [[noreturn]] void trap(Thread *thread, const Op *op);
 /// Called by generated code before divisions of integers.
 void checkDivision(Thread *thread, const Op *op, uint32_t isUndefined);
+/// Called by generated code before it takes so many bytes of its thread's stack.
+void checkStack(Thread *thread, const Op *op, uint64_t bytes);
 /// Address spaces of the IR that kernels use.
 enum class IrSpace : uint32_t { generic = 0, global = 1, shared = 3 };
 } // namespace logitile::emulator

@@ -35,7 +35,8 @@ logitileSwitchFiber:
 namespace logitile::emulator {
 namespace {
 constexpr size_t kPage = 4096;
-constexpr size_t kStackBytes = 128 * 1024;
+constexpr size_t kOwnBytes = 128 * 1024; // numbers that compiled code keeps, and the emulator's functions
+constexpr size_t kStackBytes = FiberStacks::kLocalBytes + kOwnBytes;
 constexpr size_t kStride = kStackBytes + kPage;
 
 // Stacks whose tops lie a power of two apart share the same few cache sets: half the speed. So tops differ.
@@ -63,6 +64,11 @@ void *FiberStacks::start(uint32_t fiber, void (*entry)()) {
   for (int i = 0; i < 6; ++i)
     *--top = nullptr;
   return top;
+}
+
+size_t FiberStacks::left(uint32_t fiber, const void *address) const {
+  const uint8_t *low = memory + fiber * kStride + kPage + kOwnBytes, *byte = static_cast<const uint8_t *>(address);
+  return byte > low ? byte - low : 0;
 }
 
 bool FiberStacks::holds(uint32_t fiber, const void *address, size_t bytes) const {

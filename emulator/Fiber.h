@@ -20,6 +20,10 @@ public:
   /// The saved stack pointer of a fiber that starts in 'entry', which must not return.
   void *start(uint32_t fiber, void (*entry)());
   bool holds(uint32_t fiber, const void *address, size_t bytes) const;
+  /// Bytes of a fiber's stack below an address in it that its local memory may take; the rest is the emulator's own.
+  size_t left(uint32_t fiber, const void *address) const;
+  /// Local memory of a thread: CUDA programming guide, table of technical specifications.
+  static constexpr size_t kLocalBytes = 512 * 1024;
 
 private:
   uint8_t *memory = nullptr;

@@ -100,6 +100,7 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
   if (convertAsGpu(instruction))
     return true;
   checkDivision(instruction);
+  checkVariable(instruction);
   checkMemory(instruction);
   return true;
 }
@@ -127,8 +128,11 @@ bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
     call.eraseFromParent();
     return true;
   }
-  if (!callee->isDeclaration())
+  if (!callee->isDeclaration()) {
     call.setCallingConv(CallingConv::C); // as all functions have it
+    flush(call);
+    checkCall(call, *callee);
+  }
   if (!callee->isDeclaration() || (callee->isIntrinsic() && !name.starts_with(kPrefix))) {
     if (!isa<DbgInfoIntrinsic>(call) && call.mayWriteToMemory())
       flush(call);

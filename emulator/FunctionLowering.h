@@ -50,6 +50,8 @@ private:
   /// Replaces a conversion of a number to an integer; false where the instruction is none.
   bool convertAsGpu(llvm::Instruction &instruction);
   void checkDivision(llvm::Instruction &instruction);
+  void checkCall(llvm::CallInst &call, const llvm::Function &callee);
+  void checkVariable(llvm::Instruction &instruction);
   void checkPointer(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes, AccessKind kind, uint64_t alignment);
 
   // ---- meetings: independent neighbours share one
@@ -77,6 +79,8 @@ private:
   uint32_t pendingSlots = 0;
 };
 
+/// What the variables in a function's frame take.
+uint64_t localBytesOf(const llvm::Function &function);
 /// Where an instruction comes from, from its debug location.
 Source sourceOf(const llvm::Instruction &instruction);
 } // namespace logitile::emulator

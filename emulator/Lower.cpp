@@ -124,6 +124,11 @@ KernelFacts addEntry(Function &kernel) {
 }
 
 bool lowerFunction(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {
+  if (const uint64_t bytes = localBytesOf(function); bytes > FiberStacks::kLocalBytes) {
+    error = "'" + function.getName().str() + "' has variables of " + std::to_string(bytes) + " bytes, more than the " +
+            std::to_string(FiberStacks::kLocalBytes) + " of a thread's local memory";
+    return false;
+  }
   FunctionLowering lowering(function, lowered);
   IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
   auto *frame = builder.CreateAlloca(ArrayType::get(builder.getInt64Ty(), FunctionLowering::kFrameSlots));

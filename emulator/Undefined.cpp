@@ -1,5 +1,5 @@
-// Undefined.cpp - arithmetic that LLVM leaves undefined and a GPU does not: conversions out of range get the GPU's numbers, and
-// divisions that would end the host's process are reported.
+// Undefined.cpp - what would end the host's process or differ there: conversions out of range get the GPU's numbers, undefined
+// divisions and stacks that overflow are reported.
 #include "emulator/Access.h"
 #include "emulator/FunctionLowering.h"
 #include "llvm/IR/IRBuilder.h"
@@ -60,6 +60,47 @@ void FunctionLowering::checkDivision(llvm::Instruction &instruction) {
     isUndefined = builder.CreateOrReduce(isUndefined);
   callHost(builder, reinterpret_cast<const void *>(&emulator::checkDivision),
            {thread, address(&addOp(instruction.getOpcodeName(), instruction, {})), builder.CreateZExt(isUndefined, builder.getInt32Ty())});
+}
+
+namespace {
+/// Bytes of a local variable; none where its length is known only when it runs.
+std::optional<uint64_t> bytesOf(const AllocaInst &variable) {
+  const std::optional<TypeSize> size = variable.getAllocationSize(variable.getDataLayout());
+  return size ? std::optional(size->getFixedValue()) : std::nullopt;
+}
+} // namespace
+
+uint64_t localBytesOf(const Function &function) {
+  uint64_t bytes = 0;
+  for (const llvm::Instruction &instruction : function.getEntryBlock())
+    if (const auto *variable = dyn_cast<AllocaInst>(&instruction))
+      bytes += bytesOf(*variable).value_or(0);
+  return bytes;
+}
+
+void FunctionLowering::checkCall(CallInst &call, const Function &callee) {
+  IRBuilder<> builder(&call);
+  callHost(builder, reinterpret_cast<const void *>(&emulator::checkStack),
+           {thread, address(&addOp("call of " + callee.getName().str(), call, {})), builder.getInt64(localBytesOf(callee))});
+}
+
+/// Variables that are not part of their function's frame.
+void FunctionLowering::checkVariable(llvm::Instruction &instruction) {
+  auto *variable = dyn_cast<AllocaInst>(&instruction);
+  if (!variable || variable->isStaticAlloca())
+    return;
+  IRBuilder<> builder(&instruction);
+  const uint64_t one = function.getDataLayout().getTypeAllocSize(variable->getAllocatedType());
+  Value *count = builder.CreateZExtOrTrunc(variable->getArraySize(), builder.getInt64Ty());
+  callHost(builder, reinterpret_cast<const void *>(&emulator::checkStack),
+           {thread, address(&addOp("alloca", instruction, {})), builder.CreateMul(count, builder.getInt64(one))});
+}
+
+void checkStack(Thread *thread, const Op *op, uint64_t bytes) {
+  Block &block = *thread->block;
+  if (bytes <= block.stacks.left(thread->linear, __builtin_frame_address(0)))
+    return;
+  block.fail(block.describe(Fault::trap, *thread, *op, "runs", "its stack would be larger than the 512 KiB of a thread's local memory"));
 }
 
 void checkDivision(Thread *thread, const Op *op, uint32_t isUndefined) {

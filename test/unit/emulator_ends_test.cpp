@@ -1,4 +1,5 @@
 // emulator_ends_test.cpp - kernels that would end or hold up the process that runs them: each becomes a report.
+#include "runtime/emulator/HostCode.h"
 #include "test/unit/EmulatorHarness.h"
 using namespace logitile::emulator;
 
@@ -133,4 +134,58 @@ TEST(EmulatorEnds, aLoopCanBeInterrupted) {
   EmulatorHarness harness(kernel("br label %loop\nloop:\nbr label %loop\nend:"));
   harness.launch.interrupt.isRequested = [](void *) { return true; };
   EXPECT_TRUE(harness.buffer("p", words).threads(2).run().isInterrupted);
+}
+
+// ---- stacks
+
+namespace {
+/// A function that calls itself as often as %p says.
+std::string recursion(const std::string &variable) {
+  return R"(
+define internal i32 @down(i32 %n) noinline {
+  %v = alloca )" + variable +
+         R"(
+  store volatile i8 1, ptr %v
+  %isEnd = icmp eq i32 %n, 0
+  br i1 %isEnd, label %end, label %go
+go:
+  %less = sub i32 %n, 1
+  %sum = call i32 @down(i32 %less)
+  %more = add i32 %sum, 1
+  br label %end
+end:
+  %r = phi i32 [0, %0], [%more, %go]
+  ret i32 %r
+}
+)" + kernel("%n = load i32, ptr addrspace(1) %p\n%r = call i32 @down(i32 %n)\nstore i32 %r, ptr addrspace(1) %p");
+}
+} // namespace
+
+TEST(EmulatorEnds, localMemoryIsThatOfAGpu) {
+  std::vector<uint32_t> words = {0};
+  EmulatorHarness(kernel("%a = alloca [520000 x i8]\nstore volatile i32 1, ptr %a")).buffer("p", words).threads(64).runClean();
+  std::string error;
+  const std::string text = emulatorModule(kernel("%a = alloca [600000 x i8]\nstore volatile i32 1, ptr %a"));
+  EXPECT_FALSE(Program::load(text, logitile::hostCompiler(), error));
+  EXPECT_EQ(error, "'k' has variables of 600000 bytes, more than the 524288 of a thread's local memory");
+}
+
+TEST(EmulatorEnds, aStackThatIsTooDeepIsReported) {
+  for (const std::string variable : {"i8", "[60000 x i8]"}) {
+    std::vector<uint32_t> words = {5};
+    EmulatorHarness harness(recursion(variable));
+    harness.buffer("p", words).threads(1).runClean();
+    EXPECT_EQ(words[0], 5u);
+    words[0] = 1000000;
+    const Report report = harness.runFaulty(Fault::trap);
+    EXPECT_EQ(report.parties.at(0).instruction, "call of down");
+  }
+}
+
+TEST(EmulatorEnds, aVariableWithoutAFixedLengthIsChecked) {
+  std::vector<uint32_t> words = {100};
+  EmulatorHarness harness(kernel("%n = load i32, ptr addrspace(1) %p\n%v = alloca i32, i32 %n\nstore volatile i32 1, ptr %v"));
+  harness.buffer("p", words).threads(1).runClean();
+  words[0] = 1u << 30;
+  harness.runFaulty(Fault::trap);
 }
