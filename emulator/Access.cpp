@@ -81,6 +81,20 @@ void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t byt
   countTraffic(access, space, address, bytes);
 }
 
+void checkWithin(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *start, uint64_t size) {
+  const auto offset = reinterpret_cast<intptr_t>(address) - reinterpret_cast<intptr_t>(start);
+  if (!bytes || (offset >= 0 && bytes <= size && static_cast<uint64_t>(offset) <= size - bytes))
+    return;
+  Block &block = *thread->block;
+  const bool isShared = block.shared.isNear(start);
+  Report report = block.describe(Fault::outOfBounds, *thread, *op, "access",
+                                 std::to_string(bytes) + " bytes, byte " + std::to_string(offset) + " from the start of a " +
+                                     (isShared ? "shared" : "local") + " variable, which has " + std::to_string(size) + " bytes");
+  report.space = isShared ? Space::shared : Space::none;
+  report.address = isShared ? block.shared.offsetOf(address) : 0;
+  block.fail(std::move(report));
+}
+
 void trap(Thread *thread, const Op *op) {
   Block &block = *thread->block;
   block.fail(block.describe(Fault::trap, *thread, *op, "runs", "the kernel ends itself here"));

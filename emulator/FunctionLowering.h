@@ -46,6 +46,7 @@ private:
   /// Whether an instruction accesses memory that the emulator does not have: parameters, constants and stacks by their numbers.
   static bool accessesUnknownMemory(const llvm::Instruction &instruction);
   void checkMemory(llvm::Instruction &instruction);
+  void checkVariableBounds(llvm::Instruction &instruction, llvm::Value *pointer, llvm::Value *bytes);
   void lowerFence(llvm::FenceInst &instruction);
   /// Replaces a conversion of a number to an integer; false where the instruction is none.
   bool convertAsGpu(llvm::Instruction &instruction);

@@ -72,7 +72,42 @@ bool FunctionLowering::accessesUnknownMemory(const llvm::Instruction &instructio
   return pointer && isUnknown(pointer);
 }
 
+/// A variable of fixed size that a pointer points into, and its size; null where it is not known.
+static const Value *variableOf(const Value *pointer, const DataLayout &layout, uint64_t &bytes) {
+  const Value *object = getUnderlyingObject(pointer, 0);
+  if (const auto *local = dyn_cast<AllocaInst>(object); local && local->isStaticAlloca()) {
+    bytes = local->getAllocationSize(layout)->getFixedValue();
+    return object;
+  }
+  const auto *global = dyn_cast<GlobalVariable>(object);
+  if (!global || global->isDeclaration() || global->getAddressSpace() != unsigned(IrSpace::shared))
+    return nullptr;
+  bytes = layout.getTypeAllocSize(global->getValueType());
+  return object;
+}
+
+/// An access through a variable stays inside of it, also where other variables lie beside it.
+void FunctionLowering::checkVariableBounds(llvm::Instruction &instruction, Value *pointer, Value *bytes) {
+  uint64_t size = 0;
+  const DataLayout &layout = function.getDataLayout();
+  const Value *variable = variableOf(pointer, layout, size);
+  if (!variable)
+    return;
+  APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  const Value *start = pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
+  const auto *known = dyn_cast<ConstantInt>(bytes);
+  if (start == variable && known && offset.isNonNegative() && offset.getZExtValue() + known->getZExtValue() <= size)
+    return;
+  IRBuilder<> builder(&instruction);
+  auto generic = [&](Value *value) { return builder.CreateAddrSpaceCast(value, builder.getPtrTy()); };
+  const Op &op = addOp(nameOf(instruction, pointer->getType()->getPointerAddressSpace()), instruction, {});
+  callHost(builder, reinterpret_cast<const void *>(&checkWithin),
+           {thread, address(&op), generic(pointer), builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty()),
+            generic(const_cast<Value *>(variable)), builder.getInt64(size)});
+}
+
 void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *pointer, Value *bytes, AccessKind kind, uint64_t alignment) {
+  checkVariableBounds(instruction, pointer, bytes);
   if (!isChecked(pointer))
     return;
   const unsigned space = pointer->getType()->getPointerAddressSpace();

@@ -135,8 +135,11 @@ bool lowerFunction(Function &function, const SharedLayout &shared, Lowered &lowe
   frame->setAlignment(Align(64));
   Value *running = builder.CreateIntToPtr(builder.getInt64(reinterpret_cast<uintptr_t>(&runningThread)), builder.getPtrTy());
   Value *thread = builder.CreateCall(FunctionType::get(builder.getPtrTy(), false), running);
-  shared.replaceUses(function, builder, thread);
-  return lowering.run(thread, frame, error);
+  if (!lowering.run(thread, frame, error)) // which has to see the variables themselves
+    return false;
+  IRBuilder<> start(cast<llvm::Instruction>(thread)->getNextNode());
+  shared.replaceUses(function, start, thread);
+  return true;
 }
 
 void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, std::string &error) {

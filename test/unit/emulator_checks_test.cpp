@@ -379,7 +379,6 @@ TEST(EmulatorChecks, beyondSharedMemory) {
   const Report report = EmulatorHarness(at("16")).buffer("p", unused).threads(1).runFaulty(Fault::outOfBounds);
   EXPECT_EQ(report.address, 64u);
   EmulatorHarness(at("15")).buffer("p", unused).threads(1).runClean();
-  EmulatorHarness(at("16")).buffer("p", unused).threads(1).dynamicShared(4).runClean();
 }
 
 TEST(EmulatorChecks, genericPointersAreFoundOut) {
