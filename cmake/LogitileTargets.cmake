@@ -60,6 +60,16 @@ function(logitile_plain_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
 endfunction()
 
+# logitile_old_glibc(<target>): it runs with the glibc of 2018, whose functions of threads and libraries are in files of their own.
+function(logitile_old_glibc name)
+  if(LOGITILE_SANITIZE) # which come between the program and these functions
+    return()
+  endif()
+  target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/runtime/support/OldGlibc.c)
+  target_link_options(${name} PRIVATE -Wl,--gc-sections)
+  target_link_libraries(${name} PRIVATE -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)
+endfunction()
+
 # logitile_shared_library(<name> <sources>...): a library that users get. LLVM and the C++ library are inside it, and outside of it
 # are only the names in exports.map of the calling folder.
 function(logitile_shared_library name)
@@ -73,5 +83,6 @@ function(logitile_shared_library name)
     target_sources(${name} PRIVATE ${runtime}/support/NoMemory.cpp)
     target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--wrap=malloc -Wl,--wrap=__cxa_allocate_exception)
   endif()
+  logitile_old_glibc(${name})
   set_property(TARGET ${name} PROPERTY LINK_DEPENDS ${exports})
 endfunction()

@@ -22,6 +22,8 @@ extern "C" {
 #define LT_API
 #endif
 
+/* Of logitile: the only place that has it. CMake, the Python package and its wheels take it from this line. */
+#define LT_VERSION "0.1.0"
 /* Changes whenever a struct or a function of this header does. A caller that was compiled against another number than
  * lt_abi_version() returns must not go on. */
 #define LT_ABI_VERSION 7

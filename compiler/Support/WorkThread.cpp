@@ -15,8 +15,6 @@ static sigset_t blockedSignals() {
 
 void *WorkThread::run(void *given) {
   std::unique_ptr<std::shared_ptr<Work>> handle(static_cast<std::shared_ptr<Work> *>(given));
-  sigset_t blocked = blockedSignals(); // sanitizers start threads with the mask of their parent, whatever the attributes say
-  pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
   std::fesetenv(FE_DFL_ENV); // a thread inherits the rounding mode, and constants are folded here
   Work &work = **handle;
   try {
@@ -28,9 +26,18 @@ void *WorkThread::run(void *given) {
   return nullptr;
 }
 
+/// pthread_create, with these signals blocked in the new thread from its beginning.
+static int createThread(pthread_t &thread, const pthread_attr_t &attributes, void *(*run)(void *), void *work) {
+  sigset_t blocked = blockedSignals(), before;
+  if (int code = pthread_sigmask(SIG_SETMASK, &blocked, &before))
+    return code;
+  int code = pthread_create(&thread, &attributes, run, work); // which inherits the mask
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return code;
+}
+
 std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t stackBytes) noexcept {
   pthread_attr_t attributes;
-  sigset_t blocked = blockedSignals();
   if (pthread_attr_init(&attributes) != 0)
     return std::nullopt;
   std::optional<WorkThread> started;
@@ -38,8 +45,7 @@ std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t s
     auto work = std::make_shared<Work>(Work{std::move(body), nullptr});
     auto handle = std::make_unique<std::shared_ptr<Work>>(work);
     pthread_t thread;
-    if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && pthread_attr_setsigmask_np(&attributes, &blocked) == 0 &&
-        pthread_create(&thread, &attributes, &run, handle.get()) == 0) {
+    if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && createThread(thread, attributes, &run, handle.get()) == 0) {
       static_cast<void>(handle.release()); // the thread's now
       started.emplace(WorkThread(thread, std::move(work)));
     }

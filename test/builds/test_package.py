@@ -61,7 +61,7 @@ def test_its_libraries_need_no_python_and_no_llvm(unpacked):
 
 
 def test_it_runs_with_the_glibc_of_2022(unpacked):
-    """Many machines with GPUs have 2.35."""
+    """Many machines with GPUs have 2.35. The libraries alone need 2.28 at most."""
     files = [*unpacked.glob("python/logitile/*.so"), unpacked / "test/gpu_conformance"]
     symbols = run(["llvm-readelf-22", "--version-info", *map(str, files)], limit=60)
     versions = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", symbols)}

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import logitile
+import tree
 
 HEAVY = ("numpy", "torch", "jax", "transformers", "ml_dtypes", "matplotlib", "pygments", "tqdm", "asyncio",
          "difflib", "filecheck")  # fmt: skip
@@ -53,10 +54,15 @@ def test_dir_of_a_head_has_what_language_md_has():
     }  # fmt: skip
 
 
-def test_the_version_is_that_of_the_build():
-    cmake = (pathlib.Path(__file__).parents[2] / "CMakeLists.txt").read_text(encoding="utf-8")
-    (version,) = re.findall(r"project\(logitile VERSION ([0-9.]+)", cmake)
+def test_there_is_one_version():
+    """The header has it. The library tells what CMake read there, and pyproject.toml reads the same line."""
+    header = (tree.ROOT / "runtime" / "logitile.h").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^#define LT_VERSION "([0-9.]+)"$', header, re.MULTILINE)
     assert logitile.__version__ == version
+    pyproject = (tree.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'dynamic = ["version"]' in pyproject and 'input = "runtime/logitile.h"' in pyproject
+    (regex,) = re.findall(r"^regex = '(.*)'$", pyproject, re.MULTILINE)
+    assert re.search(regex, header)["value"] == version
 
 
 def test_calls_load_no_other_framework():

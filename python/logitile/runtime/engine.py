@@ -22,7 +22,7 @@ def native() -> Any:
 
 
 def version() -> str:
-    """The version of the native code, which CMakeLists.txt gives; the wheel has the same."""
+    """The version of the native code, which runtime/logitile.h gives; the wheel has the same."""
     return str(native().build_id()).partition(" ")[0]
 
 
