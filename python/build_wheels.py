@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Wheels for every CPython from 3.10 to 3.14 that is here with headers: build_wheels.py [--build BUILD] [--out FOLDER].
+"""Wheels for every CPython from 3.10 to 3.14 that is here with headers.
 
-The core, the runtime and the emulator are those of a built tree (./setup.sh). For each Python only the binding is
-compiled. auditwheel then says which systems a wheel runs on; one that it does not give the tag of ours is refused.
+    build_wheels.py [--build BUILD] [--out FOLDER]
+
+The core, the runtime and the emulator are those of a built tree (./setup.sh). For each Python only the
+binding is compiled. auditwheel then says which systems a wheel runs on; one that needs a later system than
+its tag says is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLATFORM = "manylinux_2_28_x86_64"
 OLDEST, NEWEST = (3, 10), (3, 14)
-# Libraries that are older than the compiler: its own C++ library goes into the module, and glibc is that of 2018.
-LINKED = "-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections {old_glibc} -Wl,--no-as-needed"
-LINKED += " -l:libpthread.so.0 -l:libdl.so.2"
+# Systems are older than the compiler: its C++ library goes into the module, and glibc is that of 2018.
+LINKED = (
+    "-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections {old_glibc} "
+    "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
+)
 PROBE = """
 import json, os, sys, sysconfig
 print(json.dumps([sys.implementation.name, sys.version_info[:2], sysconfig.get_config_var("Py_GIL_DISABLED"),
@@ -37,7 +42,7 @@ def find_pythons() -> dict[tuple[int, int], str]:
     folders = os.environ["PATH"].split(os.pathsep)
     folders += glob.glob(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")) + "/versions/*/bin")
     found: dict[tuple[int, int], str] = {}
-    for path in [sys.executable, *(path for folder in folders for path in glob.glob(folder + "/python3*[0-9]"))]:
+    for path in [sys.executable, *(path for each in folders for path in glob.glob(each + "/python3*[0-9]"))]:
         done = subprocess.run([path, "-c", PROBE], capture_output=True, text=True)
         if done.returncode != 0:
             continue
@@ -88,8 +93,10 @@ def pack(folder: pathlib.Path, version: tuple[int, int], out: pathlib.Path) -> p
     python = f"cp{version[0]}{version[1]}"
     (info,) = folder.glob("*.dist-info")
     tag = f"{python}-{python}-{PLATFORM}"
-    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: logitile\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    subprocess.run([sys.executable, "-m", "wheel", "pack", folder, "-d", out], check=True, stdout=subprocess.DEVNULL)
+    lines = ["Wheel-Version: 1.0", "Generator: logitile", "Root-Is-Purelib: false", f"Tag: {tag}", ""]
+    (info / "WHEEL").write_text("\n".join(lines))
+    command = [sys.executable, "-m", "wheel", "pack", folder, "-d", out]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (wheel,) = out.glob(f"*-{tag}.whl")
     return wheel
 
@@ -102,7 +109,10 @@ def audit(wheel: pathlib.Path) -> None:
         raise SystemExit(f"build_wheels: auditwheel show {wheel} failed: {done.stderr}")
     needed = json.loads(done.stdout)["overall_tag"]
     if not needed.startswith("manylinux") or older(PLATFORM, needed):
-        raise SystemExit(f"build_wheels: {wheel.name} needs {needed}; see what is later with: auditwheel show {wheel}")
+        raise SystemExit(
+            f"build_wheels: {wheel.name} is consistent with {needed}, not with its tag; "
+            f"'auditwheel show {wheel}' lists the symbols"
+        )
 
 
 def older(one: str, other: str) -> bool:
