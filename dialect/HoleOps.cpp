@@ -1,6 +1,7 @@
 // HoleOps.cpp - checks of the holes of templates and of the ops that fill them in kernels: what regions take and give, and
 // how the tiles fit together.
 #include "dialect/Checks.h"
+#include "dialect/Limits.h"
 using namespace mlir;
 using namespace logitile;
 
@@ -167,4 +168,61 @@ LogicalResult UpdateRowsOp::verifyRegions() {
         !getMerge().getArgument(2 * state.size() + i).use_empty())
       return emitOpError() << "'merge' uses input " << i << " of " << input.getType() << ", which has a vocabulary axis";
   return success();
+}
+
+// ---- lists ----------------------------------------------------------------------------------------------------
+
+/// One bundle of lists and no region in a template, views of 64-bit words and a region in a kernel.
+static FailureOr<bool> isInTemplate(Operation *op, TypeRange lists, Region &region) {
+  bool isBundle = lists.size() == 1 && isa<BundleType>(lists.front());
+  if (isBundle && cast<BundleType>(lists.front()).getKind() != BundleKind::ListViews)
+    return op->emitOpError() << "takes " << lists.front() << "; expected list_views";
+  if (isBundle != region.empty())
+    return op->emitOpError() << (isBundle ? "has a region in a template" : "has no region for its lists");
+  for (Type type : lists)
+    if (auto view = dyn_cast<ViewType>(type); view && (view.getDims().size() != 2 || !view.getElement().isInteger(64)))
+      return op->emitOpError() << "has a list in " << type << "; expected a view of i64 with 2 dimensions";
+  return isBundle;
+}
+static LogicalResult verifyPlaces(Operation *op, int64_t places) {
+  if (places >= 1 && places <= kMostPlaces)
+    return success();
+  return op->emitOpError() << "has a list of " << places << " places; a list has 1 to " << kMostPlaces;
+}
+
+LogicalResult UpdateListsOp::verifyRegions() {
+  FailureOr<bool> isBundle = isInTemplate(*this, getLists().getTypes(), getRank());
+  if (failed(isBundle) || failed(verifyDim(*this, "tokens", getTokens())))
+    return failure();
+  if (*isBundle)
+    return success();
+  ArrayRef<int64_t> places = getPlaces().value_or(ArrayRef<int64_t>());
+  if (places.size() != getLists().size())
+    return emitOpError() << "has " << getLists().size() << " lists but 'places' of " << places.size();
+  for (int64_t count : places)
+    if (failed(verifyPlaces(*this, count)))
+      return failure();
+  SmallVector<Type> values(places.size(), Float32Type::get(getContext()));
+  return verifyScalarRegion(*this, "rank", getRank(), elementsOf(getInputs().getTypes()), values, /*hasColumn=*/true);
+}
+
+LogicalResult FinishListOp::verifyRegions() {
+  FailureOr<bool> isBundle = isInTemplate(*this, getList().getType(), getBody());
+  if (failed(isBundle) || failed(verifyDim(*this, "tokens", getTokens())) || failed(verifyDim(*this, "splits", getSplits())))
+    return failure();
+  if (*isBundle)
+    return success();
+  if (!getPlaces())
+    return emitOpError() << "needs 'places', the length of its list";
+  if (failed(verifyPlaces(*this, *getPlaces())))
+    return failure();
+  SmallVector<Type> arguments{Float32Type::get(getContext()), IntegerType::get(getContext(), 32)}, results;
+  arguments.append(elementsOf(getInputs().getTypes()));
+  for (Type type : getResults().getTypes()) {
+    auto view = dyn_cast<ViewType>(type);
+    if (!view || view.getDims().size() != 2 || view.getDims()[1] != dimension(getContext(), *getPlaces()))
+      return emitOpError() << "gives results to " << type << "; expected a view with a column for each of " << *getPlaces() << " places";
+    results.push_back(view.getElement());
+  }
+  return verifyScalarRegion(*this, "finish", getBody(), arguments, results, /*hasColumn=*/false);
 }

@@ -34,6 +34,7 @@ enum class BundleKind {
   DenseGradViews,
   InputViews,
   RowViews,
+  ListViews,
   ResultViews,
   TermViews,
   TakenViews,

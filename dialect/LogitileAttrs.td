@@ -38,6 +38,8 @@ def Logitile_Combiner : Logitile_Enum<"Combiner", "how a reduction joins the ent
   Logitile_Case<"Count", 7, "count", "how many entries are true">,
   Logitile_Case<"Any", 8, "any", "whether an entry is true">,
   Logitile_Case<"All", 9, "all", "whether all entries are true">,
+  Logitile_Case<"Top", 10, "top", "the largest entries in order, NaN first: a value for each place of a list">,
+  Logitile_Case<"ArgTop", 11, "argtop", "the indices of what `top` gives">,
 ]>;
 def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
 
@@ -89,10 +91,11 @@ def Logitile_BufferRole
                      Logitile_Case<"Cotangent", 18, "cotangent", "the gradient that reaches an output">,
                      Logitile_Case<"RowState", 19, "row_state", "one entry of the row state of a sweep, for each vocabulary split">,
                      Logitile_Case<"Result", 20, "result", "a result of a finish">,
-                     Logitile_Case<"TokenMap", 21, "token_map", "which tokens count">,
-                     Logitile_Case<"TokenSlots", 22, "token_slots", "the inverse of the token map, on GPUs">,
-                     Logitile_Case<"WrongTokens", 23, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
-                     Logitile_Case<"CallFacts", 24, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
+                     Logitile_Case<"RowList", 21, "row_list", "a list of a sweep, for each token and vocabulary split">,
+                     Logitile_Case<"TokenMap", 22, "token_map", "which tokens count">,
+                     Logitile_Case<"TokenSlots", 23, "token_slots", "the inverse of the token map, on GPUs">,
+                     Logitile_Case<"WrongTokens", 24, "wrong_tokens", "tokens with an index outside the vocabulary, on GPUs">,
+                     Logitile_Case<"CallFacts", 25, "call_facts", "how many tokens count and what divides the loss, on GPUs">,
 ]>;
 def Logitile_BufferRoleAttr : Logitile_EnumAttr<Logitile_BufferRole, "buffer_role">;
 
@@ -152,6 +155,7 @@ def Logitile_Purpose
            Logitile_Case<"HiddenEnd", 6, "hidden_end", "the end of a gradient of hidden states that was made in parts">,
            Logitile_Case<"WeightGradient", 7, "weight_gradient", "the gradient of the head">,
            Logitile_Case<"VocabGradient", 8, "vocab_gradient", "the gradient of a Vocab input, from its sums over blocks of tokens">,
+           Logitile_Case<"ListFinish", 9, "list_finish", "the results of a finish of a list, from the lists of all vocabulary splits">,
 ]>;
 def Logitile_PurposeAttr : Logitile_EnumAttr<Logitile_Purpose, "purpose">;
 

@@ -75,6 +75,7 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `row_views` | row states of vocabulary splits, `[vocabulary split][token]` |
     | `result_views` | per-token results |
     | `term_views` | columns and coefficients of sparse terms that are added to a gradient |
+    | `list_views` | the lists of the sweep, or the one of the finish |
     | `taken_views` | those of sparse terms that are taken out of a rounded gradient |
     | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];

@@ -88,9 +88,26 @@ static FailureOr<size_t> verifyMaxima(SweepOp sweep, ArrayRef<Type> state) {
   return maxima;
 }
 
+/// A list has a value in 'rank'.
+static LogicalResult verifyLists(SweepOp sweep) {
+  for (int64_t places : sweep.getPlaces())
+    if (places < 1 || places > kMostPlaces)
+      return sweep.emitOpError() << "has a list of " << places << " places; a list has 1 to " << kMostPlaces;
+  if (sweep.getPlaces().empty() != sweep.getRank().empty())
+    return sweep.emitOpError() << (sweep.getRank().empty() ? "has lists but no 'rank'" : "has 'rank' but no lists");
+  if (sweep.getRank().empty())
+    return success();
+  if (sweep.getPhase() != Phase::Forward)
+    return sweep.emitOpError() << "has lists in phase " << stringifyPhase(sweep.getPhase()) << "; only forward sweeps have some";
+  SmallVector<Type> values(sweep.getPlaces().size(), Float32Type::get(sweep.getContext()));
+  return failure(failed(verifySignature(sweep, "rank", sweep.getRank(), {}, values)) || failed(verifyReads("rank", sweep.getRank(), true)));
+}
+
 LogicalResult SweepOp::verifyRegions() {
-  if (getStateNames().empty())
+  if (getStateNames().empty() && getPlaces().empty())
     return emitOpError() << "has no state";
+  if (failed(verifyLists(*this)))
+    return failure();
   if (failed(verifyNamedTypes(*this, "state", getStateNames(), getStateTypes())))
     return failure();
   SmallVector<Type> state = typesOf(getStateTypes()), two = state;
@@ -122,7 +139,13 @@ LogicalResult FinishOp::verifyRegions() {
       return emitOpError() << "is " << stringifyPhase(getPhase()) << ", but its sweep @" << *name << " is "
                            << stringifyPhase(sweep.getPhase());
     state = typesOf(sweep.getStateTypes());
+    if (getList() && (*getList() < 0 || *getList() >= static_cast<int64_t>(sweep.getPlaces().size())))
+      return emitOpError() << "is of list " << *getList() << ", but sweep @" << *name << " has " << sweep.getPlaces().size();
   }
+  if (getList() && !getSweep())
+    return emitOpError() << "is of list " << *getList() << ", but of no sweep";
+  if (getList())
+    state = {Float32Type::get(getContext()), IntegerType::get(getContext(), 32)};
   return failure(failed(verifySignature(*this, "finish", getBody(), state, typesOf(getResultTypes()))) ||
                  failed(verifyReads("finish", getBody(), false)));
 }
@@ -212,7 +235,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   }
   for (ResultAttr index : getChecked().getAsRange<ResultAttr>()) {
     FinishOp finish = findFinish(*this, index);
-    if (!finish || !typeOf(finish, index).isInteger(32))
+    if (!finish || finish.getList() || !typeOf(finish, index).isInteger(32))
       return emitOpError() << "checked index " << spell(index) << " is no i32 result of a finish";
   }
   return success();
@@ -228,6 +251,8 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   auto complain = [&] { return emitOpError() << "reads " << spell(getSource()); };
   if (!finish || !finish->isBeforeInBlock(part))
     return complain() << ", which no earlier finish gives";
+  if (finish.getList())
+    return complain() << ", which has one value for each place of a list";
   if (Type type = typeOf(finish, getSource()); type != getType())
     return complain() << " as " << getType() << ", but its finish gives " << type;
   Phase phase = phaseOf(*part);

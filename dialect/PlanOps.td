@@ -67,6 +67,9 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     `update` takes the state, `merge` two states; all else is read with `logitile.input` and `logitile.column`. A sweep that reads
     no input along the vocabulary goes `along` the logits of a projection, to have columns.
 
+    Beside its state a sweep may have `lists`: the largest values of an entry and their indices, as many as a list has places. `rank` gives
+    one value for each list. Lists lie in memory; a finish of the list puts them in order.
+
     ```mlir
     logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
       %lowest = arith.constant 0xFF7FFFFF : f32
@@ -97,11 +100,16 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<StrAttr>:$along,
-                       StrArrayAttr:$state_names, TypeArrayAttr:$state_types);
-  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
+                       StrArrayAttr:$state_names, TypeArrayAttr:$state_types, OptionalAttr<DenseI64ArrayAttr>:$lists);
+  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge,
+                        MaxSizedRegion<1>:$rank);
   let assemblyFormat = [{
-    $sym_name `` $phase (`along` $along^)? `state` custom<NamedTypes>($state_names, $state_types) attr-dict-with-keyword
-    custom<RowRegions>($init, $bound, $update, $merge)
+    $sym_name `` $phase (`along` $along^)? `state` custom<NamedTypes>($state_names, $state_types) (`lists` $lists^)?
+    attr-dict-with-keyword custom<RowRegions>($init, $bound, $update, $merge) (`rank` $rank^)?
+  }];
+  let extraClassDeclaration = [{
+    /// How many places each of its lists has.
+    llvm::ArrayRef<int64_t> getPlaces() { return getLists().value_or(llvm::ArrayRef<int64_t>()); }
   }];
   let hasRegionVerifier = 1;
 }
@@ -113,6 +121,9 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     parts read its results by their number, with `logitile.known`; their names are for people. Sums, differences and products
     of per-token values carry their rounding error along, which is why results often come as a large and a small part.
 
+    A finish of a `list` of the sweep runs once for each place. Its region takes value and index there instead of the state.
+    Its results have one value for each token and place; only outputs read them.
+
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
     ^bb0(%max: f32, %sum: f32):
@@ -123,10 +134,10 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<FlatSymbolRefAttr>:$sweep,
-                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types);
+                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types, OptionalAttr<Logitile_Int>:$list);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` $phase (`of` $sweep^)? `results` custom<NamedTypes>($result_names, $result_types) attr-dict-with-keyword $body
+    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? `results` custom<NamedTypes>($result_names, $result_types) attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }

@@ -36,6 +36,11 @@ LogicalResult ReduceOp::verify() {
       return emitOpError() << "'" << word << "' of " << value << " gives " << wantedResult << ", not " << result;
     return success();
   };
+  bool isList = combiner == Combiner::Top || combiner == Combiner::ArgTop;
+  if (isList != getPlaces().has_value())
+    return emitOpError() << "'" << word << (isList ? "' needs 'places', the length of its list" : "' takes no 'places'; it gives one value");
+  if (isList && (*getPlaces() < 1 || *getPlaces() > kMostPlaces))
+    return emitOpError() << "'places' is " << *getPlaces() << "; a list has 1 to " << kMostPlaces;
   if (getVerbatim() && combiner != Combiner::Sum)
     return emitOpError() << "'verbatim' is for sums, not for '" << word << "'";
   Type i32 = IntegerType::get(getContext(), 32);
@@ -47,6 +52,7 @@ LogicalResult ReduceOp::verify() {
     return expect(value.isInteger(1), "i1", value);
   case Combiner::ArgMax:
   case Combiner::ArgMin:
+  case Combiner::ArgTop:
     return expect(value.isF32(), "f32", i32);
   default:
     return expect(value.isF32(), "f32", value);
@@ -91,6 +97,8 @@ static LogicalResult verifyDepth(LossOp loss) {
 
 /// Reductions and picks take varying values; what has one value per token gets one.
 static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
+  if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isList(operand); }))
+    return op->emitOpError() << "reads a list; a loss can only yield it";
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))
     return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner())
                                 << "' of a uniform value: it is the same for every vocabulary entry";
@@ -150,6 +158,9 @@ LogicalResult LossOp::verifyRegions() {
   if (failed(verifyInputNames(*this)) || failed(verifyDepth(*this)))
     return failure();
 
+  for (ReduceOp reduce : block.getOps<ReduceOp>())
+    if (reduce.getPlaces().value_or(1) > getVocab())
+      return reduce.emitOpError() << "'places' is " << *reduce.getPlaces() << ", but the vocabulary has " << getVocab() << " entries";
   Varying varying(getBody());
   for (auto [name, value] : llvm::zip_equal(getOutputs(), yield.getValues()))
     if (varying.isVarying(value))

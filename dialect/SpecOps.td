@@ -19,7 +19,7 @@ def Logitile_LossOp : Logitile_Op<"loss", [IsolatedFromAbove, Symbol, SingleBloc
   let summary = "a loss, written for one token";
   let description = [{
     The vocabulary axis is implicit: a value that depends on logits, on a Vocab or Dense input or on `column` is
-    varying, every other one is uniform. Reductions and picks turn varying into uniform. All outputs are uniform.
+    varying, every other one is uniform. Reductions and picks turn varying into uniform. Outputs are uniform, or lists.
 
     `wrt` names the inputs whose gradients are wanted, `of` the outputs that they are gradients of;
     `logitile-differentiate` then adds a `logitile.gradient`.
@@ -89,15 +89,21 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
     and give i1, `count` takes i1 and gives i32. A `verbatim` sum adds the values exactly as they are rounded, if
     necessary in a sweep of its own. Such a sum is later subtracted from the same values, so both must be rounded alike.
 
+    `top` and `argtop` give the largest entries in order: every NaN, then the largest values, the lowest index first among equals. `places`
+    says how many. The result is a **list**: one value for each place, as a varying value has one for each entry.
+
     ```mlir
     %lse = logitile.reduce logsumexp %z : f32 -> f32
     %best = logitile.reduce argmax %z : f32 -> i32
     %total = logitile.reduce sum verbatim %adjoint : f32 -> f32
+    %best_five = logitile.reduce argtop %z places 5 : f32 -> i32
     ```
   }];
-  let arguments = (ins Logitile_CombinerAttr:$combiner, UnitAttr:$verbatim, Logitile_Scalar:$value);
+  let arguments = (ins Logitile_CombinerAttr:$combiner, UnitAttr:$verbatim, Logitile_Scalar:$value, OptionalAttr<Logitile_Int>:$places);
   let results = (outs Logitile_Scalar:$result);
-  let assemblyFormat = "`` $combiner (`verbatim` $verbatim^)? $value attr-dict `:` type($value) `->` type($result)";
+  let assemblyFormat = [{
+    `` $combiner (`verbatim` $verbatim^)? $value (`places` $places^)? attr-dict `:` type($value) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

@@ -319,6 +319,60 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
   let hasRegionVerifier = 1;
 }
 
+def Logitile_UpdateListsOp : Logitile_Op<"update_lists", [AttrSizedOperandSegments]> {
+  let summary = "takes the entries of one tile into the lists of a sweep";
+  let description = [{
+    Each list lies in memory: of every token and vocabulary split as many 64-bit words as it has `places`. A word orders entries: its upper half
+    is the value as an integer, NaN above all, its lower half is the largest for the lowest index. Where `at` is the column
+    `first`, all lists of the tile are empty before. `rank` takes the inputs and gives one value for each list. Words are in no order.
+
+    In a template it stands for the lists of the launch's sweep; in a kernel it holds the sweep's rank region.
+
+    ```mlir
+    logitile.update_lists %list with(%z : !logitile.tile<512x112xf32>) at [%vocab_split, %row, %column] from %first tokens 512 places [50]
+        : !logitile.view<?x800xi64> {
+    ^bb0(%z_in: f32):
+      logitile.yield %z_in : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Logitile_AnyView>:$lists, Variadic<Logitile_AnyTile>:$inputs, Index:$vocab_split, Index:$row, Index:$column,
+                       Index:$first, Logitile_Extent:$tokens, OptionalAttr<DenseI64ArrayAttr>:$places);
+  let regions = (region MaxSizedRegion<1>:$rank);
+  let assemblyFormat = [{
+    $lists (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` ` ` `[` $vocab_split `,` $row `,` $column `]` `from` $first `tokens` custom<Dim>($tokens)
+    (`places` $places^)? attr-dict `:` type($lists) ($rank^)?
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments]> {
+  let summary = "puts a list in order and makes the results of its finish";
+  let description = [{
+    Joins the lists of all vocabulary splits, which are `splits`, and sorts them, the best first. The region takes value and index of one place
+    and the inputs, and gives the results there.
+
+    In a template it stands for the list of the launch's finish; in a kernel it holds the region of the finish.
+
+    ```mlir
+    logitile.finish_list %list with(%in : !logitile.tile<512x1xf32>) at %row tokens 512 splits 16 places 50 to %values, %indices
+        : !logitile.view<?x800xi64>, !logitile.view<?x50xf32>, !logitile.view<?x50xi32> {
+    ^bb0(%value: f32, %index: i32, %lse: f32):
+      %log_p = arith.subf %value, %lse : f32
+      logitile.yield %log_p, %index : f32, i32
+    }
+    ```
+  }];
+  let arguments = (ins Logitile_AnyView:$list, Variadic<Logitile_AnyTile>:$inputs, Variadic<Logitile_AnyView>:$results, Index:$row,
+                       Logitile_Extent:$tokens, Logitile_Extent:$splits, OptionalAttr<Logitile_Int>:$places);
+  let regions = (region MaxSizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $list (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens) `splits` custom<Dim>($splits)
+    (`places` $places^)? `to` $results attr-dict `:` type($list) `,` type($results) ($body^)?
+  }];
+  let hasRegionVerifier = 1;
+}
+
 def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let summary = "an elementwise scalar region over tiles";
   let description = [{

@@ -34,6 +34,7 @@ constexpr BundleSpelling kBundles[] = {
     {BundleKind::DenseGradViews, "dense_grad_views", 0, false},
     {BundleKind::InputViews, "input_views", 0, false},
     {BundleKind::RowViews, "row_views", 0, false},
+    {BundleKind::ListViews, "list_views", 0, false},
     {BundleKind::ResultViews, "result_views", 0, false},
     {BundleKind::TermViews, "term_views", 0, false},
     {BundleKind::TakenViews, "taken_views", 0, false},

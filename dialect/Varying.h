@@ -12,6 +12,11 @@ public:
   explicit Varying(mlir::Region &region);
   bool isVarying(mlir::Value value) const { return varying.contains(value); }
   bool isUniform(mlir::Value value) const { return !isVarying(value); }
+  /// Whether it has one value for each place of a list.
+  static bool isList(mlir::Value value) {
+    auto reduce = value.getDefiningOp<ReduceOp>();
+    return reduce && reduce.getPlaces();
+  }
 
 private:
   void visit(mlir::Operation &op);

@@ -1,10 +1,11 @@
 // One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
-// in memory for @finish. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
+// in memory for @finish. Lists lie in memory all the time. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
 // so: else %stored is empty and the store vanishes.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
-    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views) {
+    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views,
+    %lists: !logitile.list_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
@@ -22,6 +23,8 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+          at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
       scf.yield %next : !logitile.rows<TM>
     }
     logitile.store %state to %partial at [%vocab_split, %row] : !logitile.rows<TM> to !logitile.row_views

@@ -111,7 +111,8 @@ Value CodeBuilder::spread(Value scalar, int64_t lanes) {
 bool CodeBuilder::isSupported(Type element) {
   if (auto rounded = dyn_cast<RoundedType>(element))
     return isSupported(rounded.getMemory()) && isSupported(rounded.getValue());
-  return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(32) || element.isInteger(1);
+  return element.isF32() || element.isBF16() || element.isF16() || element.isInteger(64) || element.isInteger(32) ||
+         element.isInteger(1);
 }
 Type CodeBuilder::precisionOf(Type element) {
   auto rounded = dyn_cast<RoundedType>(element);

@@ -52,7 +52,7 @@ private:
 /// Elements of one type in memory, from one place on.
 struct Place {
   mlir::Value pointer;
-  mlir::Type element; // f32, bf16, f16, i32, i1 in a byte of its own, or a float that is rounded when it is read
+  mlir::Type element; // f32, bf16, f16, i64, i32, i1 in a byte of its own, or a float that is rounded when it is read
 };
 
 /// Builds the body of one function after the other.

@@ -21,7 +21,7 @@ LogicalResult KernelControl::bindArguments(function_ref<Value()> nextPointer, fu
     }
     if (!CodeBuilder::isSupported(type.getElement()))
       return kernel.emitOpError() << "argument " << argument.getArgNumber() << " is " << type
-                                  << "; kernels take elements of f32, bf16, f16, i32 or i1";
+                                  << "; kernels take elements of f32, bf16, f16, i64, i32 or i1";
     Value pointer = nextPointer();
     Int stride0 = nextWord(), stride1 = nextWord();
     bool isVector = type.getDims().size() == 1; // one dimension: always neighbours

@@ -34,6 +34,8 @@ static Combiner combinerOf(NodeOp op) {
   case NodeOp::LogSumExp: return Combiner::LogSumExp;
   case NodeOp::ArgMax: return Combiner::ArgMax;
   case NodeOp::ArgMin: return Combiner::ArgMin;
+  case NodeOp::Top: return Combiner::Top;
+  case NodeOp::ArgTop: return Combiner::ArgTop;
   default: return Combiner::Count;
   }
 }
@@ -87,7 +89,10 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::LogSumExp:
   case NodeOp::ArgMax:
   case NodeOp::ArgMin:
-  case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), node->isVerbatim(), x[0]);
+  case NodeOp::Count: return ReduceOp::create(b, loc, type, combinerOf(node->op), node->isVerbatim(), x[0], IntegerAttr());
+  case NodeOp::Top:
+  case NodeOp::ArgTop:
+    return ReduceOp::create(b, loc, type, combinerOf(node->op), /*verbatim=*/false, x[0], b.getI64IntegerAttr(node->index));
   case NodeOp::Gather:
     return GatherOp::create(b, loc, x[0], x[1]);
   case NodeOp::Accumulator:

@@ -209,8 +209,11 @@ NodeRef Graph::column() {
   return make(NodeOp::Column, {}, NodeType::Int, [](Node &node) { node.varying = true; });
 }
 NodeRef Graph::uniform(llvm::ArrayRef<NodeRef> words) { return make(NodeOp::Uniform, words, NodeType::Float); }
-NodeRef Graph::accumulator(unsigned number, NodeType type) {
-  return make(NodeOp::Accumulator, {}, type, [&](Node &node) { node.index = number; });
+NodeRef Graph::accumulator(unsigned number, NodeType type, bool isList) {
+  return make(NodeOp::Accumulator, {}, type, [&](Node &node) {
+    node.index = number;
+    node.varying = isList;
+  });
 }
 NodeRef Graph::pair(NodeRef large, NodeRef small) { return make(NodeOp::Pair, {large, small}, NodeType::Float); }
 
@@ -258,6 +261,8 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin: return arg(node->op, x[0]);
   case NodeOp::Count: return count(x[0]);
+  case NodeOp::Top:
+  case NodeOp::ArgTop: return top(node->op, x[0], node->index);
   case NodeOp::Gather:
     return gather(x[0], x[1]);
   case NodeOp::Pair: return pair(x[0], x[1]);

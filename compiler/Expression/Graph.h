@@ -48,6 +48,8 @@ enum class NodeOp : uint8_t {
   ArgMax,
   ArgMin,
   Count,
+  Top, // a list: it differs along its places, as varying values do along the vocabulary
+  ArgTop,
   Gather,
   // made by form-sweeps: a slot of row state, and a value in two parts
   Accumulator,
@@ -67,7 +69,7 @@ struct Node : llvm::FoldingSetNode {
   double number = 0;                    // Constant
   InputKind kind = InputKind::Logits;   // Input
   llvm::StringRef name;                 // Input, interned in the context
-  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim
+  int64_t index = -1;                   // Input: entry of a token; Entry: its number; Sum: 1 if verbatim; Top: places
   Predicate predicate = Predicate::Lt;  // Compare
   mlir::Location loc;
 
@@ -153,6 +155,8 @@ public:
   NodeRef logsumexp(NodeRef x);
   NodeRef arg(NodeOp op, NodeRef x);
   NodeRef count(NodeRef condition);
+  /// The 'places' largest entries, or their indices. What is added to all entries is added to the list (rule 6).
+  NodeRef top(NodeOp op, NodeRef x, int64_t places);
   using Split = std::pair<NodeRef, NodeRef>;
   /// x = rest + u: a logsumexp of x is that of rest, plus u (rule 8).
   Split bare(NodeRef x);
@@ -180,7 +184,7 @@ public:
   NodeRef branchAt(NodeRef select, NodeRef index);
 
   // ---- form-sweeps
-  NodeRef accumulator(unsigned number, NodeType type);
+  NodeRef accumulator(unsigned number, NodeType type, bool isList = false);
   NodeRef pair(NodeRef large, NodeRef small);
 
   /// The node's operation on other operands, through its constructor.

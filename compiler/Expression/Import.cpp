@@ -98,6 +98,8 @@ NodeRef Importer::importReduce(ReduceOp reduce) {
   case Combiner::Min:
     return graph.gather(x, graph.arg(NodeOp::ArgMin, x));
   case Combiner::Count: return graph.count(x);
+  case Combiner::Top: return graph.top(NodeOp::Top, x, *reduce.getPlaces());
+  case Combiner::ArgTop: return graph.top(NodeOp::ArgTop, x, *reduce.getPlaces());
   case Combiner::Any: return graph.compare(Predicate::Gt, graph.count(x), graph.integer(0));
   case Combiner::All: return graph.compare(Predicate::Eq, graph.count(graph.logicalNot(x)), graph.integer(0));
   }

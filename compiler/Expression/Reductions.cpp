@@ -179,6 +179,15 @@ NodeRef Graph::count(NodeRef condition) {
   return make(NodeOp::Count, {condition}, NodeType::Int);
 }
 
+NodeRef Graph::top(NodeOp op, NodeRef x, int64_t places) {
+  auto [rest, u] = bare(x);
+  NodeRef list = make(op, {rest}, op == NodeOp::Top ? NodeType::Float : NodeType::Int, [&](Node &node) {
+    node.index = places;
+    node.varying = true;
+  });
+  return op == NodeOp::Top ? add(list, u) : list;
+}
+
 NodeRef Graph::gather(NodeRef x, NodeRef index) {
   llvm::DenseMap<NodeRef, NodeRef> done;
   return gatherOnce(x, index, done);

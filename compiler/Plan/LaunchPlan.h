@@ -137,6 +137,7 @@ struct OutputPlan {
   int64_t buffer = -1;                    // holds it, one value per token that counts
   bool hasCotangent = false;              // a gradient reaches it
   Role role = Role::Value;
+  int64_t places = 0; // of a list: how many values each token has, which are a row of 'buffer'; 0: one value
 };
 
 /// One gradient that the program makes.

@@ -274,6 +274,10 @@ private:
   void findResults() {
     for (auto [output, attribute] : llvm::zip_equal(plan.outputs, program.getOutputs().getAsRange<OutputAttr>())) {
       output.buffer = numberOf(bufferOf(attribute.getResult()));
+      ViewType type = cast<ViewType>(schedule.findBuffer(BufferRole::Result, attribute.getResult().getFinish().getValue(),
+                                                         attribute.getResult().getNumber())
+                                         .getType());
+      output.places = type.getDims().size() == 2 ? cast<IntegerAttr>(type.getDims()[1]).getInt() : 0;
       output.hasCotangent = numberOf({BufferRole::Cotangent, output.name}) >= 0;
     }
     for (ResultAttr index : program.getChecked().getAsRange<ResultAttr>())

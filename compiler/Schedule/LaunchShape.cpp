@@ -91,7 +91,8 @@ struct TemplateUse {
     source.walk([&](Operation *op) {
       auto apply = dyn_cast<ApplyOp>(op);
       auto store = dyn_cast<StoreOp>(op);
-      hasRows |= isa<InitRowsOp>(op);
+      hasRows |= isa<InitRowsOp, FinishListOp>(op);
+      hasFinish |= isa<FinishListOp>(op);
       makesOrLoads |= isa<LogitsOp>(op);
       projects |= isa<ProjectOp>(op);
       contracts |= isa<ContractOp>(op);
@@ -165,8 +166,9 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
 
   if (shape.sweep && shape.sweep.getAlong())
     shape.projections.push_back(*shape.sweep.getAlong());
-  if (shape.sweep)
-    for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge()})
+  bool readsState = !shape.finish || !shape.finish.getList(); // a finish of a list takes no state to merge
+  if (shape.sweep && readsState)
+    for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
       shape.collect(*region);
   if (shape.finish)
     shape.collect(shape.finish.getBody());
@@ -302,6 +304,8 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return inputKeys();
   case BundleKind::RowViews:
     return sweep ? numbered(BufferRole::RowState, SweepOp(sweep).getSymName(), SweepOp(sweep).getStateTypes().size()) : Keys();
+  case BundleKind::ListViews:
+    return llvm::map_to_vector(lists(), [&](int64_t list) { return BufferKey{BufferRole::RowList, SweepOp(sweep).getSymName(), list}; });
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::TermViews:
@@ -313,6 +317,18 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   default: // bundles of values
     return {};
   }
+}
+
+SmallVector<int64_t> LaunchShape::lists() const {
+  if (!sweep)
+    return {};
+  if (!finish)
+    return llvm::to_vector(llvm::seq<int64_t>(SweepOp(sweep).getPlaces().size()));
+  std::optional<int64_t> list = FinishOp(finish).getList();
+  return list ? SmallVector<int64_t>{*list} : SmallVector<int64_t>();
+}
+SmallVector<int64_t> LaunchShape::places() const {
+  return llvm::map_to_vector(lists(), [&](int64_t list) { return SweepOp(sweep).getPlaces()[list]; });
 }
 
 FailureOr<SmallVector<BufferOp>> LaunchShape::buffersOf(BundleKind kind) const {

@@ -48,6 +48,9 @@ public:
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
+  /// The lists that the launch fills or puts in order, by number; and how many places each of them has.
+  llvm::SmallVector<int64_t> lists() const;
+  llvm::SmallVector<int64_t> places() const;
   int64_t vocabSplit() const { return ScheduleOp(schedule).getVocabSplit(); }
 
   ProgramOp program;

@@ -163,6 +163,12 @@ NodeRef ReverseMode::whereAnyTakes(NodeRef x, NodeRef value, NodeRef sum) {
 #define LOGITILE_FLAT(Node, Op, Facts)
 #include "compiler/Expression/ScalarOps.def"
 
+/// 0 at 0.
+static NodeRef signOf(Graph &g, NodeRef x) {
+  NodeRef zero = g.constant(0);
+  return g.select(g.compare(Predicate::Gt, x, zero), g.constant(1), g.select(g.compare(Predicate::Lt, x, zero), g.constant(-1), zero));
+}
+
 void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   auto pass = [&](NodeRef x, auto slope) { accumulate(x, through(adjoint, slope), n); };
   NodeRef A = adjoint;
@@ -190,10 +196,7 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
 #define LOGITILE_FLAT(Node, Op, Facts)                                                                                                           \
   case NodeOp::Node: return;
 #include "compiler/Expression/ScalarOps.def"
-  case NodeOp::Abs: {
-    NodeRef sign = g.select(g.compare(Predicate::Gt, a, zero), g.constant(1), g.select(g.compare(Predicate::Lt, a, zero), g.constant(-1), zero));
-    return pass(a, [&](NodeRef A) { return g.mul(A, sign); });
-  }
+  case NodeOp::Abs: return pass(a, [&](NodeRef A) { return g.mul(A, signOf(g, a)); });
   case NodeOp::Select:
     accumulate(b, g.select(a, A, zero), n);
     return accumulate(n->operand(2), g.select(a, zero, A), n);
@@ -217,7 +220,9 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
   case NodeOp::IsNan:
   case NodeOp::ArgMax:
   case NodeOp::ArgMin:
-  case NodeOp::Count: return;
+  case NodeOp::Count:
+  case NodeOp::Top: // lists carry no gradient
+  case NodeOp::ArgTop: return;
   case NodeOp::Accumulator:
   case NodeOp::Pair: break;
   }

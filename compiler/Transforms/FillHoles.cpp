@@ -95,7 +95,7 @@ SmallVector<Value> flatten(ArrayRef<SmallVector<Value>> groups) {
 
 SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
                               Attribute limit) {
-  if (!shape.sweep)
+  if (!shape.sweep || inputs[0].empty()) // a sweep may have lists only
     return {};
   SweepOp sweep = shape.sweep;
   auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], flatten(inputs.drop_front()), column,
@@ -129,12 +129,22 @@ SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchSh
 } // namespace
 
 SmallVector<Value> logitile::fillInitRows(OpBuilder &builder, Location loc, const LaunchShape &shape, TypeRange types) {
-  if (!shape.sweep)
+  if (!shape.sweep || types.empty())
     return {};
   auto rows = InitRowsOp::create(builder, loc, types);
   IRMapping none;
   SweepOp(shape.sweep).getInit().cloneInto(&rows.getInit(), none);
   return rows.getRows();
+}
+
+void logitile::fillLists(const LaunchShape &shape, UpdateListsOp op) {
+  SweepOp sweep = shape.sweep;
+  fillRegion(shape, sweep.getRank(), op.getRank(), sweep.getLoc(), {}, /*readsLogits=*/true);
+}
+void logitile::fillList(const LaunchShape &shape, FinishListOp op) {
+  FinishOp finish = shape.finish;
+  SmallVector<Type> place{Float32Type::get(op.getContext()), IntegerType::get(op.getContext(), 32)};
+  fillRegion(shape, finish.getBody(), op.getBody(), finish.getLoc(), place, /*readsLogits=*/false);
 }
 
 SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const LaunchShape &shape, StringRef hole, ArrayRef<SmallVector<Value>> inputs,

@@ -182,6 +182,8 @@ private:
           values[terms] = {result};
           return success();
         })
+        .Case<UpdateListsOp>([&](UpdateListsOp update) { return cloneUpdateLists(update, loc, builder); })
+        .Case<FinishListOp>([&](FinishListOp finish) { return cloneFinishList(finish, loc, builder); })
         .Case<InitRowsOp, ApplyOp>([&](auto hole) { return cloneHole(hole, loc, builder); })
         .Default([&](Operation *) { return cloneGeneric(op, loc, builder); });
   }
@@ -313,6 +315,24 @@ private:
       results = fillInitRows(builder, loc, shape, *types);
     }
     return bindResults(*hole, results);
+  }
+
+  LogicalResult cloneUpdateLists(UpdateListsOp update, Location loc, OpBuilder &builder) {
+    SmallVector<Value> lists = plainValues(update.getLists());
+    if (lists.empty())
+      return success();
+    auto filled = UpdateListsOp::create(builder, loc, lists, plainValues(update.getInputs()), plainValue(update.getVocabSplit()),
+                                        plainValue(update.getRow()), plainValue(update.getColumn()), plainValue(update.getFirst()),
+                                        bindings.bind(update.getTokens()), builder.getDenseI64ArrayAttr(shape.places()));
+    fillLists(shape, filled);
+    return success();
+  }
+  LogicalResult cloneFinishList(FinishListOp finish, Location loc, OpBuilder &builder) {
+    auto filled = FinishListOp::create(builder, loc, plainValue(finish.getList()), plainValues(finish.getInputs()),
+                                       plainValues(finish.getResults()), plainValue(finish.getRow()), bindings.bind(finish.getTokens()),
+                                       bindings.bind(finish.getSplits()), builder.getI64IntegerAttr(shape.places().front()));
+    fillList(shape, filled);
+    return success();
   }
 
   /// Anything else (scf, arith on index, contract) keeps its shape with operands, results and block arguments flattened.

@@ -50,6 +50,8 @@ private:
   LogicalResult findSweeps() {
     int64_t forward = 0;
     for (SweepOp sweep : program.getBody().getOps<SweepOp>()) {
+      if (!sweep.getPlaces().empty())
+        return program.emitOpError() << "has lists in sweep @" << sweep.getSymName() << ", which no slice can merge";
       if (sweep.getPhase() == Phase::Late)
         return program.emitOpError() << "has late sweep @" << sweep.getSymName() << ", whose sums no slice can merge";
       forward += sweep.getPhase() == Phase::Forward;
@@ -97,7 +99,7 @@ private:
   static ResultAttr resultOf(FinishOp finish, int64_t number) { return ResultAttr::get(FlatSymbolRefAttr::get(finish), number); }
   FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
     SmallVector<StringRef> names(results.begin(), results.end());
-    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types);
+    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types, /*list=*/IntegerAttr());
   }
 
   /// The state of the sweep that runs, of all its vocabulary splits, is a result.

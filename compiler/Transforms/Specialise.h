@@ -24,6 +24,9 @@ mlir::FailureOr<KernelOp> instantiate(TemplateOp source, const LaunchShape &shap
 llvm::SmallVector<mlir::Value> fillHole(mlir::OpBuilder &builder, mlir::Location loc, const LaunchShape &shape, llvm::StringRef hole,
                                         llvm::ArrayRef<llvm::SmallVector<mlir::Value>> inputs, mlir::Value column, mlir::Attribute limit,
                                         mlir::TypeRange types);
+/// Puts the rank region of the sweep, or the region of the finish, into an op on lists.
+void fillLists(const LaunchShape &shape, UpdateListsOp op);
+void fillList(const LaunchShape &shape, FinishListOp op);
 /// The row state before the first entry; no op where the launch has no sweep.
 llvm::SmallVector<mlir::Value> fillInitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchShape &shape, mlir::TypeRange types);
 } // namespace logitile

@@ -24,13 +24,26 @@ template <typename T> void fill(const Array &array, T value) {
   });
 }
 
-/// Every token's value converted by 'convert'; 'rest' for ignored ones. There must be at least one token.
-template <typename To, typename Convert> void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert) {
+/// What is in the memory of a plan for each token: one value, or a row of a list.
+struct Source {
+  int64_t places = 0, stride = 1; // 0: one value
+};
+
+/// Every value converted by 'convert', which takes its number in memory; 'rest' for ignored tokens. There must be at least one token.
+template <typename To, typename Convert>
+void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert, Source source = {}) {
   if (!tokens.allCount())
     fill(array, rest);
   To *data = static_cast<To *>(array.data);
-  TokenLayout layout(array.extents(), {array.strides, static_cast<size_t>(array.rank)});
-  forCounted(layout, tokens, [&](int64_t token, int64_t offset) { data[offset] = convert(token); });
+  size_t axes = array.rank - (source.places > 0);
+  TokenLayout layout(array.extents().first(axes), {array.strides, axes});
+  if (source.places == 0)
+    return forCounted(layout, tokens, [&](int64_t token, int64_t offset) { data[offset] = convert(token); });
+  int64_t step = array.stride(-1);
+  forCounted(layout, tokens, [&](int64_t token, int64_t offset) {
+    for (int64_t place = 0; place < source.places; ++place)
+      data[offset + place * step] = convert(token * source.stride + place);
+  });
 }
 } // namespace
 
@@ -47,19 +60,21 @@ Status logitile::checkArray(const Array &array, const char *what, std::span<cons
   return Status();
 }
 
-void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values) {
+void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values, int64_t places,
+                             int64_t stride) {
   if (tokens.total == 0)
     return;
+  Source source{places, stride};
   auto *words = reinterpret_cast<const int32_t *>(values);
   switch (array.type) {
   case ElementType::I64:
-    return scatter<int64_t>(array, tokens, -1, [&](int64_t token) { return words[token]; });
+    return scatter<int64_t>(array, tokens, -1, [&](int64_t number) { return words[number]; }, source);
   case ElementType::Bool:
-    return scatter<uint8_t>(array, tokens, 0, [&](int64_t token) {
-      return (element == ElementType::Bool ? values[token] : words[token]) != 0;
-    });
+    return scatter<uint8_t>(
+        array, tokens, 0,
+        [&](int64_t number) { return (element == ElementType::Bool ? values[number] : words[number]) != 0; }, source);
   default:
-    return scatter<float>(array, tokens, 0, [&](int64_t token) { return reinterpret_cast<const float *>(values)[token]; });
+    return scatter<float>(array, tokens, 0, [&](int64_t number) { return reinterpret_cast<const float *>(values)[number]; }, source);
   }
 }
 

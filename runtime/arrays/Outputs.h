@@ -8,7 +8,9 @@ namespace logitile {
 Status checkArray(const Array &array, const char *what, std::span<const int64_t> shape, std::span<const ElementType> types);
 
 /// Per-token values of an output, f32, i32 or bytes, to float32, int64 or bool; 0, -1 or false for ignored tokens.
-void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values);
+/// Of a list, each token has 'places' of them, 'stride' elements from one token to the next.
+void scatterOutput(const Array &array, const Tokens &tokens, ElementType element, const char *values, int64_t places = 0,
+                   int64_t stride = 1);
 /// Per-token gradients times a factor, 0 for ignored tokens. 'array' may be one entry of a larger array.
 void scatterGradient(const Array &array, const Tokens &tokens, const float *values, float factor);
 /// The gradient of a Vocab input times a factor.

@@ -131,7 +131,11 @@ Status Call::checkOutputs() const {
     ElementType type = output.element == ElementType::I32    ? ElementType::I64
                      : output.element == ElementType::Bool ? ElementType::Bool
                                                            : ElementType::F32;
-    std::span<const int64_t> shape = isReduced(i) ? std::span<const int64_t>() : tokens.leading;
+    std::vector<int64_t> shape;
+    if (!isReduced(i))
+      shape.assign(tokens.leading.begin(), tokens.leading.end());
+    if (output.places > 0)
+      shape.push_back(output.places);
     if (Status status = checkArray(*array, "output", shape, {&type, 1}); !status.isOk())
       return status;
   }
@@ -324,7 +328,10 @@ Status Call::storeOutputs() {
     const char *values = binding.memory(output.buffer);
     Status status = isReduced(i) ? work->storeReduced(array, {values, output.element}, tokens)
                                  // bools are kept in 32 bits
-                                 : work->storeTokens(array, {values, plan.buffers[output.buffer].element}, tokens);
+                                 : work->storeTokens(array,
+                                                     {values, plan.buffers[output.buffer].element, output.places,
+                                                      layout.geometry[output.buffer].stride0},
+                                                     tokens);
     if (!status.isOk())
       return status;
   }
@@ -376,7 +383,7 @@ Status Call::storeNothing() {
   Status status;
   for (size_t i = 0; i < plan.outputs.size() && !isAdjoint && status.isOk(); ++i) {
     const Array &array = *findArray(arguments.outputs, plan.outputs[i].name);
-    TokenValues nothing{nullptr, plan.outputs[i].element};
+    TokenValues nothing{nullptr, plan.outputs[i].element, plan.outputs[i].places};
     status = isReduced(i) ? work->storeReduced(array, nothing, tokens) : work->storeTokens(array, nothing, tokens);
   }
   for (size_t i = 0; i < plan.gradients.size() && makesGradients() && status.isOk(); ++i)

@@ -7,10 +7,12 @@ namespace logitile {
 /// Where the denominator of a mean comes from.
 enum class DivisorSource : uint8_t { One, Given, Tokens, Weights };
 
-/// Per-token values in the memory of a plan; none where no token counts.
+/// Per-token values in the memory of a plan; none where no token counts. A list has 'places' of them for each token, 'stride' elements
+/// from one token to the next.
 struct TokenValues {
   const char *data = nullptr;
   ElementType element = ElementType::F32;
+  int64_t places = 0, stride = 1;
 };
 
 /// One phase of one call. Arrays of the caller have been checked.

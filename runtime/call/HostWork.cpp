@@ -82,7 +82,7 @@ Status HostWork::checkIndices(int64_t buffer, const Tokens &tokens) {
 }
 
 Status HostWork::storeTokens(const Array &array, TokenValues values, const Tokens &tokens) {
-  scatterOutput(array, tokens, values.element, values.data);
+  scatterOutput(array, tokens, values.element, values.data, values.places, values.stride);
   return Status();
 }
 

@@ -173,7 +173,10 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                         {"index", input.isIndex}};
   });
   object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value {
-    return json::Object{{"name", output.name}, {"element", word(output.element)}, {"cotangent", output.hasCotangent}};
+    return json::Object{{"name", output.name},
+                        {"element", word(output.element)},
+                        {"cotangent", output.hasCotangent},
+                        {"places", output.places}};
   });
   object["gradients"] = arrayOf(plan.gradients, [](const GradientPlan &gradient) -> json::Value {
     return json::Object{{"name", gradient.name},

@@ -29,7 +29,8 @@ public:
     for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
       checkSteps(*steps);
     for (const OutputPlan &output : plan.outputs)
-      check(hasBuffer(output.buffer), "output '" + output.name + "'");
+      check(hasBuffer(output.buffer) && (output.places == 0 || plan.buffers[output.buffer].columns == output.places),
+            "output '" + output.name + "'");
     for (const GradientPlan &gradient : plan.gradients)
       checkGradient(gradient);
     for (int64_t buffer : plan.checkedIndices)

@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 8;
+constexpr uint64_t kVersion = 9;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -96,6 +96,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(output.buffer);
     f.field(output.hasCotangent);
     f.field(output.role, OutputPlan::Role::Weight);
+    f.field(output.places);
   });
   f.list(plan.gradients, [&](auto &gradient) {
     f.field(gradient.kind, GradientPlan::Kind::Zero);

@@ -26,5 +26,9 @@ func.func @every_combiner(%x: f32, %b: i1) {
   %8 = logitile.reduce any %b : i1 -> i1
   // CHECK-NEXT: %{{.*}} = logitile.reduce all %[[B]] : i1 -> i1
   %9 = logitile.reduce all %b : i1 -> i1
+  // CHECK-NEXT: %{{.*}} = logitile.reduce top %[[X]] places 50 : f32 -> f32
+  %10 = logitile.reduce top %x places 50 : f32 -> f32
+  // CHECK-NEXT: %{{.*}} = logitile.reduce argtop %[[X]] places 1 : f32 -> i32
+  %11 = logitile.reduce argtop %x places 1 : f32 -> i32
   return
 }

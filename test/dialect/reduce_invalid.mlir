@@ -78,3 +78,54 @@ logitile.loss @a vocab 5 outputs ["l"] {
   %l = logitile.reduce mean %t : f32 -> f32
   logitile.yield %l : f32
 }
+
+// -----
+
+func.func @a(%x: f32) {
+  // expected-error @+1 {{'logitile.reduce' op 'top' needs 'places', the length of its list}}
+  %0 = logitile.reduce top %x : f32 -> f32
+  return
+}
+
+// -----
+
+func.func @a(%x: f32) {
+  // expected-error @+1 {{'logitile.reduce' op 'sum' takes no 'places'; it gives one value}}
+  %0 = logitile.reduce sum %x places 5 : f32 -> f32
+  return
+}
+
+// -----
+
+func.func @a(%x: f32) {
+  // expected-error @+1 {{'logitile.reduce' op 'places' is 1025; a list has 1 to 1024}}
+  %0 = logitile.reduce argtop %x places 1025 : f32 -> i32
+  return
+}
+
+// -----
+
+func.func @a(%x: f32) {
+  // expected-error @+1 {{'logitile.reduce' op 'argtop' of 'f32' gives 'i32', not 'f32'}}
+  %0 = logitile.reduce argtop %x places 5 : f32 -> f32
+  return
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %z = logitile.input logits "z" : f32
+  // expected-error @+1 {{'logitile.reduce' op 'places' is 6, but the vocabulary has 5 entries}}
+  %l = logitile.reduce top %z places 6 : f32 -> f32
+  logitile.yield %l : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %z = logitile.input logits "z" : f32
+  %top = logitile.reduce top %z places 2 : f32 -> f32
+  // expected-error @+1 {{'math.exp' op reads a list; a loss can only yield it}}
+  %l = math.exp %top : f32
+  logitile.yield %l : f32
+}

@@ -63,3 +63,28 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     logitile.yield %both : i1
   }
 }
+
+// CHECK-LABEL: logitile.program @lists
+logitile.program @lists vocab 5 outputs [#logitile.output<"best" : i32 is <@top[0]>>] indices [] checked [] {
+  // CHECK: logitile.sweep @s forward state [] lists [3, 2] init {
+  logitile.sweep @s forward state [] lists [3, 2] init {
+    logitile.yield
+  } bound {
+    logitile.yield
+  } update {
+    logitile.yield
+  } merge {
+    logitile.yield
+  // CHECK: } rank {
+  } rank {
+    // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
+    // CHECK-NEXT: logitile.yield %[[Z]], %[[Z]] : f32, f32
+    %z = logitile.input logits "z" : f32
+    logitile.yield %z, %z : f32, f32
+  }
+  // CHECK: logitile.finish @top forward of @s list 1 results ["best" : i32] {
+  logitile.finish @top forward of @s list 1 results ["best" : i32] {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %index : i32
+  }
+}

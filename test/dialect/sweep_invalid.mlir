@@ -46,6 +46,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   }, {
   ^bb0(%ma: f32, %mb: f32):
     logitile.yield %ma : f32
+  }, {
   }) : () -> ()
 }) : () -> ()
 

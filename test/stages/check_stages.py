@@ -2,7 +2,8 @@
 
 Texts are compared as logitile-opt prints them: names of values are for readers, and a parser drops them.
 
-Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its request.
+Run as: check_stages.py FILE, a module of the spec stage where $TARGET stands for the target of its request,
+or $CPU where only CPUs can run it.
 """
 from __future__ import annotations
 
@@ -46,7 +47,9 @@ def main() -> None:
     template = pathlib.Path(sys.argv[1]).read_text()
     for target in TARGETS:
         backend, _, _ = target.partition(":")
-        check(template.replace("$TARGET", target).encode(), (*STAGES, CODE[backend]))
+        if backend == "cpu" or "$TARGET" in template:
+            text = template.replace("$TARGET", target).replace("$CPU", target)
+            check(text.encode(), (*STAGES, CODE[backend]))
 
 
 if __name__ == "__main__":

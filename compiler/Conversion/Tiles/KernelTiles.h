@@ -28,6 +28,8 @@ protected:
   mlir::LogicalResult convert(SumTokensOp op) final { return convertSumTokens(self(), op); }
   mlir::LogicalResult convert(UpdateRowsOp op) final { return convertUpdateRows(self(), op); }
   mlir::LogicalResult convert(MapOp op) final { return convertMap(self(), op); }
+  mlir::LogicalResult convert(UpdateListsOp op) final { return convertUpdateLists(self(), op); }
+  mlir::LogicalResult convert(FinishListOp op) final { return convertFinishList(self(), op); }
   mlir::Value loadElement(Place place) final { return e.load(place); }
 
   llvm::DenseMap<mlir::Value, Tile> tiles;

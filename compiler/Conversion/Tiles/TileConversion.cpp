@@ -77,7 +77,7 @@ LogicalResult TileConversion::convertOp(Operation &op) {
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp,
-            SumTokensOp, MapOp>([&](auto tiles) { return convert(tiles); })
+            SumTokensOp, MapOp, UpdateListsOp, FinishListOp>([&](auto tiles) { return convert(tiles); })
       .Case<InitRowsOp>([&](auto init) { return convertInitRows(init); })
       .Case<UpdateRowsOp>([&](auto update) { return update.getRows().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })

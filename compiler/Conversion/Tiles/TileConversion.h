@@ -30,6 +30,8 @@ protected:
   virtual mlir::LogicalResult convert(SumTokensOp op) = 0;
   virtual mlir::LogicalResult convert(UpdateRowsOp op) = 0;
   virtual mlir::LogicalResult convert(MapOp op) = 0;
+  virtual mlir::LogicalResult convert(UpdateListsOp op) = 0;
+  virtual mlir::LogicalResult convert(FinishListOp op) = 0;
   /// Lanes of the values that scalar regions become; 0: scalars.
   virtual int64_t regionLanes() const = 0;
   /// Makes 'value' the start of the row state 'row', in every row.

@@ -57,7 +57,7 @@ private:
     case Combiner::ArgMax:
     case Combiner::ArgMin: {
       Value ordered = exponentials.orderedLike(x);
-      return ordered == x ? Value() : writer.write<ReduceOp>(reduce.getType(), reduce.getCombiner(), /*verbatim=*/false, ordered);
+      return ordered == x ? Value() : writer.write<ReduceOp>(reduce.getType(), reduce.getCombiner(), /*verbatim=*/false, ordered, IntegerAttr());
     }
     default: return {};
     }

@@ -22,7 +22,9 @@ public:
   }
   mlir::Value number(double value) { return write<mlir::arith::ConstantOp>(b.getF32FloatAttr(static_cast<float>(value))); }
   mlir::Value integer(int64_t value) { return write<mlir::arith::ConstantOp>(b.getI32IntegerAttr(static_cast<int32_t>(value))); }
-  mlir::Value reduced(Combiner combiner, mlir::Value x) { return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x); }
+  mlir::Value reduced(Combiner combiner, mlir::Value x) {
+    return write<ReduceOp>(b.getF32Type(), combiner, /*verbatim=*/false, x, mlir::IntegerAttr());
+  }
   /// The entry 'index' of x, without a rule.
   mlir::Value picked(mlir::Value x, mlir::Value index) { return write<GatherOp>(x, index); }
   mlir::Type f32() { return b.getF32Type(); }

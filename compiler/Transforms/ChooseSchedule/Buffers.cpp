@@ -84,6 +84,10 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
   for (auto [entry, type] : llvm::enumerate(sweep.getStateTypes().getAsValueRange<TypeAttr>()))
     declare({BufferRole::RowState, sweep.getSymName(), entry}, Scope::Chunk, use,
             view({problem.vocabSplits, ShapedType::kDynamic}, type));
+  Type word = IntegerType::get(sweep.getContext(), 64);
+  for (auto [list, places] : llvm::enumerate(sweep.getPlaces()))
+    declare({BufferRole::RowList, sweep.getSymName(), list}, Scope::Chunk, use,
+            view({ShapedType::kDynamic, problem.vocabSplits * places}, word));
 }
 
 /// Memory of the caller, and the runtime's copies of small inputs: 32 bits or a byte each, tokens that count only.
@@ -141,7 +145,10 @@ void ScheduleBuilder::declareKnown() {
                           : prologue || problem.knownOfCall.contains(result) ? Scope::Call
                                                                              : Scope::Chunk;
       Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
-      declare(bufferOf(result), scope, use, view({ShapedType::kDynamic}, type));
+      SmallVector<int64_t, 2> extents{ShapedType::kDynamic};
+      if (std::optional<int64_t> places = problem.placesOf(finish))
+        extents.push_back(*places);
+      declare(bufferOf(result), scope, use, view(extents, type));
     }
   }
 }

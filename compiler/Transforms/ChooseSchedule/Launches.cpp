@@ -106,6 +106,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
     return "cotangent_" + owner;
   case BufferRole::RowState:
     return "rows_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
+  case BufferRole::RowList: return "list_" + owner + entry;
   case BufferRole::Result:
     return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
   case BufferRole::TokenMap: return "tokens_map";
@@ -121,7 +122,7 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
   SymbolTable symbols(schedule);
   for (auto [buffer, plan] : llvm::zip_equal(buffers, plans)) {
     auto [key, type] = buffer;
-    bool isOfPart = key.role == BufferRole::RowState || key.role == BufferRole::Result, hasOwner = !key.owner.empty();
+    bool isOfPart = llvm::is_contained({BufferRole::RowState, BufferRole::RowList, BufferRole::Result}, key.role), hasOwner = !key.owner.empty();
     Operation *part = isOfPart ? SymbolTable::lookupSymbolIn(ProgramOp(problem.program), key.owner) : nullptr;
     std::string name = nameOf(key, part);
     std::replace_if(name.begin(), name.end(), [](char c) { return !llvm::isAlnum(c) && c != '_'; }, '_');
@@ -193,7 +194,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
 
 void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
-    LaunchOp op = launch(b, finish.getSymName(), Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
+    LaunchOp op = launch(b, finish.getSymName(), finish.getList() ? Purpose::ListFinish : Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());

@@ -53,6 +53,12 @@ void Problem::collectReads() {
   });
 }
 
+std::optional<int64_t> Problem::placesOf(FinishOp finish) const {
+  if (!finish.getList())
+    return std::nullopt;
+  return SymbolTable::lookupNearestSymbolFrom<SweepOp>(finish, finish.getSweepAttr()).getPlaces()[*finish.getList()];
+}
+
 SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
   // A finish belongs to the sweep before it, whether it takes its state or only what the finish of that state left.
   SmallVector<FinishOp> finishes;
@@ -141,6 +147,8 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
 
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {
+      if (!sweep.getPlaces().empty() && !problem.facts.tokensAreLanes)
+        return sweep.emitOpError() << "has lists, which only CPUs make yet; the target is " << problem.target->name();
       if (sweep.getPhase() == Phase::Late)
         problem.lateSweep = sweep;
       else

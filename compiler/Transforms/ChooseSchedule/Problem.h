@@ -49,6 +49,8 @@ struct Problem {
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
   /// Whether what is kept of logits is a distance from a centre: all but softcaps in 16 bits.
   bool hasCentres(const PairProblem &pair) const;
+  /// How many places the list of a finish has; none where it is of no list.
+  std::optional<int64_t> placesOf(FinishOp finish) const;
   /// Fills in 'inputs' and what is known where.
   void collectReads();
   /// Finishes of a sweep, or of a phase without one, in order.

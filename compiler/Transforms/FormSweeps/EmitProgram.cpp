@@ -152,6 +152,8 @@ std::string ProgramEmitter::finishName(int point) {
   return "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
 }
 
+static std::string listName(const Accumulator *list) { return "list" + std::to_string(list->number); }
+
 ResultAttr ProgramEmitter::addRequest(int point, Request request) {
   usedNames.insert(request.name);
   std::vector<Request> &wanted = requests[point];
@@ -172,6 +174,14 @@ ResultAttr ProgramEmitter::request(NodeRef node, Part part) {
 void ProgramEmitter::requestOutputs() {
   SmallVector<Attribute> attributes;
   for (auto [name, node] : outputs) {
+    if (Accumulator *list = planner.listOf(node)) {
+      std::vector<Request> &wanted = ofLists[list->number];
+      wanted.push_back({name.str(), node, Part::Whole, true});
+      auto result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), listName(list)), wanted.size() - 1);
+      attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
+      usedNames.insert(name);
+      continue;
+    }
     ResultAttr result = addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
     attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
     // Others may read it there, unless it changes its type on the way.
@@ -246,6 +256,9 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
     emitSweep(adjointStage() + i + 1, Phase::Adjoint, placement.adjoint[i], name);
   }
   emitFinishes(adjointStage(), Phase::Adjoint, {}, "");
+  for (const SweepAccumulators &sweep : placement.forward) // behind all that they read
+    for (Accumulator *list : listsOf(sweep))
+      emitList(list);
   for (unsigned i = placement.forward.size(); i-- > 0;) {
     std::string name = "forward" + std::to_string(i);
     emitFinishes(i + 1, Phase::Forward, placement.forward[i], name);
@@ -262,8 +275,9 @@ void ProgramEmitter::emitSweep(unsigned stage, Phase phase, const SweepAccumulat
   SmallVector<Type> types;
   llvm::BumpPtrAllocator strings;
   describeState(accumulators, builder, stateNames, types, strings);
+  SmallVector<int64_t> places = llvm::map_to_vector(listsOf(accumulators), [](Accumulator *list) { return list->places; });
   auto sweep = SweepOp::create(builder, program.getLoc(), name, phase, /*along=*/StringAttr(), builder.getStrArrayAttr(stateNames),
-                               builder.getTypeArrayAttr(types));
+                               builder.getTypeArrayAttr(types), places.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(places));
   emitSweepRegions(*this, sweep, accumulators, stage * kHops);
 }
 
@@ -288,7 +302,7 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
   bool hasState = accumulators && !accumulators->empty();
   auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
-                                 builder.getArrayAttr({}), builder.getArrayAttr({}));
+                                 builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr());
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, point, /*isFinish=*/true);
   if (hasState) {
@@ -319,6 +333,29 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
   YieldOp::create(emitter.ops(), program.getLoc(), results);
   finish.setResultNamesAttr(builder.getStrArrayAttr(resultNames));
   finish.setResultTypesAttr(builder.getTypeArrayAttr(resultTypes));
+}
+
+/// The finish of a list: what outputs are at each of its places.
+void ProgramEmitter::emitList(Accumulator *list) {
+  std::vector<Request> &wanted = ofLists[list->number];
+  if (wanted.empty())
+    return;
+  builder.setInsertionPointToStart(&program.getBody().front());
+  unsigned stage = stageOf(list);
+  SmallVector<Accumulator *> lists = listsOf(placement.forward[stage - 1]);
+  auto sweep = FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1));
+  auto finish = FinishOp::create(builder, program.getLoc(), listName(list), Phase::Forward, sweep, builder.getArrayAttr({}),
+                                 builder.getArrayAttr({}), builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()));
+  Block &block = finish.getBody().emplaceBlock();
+  RegionEmitter emitter(*this, block, stage * kHops, /*isFinish=*/false);
+  for (auto [type, name] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}})
+    emitter.bindNode(planner.resultOfList(list, type),
+                     block.addArgument(typeOf(builder.getContext(), type), NameLoc::get(builder.getStringAttr(name))));
+  SmallVector<Value> results = llvm::map_to_vector(wanted, [&](const Request &request) { return emitter.value(request.node); });
+  YieldOp::create(emitter.ops(), program.getLoc(), results);
+  SmallVector<StringRef> names = llvm::map_to_vector(wanted, [](const Request &request) { return StringRef(request.name); });
+  finish.setResultNamesAttr(builder.getStrArrayAttr(names));
+  finish.setResultTypesAttr(builder.getTypeArrayAttr(llvm::map_to_vector(results, [](Value value) { return value.getType(); })));
 }
 
 // ---- gradients ------------------------------------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ private:
   void emitSweep(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef name);
   void emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef sweep);
   void emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, mlir::StringRef sweep);
+  void emitList(Accumulator *list);
   void emitGradient();
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
@@ -70,6 +71,7 @@ private:
   llvm::DenseMap<NodeRef, int> points;
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
   std::map<int, std::vector<Request>> requests;
+  std::map<unsigned, std::vector<Request>> ofLists; // by number
   llvm::DenseMap<std::pair<NodeRef, unsigned>, ResultAttr> results;
   llvm::StringSet<> usedNames;
   llvm::SmallVector<mlir::Attribute> checked;
@@ -185,6 +187,8 @@ void emitSweepRegions(ProgramEmitter &program, SweepOp sweep, llvm::ArrayRef<Acc
 /// Names and types of the state of 'accumulators', in slots: the maxima first.
 void describeState(llvm::ArrayRef<Accumulator *> accumulators, mlir::OpBuilder &builder, llvm::SmallVectorImpl<mlir::StringRef> &names,
                    llvm::SmallVectorImpl<mlir::Type> &types, llvm::BumpPtrAllocator &strings);
-/// Each accumulator and the slot of its result.
+/// The lists among 'accumulators'.
+llvm::SmallVector<Accumulator *> listsOf(llvm::ArrayRef<Accumulator *> accumulators);
+/// Each accumulator of the state, and the slot of its result.
 llvm::SmallVector<std::pair<Accumulator *, unsigned>> slotsOf(llvm::ArrayRef<Accumulator *> accumulators);
 } // namespace logitile

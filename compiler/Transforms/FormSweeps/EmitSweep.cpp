@@ -14,7 +14,7 @@ struct StateLayout {
   explicit StateLayout(ArrayRef<Accumulator *> accumulators) {
     for (bool maxima : {true, false})
       for (Accumulator *accumulator : accumulators)
-        if ((accumulator->kind == Kind::Max) == maxima) {
+        if (accumulator->kind != Kind::List && (accumulator->kind == Kind::Max) == maxima) {
           ordered.push_back(accumulator);
           slots[accumulator] = size;
           size += accumulator->kind == Kind::Arg || accumulator->isPair() ? 2 : 1;
@@ -38,6 +38,7 @@ StringRef kindName(Kind kind) {
   case Kind::Carry: return "carry";
   case Kind::Gather:
     return "pick";
+  case Kind::List: return "list";
   }
   llvm_unreachable("every kind has a name");
 }
@@ -54,7 +55,7 @@ public:
       state.push_back(block.addArgument(type, NameLoc::get(StringAttr::get(type.getContext(), name + suffix))));
     return state;
   }
-  void yield(ArrayRef<Value> values) { YieldOp::create(emit.ops(), UnknownLoc::get(block.front().getContext()), values); }
+  void yield(ArrayRef<Value> values) { YieldOp::create(emit.ops(), emit.ops().getUnknownLoc(), values); }
   void yieldEmpty(MLIRContext *context) { YieldOp::create(emit.ops(), UnknownLoc::get(context), ValueRange()); }
 
   const StateLayout &layout;
@@ -83,6 +84,20 @@ void emitBound(SweepRegion &region, MLIRContext *context) {
     if (accumulator->kind == Kind::Max)
       candidates.push_back(region.emit.value(accumulator->base));
   candidates.empty() ? region.yieldEmpty(context) : region.yield(candidates);
+}
+
+/// What the lists of the sweep put in order.
+void emitRank(ProgramEmitter &program, SweepOp sweep, ArrayRef<Accumulator *> accumulators, const StateLayout &layout, int point) {
+  SmallVector<Accumulator *> lists = listsOf(accumulators);
+  if (lists.empty())
+    return;
+  SweepRegion rank(program, sweep.getRank(), layout, point);
+  SmallVector<Value> values;
+  for (Accumulator *list : lists) {
+    rank.emit.setReductions(list->reductions);
+    values.push_back(rank.emit.value(list->base));
+  }
+  rank.yield(values);
 }
 
 /// high + low + term, again as a pair.
@@ -120,6 +135,7 @@ private:
     OpBuilder &b = emit.ops();
     switch (accumulator->kind) {
     case Kind::Max:
+    case Kind::List:
     case Kind::Arg: return;
     case Kind::Exp:
     case Kind::Sum: {
@@ -274,6 +290,7 @@ private:
     unsigned slot = layout.slot(accumulator);
     switch (accumulator->kind) {
     case Kind::Max:
+    case Kind::List:
     case Kind::Arg: return;
     case Kind::Exp:
     case Kind::Sum: {
@@ -382,7 +399,11 @@ private:
 
 SmallVector<std::pair<Accumulator *, unsigned>> logitile::slotsOf(ArrayRef<Accumulator *> accumulators) {
   StateLayout layout(accumulators);
-  return llvm::map_to_vector(accumulators, [&](Accumulator *accumulator) { return std::pair(accumulator, layout.slot(accumulator)); });
+  return llvm::map_to_vector(layout.ordered, [&](Accumulator *accumulator) { return std::pair(accumulator, layout.slot(accumulator)); });
+}
+
+SmallVector<Accumulator *> logitile::listsOf(ArrayRef<Accumulator *> accumulators) {
+  return llvm::filter_to_vector(accumulators, [](Accumulator *accumulator) { return accumulator->kind == Kind::List; });
 }
 
 void logitile::describeState(ArrayRef<Accumulator *> accumulators, OpBuilder &builder, SmallVectorImpl<StringRef> &names,
@@ -431,6 +452,7 @@ void logitile::emitSweepRegions(ProgramEmitter &program, SweepOp sweep, ArrayRef
     SmallVector<Value> next = Update(update, state).run();
     update.yield(next);
   }
+  emitRank(program, sweep, accumulators, layout, point);
   SweepRegion merge(program, sweep.getMerge(), layout, point);
   SmallVector<Value> a = merge.addState(types, names, ".a"), b = merge.addState(types, names, ".b");
   merge.yield(Merge(merge, a, b).run());

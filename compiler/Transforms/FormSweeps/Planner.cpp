@@ -39,7 +39,8 @@ Accumulator *Planner::intern(Accumulator accumulator, bool sameSweep) {
   for (const std::unique_ptr<Accumulator> &known : accumulators) {
     bool same = known->kind == accumulator.kind && known->base == accumulator.base && known->max == accumulator.max &&
                 known->scale == accumulator.scale && known->factors == accumulator.factors && known->pivot == accumulator.pivot &&
-                known->arg == accumulator.arg && known->wantsLargest == accumulator.wantsLargest && known->index == accumulator.index;
+                known->arg == accumulator.arg && known->wantsLargest == accumulator.wantsLargest && known->index == accumulator.index &&
+                known->places == accumulator.places;
     if (same && (sameSweep ? known->level == accumulator.level : known->level <= accumulator.level)) {
       if (known->reductions != placed)
         known->reductions.append(placed);
@@ -67,6 +68,21 @@ NodeRef Planner::resultOf(Accumulator *accumulator) {
   NodeRef node = g.accumulator(accumulator->number, type);
   levels[node] = accumulator->level;
   return node;
+}
+
+NodeRef Planner::resultOfList(Accumulator *list, NodeType type) {
+  NodeRef node = g.accumulator(list->number, type, /*isList=*/true);
+  levels[node] = list->level;
+  return node;
+}
+
+Accumulator *Planner::listOf(NodeRef node) {
+  if (!node->varying)
+    return nullptr;
+  for (NodeRef part : Graph::topological(node))
+    if (part->is(NodeOp::Top) || part->is(NodeOp::ArgTop))
+      return accumulatorOf(resolved(part));
+  return nullptr;
 }
 
 // ---- levels -----------------------------------------------------------------------------------------------------
@@ -109,6 +125,8 @@ unsigned Planner::place(NodeRef reduction) {
   switch (reduction->op) {
   case NodeOp::ArgMax:
   case NodeOp::ArgMin: return placeArg(reduction);
+  case NodeOp::Top:
+  case NodeOp::ArgTop: return placeList(reduction);
   case NodeOp::Gather:
     return placeGather(reduction);
   case NodeOp::Count: {
@@ -143,6 +161,17 @@ unsigned Planner::placeArg(NodeRef reduction) {
   accumulator.level = 1 + level(accumulator.base);
   Accumulator *placed = intern(accumulator);
   resolutions[reduction] = resultOf(placed);
+  return placed->level;
+}
+
+unsigned Planner::placeList(NodeRef reduction) {
+  Accumulator accumulator;
+  accumulator.kind = Accumulator::Kind::List;
+  accumulator.base = reduction->operand(0);
+  accumulator.places = reduction->index;
+  accumulator.level = 1 + level(accumulator.base);
+  Accumulator *placed = intern(accumulator);
+  resolutions[reduction] = resultOfList(placed, reduction->type);
   return placed->level;
 }
 

@@ -18,6 +18,7 @@ struct Accumulator {
     Arg,    // index of the largest or smallest 'base', and its value
     Carry,  // the value of 'base' at the index of 'arg'
     Gather, // the value of 'base' at 'index'
+    List,   // the largest values of 'base' and their indices: 'places' of them, no part of the state
   };
   Kind kind = Kind::Max;
   unsigned number = 0;
@@ -36,6 +37,7 @@ struct Accumulator {
   Accumulator *arg = nullptr;
   bool wantsLargest = true;
   NodeRef index = nullptr;
+  int64_t places = 0;
   llvm::SmallVector<mlir::Location, 4> reductions; // where those stand that it is for, and what they are of
 
   /// Whether it is a pair: its rounding errors are summed beside it. Small terms would be lost in a long sum.
@@ -74,6 +76,10 @@ public:
   NodeRef resolved(NodeRef reduction) const { return resolutions.lookup(reduction); }
   Accumulator *accumulatorOf(NodeRef node) const { return accumulators[node->index].get(); }
   NodeRef resultOf(Accumulator *accumulator);
+  /// The values of a list, or its indices.
+  NodeRef resultOfList(Accumulator *list, NodeType type);
+  /// The list whose places 'node' differs along; null where it is one value per token.
+  Accumulator *listOf(NodeRef node);
 
   /// logsumexp of x as scale * max + addend + log(sum): x is scale * max.base + addend.
   struct LogSumExp {
@@ -123,6 +129,7 @@ private:
   unsigned place(NodeRef reduction);
   unsigned placeArg(NodeRef reduction);
   unsigned placeGather(NodeRef reduction);
+  unsigned placeList(NodeRef reduction);
   NodeRef caught(Accumulator *accumulator);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);

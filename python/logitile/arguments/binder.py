@@ -75,8 +75,8 @@ class Binder:
         _check_outputs(spec, self.options, given)
         leading = given.pairs[0].hidden.shape[:-1]
         outputs = tuple(
-            (output.name, output_shape(self.options, leading, output.name), output_dtype(output.type))
-            for output in spec.outputs
+            (o.name, output_shape(self.options, leading, o.name, o.places), output_dtype(o.type))
+            for o in spec.outputs
         )
         operands = [(name, array) for name, (_, array) in given.operands.items()]
         requiring = tuple(name for name, array in operands if array.requires_grad)

@@ -78,7 +78,7 @@ def wanted_gradients(
     if not any(known[name][0] in reached for name in wanted):
         raise CallValueError(
             f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
-            "stop_gradient carry none"
+            f"stop_gradient carry none{_nor_lists(spec)}"
         )
     return wanted
 
@@ -121,6 +121,13 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
                 f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} do"
             )
     return {name: given for name, given in grad_output.items() if given is not None}
+
+
+def _nor_lists(spec: LossSpec) -> str:
+    if not spec.lists:
+        return ""
+    place = spec.lists[0].location
+    return f", nor do the lists of 'lt.topk' ({place}); lt.max(x) and x[i] of one index carry a gradient"
 
 
 def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:

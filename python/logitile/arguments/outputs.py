@@ -7,6 +7,7 @@ from typing import Any
 from ..errors import CallValueError
 from ..frameworks.choice import cast
 from ..frameworks.dtypes import FLOATS, dtype_name
+from ..spec.loss_spec import LossSpec
 from .options import Options
 
 # Results by the type of a value in a loss, and by that of an output in a plan.
@@ -16,9 +17,27 @@ _DTYPES = {
 }  # fmt: skip
 
 
-def output_shape(options: Options, leading: tuple[int, ...], name: str) -> tuple[int, ...]:
-    """A reduced loss has no axis; everything else is per token."""
+def output_shape(
+    options: Options, leading: tuple[int, ...], name: str, places: int | None = None
+) -> tuple[int, ...]:
+    """A reduced loss has no axis; everything else is per token. A list has an axis for its places behind."""
+    if places is not None:
+        return (*leading, places)
     return () if name == "loss" and options.reduces != "none" else leading
+
+
+def refuse_lists(spec: LossSpec, where: str, error: type[Exception], remedy: str) -> None:
+    """Refuses lists where nothing makes them.
+
+    Raises:
+        error: the loss has one.
+    """
+    if spec.lists:
+        made = spec.lists[0]
+        raise error(
+            f"'{spec.name}' makes a list with 'lt.topk' ({made.location}), which {where} cannot make yet; "
+            f"{remedy}"
+        )
 
 
 def output_dtype(type: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Call
 from ..arguments.gradients import wanted_gradients
-from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.outputs import output_dtype, output_shape, refuse_lists
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
@@ -44,6 +44,8 @@ class CapturedHead:
         rounding: Sequence[str | None],
     ):
         spec = call.form.spec
+        remedy = "call the head outside torch.compile and torch.func"
+        refuse_lists(spec, "a captured graph", CallValueError, remedy)
         self._binder, self._programs, self._slots, self._rounding = binder, programs, slots, rounding
         carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)

@@ -151,7 +151,7 @@ class Plan:
         return {name: item for name, item in given.items() if item is not None}
 
     def _empty_output(self, output: Mapping[str, Any], hidden: Array, leading: tuple[int, ...]) -> Any:
-        shape = output_shape(self._options, leading, output["name"])
+        shape = output_shape(self._options, leading, output["name"], output["places"] or None)
         return hidden.framework.empty(hidden, shape, output_dtype(output["element"]))
 
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:

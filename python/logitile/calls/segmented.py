@@ -74,8 +74,7 @@ class SegmentedCalls:
             CallError: they do not fit.
         """
         told = checked_segments(segments)
-        pairs = (item for item in inputs.values() if isinstance(item, tuple))
-        hidden = args[0] if args else next(pairs)[0]
+        hidden = _hidden(args, inputs)
         self._sums(told, inputs, hidden.shape[:-1], hidden)
 
     def outputs(self, segments: object, args: Sequence[Any], inputs: Mapping[str, Any]) -> Any:
@@ -92,6 +91,7 @@ class SegmentedCalls:
         given, divisor = without_divisor(self._options, inputs)
         result = self.head(inputs)(*args, **given)
         _check_loss(result, divisor)
+        _refuse_lists(result, _hidden(args, inputs))
         first = result[0] if isinstance(result, tuple) else result
         return self._sums(told, given, first.shape, first).of_all(result, divisor)
 
@@ -135,6 +135,7 @@ class SegmentedCalls:
             *args, **given, wrt=wrt, grad_dtype=grad_dtype, grad_output=reaching
         )
         _check_loss(result, divisor)
+        _refuse_lists(result, _hidden(args, inputs))
         return sums.of_all(result, divisor), gradients
 
     def _sums(self, told: Segments, inputs: Mapping[str, Any], leading: Sequence[int], like: Any) -> _Sums:
@@ -144,6 +145,24 @@ class SegmentedCalls:
         if target is not None:
             ids = maths.without(ids, target, self._options.ignore_index)
         return _Sums(self._options, maths, ids, told.count, like)
+
+
+def _hidden(args: Sequence[Any], inputs: Mapping[str, Any]) -> Any:
+    """The hidden states of the first pair; None where the call gives logits instead."""
+    pairs = (item[0] for item in inputs.values() if isinstance(item, tuple))
+    return args[0] if args else next(pairs, None)
+
+
+def _refuse_lists(result: Any, hidden: Any) -> None:
+    """A list has an axis more than a token has."""
+    if not isinstance(result, tuple) or hidden is None:
+        return
+    for name, values in zip(result._fields, result, strict=True):  # type: ignore[attr-defined]
+        if len(values.shape) >= len(hidden.shape):
+            raise CallValueError(
+                f"output '{name}' is a list of 'lt.topk', with {values.shape[-1]} numbers per token, which "
+                "'segments' does not sum; leave it out of lt.Outputs, or call the head without 'segments'"
+            )
 
 
 class _Sums:

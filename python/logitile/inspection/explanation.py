@@ -16,6 +16,7 @@ _PURPOSES = {  # by the role of a buffer
     "kept": "logits and their gradient",
     "logit_gradient": "logits and their gradient",
     "row_state": "row states",
+    "row_list": "lists",
     "packed_rows": "packed operands",
     "packed_columns": "packed operands",
     "hidden_sum": "sums over tokens",
@@ -30,7 +31,7 @@ _PURPOSES = {  # by the role of a buffer
 }
 _PER_TOKEN = "values per token"
 _SCRATCH = "scratch of threads"
-_ELEMENT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4, "bool": 1}
+_ELEMENT_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "int32": 4, "int64": 8, "bool": 1}
 
 
 @dataclass(frozen=True)

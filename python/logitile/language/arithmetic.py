@@ -22,6 +22,12 @@ def lifted(item: object, what: str) -> Traced | Number:
     if isinstance(item, Traced):
         if item.trace is not active_trace():
             raise spec_error(item.trace.leaked(item.label))
+        if item.places is not None:
+            raise spec_error(
+                f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
+                "a list can only be returned, as a field of lt.Outputs: compute with the values that "
+                "'lt.topk' takes, or with its results after the call"
+            )
         return item
     if isinstance(item, _NUMBERS):
         return _known_number(item, what)

@@ -179,7 +179,7 @@ def _needed(trace: Trace, outputs: list[tuple[str, Value]]) -> tuple[tuple[Op, .
     """The operations that outputs need, with the user's names of their values."""
     names = trace.variables()
     named = [replace(op, label=names.get(index)) for index, op in enumerate(trace.ops)]
-    return reachable(named, [Output(name, value.type, value.index) for name, value in outputs])
+    return reachable(named, [Output(name, value.type, value.index, value.places) for name, value in outputs])
 
 
 def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], needed: set[str]) -> None:

@@ -20,9 +20,11 @@ __all__ = (
     "abs", "all", "any", "argmax", "argmin", "clamp", "column", "cos", "count", "erf", "exp", "exp2", "expm1",
     "floor", "gelu", "isfinite", "isnan", "log", "log1p", "log2", "log_sigmoid", "log_softmax", "logsumexp",
     "max", "maximum", "mean", "min", "minimum", "pow", "rsqrt", "sigmoid", "sign", "sin", "softmax",
-    "softplus", "sqrt", "square", "stop_gradient", "sum", "tanh", "to_float", "uniform", "valid",
+    "softplus", "sqrt", "square", "stop_gradient", "sum", "tanh", "to_float", "topk", "uniform", "valid",
     "vocab_size", "where",
 )  # fmt: skip
+
+MOST_PLACES = 1024  # kMostPlaces in dialect/Limits.h
 
 # ---- selection ---------------------------------------------------------------------------------------------
 
@@ -263,6 +265,41 @@ def argmax(x: object) -> Value:
 def argmin(x: object) -> Value:
     """Index of the smallest entry: of the first NaN, else the lowest index among equals."""
     return _reduce("argmin", x)
+
+
+def topk(x: object, k: int) -> tuple[Value, Value]:
+    """The k largest entries and their indices, the best first; the lowest index first among equals.
+
+    NaN counts as larger than every number, as in torch.topk. Both results are lists: an output of the loss
+    that is one of them has k numbers per token, in an axis behind those of the tokens. All else that a loss
+    computes is one number per token, so a list can only be returned. It carries no gradient. The entries are
+    found in one pass over the vocabulary, whatever k is, and no array of the size of the logits is made.
+
+    Args:
+        x: a varying float.
+        k: a Python integer from 1 to 1024, and not more than the vocabulary has entries.
+
+    Returns: (values, indices), floats and integers.
+
+    Raises:
+        SpecError: another k, or an x that does not vary.
+    """
+    x = float_operand(x, "lt.topk")
+    if not isinstance(k, int) or isinstance(k, bool):
+        raise spec_error(f"'lt.topk' got k={k!r}; it takes a Python integer, known while tracing")
+    if not 1 <= k <= MOST_PLACES:
+        raise spec_error(f"'lt.topk' got k={k}; it takes 1 to {MOST_PLACES}")
+    if k > x.trace.vocab:
+        raise spec_error(f"'lt.topk' got k={k}, but the vocabulary has {x.trace.vocab} entries; take no more")
+    if not x.varying:
+        raise spec_error(
+            f"'lt.topk' of {x.label} has nothing to put in order: it is the same for every vocabulary entry"
+        )
+    values, indices = (
+        x.trace.emit("logitile.reduce", (x,), type, combiner, varying=False, places=k)
+        for combiner, type in (("top", "f32"), ("argtop", "i32"))
+    )
+    return values, indices
 
 
 def logsumexp(x: object) -> Value:

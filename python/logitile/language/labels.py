@@ -45,5 +45,7 @@ def number(number: object) -> str:
 def _function(op: Op) -> str:
     if op.name in ("arith.cmpf", "arith.cmpi"):
         return "a comparison"
+    if op.places is not None:
+        return "'lt.topk'"
     word = op.attribute if op.name == "logitile.reduce" else op.name.partition(".")[2]
     return f"'{_SYMBOLS.get(op.name, f'lt.{word}')}'"

@@ -72,6 +72,9 @@ def _checked(trace: Trace, what: str, name: str, value: object, place: Location)
             f"{value.label} with lt.sum, lt.mean or lt.logsumexp, or pick an entry with [index]",
             value.op.location,
         )
+    if name in ("loss", "weight") and value.places is not None:
+        why = "but it must be one number per token; give a list another name"
+        raise spec_error(f"{what} is a list of {value.places} numbers per token, {why}", value.op.location)
     if name in ("loss", "weight") and value.type != "f32":
         why = "but it must be a float; convert it with lt.to_float"
         raise spec_error(f"{what} is {_TYPES[value.type]}, {why}", value.op.location)

@@ -72,6 +72,7 @@ class Trace:
         attribute: object = None,
         varying: bool | None = None,
         location: Location | None = None,
+        places: int | None = None,
     ) -> Traced:
         """Appends an operation, unless the same one is there already.
 
@@ -79,6 +80,7 @@ class Trace:
             type: of the result; by default what the table of scalar operations says.
             varying: whether the result differs along the vocabulary; by default as soon as an operand does.
             location: the place to note; by default the user's line that is being executed.
+            places: of a list, how many values it has for each token.
         """
         for operand in operands:
             if operand.trace is not self:
@@ -86,13 +88,14 @@ class Trace:
         indices = tuple(operand.index for operand in operands)
         if type is None:
             type = result_type(name, [operand.type for operand in operands])
-        key = (name, type, indices, _attribute_key(attribute))
+        key = (name, type, indices, _attribute_key(attribute), places)
         if key not in self._index_of:
             if varying is None:
                 varying = any(operand.varying for operand in operands)
             self._check_depth(indices)
             self._index_of[key] = len(self.ops)
-            self.ops.append(Op(name, indices, type, varying, attribute, location or self._user_location()))
+            place = location or self._user_location()
+            self.ops.append(Op(name, indices, type, varying, attribute, place, places=places))
         return self.value(self._index_of[key])
 
     def value(self, index: int) -> Traced:
@@ -222,6 +225,11 @@ class Traced:
     @property
     def varying(self) -> bool:
         return self.op.varying
+
+    @property
+    def places(self) -> int | None:
+        """Of a list, how many values it has for each token."""
+        return self.op.places
 
     @property
     def label(self) -> str:

@@ -18,7 +18,7 @@ class Value(Refusals, Traced):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        axis = "varying along the vocabulary" if self.varying else "one per token"
+        axis = "varying along the vocabulary" if self.varying else f"{self.places or 'one'} per token"
         return f"<{self.label}: {self.type}, {axis}>"
 
     __hash__ = object.__hash__

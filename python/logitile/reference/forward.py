@@ -130,6 +130,8 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
         case "arith.cmpf" | "arith.cmpi":
             return COMPARISONS[op.attribute[-2:]](*chunk.operands(op))
         case "logitile.reduce":
+            if op.places is not None:
+                return LISTS[op.attribute](*chunk.operands(op), op.places)
             return REDUCTIONS[op.attribute](*chunk.operands(op))
         case "logitile.gather":
             return _picked(chunk, index, op)
@@ -208,6 +210,20 @@ REDUCTIONS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
+def _argtop(x: np.ndarray, places: int) -> np.ndarray:
+    """The indices of the largest entries, NaN before all numbers, the lowest index first among equals."""
+    order = np.argsort(np.where(np.isnan(x), -np.inf, -x), axis=1, kind="stable")
+    numbers = np.take_along_axis(np.isnan(x), order, axis=1)
+    order = np.take_along_axis(order, np.argsort(~numbers, axis=1, kind="stable"), axis=1)
+    return order[:, :places].astype(np.int32)
+
+
+LISTS: Mapping[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "top": lambda x, places: np.take_along_axis(x, _argtop(x, places), axis=1),
+    "argtop": _argtop,
+}
+
+
 # ---- a whole call ------------------------------------------------------------------------------------------
 
 
@@ -220,17 +236,22 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
     spec = canonical(spec)
     data = load(spec, options, call)
     results = {
-        o.name: np.full(call.tokens, _FILLS[o.type], {"i32": np.int64}.get(o.type, _dtype(o.type)))
+        o.name: np.full(
+            (call.tokens, o.places or 1), _FILLS[o.type], {"i32": np.int64}.get(o.type, _dtype(o.type))
+        )
         for o in spec.outputs
     }
     wrong = []
     for chunk in chunks(spec, data):
         run(chunk)
         for output in spec.outputs:
-            results[output.name][chunk.tokens] = chunk.values[output.value][:, 0]
+            results[output.name][chunk.tokens] = chunk.values[output.value]
         wrong += [(int(chunk.tokens[row]), position, index) for position, row, index in chunk.wrong_picks]
     check_picks(spec, call, wrong)
-    outputs = {name: values.reshape(call.leading) for name, values in results.items()}
+    outputs = {
+        o.name: results[o.name].reshape(call.leading if o.places is None else (*call.leading, o.places))
+        for o in spec.outputs
+    }
     if "loss" in results and options.reduces != "none":
         outputs["loss"] = _reduced(
             results["loss"],

@@ -53,7 +53,7 @@ class Rewriting:
         """Writes an operation as it is, on other operands."""
         indices = tuple(operand.index for operand in operands)
         bits = struct.pack("<d", op.attribute) if isinstance(op.attribute, float) else op.attribute
-        key = (op.name, op.type, indices, bits)
+        key = (op.name, op.type, indices, bits, op.places)
         if key not in self._index_of:
             self._index_of[key] = len(self.ops)
             self.ops.append(replace(op, operands=indices))

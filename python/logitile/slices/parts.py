@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
 from ..arguments.options import Options
-from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.outputs import output_dtype, output_shape, refuse_lists
 from ..arguments.wanted import Wanted
 from ..calls.native_call import NativeCall, call_options, native_inputs
 from ..calls.place import place
 from ..calls.program import gradient_dtype, place_of_call, types_of_arrays
+from ..errors import CallValueError
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..runtime.engine import engine, native
@@ -100,6 +101,8 @@ def unplaced_part(
     part: str, source: Source, call: Call, sweep: int, mode: str, wanted: Wanted
 ) -> dict[str, Any]:
     """What is asked of the compiler for a part, the same on every machine."""
+    whole = "call a head of one process with the whole weight"
+    refuse_lists(call.form.spec, "a slice of the vocabulary", CallValueError, whole)
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     gradients = [(name, gradient_dtype(call, wanted, name)) for name in wanted.names]
     return {

@@ -13,7 +13,7 @@ _LEAVES = ("logitile.input", "arith.constant", "logitile.column")
 
 def differentiated(op: Op) -> tuple[int, ...]:
     """Which operands of an operation a gradient flows to, by position."""
-    if op.type != "f32" or op.name in _LEAVES:
+    if op.type != "f32" or op.name in _LEAVES or op.places is not None:
         return ()
     return (0,) if op.name in ("logitile.reduce", "logitile.gather") else flows(op.name, op.type)
 

@@ -64,6 +64,11 @@ class LossSpec:
         return tuple(lines.values())
 
     @cached_property
+    def lists(self) -> tuple[Op, ...]:
+        """The operations whose results are lists."""
+        return tuple(op for op in self.ops if op.places is not None)
+
+    @cached_property
     def output_names(self) -> tuple[str, ...]:
         return tuple(output.name for output in self.outputs)
 

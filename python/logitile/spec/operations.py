@@ -42,6 +42,7 @@ class Op:
             reduction.
         location: the user's line that made it.
         label: the user's variable that holds it, if there is one.
+        places: of a list, how many values it has for each token; None for one value.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Op:
     attribute: object = None
     location: Location | None = field(default=None, compare=False)
     label: str | None = field(default=None, compare=False)
+    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,14 @@ class SpecInput:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """An output of a loss: its name, type and the position of its value in the list of ops."""
+    """An output of a loss: its name, type and the position of its value in the list of ops; of a list, how
+    many places it has.
+    """
 
     name: str
     type: str
     value: int
+    places: int | None = None
 
 
 def reachable(ops: Sequence[Op], outputs: Sequence[Output]) -> tuple[tuple[Op, ...], tuple[Output, ...]]:

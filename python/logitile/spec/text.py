@@ -57,7 +57,9 @@ def _operation(op: Op, operands: list[str], ops: Sequence[Op]) -> str:
         case "arith.cmpf" | "arith.cmpi":
             return f"{op.name} {op.attribute}, {listed} : {ops[op.operands[0]].type}"
         case "logitile.reduce":
-            return f"logitile.reduce {op.attribute} {listed} : {ops[op.operands[0]].type} -> {op.type}"
+            places = "" if op.places is None else f" places {op.places}"
+            types = f"{ops[op.operands[0]].type} -> {op.type}"
+            return f"logitile.reduce {op.attribute} {listed}{places} : {types}"
         case "logitile.gather":
             return f"logitile.gather {operands[0]}[{operands[1]}] : {op.type}"
         case "math.clampf":

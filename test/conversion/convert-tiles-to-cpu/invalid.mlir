@@ -21,7 +21,7 @@ logitile.kernel @no_tokens(%x: !logitile.view<?xf32> from @x, %out: !logitile.vi
 
 // -----
 
-// expected-error @+1 {{argument 0 is '!logitile.view<8xf64>'; kernels take elements of f32, bf16, f16, i32 or i1}}
+// expected-error @+1 {{argument 0 is '!logitile.view<8xf64>'; kernels take elements of f32, bf16, f16, i64, i32 or i1}}
 logitile.kernel @element(%x: !logitile.view<8xf64> from @x) {
 }
 

@@ -55,6 +55,10 @@ public:
   mlir::func::FuncOp addScaled(mlir::Type from);
   /// (to, step, count): zeros.
   mlir::func::FuncOp clear(mlir::Type to);
+  /// (heap, size, word): takes the place of the smallest of the words of a heap, which lies at its start.
+  mlir::func::FuncOp replaceLeast();
+  /// (heap, size): puts the words of a heap in order, the largest first.
+  mlir::func::FuncOp sortHeap();
   /// (first row, bytes from row to row, from, behind, bytes): rows from...behind on their way to the L2 cache.
   mlir::func::FuncOp fetch();
 

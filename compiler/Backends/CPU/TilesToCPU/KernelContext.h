@@ -40,6 +40,8 @@ mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             
 mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);         // Sums.cpp
 mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op);       // RowState.cpp
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     // Elementwise.cpp
+mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);     // Lists.cpp
+mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);       // Lists.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:

@@ -1,0 +1,41 @@
+// RUN: %refused %s
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_list' op has no region for its lists}}
+  logitile.finish_list %list at %i tokens 64 splits 2 places 50 to %v : !logitile.view<?x100xi64>, !logitile.view<?x50xf32>
+  return
+}
+
+// -----
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_list' op needs 'places', the length of its list}}
+  logitile.finish_list %list at %i tokens 64 splits 2 to %v : !logitile.view<?x100xi64>, !logitile.view<?x50xf32> {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %value : f32
+  }
+  return
+}
+
+// -----
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_list' op gives results to '!logitile.view<?x50xf32>'; expected a view with a column for each of 40 places}}
+  logitile.finish_list %list at %i tokens 64 splits 2 places 40 to %v : !logitile.view<?x100xi64>, !logitile.view<?x50xf32> {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %value : f32
+  }
+  return
+}
+
+// -----
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i: index) {
+  logitile.finish_list %list at %i tokens 64 splits 2 places 50 to %v : !logitile.view<?x100xi64>, !logitile.view<?x50xf32> {
+  ^bb0(%value: f32, %index: i32):
+    // expected-error @+1 {{'logitile.column' op stands in 'finish', which has no 'at'}}
+    %c = logitile.column : i32
+    logitile.yield %value : f32
+  }
+  return
+}

@@ -1,0 +1,192 @@
+"""What a loss says with lt.topk: the outputs' shapes, the float64 reference, what is refused and how."""
+
+import re
+
+import logitile as lt
+import numpy as np
+import pytest
+import torch
+
+VOCAB = 13
+
+
+@lt.loss
+def best(z: lt.Logits, *, k: int = 3):
+    values, indices = lt.topk(z, k)
+    return lt.Outputs(values=values, indices=indices)
+
+
+def pair(tokens=(5,), hidden=4, vocab=VOCAB, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((*tokens, hidden)), rng.standard_normal((vocab, hidden))
+
+
+def singles(*args, **options):
+    return [array.astype(np.float32) for array in pair(*args, **options)]
+
+
+@pytest.mark.contract("1 lists")
+@pytest.mark.parametrize("k", [1, 3, VOCAB])
+def test_the_reference_is_that_of_torch(k):
+    hidden, weight = singles((2, 5))
+    found = lt.jit(best, k=k).reference(hidden, weight)
+    logits = torch.tensor(hidden, dtype=torch.float64) @ torch.tensor(weight, dtype=torch.float64).T
+    values, indices = logits.topk(k)
+    assert found.values.shape == found.indices.shape == (2, 5, k)
+    np.testing.assert_allclose(found.values, values, rtol=1e-12)
+    np.testing.assert_array_equal(found.indices, indices)
+
+
+def test_the_reference_puts_nan_first_and_the_lowest_of_equals():
+    @lt.loss
+    def given(z: lt.Logits, x: lt.Dense[float]):
+        values, indices = lt.topk(0 * z + x, 5)
+        return lt.Outputs(values=values, indices=indices)
+
+    nan, inf = np.nan, np.inf
+    x = np.array([[1, 2, nan, 2, -inf, inf, nan], [-inf] * 7, [0, -0.0, 0, 1, 1, -1, -0.0]], np.float32)
+    hidden, weight = np.zeros((3, 2), np.float32), np.zeros((7, 2), np.float32)
+    for call in (lt.jit(given).reference, lt.jit(given)):
+        found = call(hidden, weight, x=x)
+        np.testing.assert_array_equal(found.indices, [[2, 6, 5, 1, 3], [0, 1, 2, 3, 4], [3, 4, 0, 1, 2]])
+        np.testing.assert_array_equal(found.values, np.take_along_axis(x, found.indices, 1))
+
+
+def test_ignored_tokens_have_zeros_and_no_index():
+    @lt.loss
+    def with_target(z: lt.Logits, target: lt.Token[int]):
+        values, indices = lt.topk(z, 2)
+        return lt.Outputs(loss=lt.logsumexp(z) - z[target], values=values, indices=indices)
+
+    hidden, weight = singles()
+    target = np.array([1, -100, 2, -100, 0])
+    head = lt.jit(with_target)
+    for found in (head(hidden, weight, target=target), head.reference(hidden, weight, target=target)):
+        np.testing.assert_array_equal(found.values[[1, 3]], np.zeros((2, 2)))
+        np.testing.assert_array_equal(found.indices[[1, 3]], np.full((2, 2), -1))
+        assert (found.indices[[0, 2, 4]] >= 0).all()
+    nothing = head(hidden, weight, target=np.full(5, -100))
+    np.testing.assert_array_equal(nothing.indices, np.full((5, 2), -1))
+
+
+def test_no_token_gives_an_empty_array():
+    hidden, weight = singles((0,))
+    found = lt.jit(best)(hidden, weight)
+    assert found.values.shape == found.indices.shape == (0, 3)
+
+
+def test_arrays_are_those_of_the_framework():
+    hidden, weight = (torch.tensor(array) for array in singles((2, 3)))
+    found = lt.jit(best)(hidden, weight)
+    assert (found.values.dtype, found.indices.dtype) == (torch.float32, torch.int64)
+    assert found.values.shape == (2, 3, 3)
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------
+
+
+def refusal(body, error=lt.SpecError):
+    hidden, weight = singles()
+    with pytest.raises(error) as caught:
+        lt.jit(lt.loss(body))(hidden, weight)
+    return str(caught.value)
+
+
+def test_k_is_an_integer_between_one_and_the_vocabulary():
+    for k, why in (
+        (0, "'lt.topk' got k=0; it takes 1 to 1024"),
+        (1025, "'lt.topk' got k=1025; it takes 1 to 1024"),
+        (14, "'lt.topk' got k=14, but the vocabulary has 13 entries; take no more"),
+        (2.0, "'lt.topk' got k=2.0; it takes a Python integer, known while tracing"),
+        (True, "'lt.topk' got k=True; it takes a Python integer, known while tracing"),
+    ):
+        message = refusal(_returning(lambda values: lt.Outputs(values=values), k))
+        assert why in message and "test_topk.py" in message
+
+
+def test_a_list_is_no_operand():
+    def loss(z: lt.Logits):
+        values, _ = lt.topk(z, 2)
+        return lt.Outputs(values=values - lt.logsumexp(z))
+
+    message = refusal(loss)
+    assert "'-' got 'values', a list of 2 numbers per token that 'lt.topk' made" in message
+    assert "a list can only be returned, as a field of lt.Outputs" in message
+
+
+def test_a_list_is_no_loss():
+    assert "output 'loss' of 'loss' is a list of 2 numbers per token" in refusal(
+        _returning(lambda values: lt.Outputs(loss=values))
+    )
+    assert "the loss of 'loss' is a list of 2 numbers per token" in refusal(_returning(lambda values: values))
+
+
+def _returning(made, k=2):
+    def loss(z: lt.Logits):
+        return made(lt.topk(z, k)[0])
+
+    return loss
+
+
+def test_what_does_not_vary_has_no_order():
+    def loss(z: lt.Logits):
+        return lt.Outputs(values=lt.topk(lt.sum(z), 2)[0])
+
+    assert "has nothing to put in order: it is the same for every vocabulary entry" in refusal(loss)
+
+
+@pytest.mark.parametrize("backend", ["emu:sm_80", "cuda:sm_90"])
+def test_gpus_refuse_lists_and_name_the_line(backend):
+    arrays = lt.ShapeDtype((64, 16), "float32"), lt.ShapeDtype((100, 16), "float32")
+    with pytest.raises(lt.TargetError) as caught:
+        lt.jit(best, backend=backend).ir("plan", *arrays, grad=[])
+    message = str(caught.value)
+    assert re.search(r"'best' makes a list with 'lt\.topk' \(\S*test_topk\.py:\d+\)", message)
+    assert f"which target '{backend}' cannot make yet; call the head with arrays of the CPU" in message
+
+
+def test_a_gradient_of_lists_is_refused():
+    hidden, weight = singles()
+    with pytest.raises(lt.CallValueError) as caught:
+        lt.jit(best).value_and_grad(hidden, weight, grad_output={"values": np.ones((5, 3), np.float32)})
+    message = str(caught.value)
+    assert "no gradient flows from 'best' to 'hidden' and 'weight'" in message
+    assert re.search(r"nor do the lists of 'lt\.topk' \(\S*test_topk\.py:\d+\)", message)
+
+
+def test_a_captured_graph_refuses_lists():
+    hidden, weight = (torch.tensor(array) for array in singles())
+    with pytest.raises(Exception, match="which a captured graph cannot make yet"):
+        torch.compile(lt.jit(best), fullgraph=True, backend="eager")(hidden, weight)
+
+
+def test_a_slice_of_the_vocabulary_refuses_lists():
+    hidden, weight = singles()
+    with pytest.raises(lt.CallValueError, match="which a slice of the vocabulary cannot make yet"):
+        lt.jit(best).partial(hidden, weight[:5], column_offset=0, vocab_size=VOCAB)
+
+
+def test_sums_over_segments_refuse_lists():
+    hidden, weight = singles()
+    with pytest.raises(lt.CallValueError, match="output 'values' is a list of 'lt.topk', with 3 numbers per"):
+        lt.jit(best)(hidden, weight, segments=lt.Segments.from_lengths([2, 3]))
+
+
+# ---- what is compiled --------------------------------------------------------------------------------------
+
+
+def test_one_sweep_finds_log_probabilities():
+    @lt.loss
+    def loss(z: lt.Logits):
+        values, indices = lt.topk(lt.log_softmax(z), 50)
+        return lt.Outputs(values=values, indices=indices)
+
+    arrays = lt.ShapeDtype((64, 16), "float32"), lt.ShapeDtype((1000, 16), "float32")
+    explained = lt.jit(loss).explain(*arrays, grad=[])
+    assert explained.forward_sweeps == 1
+
+
+def test_code_does_not_grow_with_k():
+    arrays = lt.ShapeDtype((64, 16), "float32"), lt.ShapeDtype((2000, 16), "float32")
+    lengths = {k: len(lt.jit(best, k=k).ir("llvm", *arrays, grad=[])) for k in (4, 1024)}
+    assert lengths[1024] < 1.05 * lengths[4]
