@@ -15,6 +15,7 @@ struct GpuInfo {
   int sm;                    // 80 for sm_80
   int64_t sharedBytes;       // of a block, at most
   std::string_view chip;     // the one that a target without a chip stands for
+  int64_t sumsPerThread;     // sums of 16-bit products, at most, that a thread has registers for
 };
 
 /// What differs between chips of one compute capability. Code is the same for all of them; predicted times are not.

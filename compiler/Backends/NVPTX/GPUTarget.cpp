@@ -69,7 +69,7 @@ void GPUTarget::addDevicePasses(OpPassManager &passes) const {
   passes.addPass(createExpandMathPass());
 }
 
-KernelWork GPUTarget::predictWork(KernelOp kernel) const { return logitile::predictWork(kernel); }
+KernelWork GPUTarget::predictWork(KernelOp kernel) const { return logitile::predictWork(kernel, gpu.info()); }
 
 // ---- LLVM IR --------------------------------------------------------------------------------------------------------
 

@@ -283,9 +283,9 @@ private:
 };
 } // namespace
 
-KernelWork logitile::predictWork(KernelOp kernel) {
+KernelWork logitile::predictWork(KernelOp kernel, const GpuInfo &gpu) {
   ScopedDiagnosticHandler quiet(kernel.getContext(), [](Diagnostic &) { return success(); });
-  FailureOr<Sharing> sharing = Sharing::get(kernel);
+  FailureOr<Sharing> sharing = Sharing::get(kernel, gpu);
   if (failed(sharing))
     return {};
   FailureOr<KernelWork> work = WorkModel(kernel, *sharing).run();

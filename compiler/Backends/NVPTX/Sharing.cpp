@@ -4,9 +4,10 @@ using namespace mlir;
 
 namespace logitile::cuda {
 constexpr int64_t kCopyThreads = 256;
-/// Elements of a thread: with the operands of a step and the values of a loss they stay in registers. Sums of 16-bit operands may be
-/// twice as many: warps with blocks of 64 x 64 read a third less from shared memory for each product than those with 64 x 32.
-constexpr int64_t kElementsPerThread = 64, kSumsPerThread = 128;
+/// Elements of a thread: with the operands of a step and the values of a loss they stay in registers. Where a GPU has room for twice
+/// as many sums of 16-bit operands, warps with blocks of 64 x 64 read a third less from shared memory for each product than those
+/// with 64 x 32.
+constexpr int64_t kElementsPerThread = 64;
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
 
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
@@ -19,7 +20,9 @@ struct Extents {
   bool needsRegisters = false; // for more than one element at a time: planes of f32, the rounds of random numbers
 
   /// Of a thread, at most, of all tiles together.
-  int64_t elements() const { return hasProducts && values == 1 && !needsRegisters ? kSumsPerThread : kElementsPerThread; }
+  int64_t elements(const GpuInfo &gpu) const {
+    return hasProducts && values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
+  }
 };
 /// The tile that everything in a kernel is a part of: all rows and all columns that a tile has.
 FailureOr<Extents> findExtents(KernelOp kernel) {
@@ -54,8 +57,8 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
 }
 
 /// Halves the longer side of a warp's block until it fits a thread's registers, every scheduler has a warp, and every row a thread.
-void cutIntoBlocks(Sharing &sharing, const Extents &extents) {
-  int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements();
+void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu) {
+  int64_t values = std::max<int64_t>(extents.values, 1), most = extents.elements(gpu);
   auto warps = [&] { return sharing.warpRows * sharing.warpColumns; };
   auto areFew = [&] { return warps() < kLeastWarps || warps() * kWarp < std::max(sharing.rows, sharing.columns); };
   while (sharing.blockRows() * sharing.blockColumns() * values > most * kWarp || areFew()) {
@@ -69,7 +72,7 @@ void cutIntoBlocks(Sharing &sharing, const Extents &extents) {
 }
 } // namespace
 
-FailureOr<Sharing> Sharing::get(KernelOp kernel) {
+FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
   FailureOr<Extents> extents = findExtents(kernel);
   if (failed(extents))
     return failure();
@@ -88,7 +91,7 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel) {
   if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
                                 << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
-  cutIntoBlocks(sharing, *extents);
+  cutIntoBlocks(sharing, *extents, gpu);
   if (std::max(sharing.rows, sharing.columns) > sharing.threads)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << ", more on one side than the "
                                 << sharing.threads << " threads that share them";

@@ -28,7 +28,7 @@ SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
 }
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
-  FailureOr<Sharing> sharing = Sharing::get(kernel);
+  FailureOr<Sharing> sharing = Sharing::get(kernel, gpu);
   if (failed(sharing))
     return failure();
   FailureOr<Pipeline> pipeline = Pipeline::get(kernel, sharing->threads, gpu.sharedBytes);
