@@ -50,6 +50,7 @@ struct TargetFacts {
   bool tokensAreLanes = false;       // logits of neighbouring tokens are neighbours in memory, else those of neighbouring vocabulary entries
   bool hasFixedTiles = false;        // tiles have the sizes of the table, and one that is not full costs as much as a full one
   int64_t registerRows = 1;          // rows of a register tile: a tile of fewer leaves registers idle
+  bool makesLists = false;           // kernels keep the largest entries of each token, and put them in order
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
 
   // ---- schedules

@@ -33,7 +33,7 @@ TargetFacts CPUTarget::facts() const {
   facts.registerRows = info.tileRows;
   // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
   facts.mostFewTokens = info.panelWidth() * 3 / 2;
-  facts.isSlowWithSubnormals = true;
+  facts.isSlowWithSubnormals = facts.makesLists = true;
   facts.math = {info.hasFma, tier != CpuTier::Portable, tier >= CpuTier::Avx512};
   return facts;
 }

@@ -12,7 +12,8 @@ inline constexpr int64_t kLooks = 4;
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
 /// its lane is 4 g + q. In kernels that have none, each thread has one row, or one column.
 struct Sharing {
-  /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that cannot be cut.
+  /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that
+  /// cannot be cut.
   static mlir::FailureOr<Sharing> get(KernelOp kernel, const GpuInfo &gpu);
 
   int64_t rows = 1, columns = 1;         // of the tile that is shared out

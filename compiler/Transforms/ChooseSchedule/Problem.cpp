@@ -147,8 +147,8 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
 
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {
-      if (!sweep.getPlaces().empty() && !problem.facts.tokensAreLanes)
-        return sweep.emitOpError() << "has lists, which only CPUs make yet; the target is " << problem.target->name();
+      if (!sweep.getPlaces().empty() && !problem.facts.makesLists)
+        return sweep.emitOpError() << "has lists, which kernels of target '" << problem.target->name() << "' do not make";
       if (sweep.getPhase() == Phase::Late)
         problem.lateSweep = sweep;
       else

@@ -1,0 +1,34 @@
+// A list has a place in memory for each entry that it keeps, in every vocabulary split, and a launch of its own puts it in order.
+// RUN: sed 's/$TARGET/cpu:avx2/' %s | %schedule | FileCheck %s
+// CHECK: logitile.schedule {{.*}} vocab_split 120 kept 0 {
+// CHECK-DAG: logitile.buffer @list_best_0 chunk row_list of @best[0] : !logitile.view<?x45xi64>
+// CHECK-DAG: logitile.buffer @known_values call result of @top[0] : !logitile.view<?x5xf32>
+// CHECK-DAG: logitile.buffer @known_indices call result of @top[1] : !logitile.view<?x5xi32>
+// CHECK: logitile.launch "best" from @sweep<{{.*}}> using panels sweep @best
+// CHECK-NEXT: logitile.launch "top" from @finish_list<{{.*}}> sweep @best finish @top
+
+// Where kernels make no lists, the sweep is refused.
+// RUN: sed 's/$TARGET/cuda:sm_80/' %s | not %schedule 2>&1 | FileCheck %s --check-prefix=REFUSED
+// REFUSED: error: 'logitile.sweep' op has lists, which kernels of target 'cuda:sm_80' do not make
+
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+    gradient_types = {}, mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
+  logitile.program @p vocab 1000 outputs [#logitile.output<"values" : f32 is <@top[0]>>, #logitile.output<"indices" : i32 is <@top[1]>>] indices [] checked [] {
+    logitile.sweep @best forward state [] lists [5] init {
+      logitile.yield
+    } bound {
+      logitile.yield
+    } update {
+      logitile.yield
+    } merge {
+      logitile.yield
+    } rank {
+      %z = logitile.input logits "z" : f32
+      logitile.yield %z : f32
+    }
+    logitile.finish @top forward of @best list 0 results ["values" : f32, "indices" : i32] {
+    ^bb0(%value: f32, %index: i32):
+      logitile.yield %value, %index : f32, i32
+    }
+  }
+}
