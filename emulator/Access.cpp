@@ -29,6 +29,16 @@ Space spaceOf(const Access &access, const void *address, uint64_t bytes) {
 }
 } // namespace
 
+bool Access::repeats(const uint8_t *word, uint8_t bytes, uint32_t earlier, uint32_t earlierOp) const {
+  const Actors &actors = thread.block->actors;
+  if (!value || earlierOp != op.index || actors.engineOf(earlier) != Engine::thread || earlier / 32 != thread.warpIndex)
+    return false;
+  for (uint32_t i = 0; i < 4; ++i)
+    if ((bytes >> i & 1) && value[word + i - address] != word[i])
+      return false;
+  return true;
+}
+
 void requireAligned(Thread &thread, const Op &op, Space space, const void *address, uint32_t alignment) {
   if (reinterpret_cast<uintptr_t>(address) % alignment == 0)
     return;
@@ -65,20 +75,30 @@ void countTraffic(const Access &access, Space space, const void *address, uint64
   block.traffic.note(space, thread.warpIndex, access.op.index, thread.lane, block.warpOf(thread).live, where, bytes);
 }
 
-void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes) {
-  const auto kind = static_cast<AccessKind>(op->instruction.modifiers[0]);
-  const bool writesStrongly = kind != AccessKind::read && strengthOf(*op) != Strength::weak;
-  const Access access{*thread, writesStrongly ? thread->block->actors.strongWritesOf(thread->linear) : thread->linear, *op, kind};
+static void checkAny(const Access &access, const void *address, uint64_t bytes) {
   const Space space = spaceOf(access, address, bytes);
   if (space == Space::none || !bytes)
     return;
-  requireAligned(*thread, *op, space, address, op->instruction.modifiers[2]);
+  Thread &thread = access.thread;
+  requireAligned(thread, access.op, space, address, access.op.instruction.modifiers[2]);
   if (space == Space::shared)
     touchShared(access, address, bytes);
   else
     touchGlobal(access, address, bytes);
-  synchronise(access, space == Space::shared ? thread->block->releases : thread->block->launch.global.releases, address);
+  synchronise(access, space == Space::shared ? thread.block->releases : thread.block->launch.global.releases, address);
   countTraffic(access, space, address, bytes);
+}
+
+void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes) {
+  const auto kind = static_cast<AccessKind>(op->instruction.modifiers[0]);
+  const bool writesStrongly = kind != AccessKind::read && strengthOf(*op) != Strength::weak;
+  const uint32_t actor = writesStrongly ? thread->block->actors.strongWritesOf(thread->linear) : thread->linear;
+  checkAny({*thread, actor, *op, kind}, address, bytes);
+}
+
+void checkStore(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *value) {
+  checkAny({*thread, thread->linear, *op, AccessKind::write, static_cast<const uint8_t *>(address), static_cast<const uint8_t *>(value)},
+           address, bytes);
 }
 
 void checkWithin(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *start, uint64_t size) {

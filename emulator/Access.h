@@ -15,6 +15,8 @@ void countTraffic(const Access &access, Space space, const void *address, uint64
 /// Called by generated code before each load, store, atomic operation and copy. The instruction's modifiers say its
 /// kind, its address space as in the IR, and its alignment.
 void checkAccess(Thread *thread, const Op *op, const void *address, uint64_t bytes);
+/// The same before a plain store; 'value' has the bytes that it stores.
+void checkStore(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *value);
 /// Called by generated code before an access through a variable that starts at 'start' and has 'size' bytes.
 void checkWithin(Thread *thread, const Op *op, const void *address, uint64_t bytes, const void *start, uint64_t size);
 /// Called by generated code where a kernel ends itself, by a trap or at a place that nobody should reach.

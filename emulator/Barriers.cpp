@@ -1,5 +1,6 @@
 // Barriers.cpp - bar.sync, bar.arrive and bar.warp.sync. A barrier orders all that came before it in those who arrive
-// ahead of all that follows in those who wait.
+// ahead of all that follows in those who wait. CUDA programming guide, "Independent Thread Scheduling": a barrier of the whole
+// block is for all threads that have not ended; here whole warps may end before it, for lanes that end alone are mostly a mistake.
 #include "emulator/Barriers.h"
 #include "emulator/Block.h"
 #include "emulator/Families.h"
@@ -21,7 +22,7 @@ Arrival readArrival(Thread &thread, const Op &op, const Slot *frame) {
   if (id >= block.barriers.size())
     block.fail(
         block.describe(Fault::barrierMisuse, thread, op, "arrives", "barrier " + std::to_string(id) + " does not exist; there are 16"));
-  const uint32_t count = isForAll ? block.actors.threads : get<uint32_t>(frame, 1);
+  const uint32_t count = isForAll ? block.live : get<uint32_t>(frame, 1);
   if (!isForAll && (count % 32 || !count))
     block.fail(block.describe(Fault::barrierMisuse, thread, op, "arrives",
                               "the count of threads is " + std::to_string(count) + ", not a multiple of 32"));
@@ -32,10 +33,11 @@ Arrival readArrival(Thread &thread, const Op &op, const Slot *frame) {
 void checkRound(const NamedBarrier &barrier, const Arrival &arrival) {
   Thread &thread = arrival.thread;
   Block &block = *thread.block;
-  if (arrival.isForAll && block.live < block.actors.threads)
+  const uint32_t ended = ~block.warpOf(thread).live & block.presentIn(thread.warpIndex);
+  if (arrival.isForAll && ended)
     block.fail(block.describe(Fault::barrierDivergence, thread, arrival.op, "waits",
-                              std::to_string(block.actors.threads - block.live) +
-                                  " threads have ended without coming to this barrier of the whole block"));
+                              "lane " + std::to_string(std::countr_zero(ended)) +
+                                  " of its warp has ended without coming to this barrier of the whole block"));
   if (barrier.arrived && barrier.expected != arrival.expected)
     block.fail(block.describe(Fault::barrierMisuse, thread, arrival.op, "arrives",
                               "barrier " + std::to_string(arrival.id) + " is for " + std::to_string(arrival.expected) +
@@ -50,7 +52,9 @@ void checkRound(const NamedBarrier &barrier, const Arrival &arrival) {
   block.fail(std::move(report));
 }
 
-void complete(Block &block, NamedBarrier &barrier) {
+} // namespace
+
+void completeBarrier(Block &block, NamedBarrier &barrier) {
   const ClockRef clock = barrier.gathering.take();
   for (uint32_t waiting : barrier.waiting) {
     block.threads[waiting].knowledge.clock = clock;
@@ -59,7 +63,6 @@ void complete(Block &block, NamedBarrier &barrier) {
   ++block.launch.counters.barriers;
   barrier = {};
 }
-} // namespace
 
 void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
   Block &block = *thread.block;
@@ -75,7 +78,7 @@ void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
   if (waits)
     barrier.waiting.push_back(thread.linear);
   if (++barrier.arrived == barrier.expected)
-    complete(block, barrier);
+    completeBarrier(block, barrier);
   if (waits)
     block.wait(thread, op, "a barrier");
 }

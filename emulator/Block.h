@@ -90,6 +90,8 @@ public:
   static Block &running();
   Thread &currentThread() { return threads[current]; }
   Warp &warpOf(const Thread &thread) { return warps[thread.warpIndex]; }
+  /// The lanes that a warp has from the start: of the last warp perhaps not all.
+  uint32_t presentIn(uint32_t warp) const { return warp * 32 + 32 <= actors.threads ? ~0u : (1u << actors.threads % 32) - 1; }
 
   // ---- waiting
   /// Returns when somebody has made the running thread ready again.
@@ -142,6 +144,8 @@ private:
   bool progressEngines();
   /// Fails where somebody still waits for the thread that has just ended.
   void checkEnd(Thread &thread);
+  /// A barrier of the whole block goes on without the warps that have ended.
+  void leaveBarrier(const Thread &thread, NamedBarrier &barrier);
   /// Runs on once nobody else can.
   void rest(Thread &thread, const Op &op, std::string_view what);
   void reportDeadlock();
@@ -158,6 +162,8 @@ private:
   void *hostStack = nullptr;
 };
 
+/// Ends a round of a barrier whose threads have all come.
+void completeBarrier(Block &block, NamedBarrier &barrier);
 /// Lands the copies that the oldest promise of 'thread' waits for and arrives at its mbarrier.
 void landPromise(Block &block, Thread &thread);
 /// Called by generated code at each turn of a loop.

@@ -78,12 +78,19 @@ void Block::checkEnd(Thread &thread) {
     fail(describe(Fault::divergence, threads[waiting], op, "waits",
                   "lane " + std::to_string(thread.lane) + " has ended; lanes " + lanesText(meeting.mask) + " must all take part"));
   }
-  for (const NamedBarrier &barrier : barriers)
-    if (barrier.isForAll && !barrier.waiting.empty()) {
-      const Thread &waiting = threads[barrier.waiting.front()];
-      fail(describe(Fault::barrierDivergence, waiting, *waiting.waiting.op, "waits",
-                    "thread " + std::to_string(thread.linear) + " has ended without coming to this barrier of the whole block"));
-    }
+  for (NamedBarrier &barrier : barriers)
+    if (barrier.isForAll && barrier.arrived)
+      leaveBarrier(thread, barrier);
+}
+
+void Block::leaveBarrier(const Thread &thread, NamedBarrier &barrier) {
+  for (uint32_t waiting : barrier.waiting)
+    if (threads[waiting].warpIndex == thread.warpIndex)
+      fail(describe(Fault::barrierDivergence, threads[waiting], *threads[waiting].waiting.op, "waits",
+                    "lane " + std::to_string(thread.lane) + " of its warp has ended without coming to this barrier of the whole block"));
+  barrier.expected = live;
+  if (barrier.arrived == live)
+    completeBarrier(*this, barrier);
 }
 
 std::vector<Party> Block::waitingParties() const {

@@ -76,8 +76,11 @@ bool GlobalMemory::isOrdered(Block &block, const Access &access, const Touch &to
   return found != blocks.end() && touch.time <= (*found->second)[touch.actor];
 }
 
-void GlobalMemory::checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes) const {
+void GlobalMemory::checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes,
+                              const uint8_t *word) const {
   const Touch &touch = write.touch;
+  if (touch.block == block.id && access.repeats(word, write.bytes & bytes, touch.actor, touch.op))
+    return;
   if (!(write.bytes & bytes) || areStrong(write.strength, strengthOf(access.op), touch.block == block.id) ||
       isOrdered(block, access, touch))
     return;
@@ -91,9 +94,10 @@ void GlobalMemory::checkWord(Block &block, const Access &access, Buffer &buffer,
   const bool reads = access.kind != AccessKind::write, writes = access.kind != AccessKind::read;
   if (reads && buffer.contents == Contents::undefined && (bytes & ~word.initialised))
     block.reportUninitialised(access, touched);
-  checkWrite(block, access, touched, {word.write, word.written, word.writeStrength}, bytes);
+  const uint8_t *where = buffer.data + static_cast<int64_t>(offset);
+  checkWrite(block, access, touched, {word.write, word.written, word.writeStrength}, bytes, where);
   if (word.other)
-    checkWrite(block, access, touched, others[word.other], bytes);
+    checkWrite(block, access, touched, others[word.other], bytes, where);
   if (!writes)
     return noteRead(block, access, word, bytes);
   const bool readElsewhere = word.severalBlocks && word.read.block >= firstBlock;

@@ -57,7 +57,8 @@ private:
   struct Page;
   Word &wordOf(Buffer &buffer, uint64_t index);
   bool isOrdered(Block &block, const Access &access, const Touch &touch) const;
-  void checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes) const;
+  void checkWrite(Block &block, const Access &access, const Touched &touched, const Write &write, uint8_t bytes,
+                  const uint8_t *word) const;
   void noteWrite(Block &block, const Access &access, Word &word, uint8_t bytes);
   void noteRead(Block &block, const Access &access, Word &word, uint8_t bytes);
   void checkWord(Block &block, const Access &access, Buffer &buffer, uint64_t index, uint8_t bytes);

@@ -106,6 +106,15 @@ void FunctionLowering::checkVariableBounds(llvm::Instruction &instruction, Value
             generic(const_cast<Value *>(variable)), builder.getInt64(size)});
 }
 
+/// A store whose value the check can have a look at.
+static StoreInst *plainStore(llvm::Instruction &instruction) {
+  auto *store = dyn_cast<StoreInst>(&instruction);
+  constexpr uint64_t kMostBytes = FunctionLowering::kFrameSlots * sizeof(Slot);
+  if (!store || !store->isSimple() || instruction.getDataLayout().getTypeAllocSize(store->getValueOperand()->getType()) > kMostBytes)
+    return nullptr;
+  return store;
+}
+
 void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *pointer, Value *bytes, AccessKind kind, uint64_t alignment) {
   checkVariableBounds(instruction, pointer, bytes);
   if (!isChecked(pointer))
@@ -117,8 +126,13 @@ void FunctionLowering::checkPointer(llvm::Instruction &instruction, Value *point
   const Op &op = addOp(nameOf(instruction, space), instruction, access);
   IRBuilder<> builder(&instruction);
   Value *generic = builder.CreateAddrSpaceCast(pointer, builder.getPtrTy());
-  callHost(builder, reinterpret_cast<const void *>(&checkAccess),
-           {thread, address(&op), generic, builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty())});
+  Value *length = builder.CreateZExtOrTrunc(bytes, builder.getInt64Ty());
+  if (StoreInst *store = plainStore(instruction)) { // what was pending has been flushed, so the frame is free
+    builder.CreateStore(store->getValueOperand(), frame);
+    callHost(builder, reinterpret_cast<const void *>(&checkStore), {thread, address(&op), generic, length, frame});
+    return;
+  }
+  callHost(builder, reinterpret_cast<const void *>(&checkAccess), {thread, address(&op), generic, length});
 }
 
 void FunctionLowering::lowerFence(FenceInst &instruction) {

@@ -4,10 +4,12 @@
 #include "emulator/Block.h"
 #include "emulator/FunctionLowering.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
+#include <algorithm>
 using namespace llvm;
 
 namespace logitile::emulator {
@@ -16,17 +18,51 @@ constexpr unsigned kSharedSpace = 3;
 
 Thread *runningThread() { return &Block::running().currentThread(); }
 
-/// Offsets of shared variables; those without a size of their own, the dynamic ones, all start behind the others.
+using Functions = std::set<const Function *>;
+
+/// The functions that a kernel runs, itself included.
+Functions reachedFrom(const Function &kernel) {
+  Functions reached;
+  std::vector<const Function *> left = {&kernel};
+  while (!left.empty()) {
+    const Function *function = left.back();
+    left.pop_back();
+    if (!reached.insert(function).second)
+      continue;
+    for (const llvm::Instruction &instruction : instructions(function))
+      if (const auto *call = dyn_cast<CallBase>(&instruction))
+        if (const Function *callee = call->getCalledFunction())
+          left.push_back(callee);
+  }
+  return reached;
+}
+
+/// The functions that use a value, also through constant expressions.
+void addUsers(const Value &value, Functions &functions) {
+  for (const User *user : value.users()) {
+    if (const auto *instruction = dyn_cast<llvm::Instruction>(user))
+      functions.insert(instruction->getFunction());
+    else if (isa<Constant>(user))
+      addUsers(*user, functions);
+  }
+}
+
+/// Offsets of shared variables. A function may run in several kernels, so a variable has one offset in all; two that no kernel uses
+/// together may share their place. Those without a size of their own, the dynamic ones, start behind the others.
 class SharedLayout {
 public:
   explicit SharedLayout(Module &module) {
-    for (GlobalVariable &variable : module.globals())
-      if (variable.getAddressSpace() == kSharedSpace && !variable.isDeclaration())
-        bytes = place(module, variable) + static_cast<uint32_t>(module.getDataLayout().getTypeAllocSize(variable.getValueType()));
-    for (GlobalVariable &variable : module.globals())
-      if (variable.getAddressSpace() == kSharedSpace && variable.isDeclaration())
-        bytes = place(module, variable); // more than one of them shares its start up to alignment, as the driver has it
+    for (const Function &function : module)
+      if (function.getCallingConv() == CallingConv::PTX_Kernel)
+        bytes[&function] = 0;
+    for (bool isDynamic : {false, true}) // more than one dynamic variable shares its start up to alignment, as the driver has it
+      for (GlobalVariable &variable : module.globals())
+        if (variable.getAddressSpace() == kSharedSpace && variable.isDeclaration() == isDynamic)
+          place(module, variable);
   }
+
+  /// What a kernel's variables take, up to where its dynamic part starts.
+  uint32_t bytesOf(const Function &kernel) const { return bytes.at(&kernel); }
 
   /// Replaces uses in a function by addresses from the running thread's shared memory.
   void replaceUses(Function &function, IRBuilder<> &builder, Value *thread) const {
@@ -45,15 +81,27 @@ public:
     }
   }
 
-  uint32_t bytes = 0;
-
 private:
-  uint32_t place(Module &module, GlobalVariable &variable) {
-    const auto offset = static_cast<uint32_t>(
-        alignTo(bytes, module.getDataLayout().getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType())));
+  void place(Module &module, GlobalVariable &variable) {
+    Functions users;
+    addUsers(variable, users);
+    std::vector<const Function *> kernels;
+    uint32_t start = 0;
+    for (const auto &[kernel, used] : bytes) {
+      const Functions reached = reachedFrom(*kernel);
+      if (std::ranges::none_of(users, [&](const Function *user) { return reached.count(user) != 0; }))
+        continue;
+      kernels.push_back(kernel);
+      start = std::max(start, used);
+    }
+    const DataLayout &layout = module.getDataLayout();
+    const auto offset =
+        static_cast<uint32_t>(alignTo(start, layout.getValueOrABITypeAlignment(variable.getAlign(), variable.getValueType())));
     offsets.push_back({&variable, offset});
-    return offset;
+    for (const Function *kernel : kernels)
+      bytes[kernel] = offset + (variable.isDeclaration() ? 0 : static_cast<uint32_t>(layout.getTypeAllocSize(variable.getValueType())));
   }
+  std::map<const Function *, uint32_t> bytes; // of each kernel
   std::vector<std::pair<GlobalVariable *, uint32_t>> offsets;
 };
 
@@ -152,13 +200,13 @@ void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, 
     return;
   KernelFacts facts = addEntry(function);
   facts.threads = threads;
+  facts.sharedBytes = shared.bytesOf(function);
   lowered.kernels[function.getName().str()] = facts;
 }
 } // namespace
 
 bool lowerModule(Module &module, Lowered &lowered, std::string &error) {
   SharedLayout shared(module);
-  lowered.staticSharedBytes = shared.bytes;
   std::vector<Function *> functions;
   for (Function &function : module)
     if (!function.isDeclaration())

@@ -13,6 +13,7 @@ namespace logitile::emulator {
 struct KernelFacts {
   std::string entry; // symbol of void(const void *const *arguments)
   uint32_t parameters = 0;
+  uint32_t sharedBytes = 0; // up to where the dynamic part starts
   std::array<uint32_t, 3> threads = {0, 0, 0}; // that it must be launched with; 0 where any number will do
 };
 
@@ -21,7 +22,6 @@ struct Lowered {
   std::deque<Op> ops;
   std::deque<Meet> meets;
   std::map<std::string, KernelFacts> kernels;
-  uint32_t staticSharedBytes = 0; // of the kernels together, up to where the dynamic part starts
 };
 
 /// Returns false with 'error' where the module holds something that the emulator does not know.

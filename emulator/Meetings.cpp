@@ -17,8 +17,7 @@ uint32_t participants(Thread &thread, const Warp &warp, const Meet &place, uint3
   const Op &op = *place.members.front().op;
   if (op.instruction.meeting == Meeting::aligned)
     return warp.live;
-  const uint32_t present = static_cast<uint32_t>(
-      warp.index * 32 + 32 <= thread.block->actors.threads ? ~0u : (1u << (thread.block->actors.threads - warp.index * 32)) - 1);
+  const uint32_t present = thread.block->presentIn(warp.index);
   if (!(mask >> thread.lane & 1))
     failDivergence(thread, op, nullptr, 0, "its mask " + std::to_string(mask) + " does not have this lane");
   if (mask & present & ~warp.live)

@@ -40,36 +40,39 @@ float extendF16(float value) { return fromF16(static_cast<uint16_t>(std::bit_cas
 template <typename Result, typename... Arguments> void *addressOf(Result (*function)(Arguments...)) {
   return reinterpret_cast<void *>(function);
 }
-using Unary = float (*)(float);
-using Binary = float (*)(float, float);
+template <typename Number> using Unary = Number (*)(Number);
+template <typename Number> using Binary = Number (*)(Number, Number);
+template <typename Number> using Ternary = Number (*)(Number, Number, Number);
 
-/// What the host's code generator may call for operations of LLVM IR that processors lack.
-std::vector<abi::Symbol> hostSymbols() {
-  return {
+/// Functions of the C library in the version for a type, whose names end in 'suffix'.
+template <typename Number> void addMath(std::vector<abi::Symbol> &symbols, std::deque<std::string> &names, const char *suffix) {
+  const std::pair<const char *, Unary<Number>> unary[] = {
+      {"exp2", std::exp2},   {"exp", std::exp},   {"log2", std::log2}, {"log", std::log},     {"log10", std::log10}, {"sin", std::sin},
+      {"cos", std::cos},     {"tanh", std::tanh}, {"sqrt", std::sqrt}, {"floor", std::floor}, {"ceil", std::ceil},   {"trunc", std::trunc},
+      {"round", std::round}, {"rint", std::rint}, {"nearbyint", std::nearbyint},              {"roundeven", std::nearbyint}};
+  const std::pair<const char *, Binary<Number>> binary[] = {
+      {"fmod", std::fmod}, {"fmax", std::fmax}, {"fmin", std::fmin}, {"pow", std::pow}};
+  auto add = [&](const char *name, void *address) { symbols.push_back({names.emplace_back(std::string(name) + suffix).c_str(), address}); };
+  for (const auto &[name, function] : unary)
+    add(name, addressOf(function));
+  for (const auto &[name, function] : binary)
+    add(name, addressOf(function));
+  add("fma", addressOf(static_cast<Ternary<Number>>(std::fma)));
+}
+
+/// What the host's code generator may call for operations of LLVM IR that processors lack. 'names' holds texts that the list refers to.
+std::vector<abi::Symbol> hostSymbols(std::deque<std::string> &names) {
+  std::vector<abi::Symbol> symbols = {
       {"memcpy", reinterpret_cast<void *>(&std::memcpy)},
       {"memmove", reinterpret_cast<void *>(&std::memmove)},
       {"memset", reinterpret_cast<void *>(&std::memset)},
       {"__truncsfbf2", addressOf(truncateToBf16)},
       {"__truncsfhf2", addressOf(truncateToF16)},
       {"__extendhfsf2", addressOf(extendF16)},
-      {"exp2f", addressOf<float, float>(static_cast<Unary>(std::exp2))},
-      {"expf", addressOf<float, float>(static_cast<Unary>(std::exp))},
-      {"log2f", addressOf<float, float>(static_cast<Unary>(std::log2))},
-      {"logf", addressOf<float, float>(static_cast<Unary>(std::log))},
-      {"tanhf", addressOf<float, float>(static_cast<Unary>(std::tanh))},
-      {"sqrtf", addressOf<float, float>(static_cast<Unary>(std::sqrt))},
-      {"floorf", addressOf<float, float>(static_cast<Unary>(std::floor))},
-      {"ceilf", addressOf<float, float>(static_cast<Unary>(std::ceil))},
-      {"truncf", addressOf<float, float>(static_cast<Unary>(std::trunc))},
-      {"rintf", addressOf<float, float>(static_cast<Unary>(std::rint))},
-      {"nearbyintf", addressOf<float, float>(static_cast<Unary>(std::nearbyint))},
-      {"roundf", addressOf<float, float>(static_cast<Unary>(std::round))},
-      {"fmodf", addressOf<float, float, float>(static_cast<Binary>(std::fmod))},
-      {"fmaxf", addressOf<float, float, float>(static_cast<Binary>(std::fmax))},
-      {"fminf", addressOf<float, float, float>(static_cast<Binary>(std::fmin))},
-      {"powf", addressOf<float, float, float>(static_cast<Binary>(std::pow))},
-      {"fmaf", addressOf<float, float, float, float>(static_cast<float (*)(float, float, float)>(std::fma))},
   };
+  addMath<float>(symbols, names, "f");
+  addMath<double>(symbols, names, "");
+  return symbols;
 }
 
 /// The bitcode of a module; its code runs on the host.
@@ -134,7 +137,8 @@ bool Program::Code::compile(const Module &module, std::string &error) {
     return ending == abi::Ending::done;
   };
   const std::string bitcode = bitcodeOf(module);
-  const std::vector<abi::Symbol> symbols = hostSymbols();
+  std::deque<std::string> names;
+  const std::vector<abi::Symbol> symbols = hostSymbols(names);
   if (!isDone(compiler.compile(bitcode.data(), bitcode.size(), symbols.data(), symbols.size(), &host, &why)))
     return false;
   for (const auto &[name, kernel] : lowered.kernels) {
@@ -165,7 +169,7 @@ bool Program::run(const Launch &launch, GlobalMemory &memory, Outcome &outcome, 
     error = "the module has no kernel '" + launch.kernel + "'";
     return false;
   }
-  const uint32_t sharedBytes = code->lowered.staticSharedBytes + launch.dynamicSharedBytes;
+  const uint32_t sharedBytes = found->second.sharedBytes + launch.dynamicSharedBytes;
   if (const std::string why = refusal(launch, found->second, sharedBytes); !why.empty()) {
     error = "kernel '" + launch.kernel + "' cannot be launched: " + why;
     return false;

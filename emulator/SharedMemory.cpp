@@ -69,7 +69,7 @@ void SharedMemory::checkWrites(Block &block, const Access &access, uint32_t inde
     block.reportUninitialised(access, touchedWord(index));
   auto check = [&](const Write &write) {
     if ((write.bytes & bytes) && !areStrong(write.strength, strengthOf(access.op), true) &&
-        !block.knows(access.thread, write.actor, write.time))
+        !block.knows(access.thread, write.actor, write.time) && !access.repeats(window + index * 4, bytes, write.actor, write.op))
       block.reportRace(access, touchedWord(index), {write.actor, write.op, write.time, AccessKind::write});
   };
   check(word.write);

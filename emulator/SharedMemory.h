@@ -14,6 +14,12 @@ struct Access {
   uint32_t actor;
   const Op &op;
   AccessKind kind;
+  /// Of a plain store: where it goes and what it stores; null of others.
+  const uint8_t *address = nullptr, *value = nullptr;
+
+  /// CUDA programming guide, "SIMT architecture": of the lanes of a warp that store to one place by one instruction, one succeeds. With
+  /// equal values nobody can tell which. 'word' holds what an earlier store of 'actor' at 'op' of the same block has left.
+  bool repeats(const uint8_t *word, uint8_t bytes, uint32_t actor, uint32_t op) const;
 };
 
 class SharedMemory {

@@ -112,7 +112,7 @@ define ptx_kernel void @k(ptr addrspace(1) %out) {
 TEST(EmulatorChecks, twoWritersRace) {
   const std::string body = access("store i32 1, ptr addrspace(3) @tile");
   std::vector<uint32_t> unused(1);
-  EXPECT_EQ(EmulatorHarness(body).buffer("p", unused).runFaulty(Fault::race).parties[0].action, "earlier write");
+  EXPECT_EQ(EmulatorHarness(body).buffer("p", unused).threads(64).runFaulty(Fault::race).parties[0].action, "earlier write");
   EmulatorHarness(body).buffer("p", unused).threads(1).runClean();
 }
 
@@ -454,8 +454,41 @@ TEST(EmulatorChecks, threadsThatEndBeforeABarrier) {
                           "%r = add i32 %tid, 0");
   };
   std::vector<uint32_t> out(64);
-  EmulatorHarness(body("32")).buffer("out", out).threads(64).runFaulty(Fault::barrierDivergence);
+  EmulatorHarness(body("48")).buffer("out", out).threads(64).runFaulty(Fault::barrierDivergence);
   EmulatorHarness(body("64")).buffer("out", out).threads(64).runClean();
+  for (uint64_t seed : {0, 1, 2, 3}) // whole warps may
+    EmulatorHarness(body("32")).buffer("out", out).threads(64).seed(seed).runClean();
+}
+
+TEST(EmulatorChecks, aWarpThatEndsAfterOthersWait) {
+  const std::string body = storePerThread("%p = icmp ult i32 %tid, 32\nbr i1 %p, label %go, label %late\nlate:\n"
+                                          "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 64)\nret void\ngo:\n"
+                                          "call void @llvm.nvvm.barrier.cta.sync.aligned.count(i32 1, i32 64)\n" +
+                                          kBarrier + "%r = add i32 %tid, 0");
+  std::vector<uint32_t> out(64);
+  for (uint64_t seed : {0, 1, 2, 3})
+    EmulatorHarness(body).buffer("out", out).threads(64).seed(seed).runClean();
+  EXPECT_EQ(out[31], 31u);
+}
+
+TEST(EmulatorChecks, lanesThatStoreTheSame) {
+  auto body = [](const std::string &value, const std::string &pointer) {
+    return "@word = internal addrspace(3) global i32 undef, align 4\n" +
+           storePerThread("%same = and i32 %lane, 0\nstore i32 " + value + ", " + pointer + "\n%r = add i32 %lane, 0");
+  };
+  std::vector<uint32_t> out(65);
+  for (const std::string pointer : {"ptr addrspace(3) @word", "ptr addrspace(1) %out"}) {
+    const std::string apart = pointer == "ptr addrspace(1) %out" ? "64" : "0"; // where no thread stores its own
+    std::string same = body("%same", pointer), other = body("%lane", pointer);
+    if (apart == "64")
+      for (std::string *text : {&same, &other}) {
+        text->replace(text->find("store i32"), 9, "%far = getelementptr i32, ptr addrspace(1) %out, i32 64\nstore i32");
+        text->replace(text->find("ptr addrspace(1) %out\n%r"), 21, "ptr addrspace(1) %far");
+      }
+    EmulatorHarness(same).buffer("out", out).runClean();
+    EmulatorHarness(other).buffer("out", out).runFaulty(Fault::race);
+    EmulatorHarness(same).buffer("out", out).threads(64).runFaulty(Fault::race); // two warps
+  }
 }
 
 TEST(EmulatorChecks, lanesAtTwoBarriers) {

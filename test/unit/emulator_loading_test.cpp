@@ -1,6 +1,7 @@
 // emulator_loading_test.cpp - what the emulator refuses, with its reason and place, and the places that reports name.
 #include "test/unit/EmulatorHarness.h"
 #include "runtime/emulator/HostCode.h"
+#include <cmath>
 using namespace logitile::emulator;
 
 namespace {
@@ -155,4 +156,39 @@ TEST(EmulatorLoading, racesComeFirstAndReadsOfNothingLast) {
   for (const Report &report : findings.take())
     order.push_back(report.fault);
   EXPECT_EQ(order, (std::vector<Fault>{Fault::race, Fault::inFlight, Fault::misaligned, Fault::uninitialised}));
+}
+
+TEST(EmulatorLoading, sharedVariablesOfOneKernelDoNotCountForOthers) {
+  const std::string body = "@a = internal addrspace(3) global [133120 x i8] undef\n@b = internal addrspace(3) global [133120 x i8] undef\n"
+                           "define internal void @help(i8 %v) {\nstore i8 %v, ptr addrspace(3) @b\nret void\n}\n"
+                           "define ptx_kernel void @k() {\nstore i8 1, ptr addrspace(3) @a\nret void\n}\n"
+                           "define ptx_kernel void @other() {\ncall void @help(i8 1)\nret void\n}\n";
+  EmulatorHarness harness(body);
+  harness.runClean();
+  harness.launch.kernel = "other";
+  harness.launch.threads = {1, 1, 1};
+  harness.runClean();
+}
+
+TEST(EmulatorLoading, sharedVariablesOfOneKernelLieApart) {
+  const std::string body = "@a = internal addrspace(3) global i32 undef\n@b = internal addrspace(3) global i32 undef\n"
+                           "@rest = external addrspace(3) global [0 x i32], align 16\n"
+                           "define ptx_kernel void @k(ptr addrspace(1) %out) {\nstore i32 1, ptr addrspace(3) @a\n"
+                           "store i32 2, ptr addrspace(3) @b\nstore i32 3, ptr addrspace(3) @rest\n%r = load i32, ptr addrspace(3) @a\n"
+                           "store i32 %r, ptr addrspace(1) %out\nret void\n}\n"
+                           "define ptx_kernel void @other() {\nstore i32 3, ptr addrspace(3) @b\nret void\n}\n";
+  std::vector<uint32_t> out(1);
+  EmulatorHarness(body).buffer("out", out).threads(1).dynamicShared(16).runClean();
+  EXPECT_EQ(out[0], 1u);
+}
+
+TEST(EmulatorLoading, functionsOfTheHost) {
+  const std::string body = "declare float @llvm.sin.f32(float)\ndeclare double @llvm.exp2.f64(double)\n"
+                           "define ptx_kernel void @k(ptr addrspace(1) %out) {\n%v = load float, ptr addrspace(1) %out\n"
+                           "%s = call float @llvm.sin.f32(float %v)\n%d = fpext float %s to double\n"
+                           "%e = call double @llvm.exp2.f64(double %d)\n%r = fptrunc double %e to float\n"
+                           "store float %r, ptr addrspace(1) %out\nret void\n}\n";
+  std::vector<float> out = {0.5f};
+  EmulatorHarness(body).buffer("out", out).threads(1).runClean();
+  EXPECT_FLOAT_EQ(out[0], std::exp2(std::sin(0.5f)));
 }
