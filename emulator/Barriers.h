@@ -21,9 +21,11 @@ struct Mbarrier {
     uint32_t thread, phase; // the phase whose end it waits for
   };
   uint32_t expected = 0, phase = 0;
-  int64_t pending = 0, bytes = 0;
+  int64_t pending = 0, bytes = 0; // bytes may come before they are announced: then there are fewer than none
   Gathering gathering;
   ClockRef completed; // what is known once the last phase has ended
   std::vector<Waiter> waiters;
+  uint32_t initThread = 0, initTime = 0;
+  bool isFenced = false; // so that the asynchronous proxy may use it
 };
 } // namespace logitile::emulator

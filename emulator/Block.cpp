@@ -31,14 +31,16 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   barriers = {};
   mbarriers.clear();
   releases.clear();
+  freeRegisters = 0;
+  lastUnfenced = lastFenced = nullptr;
   shared.reset(launch.sharedBytes, static_cast<uint32_t>(warps.size()));
   scheduler.reset(static_cast<uint32_t>(warps.size()), launch.seed ? launch.seed + id : 0);
   for (uint32_t i = 0; i < warps.size(); ++i)
-    warps[i] = Warp{this, i, 0, {}};
-  const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}});
+    warps[i] = Warp{this, i, 0, launch.registers, {}};
+  const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}, {}});
   for (uint32_t i = 0; i < actors.threads; ++i) {
     resetThread(i);
-    threads[i].knowledge = {start, 0};
+    threads[i].knowledge = {start, 0, 0};
   }
 }
 

@@ -46,6 +46,7 @@ struct Gathered {
 struct Warp {
   Block *block = nullptr;
   uint32_t index = 0, live = 0;
+  uint32_t registers = 0; // for each thread; 0 where nobody knows
   std::vector<Gathered> meetings; // their masks do not overlap
 };
 
@@ -69,7 +70,7 @@ struct LaunchContext {
   const void *const *arguments;
   const std::deque<Op> &ops;
   std::array<uint32_t, 3> grid, threads;
-  uint32_t sharedBytes;
+  uint32_t sharedBytes, registers;
   uint64_t seed, turns;
   const Interrupt &interrupt;
   GlobalMemory &global;
@@ -107,6 +108,10 @@ public:
   // ---- order
   /// Whether everything that 'actor' did up to 'time' is ordered before what 'thread' does now.
   bool knows(const Thread &thread, uint32_t actor, uint32_t time) const;
+  /// Whether fences of proxies have shown it to the asynchronous proxy as well.
+  bool isFenced(const Thread &thread, uint32_t actor, uint32_t time) const;
+  /// The clock after such a fence.
+  ClockRef fencedClock(const ClockRef &clock);
 
   // ---- faults
   void reportRace(const Access &access, const Touched &touched, const Earlier &earlier);
@@ -130,6 +135,7 @@ public:
   Releases releases;                      // in shared memory
   ClockJoin join;
   uint32_t now = 1, live = 0, id = 0;
+  uint32_t freeRegisters = 0; // for each thread of a warp that takes them
   std::array<uint32_t, 3> index = {0, 0, 0};
 
 private:
@@ -156,12 +162,15 @@ private:
   static constexpr uint64_t kIdleTurns = 256; // per thread, without any progress
   static constexpr uint64_t kTurnsPerQuestion = 1 << 20;
   uint64_t idleTurns = 0, loopTurns = 0;
+  ClockRef lastUnfenced, lastFenced;
   std::vector<uint32_t> resting; // threads that have yielded their turn
   uint32_t current = 0;
   bool hasFailed = false, wasInterrupted = false;
   void *hostStack = nullptr;
 };
 
+/// Starts the next phase of an mbarrier for which nothing is missing.
+void completeIfDone(Block &block, Mbarrier &mbarrier);
 /// Ends a round of a barrier whose threads have all come.
 void completeBarrier(Block &block, NamedBarrier &barrier);
 /// Lands the copies that the oldest promise of 'thread' waits for and arrives at its mbarrier.

@@ -5,12 +5,15 @@
 namespace logitile::emulator {
 namespace {
 void joinInto(Times &into, const Times &other) {
-  for (size_t i = 0; i < into.size(); ++i)
+  if (into.size() < other.size())
+    into.resize(other.size());
+  for (size_t i = 0; i < other.size(); ++i)
     into[i] = std::max(into[i], other[i]);
 }
 
 void joinInto(Clock &into, const Clock &other) {
   joinInto(into.times, other.times);
+  joinInto(into.fenced, other.fenced);
   for (const auto &[block, theirs] : other.blocks) {
     std::shared_ptr<const Times> &mine = into.blocks[block];
     if (!mine || mine == theirs) {
@@ -21,6 +24,12 @@ void joinInto(Clock &into, const Clock &other) {
     joinInto(*both, *theirs);
     mine = std::move(both);
   }
+}
+
+void fenceOwn(Clock &clock, const Actors &actors, uint32_t thread, uint32_t time) {
+  clock.fenced.resize(actors.count());
+  for (uint32_t own : {thread, actors.strongWritesOf(thread)})
+    clock.fenced[own] = std::max(clock.fenced[own], time);
 }
 } // namespace
 
@@ -40,13 +49,15 @@ void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &know
   last = knowledge.clock;
   for (uint32_t own : {thread, actors.strongWritesOf(thread)})
     clock->times[own] = std::max(clock->times[own], now);
+  if (knowledge.fenced)
+    fenceOwn(*clock, actors, thread, knowledge.fenced);
   uint32_t &copies = clock->times[actors.copyEngineOf(thread)];
   copies = std::max(copies, knowledge.copies);
 }
 
 void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {
   if (!clock)
-    clock = std::make_shared<Clock>(Clock{Times(actors.count(), 0), {}});
+    clock = std::make_shared<Clock>(Clock{Times(actors.count(), 0), {}, {}});
   clock->times[engine] = std::max(clock->times[engine], time);
 }
 

@@ -29,6 +29,7 @@ using Times = std::vector<uint32_t>;
 /// Those of the owner's block, and of earlier blocks of the launch by their numbers. Never changed once shared.
 struct Clock {
   Times times;
+  Times fenced = {}; // the part of the times that fences have shown to the asynchronous proxy; shorter: 0
   std::map<uint32_t, std::shared_ptr<const Times>> blocks;
 };
 using ClockRef = std::shared_ptr<const Clock>;
@@ -37,6 +38,7 @@ using ClockRef = std::shared_ptr<const Clock>;
 struct Knowledge {
   ClockRef clock;
   uint32_t copies = 0; // its own copies are done up to this time
+  uint32_t fenced = 0; // fences have shown its own writes to the asynchronous proxy up to this time
 };
 
 /// What those who arrived at a barrier know together.

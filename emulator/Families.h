@@ -20,13 +20,34 @@ void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 // ---- Mbarriers.cpp
 void mbarrierInit(Thread &thread, const Op &op, Slot *frame);
 void mbarrierInvalidate(Thread &thread, const Op &op, Slot *frame);
-/// Modifiers: whether an operand has the count, and whether it has bytes to expect instead. The result is the phase.
+/// What the second operand of an arrival says.
+enum class ArrivalOperand : uint32_t { none, count, bytes };
+enum class ArrivalEffect : uint32_t {
+  plain,
+  drop = 1,       // later phases expect fewer arrivals
+  noComplete = 2, // it must not be the last arrival of its phase
+};
+/// Modifiers: ArrivalOperand, ArrivalEffect as bits, and whether it is relaxed and so orders nothing. The result is the state before
+/// it: the phase, and above it the arrivals that were pending.
 void mbarrierArrive(Thread &thread, const Op &op, Slot *frame);
 void mbarrierExpect(Thread &thread, const Op &op, Slot *frame);
-/// Modifiers: whether it may block, and whether the operand is a parity rather than a phase.
+void mbarrierComplete(Thread &thread, const Op &op, Slot *frame);
+void mbarrierPendingCount(Thread &thread, const Op &op, Slot *frame);
+enum class WaitKind : uint32_t { test, attempt, attemptForTime };
+/// Modifiers: WaitKind, whether the operand is a parity rather than a state, and whether it is relaxed.
 void mbarrierWait(Thread &thread, const Op &op, Slot *frame);
 /// Modifier: whether the promised arrival is one beyond those that the barrier expects.
 void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Proxies.cpp
+/// Shows what its thread knows to the asynchronous proxy.
+void fenceProxies(Thread &thread, const Op &op, Slot *frame);
+/// Shows the mbarriers whose initialisation its thread knows to the asynchronous proxy.
+void fenceMbarriers(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Registers.cpp
+/// Modifier: whether the warp takes registers, rather than gives them back.
+void setMostRegisters(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
 // ---- Shuffles.cpp
 enum class ShuffleMode : uint32_t { butterfly, up, down, index };

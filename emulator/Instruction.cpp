@@ -47,21 +47,68 @@ void addFences(Table &table) {
     table[name] = forThread(fence, 0, 0, 0, MemoryOrder{strength, true, true}.pack());
 }
 
+/// Hints, and what holds here anyway: launches run one after another.
+void doNothing(Thread &, const Op &, Slot *) {}
+
+void addProxies(Table &table) {
+  for (const char *space : {"", ".global", ".shared_cta", ".shared_cluster"})
+    table[std::string("fence.proxy.async") + space] = forThread(fenceProxies);
+  table["fence.mbarrier_init.release.cluster"] = forThread(fenceMbarriers);
+}
+
+void addLaunches(Table &table) {
+  table["griddepcontrol.wait"] = forThread(doNothing);
+  table["griddepcontrol.launch.dependents"] = forThread(doNothing);
+  for (bool takes : {false, true}) {
+    Instruction registers = forWarp(Meeting::aligned, setMostRegisters, takes);
+    registers.hasEffects = true;
+    table[std::string("setmaxnreg.") + (takes ? "inc" : "dec") + ".sync.aligned.u32"] = registers;
+  }
+}
+
+void addArrivals(Table &table, const std::string &drop, ArrivalEffect effect) {
+  const uint32_t noComplete = uint32_t(effect) | uint32_t(ArrivalEffect::noComplete);
+  for (const char *space : {"", ".shared"}) {
+    table["mbarrier.arrive" + drop + space] = forThread(mbarrierArrive, ArrivalOperand::none, effect);
+    table["mbarrier.arrive" + drop + ".noComplete" + space] = forThread(mbarrierArrive, ArrivalOperand::count, noComplete);
+  }
+  for (bool isRelaxed : {false, true})
+    for (const char *scope : {"cta", "cluster"}) {
+      const std::string order = std::string(isRelaxed ? ".relaxed" : "") + ".scope." + scope + ".space.cta";
+      table["mbarrier.arrive" + drop + order] = forThread(mbarrierArrive, ArrivalOperand::count, effect, isRelaxed);
+      table["mbarrier.arrive" + drop + ".expect.tx" + order] = forThread(mbarrierArrive, ArrivalOperand::bytes, effect, isRelaxed);
+    }
+}
+
+void addWaits(Table &table) {
+  for (bool isRelaxed : {false, true})
+    for (const char *scope : {"cta", "cluster"})
+      for (bool isParity : {false, true}) {
+        const std::string what = isParity ? ".parity" : "",
+                          order = std::string(isRelaxed ? ".relaxed" : "") + ".scope." + scope + ".space.cta";
+        table["mbarrier.test.wait" + what + order] = forThread(mbarrierWait, WaitKind::test, isParity, isRelaxed);
+        table["mbarrier.try.wait" + what + order] = forThread(mbarrierWait, WaitKind::attempt, isParity, isRelaxed);
+        table["mbarrier.try.wait" + what + ".tl" + order] = forThread(mbarrierWait, WaitKind::attemptForTime, isParity, isRelaxed);
+      }
+  for (const char *space : {"", ".shared"})
+    table[std::string("mbarrier.test.wait") + space] = forThread(mbarrierWait, WaitKind::test, false, false);
+}
+
 void addMbarriers(Table &table) {
-  const std::string scope = ".scope.cta.space.cta";
-  table["mbarrier.init.shared"] = forThread(mbarrierInit);
-  table["mbarrier.inval.shared"] = forThread(mbarrierInvalidate);
-  table["mbarrier.arrive.shared"] = forThread(mbarrierArrive, false, false);
-  table["mbarrier.arrive" + scope] = forThread(mbarrierArrive, true, false);
-  table["mbarrier.arrive.expect.tx" + scope] = forThread(mbarrierArrive, false, true);
-  table["mbarrier.expect.tx" + scope] = forThread(mbarrierExpect);
-  table["mbarrier.test.wait.shared"] = forThread(mbarrierWait, false, false);
-  table["mbarrier.test.wait" + scope] = forThread(mbarrierWait, false, false);
-  table["mbarrier.test.wait.parity" + scope] = forThread(mbarrierWait, false, true);
-  table["mbarrier.try.wait" + scope] = forThread(mbarrierWait, true, false);
-  table["mbarrier.try.wait.parity" + scope] = forThread(mbarrierWait, true, true);
-  table["cp.async.mbarrier.arrive.shared"] = forThread(mbarrierArriveAfterCopies, true);
-  table["cp.async.mbarrier.arrive.noinc.shared"] = forThread(mbarrierArriveAfterCopies, false);
+  for (const std::string space : {"", ".shared"}) {
+    table["mbarrier.init" + space] = forThread(mbarrierInit);
+    table["mbarrier.inval" + space] = forThread(mbarrierInvalidate);
+    table["cp.async.mbarrier.arrive" + space] = forThread(mbarrierArriveAfterCopies, true);
+    table["cp.async.mbarrier.arrive.noinc" + space] = forThread(mbarrierArriveAfterCopies, false);
+  }
+  for (const std::string scope : {"cta", "cluster"}) {
+    table["mbarrier.expect.tx.scope." + scope + ".space.cta"] = forThread(mbarrierExpect);
+    table["mbarrier.complete.tx.scope." + scope + ".space.cta"] = forThread(mbarrierComplete);
+  }
+  addArrivals(table, "", ArrivalEffect::plain);
+  addArrivals(table, ".drop", ArrivalEffect::drop);
+  addWaits(table);
+  table["mbarrier.pending.count"] = forThread(mbarrierPendingCount);
 }
 
 void addShuffles(Table &table) {
@@ -135,7 +182,9 @@ Table makeTable() {
   addCopies(table);
   addBarriers(table);
   addFences(table);
+  addProxies(table);
   addMbarriers(table);
+  addLaunches(table);
   addShuffles(table);
   addMatrices(table);
   return table;

@@ -133,9 +133,10 @@ void dropPromises(Function &function) {
       instruction.dropUnknownNonDebugMetadata();
 }
 
-std::array<uint32_t, 3> requiredThreads(const Function &function) {
+/// Three numbers of an attribute; zeros where it is not there.
+std::array<uint32_t, 3> threadsOf(const Function &function, StringRef attribute) {
   std::array<uint32_t, 3> threads = {0, 0, 0};
-  StringRef text = function.getFnAttribute("nvvm.reqntid").getValueAsString();
+  StringRef text = function.getFnAttribute(attribute).getValueAsString();
   if (text.empty())
     return threads;
   threads = {1, 1, 1};
@@ -146,6 +147,20 @@ std::array<uint32_t, 3> requiredThreads(const Function &function) {
     text = rest;
   }
   return threads;
+}
+
+/// Registers that each thread of a kernel has at its start, where setmaxnreg can know them: PTX ISA, "setmaxnreg".
+uint32_t registersOf(const Function &function) {
+  uint32_t given = 0;
+  if (!function.getFnAttribute("nvvm.maxnreg").getValueAsString().getAsInteger(10, given) && given)
+    return given;
+  constexpr uint32_t kOfBlock = 65536, kStep = 8, kMost = 256;
+  for (const char *attribute : {"nvvm.reqntid", "nvvm.maxntid"}) {
+    const auto [x, y, z] = threadsOf(function, attribute);
+    if (const uint32_t threads = x * y * z)
+      return std::min(kMost, kOfBlock / threads / kStep * kStep);
+  }
+  return 0;
 }
 
 /// A function void(const void *const *arguments) that calls a kernel. Each thread has a copy of its own of what is passed by value.
@@ -194,12 +209,14 @@ void lowerOne(Function &function, const SharedLayout &shared, Lowered &lowered, 
   if (!lowerFunction(function, shared, lowered, error))
     return;
   const bool isKernel = function.getCallingConv() == CallingConv::PTX_Kernel;
-  const std::array<uint32_t, 3> threads = requiredThreads(function);
+  const std::array<uint32_t, 3> threads = threadsOf(function, "nvvm.reqntid");
+  const uint32_t registers = registersOf(function);
   dropPromises(function);
   if (!isKernel)
     return;
   KernelFacts facts = addEntry(function);
   facts.threads = threads;
+  facts.registers = registers;
   facts.sharedBytes = shared.bytesOf(function);
   lowered.kernels[function.getName().str()] = facts;
 }

@@ -14,6 +14,7 @@ struct KernelFacts {
   std::string entry; // symbol of void(const void *const *arguments)
   uint32_t parameters = 0;
   uint32_t sharedBytes = 0; // up to where the dynamic part starts
+  uint32_t registers = 0;   // that each thread has at the start; 0 where the kernel does not say
   std::array<uint32_t, 3> threads = {0, 0, 0}; // that it must be launched with; 0 where any number will do
 };
 

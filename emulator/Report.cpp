@@ -35,6 +35,10 @@ const char *nameOf(Fault fault) {
     return "barrier-divergence";
   case Fault::barrierMisuse:
     return "barrier-misuse";
+  case Fault::proxyFence:
+    return "proxy-fence";
+  case Fault::misuse:
+    return "misuse";
   case Fault::deadlock:
     return "deadlock";
   case Fault::endless:

@@ -33,6 +33,8 @@ enum class Fault {
   divergence,        // lanes of a warp that do not meet at a warp-wide instruction
   barrierDivergence, // threads that do not meet at one barrier
   barrierMisuse,     // a barrier used against its protocol
+  proxyFence,        // an access of the asynchronous proxy to what the generic proxy wrote, without a fence of proxies
+  misuse,            // another instruction used against its rules
   deadlock,          // nobody can go on
   endless,           // a loop that does not end
   trap,              // a thread ends the kernel, or comes to what its code says nobody reaches
