@@ -71,14 +71,15 @@ function(logitile_old_glibc name)
 endfunction()
 
 # logitile_shared_library(<name> <sources>...): a library that users get. LLVM and the C++ library are inside it, and outside of it
-# are only the names in exports.map of the calling folder.
+# are only the names in exports.map of the calling folder. The unwinder, libgcc_s, is that of the process: Python ends a thread at
+# its exit by unwinding it, and frames whose exception tables are read by a second unwinder abort the process.
 function(logitile_shared_library name)
   set(runtime ${PROJECT_SOURCE_DIR}/runtime)
   set(exports ${CMAKE_CURRENT_SOURCE_DIR}/exports.map)
   add_library(${name} SHARED ${ARGN} ${runtime}/support/StaticData.cpp)
   target_compile_options(${name} PRIVATE ${logitile_compile_options})
   target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-Bsymbolic
-    -Wl,--as-needed -static-libstdc++ -static-libgcc)
+    -Wl,--as-needed -static-libstdc++ -shared-libgcc)
   if(NOT LOGITILE_SANITIZE) # whose symbols come from the executable, malloc too
     target_sources(${name} PRIVATE ${runtime}/support/NoMemory.cpp)
     target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,--wrap=malloc -Wl,--wrap=__cxa_allocate_exception)

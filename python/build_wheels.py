@@ -27,7 +27,7 @@ PLATFORM = "manylinux_2_28_x86_64"
 OLDEST, NEWEST = (3, 10), (3, 14)
 # Systems are older than the compiler: its C++ library goes into the module, and glibc is that of 2018.
 LINKED = (
-    "-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections {old_glibc} "
+    "-static-libstdc++ -shared-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections {old_glibc} "
     "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
 )
 PROBE = """

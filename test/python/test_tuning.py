@@ -179,13 +179,14 @@ def test_a_bad_default_is_repaired():
     assert head.explain(**arrays).tiles == found.best.tiles
 
 
-def test_what_was_chosen_before_is_a_candidate_again():
+@pytest.mark.parametrize("tiles", [OTHER, SLOW])
+def test_what_was_chosen_before_is_a_candidate_again(tiles):
     head = lt.jit(LOSS)
-    choose(OTHER)
+    choose(tiles)
     found = lt.autotune(head, budget_s=0.5, **given())
-    assert OTHER in {one.tiles for one in found.candidates}
-    assert len(found.records) == 1 or OTHER in {record.tiles for record in found.records}
-    choose(OTHER, tokens=4)
+    assert tiles in {one.tiles for one in found.candidates}
+    assert len(found.records) == 1 or tiles in {record.tiles for record in found.records}
+    choose(tiles, tokens=4)
     assert sum(record.chosen for record in store.everything()) == 2
 
 

@@ -185,8 +185,9 @@ class _Search:
             candidate.refusal = _reason(error)
 
     def compile(self, candidates: Sequence[Candidate], progress: Progress) -> None:
-        """Makes contenders of the default and the best others, as many as there is time for, and runs each
-        once.
+        """Makes contenders of the default, what was chosen before and the best others, as many as there is
+        time for, and runs each once. What was chosen before takes part however slow it seems: calls take it
+        now, and a first run on a busy machine says little.
 
         Raises: as for a call with the default.
         """
@@ -195,7 +196,8 @@ class _Search:
         for candidate in candidates:
             is_default = candidate is candidates[0]
             full = sum(one.contender is not None for one in candidates) >= _MOST
-            if not is_default and (full or candidate.predicted > limit):
+            must = is_default or candidate.was_chosen
+            if not must and (full or candidate.predicted > limit):
                 continue
             if not is_default and self.share() > _COMPILING:
                 self.is_late = True
@@ -212,7 +214,7 @@ class _Search:
                 candidate.refusal = _reason(error)
                 continue
             quickest = min(quickest, took)
-            if is_default or took <= _HOPELESS * quickest:
+            if must or took <= _HOPELESS * quickest:
                 candidate.contender = contender
 
     def _run(self, program: Program) -> object:
