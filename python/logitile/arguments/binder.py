@@ -78,7 +78,7 @@ class Binder:
             (o.name, output_shape(self.options, leading, o.name, o.places), output_dtype(o.type))
             for o in spec.outputs
         )
-        operands = [(name, array) for name, (_, array) in given.operands.items()]
+        operands = [(name, operand.array) for name, operand in given.operands.items()]
         requiring = tuple(name for name, array in operands if array.requires_grad)
         missing = tuple(f"'{name}' ({array})" for name, array in operands if not array.has_data)
         vocab = specialisation.vocab if vocab is None else vocab

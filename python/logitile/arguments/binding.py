@@ -379,5 +379,5 @@ def _check_devices(call: Arguments) -> None:
 
 def _named(call: Arguments) -> list[tuple[str, Array]]:
     """Every array that the call reads, as errors call it."""
-    arrays = [(name, array) for name, (_, array) in call.operands.items()]
+    arrays = [(name, operand.array) for name, operand in call.operands.items()]
     return arrays if call.divisor is None else [*arrays, ("divisor", call.divisor)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import NamedTuple
 
 from ..frameworks.arrays import Array, Framework
 from ..language.definition import Specialisation
@@ -17,6 +18,21 @@ from .wanted import Wanted
 def operand_name(pair: str, operand: str, several: bool) -> str:
     """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
     return f"{pair}.{operand}" if several else operand
+
+
+class Operand(NamedTuple):
+    """What a gradient could be asked of: hidden states or the weight of a pair, or another input.
+
+    Args:
+        parameter: of the loss.
+        native: what the compiler calls it: there, the name of a pair is always a part of it.
+        is_weight: of a pair.
+    """
+
+    parameter: str
+    array: Array
+    native: str
+    is_weight: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -76,14 +92,15 @@ class Arguments:
     weight_grad_out: Mapping[str, Array]
 
     @cached_property
-    def operands(self) -> dict[str, tuple[str, Array]]:
-        """Everything a gradient could be asked of: by name, the parameter of the loss and the array."""
+    def operands(self) -> dict[str, Operand]:
+        """Everything a gradient could be asked of, by name."""
         several = len(self.pairs) > 1
-        names = {}
+        named = {}
         for pair in self.pairs:
-            names[operand_name(pair.name, "hidden", several)] = (pair.name, pair.hidden)
-            names[operand_name(pair.name, "weight", several)] = (pair.name, pair.weight)
-        return {**names, **{name: (name, array) for name, array in self.inputs.items()}}
+            for part, array in (("hidden", pair.hidden), ("weight", pair.weight)):
+                native, is_weight = operand_name(pair.name, part, several=True), part == "weight"
+                named[operand_name(pair.name, part, several)] = Operand(pair.name, array, native, is_weight)
+        return {**named, **{name: Operand(name, array, name) for name, array in self.inputs.items()}}
 
     def facts(self) -> tuple[object, ...]:
         """All that is checked without looking at numbers: what agrees in this has the same form."""

@@ -17,18 +17,6 @@ from .call import Call
 from .options import Options
 
 
-def native_name(call: Call, name: str) -> str:
-    """What the compiler calls a gradient: pairs are always part of the name there."""
-    if name in call.inputs or "." in name:
-        return name
-    return f"{call.pairs[0].name}.{name}"
-
-
-def is_weight(call: Call, name: str) -> bool:
-    """Whether a gradient is that of a projection's weight."""
-    return name not in call.inputs and name.rpartition(".")[2] == "weight"
-
-
 def named_gradients(option: str, names: Any) -> tuple[str, ...]:
     """Names as an option lists them, each once; one string is one name.
 
@@ -59,7 +47,7 @@ def wanted_gradients(
     """
     known = call.operands
     if given is None:
-        given = call.form.requiring or [name for name, (parameter, _) in known.items() if name != parameter]
+        given = call.form.requiring or [name for name, operand in known.items() if name != operand.parameter]
     wanted = named_gradients(option, given)
     if not wanted:
         raise CallValueError(f"{option} names no gradient; this call has {listed(known)}")
@@ -68,14 +56,14 @@ def wanted_gradients(
             raise CallTypeError(
                 f"{option} names '{name}', which is no input of this call{did_you_mean(name, known)}"
             )
-        parameter = spec.input(known[name][0])
+        parameter = spec.input(known[name].parameter)
         if parameter.type != "f32":
             raise CallValueError(
                 f"'{name}' holds {'integers' if parameter.type == 'i32' else 'bools'}, which have no gradient"
             )
     _check_weight(spec, options, call, wanted)
     reached = reached_inputs(spec, differentiable_outputs(spec))
-    if not any(known[name][0] in reached for name in wanted):
+    if not any(known[name].parameter in reached for name in wanted):
         raise CallValueError(
             f"no gradient flows from '{spec.name}' to {listed(wanted)}: indices, comparisons and "
             f"stop_gradient carry none{_nor_lists(spec)}"
@@ -135,7 +123,7 @@ def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[st
     if "weight" not in spec.output_names or not options.divides or call.divisor is not None:
         return
     known = call.operands
-    lost = [name for name in wanted if known[name][0] in reached_inputs(spec, ("weight",))]
+    lost = [name for name in wanted if known[name].parameter in reached_inputs(spec, ("weight",))]
     if lost:
         raise CallValueError(
             f"the output 'weight' of '{spec.name}' depends on {listed(lost)}, but the denominator of a mean "

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..arguments.binder import Binder
-from ..arguments.call import Call
+from ..arguments.call import Call, operand_name
 from ..arguments.gradients import wanted_gradients
 from ..arguments.outputs import output_dtype, output_shape, refuse_lists
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
 from ..frameworks.capture import Mask, Slot
+from ..frameworks.slots import place_of, spelled
 from ..frameworks.stand_ins import OpenExtent, Rounded, ShapeDtype
 from ..spec.gradient_flow import differentiable_outputs, has_gradients, reached_inputs
 from . import execute
@@ -49,7 +50,7 @@ class CapturedHead:
         self._binder, self._programs, self._slots, self._rounding = binder, programs, slots, rounding
         carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)
-        known = {name: name if parameter in reached else "" for name, (parameter, _) in call.operands.items()}
+        known = {name: name if of.parameter in reached else "" for name, of in call.operands.items()}
         self.gradient_names = tuple(known.get(name, "") for name in operand_names(call, slots))
         options = call.form.options
         self.outputs = tuple(
@@ -128,12 +129,9 @@ class HeadCapture:
         signature = self.binder.loss.signature
         axes = []
         for slot in names:
-            name, _, part = slot.partition(".")
-            if name.isdigit() or part:
-                axes.append("weight" if int(part or name) % 2 else "hidden")
-                continue
-            parameter = signature.input(name)
-            axes.append("scalar" if parameter is None else parameter.kinds[-1].axis)
+            place = place_of(slot)
+            parameter = signature.input(place.name)
+            axes.append(place.axis or ("scalar" if parameter is None else parameter.kinds[-1].axis))
         return tuple(axes)
 
     def captured(self, slots: tuple[Slot, ...]) -> tuple[str, Mask, Mask, Mask, str]:
@@ -154,7 +152,7 @@ class HeadCapture:
         if not wanted or not has_gradients(spec):
             return key, none, none, head.carries, result_type
         wanted_gradients(spec, options, call, wanted)
-        dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
+        dtypes = {name: operand.array.dtype for name, operand in call.operands.items()}
         differentiable = tuple(bool(name and slot.requires_grad) for name, slot in named)
         early = differentiable if is_early(spec, options, wanted, dtypes) else none
         return key, differentiable, early, head.carries, result_type
@@ -194,7 +192,7 @@ def check_devices(slots: Sequence[Slot], axes: Sequence[str]) -> None:
     devices: dict[str, str] = {}
     for slot, axis in zip(slots, axes, strict=True):
         if slot.device != HOST or slot.rank or slot.extents:
-            devices.setdefault(slot.device, capture.spelled(slot.name, axis))
+            devices.setdefault(slot.device, spelled(slot.name, axis))
     if len(devices) > 1:
         (first, name), (second, other) = list(devices.items())[:2]
         raise CallValueError(f"'{name}' is on {first} but '{other}' is on {second}; move one of them")
@@ -215,13 +213,13 @@ def slot_arguments(
     inputs: dict[str, Any] = {}
     for slot, dtype, item in zip(slots, rounding, items, strict=True):
         item = item if dtype is None else Rounded(item, dtype)
-        name, _, part = slot.partition(".")
-        if name.isdigit():
+        place = place_of(slot)
+        if place.position is not None:
             args.append(item)
-        elif part:
-            inputs[name] = (*inputs.get(name, ()), item)
+        elif place.part is not None:
+            inputs[place.name] = (*inputs.get(place.name, ()), item)
         else:
-            inputs[name] = item
+            inputs[place.name] = item
     return args, inputs
 
 
@@ -230,9 +228,7 @@ def operand_names(call: Call, slots: Sequence[str]) -> list[str]:
     several = len(call.pairs) > 1
     names = []
     for slot in slots:
-        name, _, part = slot.partition(".")
-        if name.isdigit():
-            name, part = call.pairs[int(name) // 2].name, str(int(name) % 2)
-        operand = "weight" if part == "1" else "hidden"
-        names.append(slot if not part else f"{name}.{operand}" if several else operand)
+        place = place_of(slot)
+        pair = place.name if place.position is None else call.pairs[place.position // 2].name
+        names.append(operand_name(pair, place.axis, several) if place.axis else place.name)
     return names

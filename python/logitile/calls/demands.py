@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from ..arguments.call import Call
-from ..arguments.gradients import is_weight, named_gradients, native_name, wanted_gradients
+from ..arguments.gradients import named_gradients, wanted_gradients
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
 from ..errors import CallTypeError, CallValueError
@@ -29,7 +29,7 @@ def in_one_call(
     late = (
         "weight" in spec.output_names and options.reduces == "mean" and call.divisor is None and "loss" in of
     )
-    halves = any((dtype or float_dtype(call.operands[name][1])) == "float16" for name in names)
+    halves = any((dtype or float_dtype(call.operands[name].array)) == "float16" for name in names)
     mode = "split" if late and (buffered or halves or len(of) > 1) else "early"
     return Wanted(names, of, mode, dtype, buffered)
 
@@ -47,10 +47,10 @@ def by_autograd(call: Call) -> Wanted:
     known = call.operands
     differentiable = differentiable_outputs(spec)
     reached = reached_inputs(spec, differentiable)
-    names = tuple(name for name in requiring if known[name][0] in reached)
+    names = tuple(name for name in requiring if known[name].parameter in reached)
     check_buffers(call, names)
     of = reaching_outputs(call, names, differentiable)
-    early = is_early(spec, options, names, {name: array.dtype for name, (_, array) in known.items()})
+    early = is_early(spec, options, names, {name: operand.array.dtype for name, operand in known.items()})
     mode = "early" if early and not call.weight_grad_out else "split"
     return Wanted(names, of, mode, None, bool(call.weight_grad_out))
 
@@ -93,13 +93,14 @@ def is_early(spec: LossSpec, options: Options, names: Collection[str], dtypes: M
 def reaching_outputs(call: Call, names: Iterable[str], outputs: Iterable[str]) -> tuple[str, ...]:
     """Those of the outputs that lead to one of the gradients."""
     known = call.operands
-    parameters = {known[name][0] for name in names}
+    parameters = {known[name].parameter for name in names}
     return tuple(name for name in outputs if parameters & reached_inputs(call.form.spec, (name,)))
 
 
 def check_buffers(call: Call, names: tuple[str, ...]) -> None:
     """A buffer for a gradient that is not asked for would stay as it is."""
-    asked = {native_name(call, name).rpartition(".")[0] for name in names if is_weight(call, name)}
+    operands = [call.operands[name] for name in names]
+    asked = {operand.parameter for operand in operands if operand.is_weight}
     unused = [pair for pair in call.weight_grad_out if pair not in asked]
     if unused:
         raise CallValueError(

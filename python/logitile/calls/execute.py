@@ -87,7 +87,7 @@ def values_and_gradients(
 
 
 def _zeros(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, Any]:
-    arrays = {name: array for name, (_, array) in call.operands.items() if name in names}
+    arrays = {name: operand.array for name, operand in call.operands.items() if name in names}
     return {name: array.framework.zeros(array, array.shape, dtype or float_dtype(array))
             for name, array in arrays.items()}  # fmt: skip
 

@@ -8,7 +8,6 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call, Pair
-from ..arguments.gradients import is_weight, native_name
 from ..arguments.options import Options
 from ..arguments.outputs import refuse_lists
 from ..arguments.wanted import Wanted
@@ -69,9 +68,10 @@ def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
 
 def gradient_dtype(call: Call, wanted: Wanted, name: str) -> str:
     """The element type of a gradient."""
-    if name in wanted.in_float32 or (wanted.accumulate and is_weight(call, name)):
+    operand = call.operands[name]
+    if name in wanted.in_float32 or (wanted.accumulate and operand.is_weight):
         return "float32"
-    return wanted.dtype or float_dtype(call.operands[name][1])
+    return wanted.dtype or float_dtype(operand.array)
 
 
 def float_dtype(array: Array) -> str:
@@ -91,9 +91,10 @@ class Gradient:
 
 def described_gradients(call: Call, wanted: Wanted) -> tuple[Gradient, ...]:
     """Each of the gradients once."""
+    operands = {name: call.operands[name] for name in wanted.names}
     return tuple(
-        Gradient(name, native_name(call, name), gradient_dtype(call, wanted, name), is_weight(call, name))
-        for name in dict.fromkeys(wanted.names)
+        Gradient(name, operand.native, gradient_dtype(call, wanted, name), operand.is_weight)
+        for name, operand in operands.items()
     )
 
 
@@ -190,7 +191,7 @@ def _request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> d
 
 def unplaced_request(spec: LossSpec, options: Options, call: Call, key: ProgramKey) -> dict[str, Any]:
     """The part of a request to the compiler that is the same on every machine."""
-    parameters = {call.operands[name][0] for name, _ in key.gradients}
+    parameters = {call.operands[name].parameter for name, _ in key.gradients}
     wrt = [given.name for given in spec.inputs if given.name in parameters] or None
     of = [name for name in spec.output_names if name in key.wanted.of] or None
     return {
@@ -213,7 +214,7 @@ def types_of_arrays(
         gradients: the same of gradients.
     """
     types = native().TYPES
-    made = tuple((native_name(call, name), types[dtype]) for name, dtype in gradients)
+    made = tuple((call.operands[name].native, types[dtype]) for name, dtype in gradients)
     return {
         "pairs": tuple(
             (name, size, *(types[dtype] for dtype in dtypes))

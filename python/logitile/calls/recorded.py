@@ -34,7 +34,7 @@ class RecordedCall:
     def sources(self) -> list[Any]:
         """The arrays that get a gradient, in the order of the gradients."""
         known = self.call.operands
-        return [known[name][1].source for name in self.program.wanted.names]
+        return [known[name].array.source for name in self.program.wanted.names]
 
     def forward(self) -> tuple[dict[str, Any], list[Any], object]:
         """Runs the forward phase.

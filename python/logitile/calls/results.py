@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
-from ..arguments.gradients import is_weight, native_name
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
 from ..frameworks.choice import described
@@ -40,13 +39,14 @@ def new_gradients(
 def _new_gradient(
     call: Call, options: Options, wanted: Wanted, gradient: Gradient
 ) -> tuple[Any, NativeArray]:
-    array, native = call.operands[gradient.name][1], gradient.native
+    operand, native = call.operands[gradient.name], gradient.native
+    array = operand.array
     hidden = call.pairs[0].hidden
     like = array if array.device == hidden.device else hidden  # kernels write beside hidden
     framework = like.framework
     if not gradient.is_weight:
         return framework.result(like, array.shape, gradient.dtype, native)
-    buffer = call.weight_grad_out.get(native.rpartition(".")[0])
+    buffer = call.weight_grad_out.get(operand.parameter)
     if buffer is not None:
         return buffer.source, weight_view(buffer, native, options)
     if not wanted.accumulate and options.weight_layout == "vd":
@@ -57,7 +57,8 @@ def _new_gradient(
 
 def has_buffer(call: Call, name: str) -> bool:
     """Whether a gradient goes into a buffer of the caller."""
-    return is_weight(call, name) and native_name(call, name).rpartition(".")[0] in call.weight_grad_out
+    operand = call.operands[name]
+    return operand.is_weight and operand.parameter in call.weight_grad_out
 
 
 def cast_back(
@@ -81,7 +82,7 @@ def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_dtype(call: Call, gradient: Gradient, array: Any, dtype: str | None) -> Any:
-    operand, hidden = call.operands[gradient.name][1], call.pairs[0].hidden
+    operand, hidden = call.operands[gradient.name].array, call.pairs[0].hidden
     wanted = dtype or float_dtype(operand)
     if operand.device != hidden.device:
         array = hidden.framework.brought_home(array, operand)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..arguments.binder import Binder
-from ..arguments.call import Arguments, Call
-from ..arguments.gradients import is_weight, native_name, output_cotangents, wanted_gradients
+from ..arguments.call import Arguments, Call, Operand
+from ..arguments.gradients import output_cotangents, wanted_gradients
 from ..arguments.outputs import output_shape, refuse_lists
 from ..arguments.wanted import Wanted
 from ..errors import CallValueError
@@ -29,7 +29,7 @@ def operands(call: Call) -> list[Any]:
     """The arrays that a traced call takes, in order: hidden and weight of each pair, other inputs, and the
     divisor if there is one.
     """
-    arrays = [array for _, array in call.operands.values()]
+    arrays = [operand.array for operand in call.operands.values()]
     return [array.source for array in (*arrays, *([] if call.divisor is None else [call.divisor]))]
 
 
@@ -60,7 +60,8 @@ class TracedCall:
         reached = reached_inputs(spec, names) if names else frozenset()
         self._names = list(call.operands)
         differentiable = [
-            parameter in reached and array.dtype in FLOATS for parameter, array in call.operands.values()
+            operand.parameter in reached and operand.array.dtype in FLOATS
+            for operand in call.operands.values()
         ]
         self.differentiable: Mask = (*differentiable, *([] if call.divisor is None else [False]))
         self.carrying = tuple(spec.output_names.index(name) for name in names)
@@ -75,7 +76,7 @@ class TracedCall:
         if names and has_gradients(spec):  # a divisor takes none, and metrics give none
             wanted_gradients(spec, options, call, names)
         made = self._marked(tuple(a and can for a, can in zip(asked, self.differentiable, strict=True)))
-        dtypes = {name: array.dtype for name, (_, array) in call.operands.items()}
+        dtypes = {name: operand.array.dtype for name, operand in call.operands.items()}
         return is_early(spec, options, made, dtypes)
 
     def gradients(self, need: Mask, given: Mask, dtype: str | None = None) -> KeyedCall | None:
@@ -187,9 +188,8 @@ class TracedCall:
 
     def _arguments(self, cotangents: tuple[str, ...]) -> list[keyed.Slot]:
         call, slots = self._call, []
-        for name in self._names:
-            exchanges = is_weight(call, name) and call.form.options.weight_layout == "dv"
-            slots.append(("input", native_name(call, name), 0, exchanges))
+        for operand in call.operands.values():
+            slots.append(("input", operand.native, 0, self._exchanges(operand)))
         if call.divisor is not None:
             slots.append(("divisor", "divisor", 0, False))
         return slots + [("cotangent", name, 0, False) for name in cotangents]
@@ -198,10 +198,13 @@ class TracedCall:
         call, types = self._call, native().TYPES
         slots = [("output", name, types[dtype], False) for name, _, dtype in call.form.outputs]
         for name in wanted.names:
-            exchanges = is_weight(call, name) and call.form.options.weight_layout == "dv"
-            dtype = gradient_dtype(call, wanted, name)
-            slots.append(("gradient", native_name(call, name), types[dtype], exchanges))
+            operand, dtype = call.operands[name], gradient_dtype(call, wanted, name)
+            slots.append(("gradient", operand.native, types[dtype], self._exchanges(operand)))
         return slots
+
+    def _exchanges(self, operand: Operand) -> bool:
+        """Whether the axes of an array are exchanged for the compiler."""
+        return operand.is_weight and self._call.form.options.weight_layout == "dv"
 
     def _traced_results(self, wanted: Wanted) -> tuple[TracedResult, ...]:
         outputs = [TracedResult(d, is_per_token=self._is_per_token(n)) for n, _, d in self._call.form.outputs]
@@ -222,7 +225,7 @@ class TracedCall:
             if name in call.inputs:
                 kinds.append(call.form.spec.input(name).axis)
             else:
-                kinds.append("weight" if is_weight(call, name) else "hidden")
+                kinds.append("weight" if call.operands[name].is_weight else "hidden")
         return (*kinds, *(["scalar"] if call.divisor is not None else []))
 
     # ---- native calls ------------------------------------------------------------------------------------

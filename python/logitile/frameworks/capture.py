@@ -23,7 +23,7 @@ class Slot:
     every number of tokens.
 
     Args:
-        name: "0", "1", ... by position, "teacher.0" in a tuple, else the input's own.
+        name: see frameworks.slots.
         rank: number of leading dimensions that it shares with hidden.
         extents: of its other dimensions.
         dtype, device: as text.
@@ -38,11 +38,6 @@ class Slot:
     requires_grad: bool
     device: str
     rounded_to: str | None
-
-
-def spelled(slot: str, axis: str) -> str:
-    """How errors call a slot: operands that are given by position have no name."""
-    return axis if slot.isdigit() else slot
 
 
 class Captured(Protocol):

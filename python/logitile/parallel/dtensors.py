@@ -17,8 +17,8 @@ from torch.distributed.tensor import DeviceMesh, DTensor, Partial, Placement, Re
 from ..calls.captured import HeadCapture
 from ..errors import CallTypeError, CallValueError
 from ..frameworks import capture
-from ..frameworks.capture import spelled
-from ..frameworks.torch.operators import slot_axes, tensor_of
+from ..frameworks.slots import spelled
+from ..frameworks.torch.operators import flattened, slot_axes
 from .heads import HeadProcesses, captured, slot_facts
 from .operators import together
 from .processes import joined_names, named_group
@@ -96,7 +96,7 @@ def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str,
     divisor = inputs.pop("divisor", None)
     if inputs.pop("weight_grad_out", None) is not None:
         raise CallTypeError("'weight_grad_out' is for plain tensors: see lt.parallel.vocab_parallel")
-    slots, items = _flat(args, inputs)
+    slots, items = flattened(args, inputs)
     axes = slot_axes(head.token, slots)
     place = _placed(slots, axes, items, head.is_transposed)
     tensors = _local_tensors(place, slots, axes, items, head.is_transposed)
@@ -129,17 +129,6 @@ def distributed_call(head: HeadCapture, args: tuple[Any, ...], inputs: dict[str,
 
 
 # ---- arguments ---------------------------------------------------------------------------------------------
-
-
-def _flat(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
-    """Names of slots as frameworks.capture has them, and tensors; numbers become some."""
-    given = [(str(i), item) for i, item in enumerate(args)]
-    for name, item in inputs.items():
-        if isinstance(item, (tuple, list)):
-            given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
-        elif item is not None:
-            given.append((name, item))
-    return tuple(slot for slot, _ in given), [tensor_of(slot, item) for slot, item in given]
 
 
 def _placed(

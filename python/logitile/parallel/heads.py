@@ -156,7 +156,7 @@ class HeadProcesses:
         spec = call.form.spec
         differentiable = differentiable_outputs(spec) if has_gradients(spec) else ()
         reached = reached_inputs(spec, differentiable)
-        known = {name: name if of in reached else "" for name, (of, _) in call.operands.items()}
+        known = {name: name if of.parameter in reached else "" for name, of in call.operands.items()}
         operands = tuple(known.get(name, "") for name in operand_names(call, names))
         binder = self._binder
         if self._layout.is_reduced_outside and "loss" in spec.output_names:

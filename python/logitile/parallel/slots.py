@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..arguments.binder import Binder
 from ..errors import CallValueError
-from ..frameworks.capture import spelled
+from ..frameworks.slots import spelled
 from ..messages.names import listed, shape_text
 from .processes import Processes
 

@@ -13,7 +13,7 @@ from ..arguments.segments import Segments
 from ..calls.captured import HeadCapture
 from ..calls.segmented import NOT_JOINED, SegmentedCalls
 from ..errors import CallTypeError, CallValueError
-from ..frameworks.capture import spelled
+from ..frameworks.slots import spelled
 from ..frameworks.torch.operators import flattened, slot_axes
 from ..frameworks.torch.tensors import check_whole
 from .heads import Facts, HeadProcesses, captured, slot_facts

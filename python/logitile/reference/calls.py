@@ -45,7 +45,7 @@ def values_and_gradients(
     spec, options = call.form.spec, call.form.options
     names = wanted_gradients(spec, options, call, wrt)
     found = evaluate_gradients(spec, options, call, names, grad_output)
-    gradients = {name: _given_back(call.operands[name][1], array) for name, array in found.items()}
+    gradients = {name: _given_back(call.operands[name].array, array) for name, array in found.items()}
     return spec.result(ReferenceCall(call, ()).forward()[0]), gradients
 
 
@@ -67,7 +67,7 @@ class ReferenceCall:
     @property
     def sources(self) -> list[Any]:
         """The arrays that get a gradient."""
-        return [self.call.operands[name][1].source for name in self.names]
+        return [self.call.operands[name].array.source for name in self.names]
 
     def forward(self) -> tuple[dict[str, Any], list[Any], object]:
         """Outputs by name; no gradient is made early, and nothing is kept."""
@@ -88,7 +88,7 @@ class ReferenceCall:
         reaching = {n: c for n, c in zip(self.outputs, cotangents, strict=True) if c is not None}
         grad_output = reaching["loss"] if form.spec.bare else reaching
         found = evaluate_gradients(form.spec, form.options, self.call, self.names, grad_output)
-        return [_given_back(known[name][1], found[name], known[name][1].dtype) for name in self.names]
+        return [_given_back(known[name].array, found[name], known[name].array.dtype) for name in self.names]
 
 
 def _bound(binder: Binder, args: Sequence[Any], inputs: dict[str, Any]) -> Call:

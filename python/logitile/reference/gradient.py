@@ -55,7 +55,7 @@ def evaluate_gradients(
     data = load(spec, options, call)
     scale = _loss_scale(spec, options, call, data)
     known = call.operands
-    active = active_ops(spec, cotangent, {known[name][0] for name in wanted})
+    active = active_ops(spec, cotangent, {known[name].parameter for name in wanted})
     sums = _Sums(call, data, wanted)
     wrong = []
     with np.errstate(all="ignore"):
@@ -171,7 +171,7 @@ class _Sums:
         if name in self.data.inputs:
             return self.data.inputs[name].shape
         operands = self.data.hidden if name.endswith("hidden") else self.data.weight
-        return operands[self.call.operands[name][0]].shape
+        return operands[self.call.operands[name].parameter].shape
 
     def add(self, chunk: Chunk, leaves: Mapping[int, Adjoint]) -> None:
         """Adds the gradients of one chunk of tokens."""
@@ -209,5 +209,5 @@ class _Sums:
             transposed = (
                 options.weight_layout == "dv" and name not in self.data.inputs and name.endswith("weight")
             )
-            shaped[name] = (value.T if transposed else value).reshape(known[name][1].shape)
+            shaped[name] = (value.T if transposed else value).reshape(known[name].array.shape)
         return shaped

@@ -285,7 +285,7 @@ def begun_source(binder: Binder, call: Call, wrt: Iterable[str], grad_output: ob
             f"grad_output, "
             "or leave wrt out"
         )
-    parameters = frozenset(call.operands[name][0] for name in names)
+    parameters = frozenset(call.operands[name].parameter for name in names)
     return _source(binder, call, names, parameters, of, _rounding(call))
 
 

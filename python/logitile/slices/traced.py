@@ -7,7 +7,6 @@ from typing import Any
 
 from ..arguments.binder import Binder
 from ..arguments.call import Call
-from ..arguments.gradients import is_weight, native_name
 from ..arguments.outputs import output_dtype, output_shape
 from ..arguments.wanted import Wanted
 from ..calls import keyed
@@ -153,8 +152,7 @@ class TracedSlices:
         what, _, rest = name.partition(" ")
         if what == "input":
             operand = self._operands[int(rest)]
-            exchanges = is_weight(self._call, operand) and self._source.options.weight_layout == "dv"
-            return "input", native_name(self._call, operand), 0, exchanges
+            return "input", self._call.operands[operand].native, 0, self._exchanges(operand)
         if what == "cotangent":
             return "cotangent", self._call.form.spec.output_names[int(rest)], 0, False
         names = {
@@ -170,13 +168,16 @@ class TracedSlices:
         types = native().TYPES
         if what == "gradient":
             operand = self._operands[int(rest)]
-            exchanges = is_weight(self._call, operand) and self._source.options.weight_layout == "dv"
             dtype = gradient_dtype(self._call, wanted, operand)
-            return "gradient", native_name(self._call, operand), types[dtype], exchanges
+            return "gradient", self._call.operands[operand].native, types[dtype], self._exchanges(operand)
         if what == "output":
             output, _, dtype = self._call.form.outputs[int(rest)]
             return "output", output, types[dtype], False
         return "output", rest, types[self._dtypes[rest]], False
+
+    def _exchanges(self, operand: str) -> bool:
+        """Whether the axes of an array are exchanged for the compiler."""
+        return self._call.operands[operand].is_weight and self._source.options.weight_layout == "dv"
 
     def _kind(self, name: str) -> str:
         what, _, rest = name.partition(" ")
@@ -184,7 +185,7 @@ class TracedSlices:
             operand = self._operands[int(rest)]
             if operand in self._call.inputs:
                 return self._call.form.spec.input(operand).axis
-            return "weight" if is_weight(self._call, operand) else "hidden"
+            return "weight" if self._call.operands[operand].is_weight else "hidden"
         if what == "cotangent":
             return self._kind_of_output(int(rest))
         return "scalar" if what == "offset" else "token"

@@ -14,6 +14,7 @@ import jax
 from jax.custom_derivatives import SymbolicZero
 
 from ...errors import CallTypeError
+from ..slots import part_of
 from ..stand_ins import ShapeDtype
 from ..traced import KeyedCall, Mask, Traceable
 from .primitives import run
@@ -48,7 +49,7 @@ def _of_all_slices(
 
     def shape_of(slot: str, item: Any) -> Any:
         if isinstance(item, (tuple, list)):
-            return tuple(shape_of(f"{slot}.{i}", part) for i, part in enumerate(item))
+            return tuple(shape_of(part_of(slot, i), part) for i, part in enumerate(item))
         if item is None:
             return None
         array = jax.numpy.asarray(item)

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from ...errors import CallTypeError
 from .. import capture
-from ..capture import Capturable, Mask, Slot, spelled
+from ..capture import Capturable, Mask, Slot
+from ..slots import given_slots, spelled
 from .autograd import final
 from .tensors import check_whole
 from .watching import rounds_to
@@ -50,13 +51,8 @@ def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any])
 
 
 def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
-    """Names of slots and their tensors: "0", "1", ... by position, "teacher.0" in a tuple, else the name."""
-    given = [(str(i), item) for i, item in enumerate(args)]
-    for name, item in inputs.items():
-        if isinstance(item, (tuple, list)):
-            given += [(f"{name}.{i}", part) for i, part in enumerate(item)]
-        elif item is not None:
-            given.append((name, item))
+    """Slots and their tensors; numbers become some."""
+    given = list(given_slots(args, inputs))
     return tuple(slot for slot, _ in given), [tensor_of(slot, item) for slot, item in given]
 
 
