@@ -143,7 +143,15 @@ class Gates:
         """Fails where a result misses the gate; 'what' tells what was called."""
         missed = {name: self.ratio(name, found[name]) for name in self.wanted}
         worst = max(missed, key=missed.get)
-        assert missed[worst] <= 1, f"{worst} misses the gate {missed[worst]:.3g} times{what}"
+        message = f"{worst} misses the gate {missed[worst]:.3g} times"
+        assert missed[worst] <= 1, message + self._beyond_torch() + what
+
+    def _beyond_torch(self):
+        """How many results float32 of torch is not finite for, and which: it excuses nothing there."""
+        single = self.torch.single(None) if self.exact else {}
+        finite = [name for name, value in self.wanted.items() if np.isfinite(value).all()]
+        beyond = [name for name in finite if not np.isfinite(single.get(name.removeprefix("grad "), 0)).all()]
+        return f"; torch is not finite for {len(beyond)} of them: {', '.join(beyond)}" if beyond else ""
 
     def _counted(self, name, item):
         if isinstance(item, tuple):

@@ -6,7 +6,7 @@ The branch that is not taken may be infinite, and conditions may hold nowhere.
 import logitile as lt
 import numpy as np
 import pytest
-from gate import Sample
+from gate import Gates, Sample
 
 pytestmark = pytest.mark.emulated
 TOKENS, VOCAB, HIDDEN = 256, 100, 8
@@ -83,6 +83,22 @@ def test_a_factor_of_entries_that_is_infinite_where_no_condition_holds():
 
     made = sample(loss, ("hidden", "weight"), a=np.zeros(TOKENS, np.float32), m=np.zeros(VOCAB, bool))
     check_where_torch_is_not_finite(made)
+
+
+def test_a_miss_names_the_results_that_torch_is_not_finite_for():
+    """They may be as far away as exact results: an error of torch that is infinite excuses nothing."""
+
+    @lt.loss
+    def loss(z: lt.Logits, f: lt.Token[bool], s: lt.Scalar):
+        return lt.sum(lt.where(f, lt.exp(z * s), 0.0)) + lt.logsumexp(z)
+
+    made = sample(loss, ("hidden", "weight"), f=np.zeros(TOKENS, bool), s=np.float32(1e3))
+    wanted = made.reference()
+    gates, name = Gates(made, wanted), "grad z.hidden"
+    gates.check(wanted | {name: wanted[name] * (1 + 3.9 * made.unit)}, "")
+    beyond = r"not finite for 2 of them: grad z\.hidden, grad z\.weight"
+    with pytest.raises(AssertionError, match=rf"{name} misses the gate 1\.\d+ times; torch is {beyond}"):
+        gates.check(wanted | {name: wanted[name] * (1 + 4.1 * made.unit)}, "")
 
 
 def test_a_sum_that_overflows_in_a_branch_of_other_tokens():
