@@ -15,9 +15,14 @@ from .options import Options
 from .wanted import Wanted
 
 
+def native_name(pair: str, operand: str) -> str:
+    """How the compiler calls an operand of a pair, "hidden" or "weight"."""
+    return f"{pair}.{operand}"
+
+
 def operand_name(pair: str, operand: str, several: bool) -> str:
     """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
-    return f"{pair}.{operand}" if several else operand
+    return native_name(pair, operand) if several else operand
 
 
 class Operand(NamedTuple):
@@ -98,8 +103,9 @@ class Arguments:
         named = {}
         for pair in self.pairs:
             for part, array in (("hidden", pair.hidden), ("weight", pair.weight)):
-                native, is_weight = operand_name(pair.name, part, several=True), part == "weight"
-                named[operand_name(pair.name, part, several)] = Operand(pair.name, array, native, is_weight)
+                native = native_name(pair.name, part)
+                operand = Operand(pair.name, array, native, is_weight=part == "weight")
+                named[operand_name(pair.name, part, several)] = operand
         return {**named, **{name: Operand(name, array, name) for name, array in self.inputs.items()}}
 
     def facts(self) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..arguments.call import Call
+from ..arguments.call import Call, native_name
 from ..arguments.options import Options
 from ..errors import CallIndexError
 from ..frameworks.arrays import Array
@@ -103,8 +103,8 @@ def native_inputs(call: Call, options: Options) -> list[NativeArray]:
     """Every input of a call; weights as [V, D] whatever their layout is."""
     inputs = []
     for pair in call.pairs:
-        inputs.append(pair.hidden.framework.view(pair.hidden, f"{pair.name}.hidden"))
-        inputs.append(weight_view(pair.weight, f"{pair.name}.weight", options))
+        inputs.append(pair.hidden.framework.view(pair.hidden, native_name(pair.name, "hidden")))
+        inputs.append(weight_view(pair.weight, native_name(pair.name, "weight"), options))
     return inputs + [array.framework.view(array, name) for name, array in call.inputs.items()]
 
 

@@ -12,6 +12,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..arguments.call import native_name
 from ..arguments.options import Options
 from ..arguments.outputs import output_dtype, output_shape
 from ..errors import CallTypeError, CallValueError
@@ -69,7 +70,7 @@ class Plan:
             CallError: the arguments do not fit the plan.
         """
         arrays = self._arrays(args, inputs)
-        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        hidden = arrays[native_name(self._pairs[0], "hidden")]
         leading = hidden.shape[:-1]
         outputs = {o["name"]: self._empty_output(o, hidden, leading) for o in self._described["outputs"]}
         gradients = {g["name"]: self._empty_gradient(g, arrays) for g in self._described["gradients"]}
@@ -121,8 +122,8 @@ class Plan:
                 continue
             if not isinstance(item, (tuple, list)) or len(item) != 2:
                 raise CallTypeError(f"'{name}' must be a tuple of hidden and weight")
-            arrays[f"{name}.hidden"] = described(item[0], f"{name}.hidden")
-            arrays[f"{name}.weight"] = described(item[1], f"{name}.weight")
+            for part, array in zip(("hidden", "weight"), item, strict=True):
+                arrays[native_name(name, part)] = described(array, native_name(name, part))
         for name, array in arrays.items():
             if not array.has_data:
                 raise CallTypeError(
@@ -156,7 +157,7 @@ class Plan:
 
     def _empty_gradient(self, gradient: Mapping[str, Any], arrays: Mapping[str, Array]) -> Any:
         array = arrays[gradient["name"]]
-        hidden = arrays[f"{self._pairs[0]}.hidden"]
+        hidden = arrays[native_name(self._pairs[0], "hidden")]
         like = array if array.device == hidden.device else hidden
         dtype = gradient["element"] if gradient["kind"] == "direct" else float_dtype(array)
         return like.framework.empty(like, array.shape, dtype)
@@ -171,8 +172,10 @@ class Plan:
         return call_options(self._options, outputs, ignore, thread_count())
 
     def _public_name(self, name: str) -> str:
-        pair, _, operand = name.partition(".")
-        return operand if operand and len(self._pairs) == 1 else name
+        """What callers know an array of the plan as."""
+        if len(self._pairs) != 1:
+            return name
+        return {native_name(self._pairs[0], part): part for part in ("hidden", "weight")}.get(name, name)
 
     def _finished(self, hidden: Array, gradient: Any, array: Array) -> Any:
         framework = hidden.framework
