@@ -31,16 +31,17 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   barriers = {};
   mbarriers.clear();
   releases.clear();
+  warpgroups.assign((warps.size() + 3) / 4, {});
   freeRegisters = 0;
   lastUnfenced = lastFenced = nullptr;
   shared.reset(launch.sharedBytes, static_cast<uint32_t>(warps.size()));
   scheduler.reset(static_cast<uint32_t>(warps.size()), launch.seed ? launch.seed + id : 0);
   for (uint32_t i = 0; i < warps.size(); ++i)
-    warps[i] = Warp{this, i, 0, launch.registers, {}};
+    warps[i] = Warp{this, i, 0, launch.registers, {}, {}};
   const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}, {}});
   for (uint32_t i = 0; i < actors.threads; ++i) {
     resetThread(i);
-    threads[i].knowledge = {start, 0, 0};
+    threads[i].knowledge = {start, 0, 0, 0};
   }
 }
 
@@ -194,6 +195,8 @@ void countTurn(Thread *thread, const Op *op) {
 bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {
   if (time <= thread.knowledge.clock->times[actor] || actor == thread.linear || actor == actors.strongWritesOf(thread.linear))
     return true;
+  if (actor == actors.productEngineOf(thread.warpIndex))
+    return time <= thread.knowledge.products;
   return actor == actors.copyEngineOf(thread.linear) && time <= thread.knowledge.copies;
 }
 } // namespace logitile::emulator

@@ -6,6 +6,7 @@
 #include "emulator/Fiber.h"
 #include "emulator/GlobalMemory.h"
 #include "emulator/Order.h"
+#include "emulator/Products.h"
 #include "emulator/Scheduler.h"
 #include "emulator/Traffic.h"
 #include "runtime/support/Interrupt.h"
@@ -48,6 +49,18 @@ struct Warp {
   uint32_t index = 0, live = 0;
   uint32_t registers = 0; // for each thread; 0 where nobody knows
   std::vector<Gathered> meetings; // their masks do not overlap
+  Products products;
+};
+
+/// Four warps that run wgmma together: what each has issued.
+struct Warpgroup {
+  struct Issued {
+    const Op *op;
+    uint64_t a, b;
+  };
+  std::deque<Issued> products; // from number 'first' on, which not all warps have come to
+  uint64_t first = 0;
+  std::array<uint64_t, 4> issued = {0, 0, 0, 0};
 };
 
 /// The memory that an access touches: for a report.
@@ -115,6 +128,7 @@ public:
 
   // ---- faults
   void reportRace(const Access &access, const Touched &touched, const Earlier &earlier);
+  void reportProxyFence(const Access &access, const Touched &touched, const Earlier &earlier);
   void reportUninitialised(const Access &access, const Touched &touched);
   /// Reports and ends the block: nothing after this fault would mean anything. Does not return.
   [[noreturn]] void fail(Report report);
@@ -126,6 +140,7 @@ public:
   Actors actors;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
+  std::vector<Warpgroup> warpgroups;
   Scheduler scheduler;
   SharedMemory shared;
   FiberStacks stacks;
@@ -150,10 +165,13 @@ private:
   bool progressEngines();
   /// Fails where somebody still waits for the thread that has just ended.
   void checkEnd(Thread &thread);
+  /// Fails where warps of its warpgroup have ended after another number of wgmma.
+  void checkWarpgroup(const Thread &thread);
   /// A barrier of the whole block goes on without the warps that have ended.
   void leaveBarrier(const Thread &thread, NamedBarrier &barrier);
   /// Runs on once nobody else can.
   void rest(Thread &thread, const Op &op, std::string_view what);
+  std::string_view pendingText(const Earlier &earlier) const;
   void reportDeadlock();
   void reportEndless();
   /// One party for each warp and instruction at which lanes of it wait.

@@ -38,6 +38,8 @@ std::string Actors::nameOf(uint32_t actor) const {
   const std::string owner = "thread " + std::to_string(thread);
   if (engineOf(actor) == Engine::copy)
     return "copy engine of " + owner;
+  if (engineOf(actor) == Engine::products)
+    return "wgmma of warp " + std::to_string(thread / 32);
   return owner + " (warp " + std::to_string(thread / 32) + ", lane " + std::to_string(thread % 32) + ")";
 }
 
@@ -53,6 +55,8 @@ void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &know
     fenceOwn(*clock, actors, thread, knowledge.fenced);
   uint32_t &copies = clock->times[actors.copyEngineOf(thread)];
   copies = std::max(copies, knowledge.copies);
+  uint32_t &products = clock->times[actors.productEngineOf(thread / 32)];
+  products = std::max(products, knowledge.products);
 }
 
 void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {

@@ -11,16 +11,18 @@
 namespace logitile::emulator {
 /// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own. So do a thread's strong writes:
 /// who acquires one may know it without what the thread did just before.
-enum class Engine { thread, copy, strongWrites };
+/// Products of wgmma are those of a warp.
+enum class Engine { thread, copy, strongWrites, products };
 
 /// Numbers of the actors of one block.
 struct Actors {
   uint32_t threads = 0;
-  uint32_t count() const { return 3 * threads; }
+  uint32_t count() const { return 3 * threads + (threads + 31) / 32; }
   uint32_t copyEngineOf(uint32_t thread) const { return threads + thread; }
   uint32_t strongWritesOf(uint32_t thread) const { return 2 * threads + thread; }
-  Engine engineOf(uint32_t actor) const { return static_cast<Engine>(actor / threads); }
-  uint32_t threadOf(uint32_t actor) const { return actor % threads; }
+  uint32_t productEngineOf(uint32_t warp) const { return 3 * threads + warp; }
+  Engine engineOf(uint32_t actor) const { return actor < 3 * threads ? static_cast<Engine>(actor / threads) : Engine::products; }
+  uint32_t threadOf(uint32_t actor) const { return engineOf(actor) == Engine::products ? (actor - 3 * threads) * 32 : actor % threads; }
   std::string nameOf(uint32_t actor) const;
 };
 
@@ -38,6 +40,7 @@ using ClockRef = std::shared_ptr<const Clock>;
 struct Knowledge {
   ClockRef clock;
   uint32_t copies = 0; // its own copies are done up to this time
+  uint32_t products = 0; // those of its warp are done up to this time
   uint32_t fenced = 0; // fences have shown its own writes to the asynchronous proxy up to this time
 };
 

@@ -66,6 +66,19 @@ template <Element type, uint32_t k> void multiplyMatrices(Warp &warp, const Op &
 void loadMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 void storeMatrices(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
+// ---- Wgmma.cpp
+/// The operands of a wgmma, by their number in Instruction::operands: slots, or literals of the text. A fragment of A takes 4 slots.
+enum class ProductOperand : uint32_t { sums, results, a, b, adds, signA, signB, transposesA, transposesB, groups = 0 };
+constexpr uint32_t kLiteral = 1u << 31;
+/// Modifiers: the columns, Element, and whether A is in registers.
+void multiplyAsync(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+void fenceProducts(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+void commitProducts(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// Operands: the count of groups, and then pairs of a result and what it repeats.
+void waitProducts(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// Called by generated code before it uses what may be a sum of wgmma: the number.
+float resolveSum(Thread *thread, const Op *op, float value);
+
 // ---- Arithmetic.cpp
 enum class Function : uint32_t { exp2, log2, reciprocal, reciprocalRoot, root };
 /// Modifiers: Function, and whether subnormal numbers count as zero.

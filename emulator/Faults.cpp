@@ -36,11 +36,37 @@ static const char *verb(AccessKind kind) {
   return kind == AccessKind::read ? "read" : kind == AccessKind::write ? "write" : "atomic operation";
 }
 
+/// What an engine may still be doing; "" where it is done.
+std::string_view Block::pendingText(const Earlier &earlier) const {
+  const Knowledge &knowledge = threads[actors.threadOf(earlier.actor)].knowledge;
+  const Engine engine = actors.engineOf(earlier.actor);
+  if (engine == Engine::products && earlier.time > knowledge.products)
+    return "the wgmma may not have read its operands; wait for its group first";
+  if (engine != Engine::copy || earlier.time <= knowledge.copies)
+    return {};
+  return earlier.kind == AccessKind::read ? "the copy may not have read its source; wait for its group first"
+                                          : "the copy may not have landed; wait for its group first";
+}
+
+void Block::reportProxyFence(const Access &access, const Touched &touched, const Earlier &earlier) {
+  if (launch.findings.isKnown(Fault::proxyFence, access.op.index, earlier.op))
+    return;
+  Report report;
+  report.fault = Fault::proxyFence;
+  report.space = touched.space;
+  report.address = touched.address;
+  report.object = touched.object;
+  report.block = index;
+  report.detail = "no fence.proxy.async stands between the write and the access of the asynchronous proxy";
+  report.parties = {party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind)),
+                    party(access.actor, access.op.index, std::string("later ") + verb(access.kind))};
+  launch.findings.add(std::move(report), access.op.index, earlier.op);
+}
+
 void Block::reportRace(const Access &access, const Touched &touched, const Earlier &earlier) {
   const bool isHere = !earlier.block || earlier.block == id;
-  const bool isPending =
-      isHere && actors.engineOf(earlier.actor) == Engine::copy && earlier.time > threads[actors.threadOf(earlier.actor)].knowledge.copies;
-  const Fault fault = isPending ? Fault::inFlight : Fault::race;
+  const std::string_view pending = isHere ? pendingText(earlier) : std::string_view();
+  const Fault fault = pending.empty() ? Fault::race : Fault::inFlight;
   if (launch.findings.isKnown(fault, access.op.index, earlier.op))
     return;
   Report report;
@@ -49,9 +75,7 @@ void Block::reportRace(const Access &access, const Touched &touched, const Earli
   report.address = touched.address;
   report.object = touched.object;
   report.block = index;
-  report.detail = !isPending                         ? "no barrier orders the two accesses"
-                  : earlier.kind == AccessKind::read ? "the copy may not have read its source; wait for its group first"
-                                                     : "the copy may not have landed; wait for its group first";
+  report.detail = pending.empty() ? "no barrier orders the two accesses" : pending;
   Party before = party(earlier.actor, earlier.op, std::string("earlier ") + verb(earlier.kind));
   if (!isHere)
     before.who += " of block " + std::to_string(launch.global.linearIndexOf(earlier.block));
@@ -81,6 +105,21 @@ void Block::checkEnd(Thread &thread) {
   for (NamedBarrier &barrier : barriers)
     if (barrier.isForAll && barrier.arrived)
       leaveBarrier(thread, barrier);
+  if (!warpOf(thread).live)
+    checkWarpgroup(thread);
+}
+
+void Block::checkWarpgroup(const Thread &thread) {
+  const uint32_t first = thread.warpIndex / 4 * 4, mine = thread.warpIndex;
+  const Warpgroup &group = warpgroups[first / 4];
+  for (uint32_t other = first; other < std::min<size_t>(first + 4, warps.size()); ++other) {
+    if (warps[other].live || group.issued[other - first] == group.issued[mine - first])
+      continue;
+    const bool hasMore = group.issued[other - first] > group.issued[mine - first];
+    const Op &op = *group.products.back().op; // which the one with fewer has not come to
+    fail(describe(Fault::divergence, threads[32 * (hasMore ? other : mine)], op, "runs",
+                  "warp " + std::to_string(hasMore ? mine : other) + " of its warpgroup has ended without it"));
+  }
 }
 
 void Block::leaveBarrier(const Thread &thread, NamedBarrier &barrier) {

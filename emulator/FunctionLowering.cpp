@@ -37,6 +37,27 @@ std::optional<size_t> registerOffset(StringRef name) {
   return *start + sizeof(uint32_t) * (axis[0] - 'x');
 }
 
+/// Inputs of inline PTX, and which of them its outputs start from.
+PtxOperands ptxOperandsOf(const CallInst &call) {
+  PtxOperands operands(call.arg_size());
+  const InlineAsm::ConstraintInfoVector constraints = cast<InlineAsm>(call.getCalledOperand())->ParseConstraints();
+  std::vector<uint32_t> inputs; // by constraint
+  uint32_t count = 0;
+  for (const InlineAsm::ConstraintInfo &constraint : constraints) {
+    inputs.push_back(count);
+    count += constraint.Type == InlineAsm::isInput;
+  }
+  for (const InlineAsm::ConstraintInfo &constraint : constraints)
+    if (constraint.Type == InlineAsm::isOutput)
+      operands.ties.push_back(constraint.MatchingInput < 0 ? PtxOperands::kNone : inputs[constraint.MatchingInput]);
+  return operands;
+}
+
+/// Of a text of several statements, the opcode that matters.
+std::string shortened(StringRef text) {
+  return text.contains('\n') ? text.substr(text.find("wgmma.")).take_until([](char c) { return c == ' ' || c == ';'; }).str() : text.str();
+}
+
 std::string refuse(const llvm::Instruction &at, const Twine &what) {
   return (what + " at " + sourceOf(at).text() + " in '" + at.getFunction()->getName() +
           "'; the emulator knows only its closed list of instructions")
@@ -68,6 +89,8 @@ FunctionLowering::FunctionLowering(Function &function, Lowered &lowered) : funct
 bool FunctionLowering::run(Value *runningThread, Value *operandFrame, std::string &error) {
   thread = runningThread;
   frame = operandFrame;
+  if (!resolveSums(error))
+    return false;
   for (llvm::Instruction *instruction : originals)
     if (!lowerInstruction(*instruction, error))
       return false;
@@ -108,8 +131,8 @@ bool FunctionLowering::lowerInstruction(llvm::Instruction &instruction, std::str
 bool FunctionLowering::lowerCall(CallInst &call, std::string &error) {
   if (call.isInlineAsm()) {
     const std::string text(cast<InlineAsm>(call.getCalledOperand())->getAsmString());
-    if (const std::optional<Instruction> known = readPtx(text, call.arg_size())) {
-      lowerKnown(call, addOp(text, call, *known));
+    if (const std::optional<Instruction> known = readPtx(text, ptxOperandsOf(call))) {
+      lowerKnown(call, addOp(shortened(text), call, *known));
       return true;
     }
     error = refuse(call, "unknown inline PTX '" + Twine(text) + "'");

@@ -38,6 +38,8 @@ private:
   bool lowerInstruction(llvm::Instruction &instruction, std::string &error);
   bool lowerCall(llvm::CallInst &call, std::string &error);
   void lowerKnown(llvm::CallInst &call, const Op &op);
+  /// Has the numbers come in place of marks where the kernel uses sums of wgmma.
+  bool resolveSums(std::string &error);
   bool lowerRegister(llvm::CallInst &call, std::string_view name);
   /// A report in place of an instruction that ends the kernel.
   void reportTrap(llvm::Instruction &instruction, std::string name);

@@ -4,7 +4,17 @@
 #include "emulator/Instruction.h"
 
 namespace logitile::emulator {
-/// The instruction that a text of inline PTX runs, whose operands are the inputs of the asm in order: "$0", "$1", ... None where
-/// the emulator does not know the text.
-std::optional<Instruction> readPtx(std::string_view text, uint32_t inputs);
+/// The operands of a text: its outputs are "$0", "$1", ..., and its inputs follow.
+struct PtxOperands {
+  static constexpr uint32_t kNone = ~0u;
+  PtxOperands(uint32_t inputs, std::vector<uint32_t> ties = {}) : inputs(inputs), ties(std::move(ties)) {}
+  uint32_t inputs;
+  std::vector<uint32_t> ties; // for each output the input in whose register it is, or kNone
+};
+
+/// The instruction that a text of inline PTX runs, whose operands are in the frame in order. None where the emulator does not know the
+/// text.
+std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &operands);
+/// The part of it that knows wgmma.
+std::optional<Instruction> readWgmma(std::string_view text, const PtxOperands &operands);
 } // namespace logitile::emulator

@@ -10,10 +10,10 @@ namespace {
 using Table = std::unordered_map<std::string, Instruction>;
 
 template <typename... Modifiers> Instruction forThread(ThreadHandler handler, Modifiers... modifiers) {
-  return {Meeting::none, handler, nullptr, {static_cast<uint32_t>(modifiers)...}, true, 0};
+  return {Meeting::none, handler, nullptr, {static_cast<uint32_t>(modifiers)...}, true, 0, {}};
 }
 template <typename... Modifiers> Instruction forWarp(Meeting meeting, WarpHandler handler, Modifiers... modifiers) {
-  return {meeting, nullptr, handler, {static_cast<uint32_t>(modifiers)...}, false, 0};
+  return {meeting, nullptr, handler, {static_cast<uint32_t>(modifiers)...}, false, 0, {}};
 }
 
 void addCopies(Table &table) {
@@ -156,6 +156,17 @@ void addMatrices(Table &table) {
     }
 }
 
+void addProducts(Table &table) {
+  const std::pair<const char *, WarpHandler> handlers[] = {
+      {"fence", fenceProducts}, {"commit_group", commitProducts}, {"wait_group", waitProducts}};
+  for (auto [name, handler] : handlers) {
+    Instruction instruction = forWarp(Meeting::aligned, handler);
+    instruction.hasEffects = true;
+    instruction.operands = {0}; // of a wait, the count of groups
+    table[std::string("wgmma.") + name + ".sync.aligned"] = instruction;
+  }
+}
+
 void addArithmetic(Table &table) {
   for (bool flushes : {false, true}) {
     const std::string ftz = flushes ? ".ftz" : "";
@@ -187,6 +198,7 @@ Table makeTable() {
   addLaunches(table);
   addShuffles(table);
   addMatrices(table);
+  addProducts(table);
   return table;
 }
 } // namespace

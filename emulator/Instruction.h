@@ -42,6 +42,7 @@ struct Instruction {
   std::array<uint32_t, 4> modifiers = {0, 0, 0, 0}; // the last is a MemoryOrder (Order.h)
   bool hasEffects = true; // on memory or on who waits; without, it may share a meeting with its neighbours
   uint32_t maskSlot = 0;
+  std::vector<uint32_t> operands = {}; // slots, where instructions of one kind have theirs at different places
 };
 
 /// The instruction behind an intrinsic "llvm.nvvm.<name>"; none where the emulator has no such instruction.

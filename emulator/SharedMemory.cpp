@@ -9,6 +9,10 @@
 namespace logitile::emulator {
 namespace {
 Touched touchedWord(uint32_t index) { return {Space::shared, index * 4ull, {}}; }
+
+uint32_t readerOf(const Actors &actors, bool isProduct, uint32_t warp, uint32_t lane) {
+  return isProduct ? actors.productEngineOf(warp) : warp * 32 + lane;
+}
 } // namespace
 
 SharedMemory::SharedMemory() {
@@ -41,7 +45,8 @@ void SharedMemory::reset(uint32_t bytes, uint32_t warpCount) {
   size = bytes;
   warps = warpCount;
   words.assign((bytes + 3) / 4, Word{});
-  reads.assign(words.size() * warps, Read{});
+  for (std::vector<Read> &ofKind : reads)
+    ofKind.clear();
   laneTimes.resize(1); // the first stands for none
   others.resize(1);
   std::memset(window, 0xff, bytes);
@@ -68,6 +73,9 @@ void SharedMemory::checkWrites(Block &block, const Access &access, uint32_t inde
   if (access.kind != AccessKind::write && (bytes & ~word.initialised))
     block.reportUninitialised(access, touchedWord(index));
   auto check = [&](const Write &write) {
+    if ((write.bytes & bytes) && access.isAsync && !write.isAsync && block.knows(access.thread, write.actor, write.time) &&
+        !block.isFenced(access.thread, write.actor, write.time))
+      block.reportProxyFence(access, touchedWord(index), {write.actor, write.op, write.time, AccessKind::write});
     if ((write.bytes & bytes) && !areStrong(write.strength, strengthOf(access.op), true) &&
         !block.knows(access.thread, write.actor, write.time) && !access.repeats(window + index * 4, bytes, write.actor, write.op))
       block.reportRace(access, touchedWord(index), {write.actor, write.op, write.time, AccessKind::write});
@@ -77,24 +85,35 @@ void SharedMemory::checkWrites(Block &block, const Access &access, uint32_t inde
     check(others[word.other]);
 }
 
-std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const {
+std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, Reader reader, const Read &read,
+                                                    uint32_t warp) const {
+  const bool isProduct = reader == products;
+  auto isKnown = [&](uint32_t lane, uint32_t time) {
+    return block.knows(access.thread, readerOf(block.actors, isProduct, warp, lane), time);
+  };
   if (read.lane != kSeveral)
-    return block.knows(access.thread, warp * 32 + read.lane, read.time) ? std::nullopt : std::optional<uint32_t>(read.lane);
+    return isKnown(read.lane, read.time) ? std::nullopt : std::optional<uint32_t>(read.lane);
   const LaneTimes &times = laneTimes[read.lanes];
   for (uint32_t lane = 0; lane < 32; ++lane)
-    if (times[lane] && !block.knows(access.thread, warp * 32 + lane, times[lane] - 1))
+    if (times[lane] && !isKnown(lane, times[lane] - 1))
       return lane;
   return std::nullopt;
 }
 
 void SharedMemory::checkReads(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
-  for (uint32_t left = words[index].readers; left; left &= left - 1) {
+  checkReadsOf(block, access, threads, index, bytes);
+  checkReadsOf(block, access, products, index, bytes);
+}
+
+void SharedMemory::checkReadsOf(Block &block, const Access &access, Reader reader, uint32_t index, uint8_t bytes) {
+  for (uint32_t left = words[index].readers[reader]; left; left &= left - 1) {
     const uint32_t warp = std::countr_zero(left);
-    const Read &read = reads[index * warps + warp];
+    const Read &read = reads[reader][index * warps + warp];
     if (!(read.bytes & bytes) || areStrong(read.strength, strengthOf(access.op), true))
       continue;
-    if (const std::optional<uint32_t> lane = unorderedLane(block, access, read, warp))
-      block.reportRace(access, touchedWord(index), {warp * 32 + *lane, read.op, read.time, AccessKind::read});
+    if (const std::optional<uint32_t> lane = unorderedLane(block, access, reader, read, warp))
+      block.reportRace(access, touchedWord(index),
+                       {readerOf(block.actors, reader == products, warp, *lane), read.op, read.time, AccessKind::read});
   }
 }
 
@@ -112,9 +131,12 @@ void SharedMemory::noteSeveral(Read &read) {
 void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   const uint32_t warp = access.thread.warpIndex, bit = 1u << warp;
   Word &word = words[index];
-  Read &read = reads[index * warps + warp];
-  const auto lane = static_cast<uint8_t>(access.thread.lane);
-  if (!(word.readers & bit)) {
+  const Reader reader = block.actors.engineOf(access.actor) == Engine::products ? products : threads;
+  if (reads[reader].empty())
+    reads[reader].resize(words.size() * warps);
+  Read &read = reads[reader][index * warps + warp];
+  const auto lane = static_cast<uint8_t>(reader == products ? 0 : access.thread.lane);
+  if (!(word.readers[reader] & bit)) {
     read.lane = lane;
     read.bytes = 0;
     read.strength = Strength::device;
@@ -127,7 +149,7 @@ void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, 
   read.strength = std::min(read.strength, strengthOf(access.op));
   read.time = block.now;
   read.op = access.op.index;
-  word.readers |= bit;
+  word.readers[reader] |= bit;
 }
 
 void SharedMemory::noteWrite(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
@@ -142,8 +164,8 @@ void SharedMemory::noteWrite(Block &block, const Access &access, uint32_t index,
   } else if (word.other && (strength == Strength::weak || block.knows(access.thread, others[word.other].actor, others[word.other].time))) {
     others[word.other].bytes = 0;
   }
-  word.write = {block.now, access.actor, access.op.index, bytes, strength};
+  word.write = {block.now, access.actor, access.op.index, bytes, strength, access.isAsync};
   word.initialised |= bytes;
-  word.readers = 0;
+  word.readers.fill(0);
 }
 } // namespace logitile::emulator

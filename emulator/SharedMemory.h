@@ -16,6 +16,7 @@ struct Access {
   AccessKind kind;
   /// Of a plain store: where it goes and what it stores; null of others.
   const uint8_t *address = nullptr, *value = nullptr;
+  bool isAsync = false; // through the asynchronous proxy
 
   /// CUDA programming guide, "SIMT architecture": of the lanes of a warp that store to one place by one instruction, one succeeds. With
   /// equal values nobody can tell which. 'word' holds what an earlier store of 'actor' at 'op' of the same block has left.
@@ -50,11 +51,14 @@ private:
     uint32_t time, actor, op;
     uint8_t bytes = 0; // 0: there is none
     Strength strength;
+    bool isAsync = false;
   };
+  /// Who reads, as each kind has its own times.
+  enum Reader : uint32_t { threads, products, kReaders };
   struct Word {
     Write write;         // the last one
     uint8_t initialised; // bytes
-    uint32_t readers;    // warps with a read since the write
+    std::array<uint32_t, kReaders> readers; // warps with a read since the write
     uint32_t other; // where another write is that is not ordered before the last one, as both are strong; 0: nowhere yet
   };
   struct Read {
@@ -70,7 +74,8 @@ private:
   void checkWrites(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   void checkReads(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   /// A lane of 'warp' whose read nothing orders before the access; none where all are ordered.
-  std::optional<uint32_t> unorderedLane(const Block &block, const Access &access, const Read &read, uint32_t warp) const;
+  std::optional<uint32_t> unorderedLane(const Block &block, const Access &access, Reader reader, const Read &read, uint32_t warp) const;
+  void checkReadsOf(Block &block, const Access &access, Reader reader, uint32_t word, uint8_t bytes);
   void noteSeveral(Read &read);
   void noteRead(Block &block, const Access &access, uint32_t word, uint8_t bytes);
   void noteWrite(Block &block, const Access &access, uint32_t word, uint8_t bytes);
@@ -78,7 +83,7 @@ private:
   uint8_t *window = nullptr;
   uint32_t size = 0, warps = 0;
   std::vector<Word> words;
-  std::vector<Read> reads; // one per word and warp
+  std::array<std::vector<Read>, kReaders> reads; // one per word and warp; empty before the first
   std::vector<LaneTimes> laneTimes;
   std::vector<Write> others;
 };

@@ -96,8 +96,8 @@ class FaultReport:
 
     Args:
         kind: "race", "in-flight", "uninitialised", "out-of-bounds", "misaligned", "divergence",
-            "barrier-divergence", "barrier-misuse", "deadlock", "endless" or "trap"; docs/design/emulator.md
-            says what they mean.
+            "barrier-divergence", "barrier-misuse", "proxy-fence", "misuse", "deadlock", "endless" or "trap";
+            docs/design/emulator.md says what they mean.
         kernel: its name.
         block: the block of the grid, [x, y, z].
         space: "shared", "global" or "no memory".

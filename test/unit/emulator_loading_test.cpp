@@ -47,8 +47,8 @@ TEST(EmulatorLoading, unknownRegistersAreNamed) {
 }
 
 TEST(EmulatorLoading, unknownInlinePtxIsNamed) {
-  const std::string error = refusalOf(emulatorModule(kernelWith("call void asm sideeffect \"wgmma.fence.sync.aligned;\", \"\"()")));
-  EXPECT_NE(error.find("unknown inline PTX 'wgmma.fence.sync.aligned;'"), std::string::npos) << error;
+  const std::string error = refusalOf(emulatorModule(kernelWith("call void asm sideeffect \"tcgen05.wait::ld.sync.aligned;\", \"\"()")));
+  EXPECT_NE(error.find("unknown inline PTX 'tcgen05.wait::ld.sync.aligned;'"), std::string::npos) << error;
 }
 
 TEST(EmulatorLoading, otherFunctionsAreUnknown) {
