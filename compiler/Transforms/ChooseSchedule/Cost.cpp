@@ -3,13 +3,13 @@
 using namespace mlir;
 using namespace logitile;
 
-/// How much longer logits of a group of vocabulary splits take because there are too few tasks for the threads.
+/// How much longer logits of a group of vocabulary splits take because there are too few tasks for the units.
 double ScheduleBuilder::idleFactor(int64_t tokens) const {
   if (choice.inPlace())
     return 1;
-  int64_t threads = problem.request.getThreads(), chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
+  int64_t units = problem.units, chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   int64_t tasks = choice.group * std::max<int64_t>(1, llvm::divideCeil(chunk, problem.tiles.TM));
-  return static_cast<double>(llvm::divideCeil(tasks, threads) * threads) / tasks;
+  return static_cast<double>(llvm::divideCeil(tasks, units) * units) / tasks;
 }
 
 /// How often the logits of a pair are made, on the average of the vocabulary.

@@ -123,6 +123,24 @@ static Type keptElement(const Problem &problem, const PairProblem &pair) {
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 
+/// Vocabulary splits are what tasks are made of: enough of them for the units, whole tiles each. Their number does not depend on the
+/// number of tokens, so neither do the bits of a row among the calls of one program.
+void Problem::splitVocabulary(int64_t finer) {
+  constexpr int64_t kLeast = 16, kMost = 64; // splits
+  int64_t wanted = std::clamp<int64_t>(4 * units, kLeast, kMost);
+  if (facts.isFilledByOneVocabSplit) {
+    vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), tiles.TN);
+  } else {
+    // Short splits spend their time on what begins and ends them: they have a few tiles, unless too few splits are left then.
+    constexpr int64_t kTiles = 4;
+    int64_t coarse = llvm::divideCeil(columns, kLeast), fine = llvm::divideCeil(columns, std::max(wanted, kLeast * finer));
+    int64_t least = std::min(coarse, finer == 1 ? kTiles * tiles.TN : tiles.TN);
+    vocabSplit = llvm::alignTo(std::max(fine, least), tiles.TN);
+  }
+  vocabSplits = llvm::divideCeil(columns, vocabSplit);
+  leastGroup = facts.isFilledByOneVocabSplit ? 1 : llvm::divideCeil(vocabSplits, kLeast * finer);
+}
+
 FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t finer) {
   Problem problem;
   problem.program = program;
@@ -138,12 +156,9 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.tiles = *tiles;
   problem.panelWidth = problem.facts.memory.panelWidth;
 
-  // Vocabulary splits are what tasks are made of: enough of them for the threads, whole tiles each. Their number does not depend on
-  // the number of tokens, so neither do the bits of a row among the calls of one program.
   problem.columns = program.getWidth();
-  int64_t wanted = finer * std::clamp<int64_t>(4 * request.getThreads(), 16, 64);
-  problem.vocabSplit = llvm::alignTo(llvm::divideCeil(problem.columns, wanted), problem.tiles.TN);
-  problem.vocabSplits = llvm::divideCeil(problem.columns, problem.vocabSplit);
+  problem.units = problem.target->machine(request.getThreads()).units;
+  problem.splitVocabulary(finer);
 
   for (Operation &op : program.getBody().front()) {
     if (auto sweep = dyn_cast<SweepOp>(op)) {

@@ -33,6 +33,8 @@ struct Problem {
   TileSizes tiles;
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
+  int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is made at a time
+  int64_t units = 1;      // that run tasks at the same time
   llvm::SmallVector<PairProblem> pairs;
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;
@@ -51,6 +53,8 @@ struct Problem {
   bool hasCentres(const PairProblem &pair) const;
   /// How many places the list of a finish has; none where it is of no list.
   std::optional<int64_t> placesOf(FinishOp finish) const;
+  /// Fills in the vocabulary splits; 'finer' as in 'get'.
+  void splitVocabulary(int64_t finer);
   /// Fills in 'inputs' and what is known where.
   void collectReads();
   /// Finishes of a sweep, or of a phase without one, in order.

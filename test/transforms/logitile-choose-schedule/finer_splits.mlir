@@ -1,16 +1,18 @@
-// Where nothing fits the budget, vocabulary splits become finer: gradients of logits take less memory at a time.
+// A GPU has 64 vocabulary splits for its multiprocessors, of at least four tiles each; gradients are made for a sixteenth of them at
+// least. Where nothing fits the budget, first such a group becomes smaller, then the splits: gradients of logits take less memory at
+// a time.
 
-// The usual 16 splits, in one chunk of tokens: several chunks would have a float32 sum of the weight's gradient, 61 MB.
+// Splits of four tiles and groups of four splits, in one chunk of tokens: several chunks would have a float32 sum of the weight's gradient, 61 MB.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2048, workspace = 16000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=USUAL
-// USUAL: logitile.schedule tokens [89, 2284) vocab_split 1920 kept 0 {
-// USUAL: logitile.loop vocab_splits 1 from 0 to 16 {
+// USUAL: logitile.schedule tokens [89, 2152) vocab_split 512 kept 0 {
+// USUAL: logitile.loop vocab_splits 4 from 0 to 59 {
 
-// Twice as many. Fewer than 1713 tokens fit with the usual ones, and have a program with these.
+// Groups of two. Fewer than 1614 tokens fit with the usual ones, and have a program with these.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2048, workspace = 12000000, chunks = 0, accumulate = false/' \
-// RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=TWICE
-// TWICE: logitile.schedule tokens [1713, 2277) vocab_split 1024 kept 0 {
-// TWICE: logitile.loop vocab_splits 1 from 0 to 30 {
+// RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PAIRS
+// PAIRS: logitile.schedule tokens [1614, 2228) vocab_split 512 kept 0 {
+// PAIRS: logitile.loop vocab_splits 2 from 0 to 59 {
 
 // The budget that a refusal names is enough.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2048, workspace = 1000, chunks = 0, accumulate = false/' \
