@@ -27,7 +27,10 @@ public:
   WorkModel(KernelOp kernel, const Sharing &sharing) : kernel(kernel), sharing(sharing) {}
 
   FailureOr<KernelWork> run() {
-    for (auto forall : kernel.getBody().getOps<scf::ForallOp>())
+    auto foralls = kernel.getBody().getOps<scf::ForallOp>();
+    if (foralls.empty() && failed(visitTask(kernel.getBody().front()))) // of a single task, no loop is left
+      return failure();
+    for (scf::ForallOp forall : foralls)
       if (failed(visitForall(forall)))
         return failure();
     return std::move(work);
@@ -41,8 +44,11 @@ private:
          llvm::zip_equal(forall.getInductionVars(), forall.getMixedLowerBound(), forall.getMixedUpperBound(), forall.getMixedStep()))
       if (failed(addAxis(counter, lower, upper, step)))
         return failure();
+    return visitTask(*forall.getBody());
+  }
+  LogicalResult visitTask(Block &body) {
     addBytes(sharing.threads * readTokenCount());
-    return visitBlock(*forall.getBody());
+    return visitBlock(body);
   }
   /// The number of tokens that count, read by every thread.
   int64_t readTokenCount() {
