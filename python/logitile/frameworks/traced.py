@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Mask = tuple[bool, ...]
 
@@ -152,21 +152,35 @@ class Mean:
     is_zero_if_all_ignored: bool
 
 
+class SliceArray(NamedTuple):
+    """An array of a part of a sliced call.
+
+    Args:
+        kind: "input" and "gradient" of an operand of the whole call; "cotangent" of what reaches an output;
+            "output"; "offset", the slice's first column; "state", what a sweep left of each token; "first"
+            and "second", the two states that a merge joins.
+        position: of the operand or the output.
+        state: the name of its state.
+    """
+
+    kind: str
+    position: int = 0
+    state: str = ""
+
+
 @dataclass(frozen=True)
 class SlicedPart:
     """One part of a call whose vocabulary is in slices.
 
     Args:
         call: by key.
-        operands: names of its arrays: "input 0" for an operand of the whole call, "cotangent 1" for what
-            reaches an output, "offset" for the slice's first column, and "state ...", "first ..." and
-            "second ..." for rows that sweeps left.
-        results: names of its results: "state ..." of a sweep or a merge, "output 0", "gradient 0".
+        operands: what it takes.
+        results: what it makes: the state of a sweep or a merge, outputs, gradients.
     """
 
     call: KeyedCall
-    operands: tuple[str, ...]
-    results: tuple[str, ...]
+    operands: tuple[SliceArray, ...]
+    results: tuple[SliceArray, ...]
 
 
 class SlicedCall(Protocol):

@@ -152,8 +152,7 @@ class SlicedCall:
         forward, _ = part_of("sweep", source, call, hidden).sweeps(call.tokens)
         parts = [part_of("sweep", source, call, hidden, number) for number in range(forward)]
         return [
-            [(name, output_dtype(element)) for name, element in part.outputs(call.tokens) if "." in name]
-            for part in parts
+            [(name, output_dtype(element)) for name, element in part.states(call.tokens)] for part in parts
         ]
 
     def bound(self, arrays: Sequence[Any], buffers: Sequence[Any], offset: int, vocab: int) -> Call:

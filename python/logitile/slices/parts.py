@@ -46,6 +46,11 @@ class Part:
         """Names and element types."""
         return [(output["name"], output["element"]) for output in self.described(tokens)["outputs"]]
 
+    def states(self, tokens: int) -> list[tuple[str, str]]:
+        """Those of the outputs that are the state of a sweep: no output of a loss has a dot."""
+        found = self.described(tokens)["outputs"]
+        return [(output["name"], output["element"]) for output in found if "." in output["name"]]
+
     def sweeps(self, tokens: int) -> tuple[int, int]:
         """Of the whole program: forward and adjoint."""
         forward, adjoint = self.described(tokens)["sweeps"]

@@ -1,4 +1,4 @@
-"""The parts of a sliced call as a framework traces them: calls by key, with a name for each array."""
+"""The parts of a sliced call as a framework traces them: calls by key, and what each array is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..arguments.outputs import output_dtype, output_shape
 from ..arguments.wanted import Wanted
 from ..calls import keyed
 from ..calls.program import gradient_dtype, weight_bytes
-from ..frameworks.traced import KeyedCall, SlicedPart, TracedResult
+from ..frameworks.traced import KeyedCall, SliceArray, SlicedPart, TracedResult
 from ..runtime.engine import native
 from .parts import part_of, unplaced_part
 from .sweeps import begun_source, common_call
@@ -51,7 +51,7 @@ class TracedSlices:
         mode = "forward" if number < self.forward else "early"
         cotangents = self._reaching if mode == "early" else ()
         states = self._before(number)
-        operands = [*self._all_operands(), *self._cotangents(cotangents), *states, "offset"]
+        operands = [*self._all_operands(), *self._cotangents(cotangents), *states, SliceArray("offset")]
         return self._part("sweep", number, mode, self._call, operands)
 
     def merge(self, number: int) -> SlicedPart:
@@ -59,7 +59,7 @@ class TracedSlices:
         mode = "forward" if number < self.forward else "early"
         cotangents = self._reaching if mode == "early" else ()
         rows = self._rows(number)
-        sides = [f"{side} {row}" for side in ("first", "second") for row in rows]
+        sides = [SliceArray(side, state=row) for side in ("first", "second") for row in rows]
         operands = [*sides, *self._common_operands(), *self._cotangents(cotangents), *self._before(number)]
         return self._part("merge", number, mode, self._common, operands)
 
@@ -71,7 +71,7 @@ class TracedSlices:
     def gradient(self) -> SlicedPart:
         """See SlicedCall."""
         states = self._before(self.forward + self.adjoint)
-        operands = [*self._all_operands(), *self._cotangents(self._reaching), *states, "offset"]
+        operands = [*self._all_operands(), *self._cotangents(self._reaching), *states, SliceArray("offset")]
         return self._part("gradient", 0, "early", self._call, operands)
 
     def workspace(self, call: KeyedCall, tokens: int) -> int:
@@ -79,42 +79,47 @@ class TracedSlices:
         plan, threads = keyed.planned(self._records[call.key], "cuda:0", tokens)
         return plan.describe(tokens, threads)["workspace_bytes"]
 
-    # ---- names of arrays ---------------------------------------------------------------------------------
+    # ---- arrays -----------------------------------------------------------------------------------------
 
-    def _all_operands(self) -> list[str]:
-        return [f"input {position}" for position in range(len(self._operands))]
+    def _all_operands(self) -> list[SliceArray]:
+        return [SliceArray("input", position) for position in range(len(self._operands))]
 
-    def _common_operands(self) -> list[str]:
-        return [f"input {self._operands.index(name)}" for name in self._common.inputs]
+    def _common_operands(self) -> list[SliceArray]:
+        return [SliceArray("input", self._operands.index(name)) for name in self._common.inputs]
 
-    def _cotangents(self, names: Sequence[str]) -> list[str]:
+    def _cotangents(self, names: Sequence[str]) -> list[SliceArray]:
         outputs = self._call.form.spec.output_names
-        return [f"cotangent {outputs.index(name)}" for name in names]
+        return [SliceArray("cotangent", outputs.index(name)) for name in names]
 
-    def _before(self, number: int) -> list[str]:
+    def _before(self, number: int) -> list[SliceArray]:
         """What sweeps before a number left."""
-        return [f"state {row}" for sweep in range(number) for row in self._rows(sweep)]
+        return [SliceArray("state", state=row) for sweep in range(number) for row in self._rows(sweep)]
 
     def _rows(self, number: int) -> list[str]:
         """The entries that a sweep leaves."""
         mode = "forward" if number < self.forward else "early"
         part = part_of("sweep", self._source, self._call, self._call.pairs[0].hidden, number, mode)
-        found = [(name, element) for name, element in part.outputs(self._call.tokens) if "." in name]
+        found = part.states(self._call.tokens)
         self._dtypes.update((name, output_dtype(element)) for name, element in found)
         return [name for name, _ in found]
 
-    def _results(self, part: str, number: int, mode: str, call: Call, wanted: Wanted) -> list[str]:
+    def _results(self, part: str, number: int, mode: str, call: Call, wanted: Wanted) -> list[SliceArray]:
         """What a part writes: states, outputs, though they may mean nothing yet, and gradients."""
         program = part_of(part, self._source, call, self._call.pairs[0].hidden, number, mode, wanted)
         outputs, results = self._call.form.spec.output_names, []
         for name, element in program.outputs(self._call.tokens):
             self._dtypes[name] = output_dtype(element)
-            results.append(f"output {outputs.index(name)}" if name in outputs else f"state {name}")
-        return results + [f"gradient {self._operands.index(name)}" for name in wanted.names]
+            if name in outputs:
+                results.append(SliceArray("output", outputs.index(name)))
+            else:
+                results.append(SliceArray("state", state=name))
+        return results + [SliceArray("gradient", self._operands.index(name)) for name in wanted.names]
 
     # ---- keyed calls -------------------------------------------------------------------------------------
 
-    def _part(self, part: str, number: int, mode: str, call: Call, operands: Sequence[str]) -> SlicedPart:
+    def _part(
+        self, part: str, number: int, mode: str, call: Call, operands: Sequence[SliceArray]
+    ) -> SlicedPart:
         source, options = self._source, self._source.options
         dtype = "float32"  # of gradients: sums over devices round but once
         wanted = Wanted(source.wrt, source.of, "early", dtype) if part == "gradient" else Wanted()
@@ -132,74 +137,71 @@ class TracedSlices:
             "ignore_index": options.ignore_index,
             "zero_if_all_ignored": options.all_ignored == "zero",
         }
-        slots = [self._argument(name) for name in operands], [self._result(name, wanted) for name in results]
-        record = keyed.recorded(request, budget, rules, *slots)
+        read, written = map(self._argument, operands), (self._result(made, wanted) for made in results)
+        record = keyed.recorded(request, budget, rules, list(read), list(written))
         key = keyed.remember(record, keyed.finder_of(record))
         self._records[key] = record
-        rest = 1 if operands[0].startswith("input") else 0
-        kinds = tuple(self._kind(name) for name in operands)
-        traced = tuple(self._traced(name, wanted, list(operands)) for name in results)
+        rest = 1 if operands[0].kind == "input" else 0
+        kinds = tuple(self._kind(array) for array in operands)
+        traced = tuple(self._traced(made, wanted, list(operands)) for made in results)
         none = (False,) * len(operands)
         return SlicedPart(
             KeyedCall(key, rest, kinds, traced, none, (), self, True), tuple(operands), tuple(results)
         )
 
-    def _has_loss(self, results: Sequence[str]) -> bool:
+    def _has_loss(self, results: Sequence[SliceArray]) -> bool:
         outputs = self._call.form.spec.output_names
-        return "loss" in outputs and f"output {outputs.index('loss')}" in results
+        return "loss" in outputs and SliceArray("output", outputs.index("loss")) in results
 
-    def _argument(self, name: str) -> keyed.Slot:
-        what, _, rest = name.partition(" ")
-        if what == "input":
-            operand = self._operands[int(rest)]
+    def _argument(self, array: SliceArray) -> keyed.Slot:
+        if array.kind == "input":
+            operand = self._operands[array.position]
             return "input", self._call.operands[operand].native, 0, self._exchanges(operand)
-        if what == "cotangent":
-            return "cotangent", self._call.form.spec.output_names[int(rest)], 0, False
+        if array.kind == "cotangent":
+            return "cotangent", self._call.form.spec.output_names[array.position], 0, False
         names = {
             "offset": "slice.offset",
-            "state": rest,
-            "first": f"first.{rest}",
-            "second": f"second.{rest}",
+            "state": array.state,
+            "first": f"first.{array.state}",
+            "second": f"second.{array.state}",
         }
-        return "input", names[what], 0, False
+        return "input", names[array.kind], 0, False
 
-    def _result(self, name: str, wanted: Wanted) -> keyed.Slot:
-        what, _, rest = name.partition(" ")
+    def _result(self, made: SliceArray, wanted: Wanted) -> keyed.Slot:
         types = native().TYPES
-        if what == "gradient":
-            operand = self._operands[int(rest)]
+        if made.kind == "gradient":
+            operand = self._operands[made.position]
             dtype = gradient_dtype(self._call, wanted, operand)
             return "gradient", self._call.operands[operand].native, types[dtype], self._exchanges(operand)
-        if what == "output":
-            output, _, dtype = self._call.form.outputs[int(rest)]
+        if made.kind == "output":
+            output, _, dtype = self._call.form.outputs[made.position]
             return "output", output, types[dtype], False
-        return "output", rest, types[self._dtypes[rest]], False
+        return "output", made.state, types[self._dtypes[made.state]], False
 
     def _exchanges(self, operand: str) -> bool:
         """Whether the axes of an array are exchanged for the compiler."""
         return self._call.operands[operand].is_weight and self._source.options.weight_layout == "dv"
 
-    def _kind(self, name: str) -> str:
-        what, _, rest = name.partition(" ")
-        if what == "input":
-            operand = self._operands[int(rest)]
+    def _kind(self, array: SliceArray) -> str:
+        """See KeyedCall."""
+        if array.kind == "input":
+            operand = self._operands[array.position]
             if operand in self._call.inputs:
                 return self._call.form.spec.input(operand).axis
             return "weight" if self._call.operands[operand].is_weight else "hidden"
-        if what == "cotangent":
-            return self._kind_of_output(int(rest))
-        return "scalar" if what == "offset" else "token"
+        if array.kind == "cotangent":
+            return self._kind_of_output(array.position)
+        return "scalar" if array.kind == "offset" else "token"
 
     def _kind_of_output(self, position: int) -> str:
         name = self._call.form.spec.output_names[position]
         return "token" if output_shape(self._source.options, (1,), name) else "scalar"
 
-    def _traced(self, name: str, wanted: Wanted, operands: list[str]) -> TracedResult:
-        what, _, rest = name.partition(" ")
-        if what == "gradient":
-            dtype = gradient_dtype(self._call, wanted, self._operands[int(rest)])
-            return TracedResult(dtype, like=operands.index(f"input {rest}"))
-        if what == "output":
-            is_per_token = self._kind_of_output(int(rest)) == "token"
-            return TracedResult(self._call.form.outputs[int(rest)][2], is_per_token=is_per_token)
-        return TracedResult(self._dtypes[rest])
+    def _traced(self, made: SliceArray, wanted: Wanted, operands: list[SliceArray]) -> TracedResult:
+        if made.kind == "gradient":
+            dtype = gradient_dtype(self._call, wanted, self._operands[made.position])
+            return TracedResult(dtype, like=operands.index(SliceArray("input", made.position)))
+        if made.kind == "output":
+            is_per_token = self._kind_of_output(made.position) == "token"
+            return TracedResult(self._call.form.outputs[made.position][2], is_per_token=is_per_token)
+        return TracedResult(self._dtypes[made.state])

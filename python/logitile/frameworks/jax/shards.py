@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..traced import KeyedCall, SlicedCall, SlicedPart
+from ..traced import KeyedCall, SliceArray, SlicedCall, SlicedPart
 from .varying import gathered
 
 Run = Any  # runs a KeyedCall on operands
@@ -107,40 +107,40 @@ class _Shard:
         """With a slice of the vocabulary on this device."""
         weight = self.operands[self.call.kinds.index("weight")]
         width = weight.shape[1 if self.call.head.is_transposed else 0]
-        arrays = {f"input {position}": operand for position, operand in enumerate(self.operands)}
-        arrays["offset"] = self.axes.slice() * width
+        arrays = {SliceArray("input", position): operand for position, operand in enumerate(self.operands)}
+        arrays[SliceArray("offset")] = self.axes.slice() * width
         for number in range(sliced.forward):
             arrays |= self._swept(sliced, number, arrays)
         made = self._made(sliced.finish(), arrays)
-        outputs = [made[f"output {position}"] for position in range(self.outputs)]
+        outputs = [made[SliceArray("output", position)] for position in range(self.outputs)]
         if not any(self.need):
             return outputs, {}
         for position, cotangent in self._reaching(outputs).items():
-            arrays[f"cotangent {position}"] = cotangent
+            arrays[SliceArray("cotangent", position)] = cotangent
         for number in range(sliced.forward, sliced.forward + sliced.adjoint):
             arrays |= self._swept(sliced, number, arrays)
         made = self._made(sliced.gradient(), arrays)
-        gradients = {position: made[f"gradient {position}"] for position in self._needed()}
+        gradients = {position: made[SliceArray("gradient", position)] for position in self._needed()}
         for position in gradients:
             if self.call.kinds[position] == "hidden":
                 gradients[position] = self.axes.sum_of_slices(gradients[position])
         return outputs, gradients
 
-    def _swept(self, sliced: SlicedCall, number: int, arrays: dict[str, Any]) -> dict[str, Any]:
+    def _swept(self, sliced: SlicedCall, number: int, arrays: dict[SliceArray, Any]) -> dict[SliceArray, Any]:
         """What a sweep leaves on all slices together."""
         made = self._made(sliced.sweep(number), arrays)
-        rows = {name: row for name, row in made.items() if name.startswith("state ")}
+        rows = {name: row for name, row in made.items() if name.kind == "state"}
         of_slices = _gathered(rows, self.axes.vocabulary)
         merged = {name: row[0] for name, row in of_slices.items()}
         merge = sliced.merge(number)
         for slice in range(1, self.axes.slices):
-            sides = {name.replace("state", "first", 1): row for name, row in merged.items()}
-            sides |= {name.replace("state", "second", 1): row[slice] for name, row in of_slices.items()}
+            sides = {name._replace(kind="first"): row for name, row in merged.items()}
+            sides |= {name._replace(kind="second"): row[slice] for name, row in of_slices.items()}
             made = self._made(merge, arrays | sides)
             merged = {name: made[name] for name in merged}
         return merged
 
-    def _made(self, part: SlicedPart, arrays: dict[str, Any]) -> dict[str, Any]:
+    def _made(self, part: SlicedPart, arrays: dict[SliceArray, Any]) -> dict[SliceArray, Any]:
         made = self.run(part.call, [arrays[name] for name in part.operands])
         return dict(zip(part.results, made, strict=True))
 
@@ -192,7 +192,7 @@ class _Shard:
         return self.axes.sum_of_tokens(counts.sum(dtype=jnp.int32)).astype(jnp.float32)
 
 
-def _gathered(rows: dict[str, Any], axes: tuple[str, ...]) -> dict[str, Any]:
+def _gathered(rows: dict[SliceArray, Any], axes: tuple[str, ...]) -> dict[SliceArray, Any]:
     """Rows of all slices, in their order: one all-gather for each type."""
     found = {}
     for dtype in dict.fromkeys(row.dtype for row in rows.values()):
