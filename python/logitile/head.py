@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .arguments.binder import Binder
 from .arguments.call import Call
 from .arguments.given import GivenLogits, given_names, with_zeros
+from .arguments.given_gradients import refuse_given
 from .arguments.options import Options, checked_constants, checked_options
 from .arguments.outputs import check_default_dtype, with_dtype
 from .arguments.segments import Segments
@@ -182,6 +183,7 @@ class Head(InspectedHead):
         wrt: Iterable[str] | None = None,
         grad_output: object = None,
         grad_dtype: object = None,
+        grad_out: Mapping[str, object] | None = None,
         segments: Segments | None = None,
         **inputs: object,
     ) -> tuple[Any, dict[str, Any]]:
@@ -193,6 +195,9 @@ class Head(InspectedHead):
             grad_output: what reaches the outputs: an array or number for a bare result, a dictionary by
                 output else. Left out: 1 for the loss.
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
+            grad_out: arrays of NumPy or torch, by gradient, that gradients are written to, whatever was in
+                them. Each has the shape and the type of its gradient, is contiguous, and shares memory with
+                no other array of the call. Gradients that are not named get arrays of their own.
             segments: as for a call; what reaches an output is a number, or one for each sequence.
 
         Returns: the outputs as from a call, and the gradients, each in the shape of its input.
@@ -202,10 +207,13 @@ class Head(InspectedHead):
             SpecError: the loss is wrong.
         """
         if self._plain is not None:
-            how: dict[str, Any] = {"wrt": wrt, "grad_output": grad_output, "grad_dtype": grad_dtype}
+            how: dict[str, Any] = {
+                "wrt": wrt, "grad_output": grad_output, "grad_dtype": grad_dtype, "grad_out": grad_out
+            }  # fmt: skip
             result, gradients = self._plain.value_and_grad(*args, segments=segments, **how, **inputs)
             return with_dtype(result, self._output_dtype_of(args, inputs)), gradients
         if segments is not None:
+            refuse_given(grad_out, "calls with segments")
             return self._in_segments.value_and_grad(
                 segments, args, inputs, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype
             )
@@ -213,20 +221,25 @@ class Head(InspectedHead):
             if name in self._pair_names:
                 head, inputs, wrt = self._of_given(args, inputs, wrt)
                 if head is not self:
+                    refuse_given(grad_out, "calls with given logits")
                     return head.value_and_grad(
                         *args, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype, **inputs
                     )
                 break
         if self._is_reference:
+            refuse_given(grad_out, "backend='reference'")
             from .reference.calls import values_and_gradients
 
             return values_and_gradients(self._binder, args, inputs, wrt, grad_output)
         dtype = execute.checked_dtype(grad_dtype)
         traced = gradient_tracer(args, inputs)
         if traced is not None:
+            refuse_given(grad_out, "traced arrays")
             return traced(self._capture, args, inputs, wrt, grad_output, dtype)
         call = self._binder.bind_rounded(args, inputs)
-        outputs, gradients = execute.values_and_gradients(self._programs, call, wrt, grad_output, dtype)
+        outputs, gradients = execute.values_and_gradients(
+            self._programs, call, wrt, grad_output, dtype, grad_out
+        )
         return call.form.spec.result(outputs), gradients
 
     def partial(

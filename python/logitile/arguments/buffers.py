@@ -71,7 +71,7 @@ def check_apart(buffers: Mapping[str, Array], arrays: Iterable[tuple[str, Array]
         CallValueError: a buffer shares memory with one of them.
     """
     for name, array in arrays:
-        if any(_share_memory(buffer, array) for buffer in buffers.values()):
+        if any(share_memory(buffer, array) for buffer in buffers.values()):
             raise CallValueError(
                 f"'weight_grad_out' shares memory with '{name}', which the call reads while gradients are "
                 "added into the buffer; give memory of its own"
@@ -94,7 +94,7 @@ def _overlaps_itself(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 # ---- memory of two arrays ----------------------------------------------------------------------------------
 
 
-def _share_memory(a: Array, b: Array) -> bool:
+def share_memory(a: Array, b: Array) -> bool:
     """Whether two arrays have an element in common; those of one matrix may take turns without it."""
     import numpy
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
+from ..arguments.given_gradients import checked_gradients
 from ..arguments.gradients import check_no_gradient_is_lost, output_cotangents, wanted_gradients
 from ..arguments.wanted import Wanted
 from ..errors import CallTypeError
@@ -16,7 +18,7 @@ from . import demands
 from .program import Program, float_dtype
 from .programs import Programs
 from .recorded import RecordedCall
-from .results import cast_back, finished, new_gradients, new_outputs
+from .results import cast_back, finished, has_buffer, new_gradients, new_outputs
 
 if TYPE_CHECKING:
     from .._native import Array as NativeArray
@@ -52,44 +54,71 @@ def values(programs: Programs, call: Call) -> dict[str, Any]:
 
 
 def run(
-    call: Call, program: Program, cotangents: Mapping[str, NativeArray]
+    call: Call,
+    program: Program,
+    cotangents: Mapping[str, NativeArray],
+    given: Mapping[str, Array] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The outputs and gradients of a program, unfinished, by name; `cotangents` reach the outputs."""
+    """The outputs and gradients of a program, unfinished, by name; `cotangents` reach the outputs, `given`
+    arrays of the caller are written.
+    """
     outputs, written = new_outputs(call)
-    gradients, made = new_gradients(call, program.options, program.wanted, program.gradients)
+    gradients, made = new_gradients(call, program.options, program.wanted, program.gradients, given)
     is_early = program.wanted.mode == "early"
     program.native_call(call).run(written, made, list(cotangents.values()), is_early)
     return outputs, gradients
 
 
 def values_and_gradients(
-    programs: Programs, call: Call, wrt: Iterable[str] | None, grad_output: object, grad_dtype: str | None
+    programs: Programs,
+    call: Call,
+    wrt: Iterable[str] | None,
+    grad_output: object,
+    grad_dtype: str | None,
+    grad_out: object = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The outputs of a call and its gradients, both by name.
 
     Args:
-        wrt, grad_output, grad_dtype: see Head.value_and_grad.
+        wrt, grad_output, grad_dtype, grad_out: see Head.value_and_grad.
 
     Raises:
         CallError: see wanted_gradients, output_cotangents and Program.
     """
     names = wanted_gradients(call.form.spec, call.form.options, call, wrt)
     demands.check_buffers(call, names)
-    given = given_cotangents(call, grad_output)
-    cotangents = {name: array.framework.view(array, name) for name, array in given.items()}
+    given = checked_gradients(grad_out, call, _dtypes(call, names, grad_dtype))
+    reaching = given_cotangents(call, grad_output)
+    cotangents = {name: array.framework.view(array, name) for name, array in reaching.items()}
     wanted = demands.in_one_call(call, names, cotangents, grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs
-        return values(programs, call), finished(call, _zeros(call, names, grad_dtype))
-    reaching = {name: cotangent for name, cotangent in cotangents.items() if name in wanted.of}
+        return values(programs, call), finished(call, _zeros(call, names, grad_dtype, given))
+    cotangents = {name: cotangent for name, cotangent in cotangents.items() if name in wanted.of}
     program = programs.program(call, wanted)
-    outputs, gradients = run(call, program, reaching)
-    return finished(call, outputs), finished(call, cast_back(call, program.gradients, gradients, grad_dtype))
+    outputs, gradients = run(call, program, cotangents, given)
+    gradients = cast_back(call, program.gradients, gradients, grad_dtype, given)
+    return finished(call, outputs), finished(call, gradients)
 
 
-def _zeros(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, Any]:
-    arrays = {name: operand.array for name, operand in call.operands.items() if name in names}
-    return {name: array.framework.zeros(array, array.shape, dtype or float_dtype(array))
-            for name, array in arrays.items()}  # fmt: skip
+def _dtypes(call: Call, names: tuple[str, ...], dtype: str | None) -> dict[str, str]:
+    """Of the gradients that a caller may give arrays for: all but those that are added into a buffer."""
+    return {
+        name: dtype or float_dtype(call.operands[name].array) for name in names if not has_buffer(call, name)
+    }
+
+
+def _zeros(
+    call: Call, names: tuple[str, ...], dtype: str | None, given: Mapping[str, Array]
+) -> dict[str, Any]:
+    zeros = {}
+    for name in names:
+        array = call.operands[name].array
+        if name not in given:
+            zeros[name] = array.framework.zeros(array, array.shape, dtype or float_dtype(array))
+            continue
+        zeros[name] = given[name].source
+        zeros[name][...] = 0
+    return zeros
 
 
 def given_cotangents(call: Call, grad_output: object) -> dict[str, Array]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call
 from ..arguments.options import Options
 from ..arguments.wanted import Wanted
+from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from .native_call import weight_view
 from .program import Gradient, float_dtype
@@ -25,15 +27,33 @@ def new_outputs(call: Call) -> tuple[dict[str, Any], list[NativeArray]]:
 
 
 def new_gradients(
-    call: Call, options: Options, wanted: Wanted, made_for: Iterable[Gradient]
+    call: Call,
+    options: Options,
+    wanted: Wanted,
+    made_for: Iterable[Gradient],
+    given: Mapping[str, Array] = MappingProxyType({}),
 ) -> tuple[dict[str, Any], list[NativeArray]]:
-    """Unfilled arrays for gradients or the caller's buffers, by name and as the native module writes them."""
+    """Unfilled arrays for gradients or the caller's buffers, by name and as the native module writes them.
+
+    Args:
+        given: arrays of the caller for gradients, by name.
+    """
     gradients, natives = {}, []
     for gradient in made_for:
-        array, native = _new_gradient(call, options, wanted, gradient)
+        own = given.get(gradient.name)
+        if own is not None and own.dtype == gradient.dtype and not wanted.accumulate:
+            array, native = own.source, _written(own, options, gradient)
+        else:
+            array, native = _new_gradient(call, options, wanted, gradient)
         gradients[gradient.name] = array
         natives.append(native)
     return gradients, natives
+
+
+def _written(array: Array, options: Options, gradient: Gradient) -> NativeArray:
+    if gradient.is_weight:
+        return weight_view(array, gradient.native, options)
+    return array.framework.view(array, gradient.native)
 
 
 def _new_gradient(
@@ -62,7 +82,11 @@ def has_buffer(call: Call, name: str) -> bool:
 
 
 def cast_back(
-    call: Call, made_for: Iterable[Gradient], gradients: dict[str, Any], dtype: str | None
+    call: Call,
+    made_for: Iterable[Gradient],
+    gradients: dict[str, Any],
+    dtype: str | None,
+    given: Mapping[str, Array] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Gradients as their inputs are: of their type, also where others have a buffer of float32, and in host
     memory where the input lies there beside a GPU.
@@ -70,8 +94,14 @@ def cast_back(
     Args:
         made_for: what `gradients` were made for.
         dtype: of all of them; None means that of each input.
+        given: arrays of the caller that they end in, by name.
     """
-    return {made.name: _in_dtype(call, made, gradients[made.name], dtype) for made in made_for}
+    finished = {made.name: _in_dtype(call, made, gradients[made.name], dtype) for made in made_for}
+    for name, array in given.items():
+        if finished[name] is not array.source:  # it was made in another type
+            array.source[...] = finished[name]
+            finished[name] = array.source
+    return finished
 
 
 def finished(call: Call, arrays: dict[str, Any]) -> dict[str, Any]:

@@ -26,8 +26,8 @@ JIT_OPTIONS = (
     "tiles",
 )
 HEAD_KEYWORDS = (
-    "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad", "kernel", "timing", "stage",
-    "column_offset", "vocab_size", "state", "part", "budget_s", "segments",
+    "divisor", "weight_grad_out", "wrt", "grad_output", "grad_dtype", "grad_out", "grad", "kernel", "timing",
+    "stage", "column_offset", "vocab_size", "state", "part", "budget_s", "segments",
 )  # fmt: skip
 _RESERVED = {
     **dict.fromkeys(JIT_OPTIONS, "an option of lt.jit"),
