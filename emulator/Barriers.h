@@ -25,7 +25,8 @@ struct Mbarrier {
   Gathering gathering;
   ClockRef completed; // what is known once the last phase has ended
   std::vector<Waiter> waiters;
-  uint32_t initThread = 0, initTime = 0;
+  uint32_t initThread = 0, initTime = 0, initOp = 0;
+  uint32_t landing = 0; // number of the actor that its bulk copies are
   bool isFenced = false; // so that the asynchronous proxy may use it
 };
 } // namespace logitile::emulator

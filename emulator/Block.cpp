@@ -30,6 +30,8 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   resting.clear();
   barriers = {};
   mbarriers.clear();
+  nextLanding = 0;
+  loads.clear();
   releases.clear();
   warpgroups.assign((warps.size() + 3) / 4, {});
   freeRegisters = 0;
@@ -41,7 +43,8 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   const auto start = std::make_shared<const Clock>(Clock{Times(actors.count(), 0), {}, {}});
   for (uint32_t i = 0; i < actors.threads; ++i) {
     resetThread(i);
-    threads[i].knowledge = {start, 0, 0, 0};
+    threads[i].knowledge = {};
+    threads[i].knowledge.clock = start;
   }
 }
 
@@ -60,6 +63,7 @@ void Block::resetThread(uint32_t linear) {
   thread.turns = Thread::kTurns;
   thread.waiting = {};
   thread.copies.reset();
+  thread.bulk = {};
   thread.fenced = {};
   thread.seen = {};
   thread.stackPointer = stacks.start(linear, threadMain);
@@ -87,6 +91,7 @@ void Block::threadMain() {
 // Before what never returns, the address sanitizer cleans the stack of the host's thread; fibers have others, where it stumbles
 // over what earlier fibers left.
 [[gnu::no_sanitize_address]] void Block::endThread(Thread &thread) {
+  endBulkCopies(thread);
   thread.hasEnded = true;
   noteProgress();
   --live;
@@ -131,6 +136,10 @@ std::optional<uint32_t> Block::takeNext() {
 }
 
 bool Block::progressEngines() {
+  if (!loads.empty()) {
+    landLoad(*this, scheduler.random(static_cast<uint32_t>(loads.size())));
+    return true;
+  }
   const uint32_t first = scheduler.random(actors.threads);
   for (uint32_t i = 0; i < actors.threads; ++i) {
     Thread &thread = threads[(first + i) % actors.threads];
@@ -197,6 +206,10 @@ bool Block::knows(const Thread &thread, uint32_t actor, uint32_t time) const {
     return true;
   if (actor == actors.productEngineOf(thread.warpIndex))
     return time <= thread.knowledge.products;
+  if (actor == actors.bulkReadsOf(thread.linear))
+    return time <= thread.knowledge.bulkReads;
+  if (actor == actors.bulkWritesOf(thread.linear))
+    return time <= thread.knowledge.bulkWrites;
   return actor == actors.copyEngineOf(thread.linear) && time <= thread.knowledge.copies;
 }
 } // namespace logitile::emulator

@@ -3,6 +3,7 @@
 #pragma once
 #include "emulator/AsyncCopies.h"
 #include "emulator/Barriers.h"
+#include "emulator/BulkCopies.h"
 #include "emulator/Fiber.h"
 #include "emulator/GlobalMemory.h"
 #include "emulator/Order.h"
@@ -33,6 +34,7 @@ struct Thread {
   Waiting waiting;
   Knowledge knowledge;
   AsyncCopies copies;
+  BulkStores bulk;
   ByScope fenced; // what its strong writes hand on: all before its last fence
   ByScope seen;   // what its strong reads have read, for its next fence
 };
@@ -147,7 +149,9 @@ public:
   Traffic traffic;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers; // by offset
-  Releases releases;                      // in shared memory
+  uint32_t nextLanding = 0;
+  std::vector<BulkLoad> loads; // under way
+  Releases releases;           // in shared memory
   ClockJoin join;
   uint32_t now = 1, live = 0, id = 0;
   uint32_t freeRegisters = 0; // for each thread of a warp that takes them
@@ -191,6 +195,14 @@ private:
 void completeIfDone(Block &block, Mbarrier &mbarrier);
 /// Ends a round of a barrier whose threads have all come.
 void completeBarrier(Block &block, NamedBarrier &barrier);
+/// An mbarrier in use; fails where there is none.
+const Mbarrier &findMbarrier(Thread &thread, const Op &op, uint32_t offset);
+/// Has bytes that 'engine' was asked for at 'time' arrive at an mbarrier.
+void completeBytes(Thread &thread, const Op &op, uint32_t offset, uint32_t bytes, uint32_t engine, uint32_t time);
+/// Lands one of the bulk copies to shared memory that are under way.
+void landLoad(Block &block, size_t which);
+/// Ends the bulk copies of a thread that ends; fails where they still need shared memory.
+void endBulkCopies(Thread &thread);
 /// Lands the copies that the oldest promise of 'thread' waits for and arrives at its mbarrier.
 void landPromise(Block &block, Thread &thread);
 /// Called by generated code at each turn of a loop.

@@ -33,11 +33,26 @@ void fenceOwn(Clock &clock, const Actors &actors, uint32_t thread, uint32_t time
 }
 } // namespace
 
+Engine Actors::engineOf(uint32_t actor) const {
+  if (actor < kOfThread * threads)
+    return static_cast<Engine>(actor / threads);
+  return actor < landingOf(0) ? Engine::products : Engine::landing;
+}
+
+uint32_t Actors::threadOf(uint32_t actor) const {
+  const Engine engine = engineOf(actor);
+  return engine == Engine::landing ? 0 : engine == Engine::products ? (actor - productEngineOf(0)) * 32 : actor % threads;
+}
+
 std::string Actors::nameOf(uint32_t actor) const {
   const uint32_t thread = threadOf(actor);
   const std::string owner = "thread " + std::to_string(thread);
   if (engineOf(actor) == Engine::copy)
     return "copy engine of " + owner;
+  if (engineOf(actor) == Engine::landing)
+    return "bulk copy to shared memory";
+  if (engineOf(actor) == Engine::bulkReads || engineOf(actor) == Engine::bulkWrites)
+    return "bulk copy of " + owner;
   if (engineOf(actor) == Engine::products)
     return "wgmma of warp " + std::to_string(thread / 32);
   return owner + " (warp " + std::to_string(thread / 32) + ", lane " + std::to_string(thread % 32) + ")";
@@ -53,10 +68,11 @@ void Gathering::add(const Actors &actors, uint32_t thread, const Knowledge &know
     clock->times[own] = std::max(clock->times[own], now);
   if (knowledge.fenced)
     fenceOwn(*clock, actors, thread, knowledge.fenced);
-  uint32_t &copies = clock->times[actors.copyEngineOf(thread)];
-  copies = std::max(copies, knowledge.copies);
-  uint32_t &products = clock->times[actors.productEngineOf(thread / 32)];
-  products = std::max(products, knowledge.products);
+  auto addOwn = [&](uint32_t engine, uint32_t time) { clock->times[engine] = std::max(clock->times[engine], time); };
+  addOwn(actors.copyEngineOf(thread), knowledge.copies);
+  addOwn(actors.bulkReadsOf(thread), knowledge.bulkReads);
+  addOwn(actors.bulkWritesOf(thread), knowledge.bulkWrites);
+  addOwn(actors.productEngineOf(thread / 32), knowledge.products);
 }
 
 void Gathering::addEngine(const Actors &actors, uint32_t engine, uint32_t time) {

@@ -11,18 +11,26 @@
 namespace logitile::emulator {
 /// Who accesses memory. Engines copy while their thread goes on, so each has a time of its own. So do a thread's strong writes:
 /// who acquires one may know it without what the thread did just before.
-/// Products of wgmma are those of a warp.
-enum class Engine { thread, copy, strongWrites, products };
+/// A bulk copy from shared memory reads first and writes later. Products of wgmma are those of a warp; a landing is all copies that
+/// an mbarrier counts.
+enum class Engine { thread, copy, strongWrites, bulkReads, bulkWrites, products, landing };
 
 /// Numbers of the actors of one block.
 struct Actors {
   uint32_t threads = 0;
-  uint32_t count() const { return 3 * threads + (threads + 31) / 32; }
+  static constexpr uint32_t kOfThread = 5;  // those before Engine::products
+  static constexpr uint32_t kLandings = 32; // mbarriers share them where there are more
+  uint32_t warps() const { return (threads + 31) / 32; }
+  uint32_t count() const { return kOfThread * threads + warps() + kLandings; }
   uint32_t copyEngineOf(uint32_t thread) const { return threads + thread; }
   uint32_t strongWritesOf(uint32_t thread) const { return 2 * threads + thread; }
-  uint32_t productEngineOf(uint32_t warp) const { return 3 * threads + warp; }
-  Engine engineOf(uint32_t actor) const { return actor < 3 * threads ? static_cast<Engine>(actor / threads) : Engine::products; }
-  uint32_t threadOf(uint32_t actor) const { return engineOf(actor) == Engine::products ? (actor - 3 * threads) * 32 : actor % threads; }
+  uint32_t bulkReadsOf(uint32_t thread) const { return 3 * threads + thread; }
+  uint32_t bulkWritesOf(uint32_t thread) const { return 4 * threads + thread; }
+  uint32_t productEngineOf(uint32_t warp) const { return kOfThread * threads + warp; }
+  uint32_t landingOf(uint32_t number) const { return kOfThread * threads + warps() + number % kLandings; }
+  Engine engineOf(uint32_t actor) const;
+  /// The thread that an actor works for: of a warp's the first; of a landing thread 0.
+  uint32_t threadOf(uint32_t actor) const;
   std::string nameOf(uint32_t actor) const;
 };
 
@@ -40,7 +48,8 @@ using ClockRef = std::shared_ptr<const Clock>;
 struct Knowledge {
   ClockRef clock;
   uint32_t copies = 0; // its own copies are done up to this time
-  uint32_t products = 0; // those of its warp are done up to this time
+  uint32_t bulkReads = 0, bulkWrites = 0; // the same of its bulk copies from shared memory
+  uint32_t products = 0;                  // the same of its warp's
   uint32_t fenced = 0; // fences have shown its own writes to the asynchronous proxy up to this time
 };
 

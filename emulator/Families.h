@@ -39,6 +39,18 @@ void mbarrierWait(Thread &thread, const Op &op, Slot *frame);
 /// Modifier: whether the promised arrival is one beyond those that the barrier expects.
 void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame);
 
+// ---- BulkCopies.cpp: operands as those of the intrinsics
+/// Modifiers: the rank, and whether a flag says that the copy goes to several blocks of a cluster.
+void loadTensor(Thread &thread, const Op &op, Slot *frame);
+/// Modifiers: the rank, and whether it adds to what is there.
+void storeTensor(Thread &thread, const Op &op, Slot *frame);
+/// Modifier: whether a flag says that the copy goes to several blocks of a cluster.
+void loadBytes(Thread &thread, const Op &op, Slot *frame);
+void storeBytes(Thread &thread, const Op &op, Slot *frame);
+void commitBulk(Thread &thread, const Op &op, Slot *frame);
+/// Modifier: whether it waits only until sources have been read.
+void waitBulk(Thread &thread, const Op &op, Slot *frame);
+
 // ---- Proxies.cpp
 /// Shows what its thread knows to the asynchronous proxy.
 void fenceProxies(Thread &thread, const Op &op, Slot *frame);

@@ -1,5 +1,6 @@
 // Faults.cpp - reports of what goes wrong in a block, with all who are involved. Detection is elsewhere.
 #include "emulator/Block.h"
+#include <algorithm>
 
 namespace logitile::emulator {
 namespace {
@@ -40,8 +41,18 @@ static const char *verb(AccessKind kind) {
 std::string_view Block::pendingText(const Earlier &earlier) const {
   const Knowledge &knowledge = threads[actors.threadOf(earlier.actor)].knowledge;
   const Engine engine = actors.engineOf(earlier.actor);
+  const bool isLanding = engine == Engine::landing && std::ranges::any_of(loads, [&](const BulkLoad &load) {
+                           return load.engine == earlier.actor && load.time == earlier.time;
+                         });
+  if (isLanding)
+    return earlier.kind == AccessKind::read ? "the bulk copy may not have read its source; wait for its mbarrier first"
+                                            : "the bulk copy may not have landed; wait for its mbarrier first";
   if (engine == Engine::products && earlier.time > knowledge.products)
     return "the wgmma may not have read its operands; wait for its group first";
+  if (engine == Engine::bulkReads && earlier.time > knowledge.bulkReads)
+    return "the bulk copy may not have read its source; wait for its group first";
+  if (engine == Engine::bulkWrites && earlier.time > knowledge.bulkWrites)
+    return "the bulk copy may not have written; wait for its group first";
   if (engine != Engine::copy || earlier.time <= knowledge.copies)
     return {};
   return earlier.kind == AccessKind::read ? "the copy may not have read its source; wait for its group first"
@@ -107,6 +118,9 @@ void Block::checkEnd(Thread &thread) {
       leaveBarrier(thread, barrier);
   if (!warpOf(thread).live)
     checkWarpgroup(thread);
+  if (!live && !loads.empty())
+    fail(describe(Fault::misuse, threads[loads.front().thread], *loads.front().op, "copies",
+                  "the block ends before the copy has landed; wait for its mbarrier first"));
 }
 
 void Block::checkWarpgroup(const Thread &thread) {

@@ -66,6 +66,26 @@ void addLaunches(Table &table) {
   }
 }
 
+void addBulkCopies(Table &table) {
+  const MemoryOrder relaxed{Strength::device};
+  for (uint32_t rank = 1; rank <= 5; ++rank) {
+    const std::string tile = ".tile." + std::to_string(rank) + "d", tensor = "cp.async.bulk.tensor.";
+    table[tensor + "g2s" + tile] = forThread(loadTensor, rank, true);
+    table[tensor + "g2s.cta" + tile] = forThread(loadTensor, rank, false);
+    table[tensor + "s2g" + tile] = forThread(storeTensor, rank, false);
+    table[tensor + "reduce.add" + tile] = forThread(storeTensor, rank, true, 0, relaxed.pack());
+    table[tensor + "prefetch" + tile] = forThread(doNothing);
+  }
+  table["cp.async.bulk.global.to.shared.cluster"] = forThread(loadBytes, true);
+  table["cp.async.bulk.global.to.shared.cta"] = forThread(loadBytes, false);
+  table["cp.async.bulk.shared.cta.to.global"] = forThread(storeBytes);
+  table["cp.async.bulk.prefetch.L2"] = forThread(doNothing);
+  table["prefetch.tensormap.p0"] = forThread(doNothing);
+  table["cp.async.bulk.commit.group"] = forThread(commitBulk);
+  table["cp.async.bulk.wait.group"] = forThread(waitBulk, false);
+  table["cp.async.bulk.wait.group.read"] = forThread(waitBulk, true);
+}
+
 void addArrivals(Table &table, const std::string &drop, ArrivalEffect effect) {
   const uint32_t noComplete = uint32_t(effect) | uint32_t(ArrivalEffect::noComplete);
   for (const char *space : {"", ".shared"}) {
@@ -193,6 +213,7 @@ Table makeTable() {
   addCopies(table);
   addBarriers(table);
   addFences(table);
+  addBulkCopies(table);
   addProxies(table);
   addMbarriers(table);
   addLaunches(table);

@@ -74,6 +74,8 @@ void mbarrierInit(Thread &thread, const Op &op, Slot *frame) {
   mbarrier.pending = count;
   mbarrier.initThread = thread.linear;
   mbarrier.initTime = block.now;
+  mbarrier.initOp = op.index;
+  mbarrier.landing = block.nextLanding++;
 }
 
 void mbarrierInvalidate(Thread &thread, const Op &op, Slot *frame) {
@@ -115,6 +117,15 @@ void mbarrierComplete(Thread &thread, const Op &op, Slot *frame) {
   const uint32_t offset = place(thread, op, frame, AccessKind::read);
   Mbarrier &mbarrier = use(thread, op, offset);
   countBytes(thread, op, offset, mbarrier, -int64_t(get<uint32_t>(frame, 1)));
+  completeIfDone(*thread.block, mbarrier);
+}
+
+const Mbarrier &findMbarrier(Thread &thread, const Op &op, uint32_t offset) { return use(thread, op, offset); }
+
+void completeBytes(Thread &thread, const Op &op, uint32_t offset, uint32_t bytes, uint32_t engine, uint32_t time) {
+  Mbarrier &mbarrier = use(thread, op, offset);
+  mbarrier.gathering.addEngine(thread.block->actors, engine, time);
+  countBytes(thread, op, offset, mbarrier, -int64_t{bytes});
   completeIfDone(*thread.block, mbarrier);
 }
 

@@ -9,11 +9,12 @@
 namespace logitile::emulator {
 namespace {
 Touched touchedWord(uint32_t index) { return {Space::shared, index * 4ull, {}}; }
-
-uint32_t readerOf(const Actors &actors, bool isProduct, uint32_t warp, uint32_t lane) {
-  return isProduct ? actors.productEngineOf(warp) : warp * 32 + lane;
-}
 } // namespace
+
+uint32_t SharedMemory::actorOf(const Actors &actors, Reader reader, uint32_t warp, uint32_t lane) {
+  const uint32_t thread = warp * 32 + lane;
+  return reader == products ? actors.productEngineOf(warp) : reader == bulkCopies ? actors.bulkReadsOf(thread) : thread;
+}
 
 SharedMemory::SharedMemory() {
   void *mapped = mmap(nullptr, 2 * kWindowBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
@@ -87,9 +88,8 @@ void SharedMemory::checkWrites(Block &block, const Access &access, uint32_t inde
 
 std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Access &access, Reader reader, const Read &read,
                                                     uint32_t warp) const {
-  const bool isProduct = reader == products;
   auto isKnown = [&](uint32_t lane, uint32_t time) {
-    return block.knows(access.thread, readerOf(block.actors, isProduct, warp, lane), time);
+    return block.knows(access.thread, actorOf(block.actors, reader, warp, lane), time);
   };
   if (read.lane != kSeveral)
     return isKnown(read.lane, read.time) ? std::nullopt : std::optional<uint32_t>(read.lane);
@@ -101,8 +101,8 @@ std::optional<uint32_t> SharedMemory::unorderedLane(const Block &block, const Ac
 }
 
 void SharedMemory::checkReads(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
-  checkReadsOf(block, access, threads, index, bytes);
-  checkReadsOf(block, access, products, index, bytes);
+  for (Reader reader : {threads, products, bulkCopies})
+    checkReadsOf(block, access, reader, index, bytes);
 }
 
 void SharedMemory::checkReadsOf(Block &block, const Access &access, Reader reader, uint32_t index, uint8_t bytes) {
@@ -113,7 +113,7 @@ void SharedMemory::checkReadsOf(Block &block, const Access &access, Reader reade
       continue;
     if (const std::optional<uint32_t> lane = unorderedLane(block, access, reader, read, warp))
       block.reportRace(access, touchedWord(index),
-                       {readerOf(block.actors, reader == products, warp, *lane), read.op, read.time, AccessKind::read});
+                       {actorOf(block.actors, reader, warp, *lane), read.op, read.time, AccessKind::read});
   }
 }
 
@@ -131,7 +131,8 @@ void SharedMemory::noteSeveral(Read &read) {
 void SharedMemory::noteRead(Block &block, const Access &access, uint32_t index, uint8_t bytes) {
   const uint32_t warp = access.thread.warpIndex, bit = 1u << warp;
   Word &word = words[index];
-  const Reader reader = block.actors.engineOf(access.actor) == Engine::products ? products : threads;
+  const Engine engine = block.actors.engineOf(access.actor);
+  const Reader reader = engine == Engine::products ? products : engine == Engine::bulkReads ? bulkCopies : threads;
   if (reads[reader].empty())
     reads[reader].resize(words.size() * warps);
   Read &read = reads[reader][index * warps + warp];

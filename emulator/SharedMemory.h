@@ -54,7 +54,8 @@ private:
     bool isAsync = false;
   };
   /// Who reads, as each kind has its own times.
-  enum Reader : uint32_t { threads, products, kReaders };
+  enum Reader : uint32_t { threads, products, bulkCopies, kReaders };
+  static uint32_t actorOf(const Actors &actors, Reader reader, uint32_t warp, uint32_t lane);
   struct Word {
     Write write;         // the last one
     uint8_t initialised; // bytes
