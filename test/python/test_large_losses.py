@@ -54,12 +54,29 @@ def test_results_of_cut_code_are_right(name):
         assert numpy.abs(gradients[operand] - wanted[operand]).max() <= 1e-4 * scale
 
 
-def test_long_updates_on_gpus_know_the_end_of_the_vocabulary():
-    """No tile of columns divides this one. Long code is there once, for the last tile and for others."""
+@pytest.mark.parametrize("name", ["chain", "mixed"])
+def test_columns_that_share_long_code_on_gpus_are_right(name):
+    """No tile of columns divides this vocabulary: the last one has columns that do not exist."""
     rng = numpy.random.default_rng(0)
-    hidden, weight = (rng.normal(size=(size, 16)).astype(numpy.float32) for size in (5, 100))
-    head = lt.jit(large_losses.find("chain"), n=520, reduction="none", backend="emu:sm_80")
-    numpy.testing.assert_allclose(head(hidden, weight), head.reference(hidden, weight), rtol=1e-6)
+    loss, n, vocab = large_losses.find(name), 400, 100
+    hidden, weight = (rng.normal(size=(size, 16)).astype(numpy.float32) for size in (5, vocab))
+    inputs = {"a": rng.random(5, numpy.float32), "v": rng.random(vocab, numpy.float32)}
+    others = {given.name: inputs[given.name] for given in loss.signature.others}
+    head = lt.jit(loss, n=n, reduction="none", backend="emu:sm_80")
+    up = rng.normal(size=5).astype(numpy.float32)
+    found, gradients = head.value_and_grad(hidden, weight, grad_output=up, **others)
+    exact, wanted = head.reference_grad(hidden, weight, grad_output=up, **others)
+    numpy.testing.assert_allclose(found, exact, rtol=1e-6)
+    for operand in ("hidden", "weight"):
+        scale = numpy.abs(wanted[operand]).max()
+        assert numpy.abs(gradients[operand] - wanted[operand]).max() <= 1e-5 * scale
+
+
+def test_columns_share_long_code_on_gpus():
+    """A tanh has one division; the code of a column is there once in a sweep, and once in a gradient."""
+    head = lt.jit(large_losses.find("chain"), n=400, backend="cuda:sm_80")
+    pairs, _ = shapes(large_losses.find("chain"), 400)
+    assert 800 <= head.ir("device", *pairs, grad=None).count("arith.divf") < 820
 
 
 @pytest.mark.parametrize("name", CUT)

@@ -55,6 +55,74 @@ void RegionInputs::mapLine(Widener &widener, ValueRange arguments, Int line) con
       widener.map(arguments[i], tiles[i].read ? tiles[i].read(line, k.e.integer(0)) : tiles[i].values[0]);
 }
 
+// ---- a row of a thread ----------------------------------------------------------------------------------------------
+
+ThreadRow::ThreadRow(KernelContext &k, const RegionInputs &inputs, RegionInputs::Row row, ThreadColumns columns, ArrayRef<Type> kept)
+    : e(k.e), inputs(inputs), columns(columns), row(std::move(row)) {
+  for (Type type : kept) {
+    CodeBuilder::Values &values = this->kept.emplace_back();
+    if (columns.areLooped) // the arguments of a loop have values before its first turn
+      values.assign(columns.count, e.number(type, 0));
+  }
+}
+
+void ThreadRow::mapColumn(Widener &values, Region &region, ValueRange arguments, const Column &column) const {
+  inputs.mapColumn(values, arguments, row, place(column));
+  values.setColumn(region, columns.number(column.place));
+}
+
+void ThreadRow::keep(ValueRange values) const {
+  for (auto [ring, value] : llvm::zip_equal(kept, values))
+    ring.push_back(value);
+}
+
+/// Everything that goes round.
+SmallVector<CodeBuilder::Values *> ThreadRow::rings() const {
+  SmallVector<CodeBuilder::Values *> rings;
+  for (size_t input = 0; input < inputs.size(); ++input)
+    if (inputs.isVarying(input))
+      rings.push_back(&row[input]);
+  for (CodeBuilder::Values &values : kept)
+    rings.push_back(&values);
+  return rings;
+}
+
+CodeBuilder::Values ThreadRow::forColumns(ValueRange start, Body body) const {
+  CodeBuilder::Values current(start);
+  if (!columns.areLooped) {
+    for (int64_t slot = 0; slot < columns.count; ++slot)
+      current = body({e.integer(slot), columns.inside(e.integer(slot))}, current);
+    return current;
+  }
+  auto append = [&](CodeBuilder::Values &values) {
+    for (CodeBuilder::Values *ring : rings())
+      llvm::append_range(values, *ring);
+  };
+  auto adopt = [&](ValueRange values) {
+    for (CodeBuilder::Values *ring : rings()) {
+      *ring = llvm::to_vector(values.take_front(columns.count));
+      values = values.drop_front(columns.count);
+    }
+  };
+  append(current);
+  CodeBuilder::Values last = e.loop(e.integer(columns.count), current, [&](Int slot, ValueRange arguments) {
+    adopt(arguments.drop_front(start.size()));
+    CodeBuilder::Values next = body({slot, columns.inside(slot)}, arguments.take_front(start.size()));
+    for (CodeBuilder::Values *ring : rings()) {
+      if (static_cast<int64_t>(ring->size()) == columns.count) // nothing was kept in this turn
+        ring->push_back(ring->front());
+      ring->erase(ring->begin());
+    }
+    append(next);
+    return next;
+  });
+  adopt(ValueRange(last).drop_front(start.size()));
+  last.truncate(start.size());
+  return last;
+}
+
+// ---- maps -----------------------------------------------------------------------------------------------------------
+
 LogicalResult convertMap(KernelContext &k, MapOp op) {
   RegionInputs inputs(k, op.getInputs());
   if (failed(inputs.check(op)))
@@ -72,17 +140,18 @@ LogicalResult convertMap(KernelContext &k, MapOp op) {
   int64_t count = 1;
   for (TileType type : types)
     count = std::max(count, k.columnSlots(type));
+  bool areAlike = llvm::all_of(types, [&](TileType type) { return k.columnSlots(type) == count; });
   Int first = op.getColumn() ? k.scalar(op.getColumn()) : k.e.integer(0);
-  auto numberOf = [&](int64_t slot) { return first + k.threads.column(slot); };
-  SmallVector<Value> inside(count); // all of them: what does not exist is not stored
+  auto numberOf = [&](Int slot) { return first + k.threads.column(slot); };
+  auto inside = [](Int) { return Value(); }; // all of them: what does not exist is not stored
+  ThreadColumns columns{count, areAlike && count > 1 && isLong(op.getBody()), numberOf, inside};
+  SmallVector<Type> elements = llvm::map_to_vector(types, [](TileType type) { return type.getElement(); });
   inputs.readColumns();
   auto mapRow = [&](int64_t rowSlot) {
-    ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), numberOf, inside);
-    mapColumns(row, op, mapUniform(k.e, row, op), [&](const Column &at, ValueRange values) {
-      for (auto [type, results, value] : llvm::zip_equal(types, loop.results, values))
-        if (at.place.known() < k.columnSlots(type))
-          results.push_back(value);
-    });
+    ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), columns, elements);
+    mapColumns(row, op, mapUniform(k.e, row, op), [&](const Column &, ValueRange values) { row.keep(values); });
+    for (auto [i, type] : llvm::enumerate(types))
+      llvm::append_range(loop.results[i], ArrayRef(row.getKept(i)).take_front(k.columnSlots(type)));
   };
   PassedTiles passed(k, op, op.getInputs());
   loop.run([&] {

@@ -32,33 +32,42 @@ private:
   llvm::SmallVector<CodeBuilder::Values> columns; // of tiles with one row
 };
 
-/// One row of a thread: a scalar for each of the thread's columns.
+/// The columns of a thread, by their slots.
+struct ThreadColumns {
+  int64_t count;
+  bool areLooped; // the code of a column is there once, in a loop
+  llvm::function_ref<Int(Int slot)> number;         // of the vocabulary entry
+  llvm::function_ref<mlir::Value(Int slot)> inside; // whether there is such an entry; null: there is
+};
+
+/// One row of a thread: a scalar for each of the thread's columns. In a loop over the columns the values of a row go round, as those
+/// of a tile do in a loop over rows (RowLoop.h): the column that the loop is at is the first.
 class ThreadRow : public RowGroup {
 public:
-  using Numbers = llvm::function_ref<Int(int64_t slot)>;
-  /// 'numbers' gives the vocabulary entry of each of the thread's column slots; 'inside' tells which of them exist, null for those
-  /// that do.
-  ThreadRow(KernelContext &k, const RegionInputs &inputs, RegionInputs::Row row, Numbers numbers, llvm::ArrayRef<mlir::Value> inside)
-      : e(k.e), inputs(inputs), row(std::move(row)), numbers(numbers), inside(inside) {}
+  /// 'kept' are the types of what 'keep' gets.
+  ThreadRow(KernelContext &k, const RegionInputs &inputs, RegionInputs::Row row, ThreadColumns columns,
+            llvm::ArrayRef<mlir::Type> kept = {});
 
   int64_t lanes() const override { return 0; }
   void mapUniform(Widener &values, mlir::ValueRange arguments) const override { inputs.mapUniform(values, arguments, row); }
-  void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override {
-    inputs.mapColumn(values, arguments, row, column.place.known());
-    values.setColumn(region, numbers(column.place.known()));
-  }
-  CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override {
-    CodeBuilder::Values current(start);
-    for (auto [slot, isInside] : llvm::enumerate(inside))
-      current = body({e.integer(static_cast<int64_t>(slot)), isInside}, current);
-    return current;
-  }
+  void mapColumn(Widener &values, mlir::Region &region, mlir::ValueRange arguments, const Column &column) const override;
+  CodeBuilder::Values forColumns(mlir::ValueRange start, Body body) const override;
+
+  /// Keeps values of the column that 'forColumns' is at, one of each type.
+  void keep(mlir::ValueRange values) const;
+  /// What was kept for a column.
+  mlir::Value getKept(size_t index, const Column &column) const { return kept[index][place(column)]; }
+  /// The same for all columns.
+  const CodeBuilder::Values &getKept(size_t index) const { return kept[index]; }
 
 private:
+  int64_t place(const Column &column) const { return columns.areLooped ? 0 : column.place.known(); }
+  llvm::SmallVector<CodeBuilder::Values *> rings() const;
+
   Emitter &e;
   const RegionInputs &inputs;
-  const RegionInputs::Row row;
-  const Numbers numbers;
-  const llvm::ArrayRef<mlir::Value> inside;
+  const ThreadColumns columns;
+  mutable RegionInputs::Row row;                     // goes round
+  mutable llvm::SmallVector<CodeBuilder::Values> kept; // goes round
 };
 } // namespace logitile::cuda

@@ -8,6 +8,18 @@ bool isLastUse(Value value, Operation *op) {
                       [&](Operation *user) { return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op)); });
 }
 
+/// Constants take no time.
+static int64_t countOps(Region &region) {
+  int64_t ops = 0;
+  region.walk([&](Operation *op) { ops += op->hasTrait<OpTrait::ConstantLike>() ? 0 : 1; });
+  return ops;
+}
+
+bool isLong(Region &region) {
+  constexpr int64_t kManyOps = 300; // more than the losses of the library have
+  return countOps(region) > kManyOps;
+}
+
 PassedTiles::PassedTiles(KernelContext &k, Operation *op, ValueRange operands) : k(k), operands(operands) {
   for (auto [place, value] : llvm::enumerate(operands)) {
     const Tile &tile = k.tile(value);
@@ -47,9 +59,7 @@ void RowLoop::make(TileType type) {
 /// and twice the code would only take longer to make, and to fetch.
 void RowLoop::compute(Region &region) {
   constexpr int64_t kManyOps = 32;
-  int64_t ops = 0;
-  region.walk([&](Operation *op) { ops += op->hasTrait<OpTrait::ConstantLike>() ? 0 : 1; });
-  if (ops > kManyOps)
+  if (countOps(region) > kManyOps)
     rowsOfTurn = 1;
 }
 

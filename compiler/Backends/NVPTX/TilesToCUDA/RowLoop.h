@@ -43,6 +43,10 @@ private:
   llvm::SmallVector<Ring> rings;
 };
 
+/// Whether a region has so much code that its columns, like its rows, share it in a loop: code for each of them would take longer to
+/// make, and would no longer fit the instruction cache.
+bool isLong(mlir::Region &region);
+
 /// Whether no op behind 'op' uses 'value'.
 bool isLastUse(mlir::Value value, mlir::Operation *op);
 

@@ -30,7 +30,9 @@ public:
     e.barrier(); // parts of the tile before are read
     PassedTiles passed(k, op, op.getInputs());
     auto foldOnce = [&](bool isTail) { return passed.valuesOf(foldTile(isTail)); };
-    bool isOneCode = mayClip && isLong(op.getUpdate());
+    areLooped = sharing.columnSlots() > 1 && (isLong(op.getBound()) || isLong(op.getUpdate()));
+    // A comparison for each column costs less than code for the last tile and other code for the tiles before it.
+    bool isOneCode = mayClip && areLooped;
     passed.set(isOneCode ? foldOnce(/*isTail=*/true)
                          : k.splitTail(mayClip, column, sharing.columns, e.integer(op.getLimit()), passed.types(), foldOnce));
     e.barrier();
@@ -46,9 +48,10 @@ private:
   /// Returns the loop over its rows.
   RowLoop foldTile(bool isTail) {
     inputs.readColumns();
-    for (int64_t slot = 0; slot < k.threads.sharing.columnSlots(); ++slot) {
-      columns.push_back(column + k.threads.column(slot));
-      inside.push_back(isTail ? isLess(columns.back(), op.getLimit()) : Value());
+    clips = isTail;
+    for (int64_t slot = 0; !areLooped && slot < k.threads.sharing.columnSlots(); ++slot) {
+      numbers.push_back(column + k.threads.column(slot));
+      inside.push_back(isTail ? isLess(numbers.back(), op.getLimit()) : Value());
     }
     RowLoop loop(k);
     inputs.takeInto(loop, op);
@@ -58,32 +61,34 @@ private:
       for (int64_t slot = 0; slot < rows; ++slot)
         foldRow(loop, slot);
     });
-    columns.clear();
+    numbers.clear();
     inside.clear();
     return loop;
   }
 
-  /// Whether a comparison for each column costs less than code for the last tile and other code for the tiles before it.
-  static bool isLong(Region &update) {
-    constexpr int64_t kManyOps = 500;
-    return std::distance(update.front().begin(), update.front().end()) > kManyOps;
-  }
-
   void keepCandidates(const Column &, ValueRange candidates) override {
-    bounds.push_back(llvm::map_to_vector(known, [&](const KnownBound &bound) { return candidates[bound.maximum]; }));
+    current->keep(llvm::map_to_vector(known, [&](const KnownBound &bound) { return candidates[bound.maximum]; }));
   }
   void mapCandidates(const Column &at, Widener &values) override {
-    if (bounds.empty()) // there are no maxima
-      return;
-    for (auto [bound, value] : llvm::zip_equal(known, bounds[at.place.known()]))
-      values.map(bound.value, value);
+    for (auto [i, bound] : llvm::enumerate(known))
+      values.map(bound.value, current->getKept(i, at));
+  }
+
+  Int numberOf(Int slot) const { return slot.isKnown() ? numbers[slot.known()] : column + k.threads.column(slot); }
+  Value isInside(Int slot) {
+    if (slot.isKnown())
+      return inside[slot.known()];
+    return clips ? isLess(numberOf(slot), op.getLimit()) : Value();
   }
 
   void foldRow(const RowLoop &loop, int64_t rowSlot) {
-    bounds.clear();
     Widener group(e, 0);
-    auto numberOf = [&](int64_t slot) { return columns[slot]; };
-    CodeBuilder::Values state = fold(ThreadRow(k, inputs, inputs.readRow(loop, rowSlot), numberOf, inside), group);
+    auto numberAt = [&](Int slot) { return numberOf(slot); };
+    auto insideAt = [&](Int slot) { return isInside(slot); };
+    SmallVector<Type> kept = llvm::map_to_vector(known, [](const KnownBound &bound) { return bound.value.getType(); });
+    ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), {k.threads.sharing.columnSlots(), areLooped, numberAt, insideAt}, kept);
+    current = &row;
+    CodeBuilder::Values state = fold(row, group);
     for (int64_t mask : {1, 2}) {
       CodeBuilder::Values other = llvm::map_to_vector(state, [&](Value value) { return exchange(value, mask); });
       state = merge(group, state, other);
@@ -139,10 +144,12 @@ private:
   RegionInputs inputs;
   Int column;
   SmallVector<Place> parts;    // for each entry of the state
-  SmallVector<Int> columns;    // numbers of this thread's columns
-  SmallVector<Value> inside;   // whether they exist; null where all do
+  bool areLooped = false;      // this thread's columns
+  bool clips = false;          // some of them may not exist
+  SmallVector<Int> numbers;    // of the columns, and whether they exist, where each has its own code
+  SmallVector<Value> inside;   // null where all do
   SmallVector<KnownBound> known;
-  SmallVector<CodeBuilder::Values> bounds; // for each column of a row, those that the update knows
+  const ThreadRow *current = nullptr; // which is folded
 };
 } // namespace
 

@@ -14,4 +14,5 @@ Threads::Threads(Emitter &e, const Sharing &sharing)
 }
 Int Threads::row(int64_t slot) const { return firstRow + slotShift * 8 + slot * 8; }
 Int Threads::column(int64_t slot) const { return firstColumn + (slot / 2 * 8 + slot % 2); }
+Int Threads::column(Int slot) const { return firstColumn + (slot / 2 * 8 + slot % 2); }
 } // namespace logitile::cuda

@@ -17,6 +17,7 @@ public:
   /// The row of slot 0 is that of slot 'first' from here on.
   void shiftRows(Int first) { slotShift = first; }
   Int column(int64_t slot) const;
+  Int column(Int slot) const;
 
 private:
   Int firstRow, firstColumn, slotShift;
