@@ -92,6 +92,16 @@ def test_wrong_results_are_found(change, kind, monkeypatch):
     assert fuzz_verdict.verdict(case).kind == kind
 
 
+def test_a_list_in_another_order_is_wrong(monkeypatch):
+    lines = ["    best = lt.topk(z * a, 3)",
+             "    return lt.Outputs(loss=lt.mean(z), best=best[0], places=best[1])"]  # fmt: skip
+    verdict = verdict_of(lines)
+    assert verdict.kind == "right" and verdict.errors.keys() >= {"best", "places"}
+    run = Sample.run
+    monkeypatch.setattr(Sample, "run", lambda self: run(self) | {"places": run(self)["places"][:, ::-1]})
+    assert verdict_of(lines).kind == "wrong"
+
+
 def test_a_comparison_that_a_rounding_turns_decides_nothing():
     lines = ["    return lt.to_float(lt.count((z + 1.0) / 3.0 > z / 3.0 + 0.33333333)) + lt.mean(z)"]
     assert verdict_of(lines).errors.keys() == {"grad z.hidden", "grad z.weight"}

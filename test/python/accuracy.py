@@ -109,6 +109,7 @@ class Arguments:
         """Whether the vocabulary may be permuted: no loss may look at the numbers of its entries."""
         ops = self.spec.ops
         by_number = any(op.name == "logitile.column" or op.attribute in ("argmax", "argmin") for op in ops)
+        by_number |= any(output.places for output in self.spec.outputs)
         picks = (ops[op.operands[1]].name for op in ops if op.name == "logitile.gather")
         return not by_number and all(name == "logitile.input" for name in picks)
 

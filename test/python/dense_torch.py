@@ -88,6 +88,10 @@ class Value:
     __hash__ = None
 
 
+class List(Value):
+    """Several numbers of each token, [N, k]."""
+
+
 def _largest(x):
     """The largest size of the finite numbers in a tensor."""
     sizes = x.detach().abs()
@@ -242,6 +246,11 @@ class Language:
     def min(self, x):
         return x.like(x.tensor.min(1, keepdim=True).values)
 
+    def topk(self, x, k):
+        """Two lists, [N, k]; of equal entries the one with the lowest index comes first."""
+        values, indices = torch.sort(x.tensor.detach(), dim=1, descending=True, stable=True)
+        return List(values[:, :k]), List(indices[:, :k])
+
     def sum(self, x):
         has_log = x.log is not None
         log = (lambda: x.log().logsumexp(1, keepdim=True)) if has_log else None
@@ -326,8 +335,8 @@ class Language:
 
 
 def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
-    """The outputs of a loss by name, [N] each; a bare result is "loss". They are differentiable in whatever
-    leaf requires a gradient.
+    """The outputs of a loss by name, [N] each, [N, k] for a list; a bare result is "loss". They are
+    differentiable in whatever leaf requires a gradient.
 
     Args:
         source: the text, with one function that `lt.loss` decorates.
@@ -339,7 +348,8 @@ def evaluate(source, pairs, inputs, dtype, left_out=(), roundings=None):
     """
     outputs, _ = _run(source, pairs, inputs, dtype, left_out, roundings)
     tokens = len(next(iter(pairs.values()))[0])
-    return {name: value.tensor.expand(tokens, 1)[:, 0] for name, value in outputs.items()}
+    whole = {name: value.tensor.expand(tokens, -1) for name, value in outputs.items()}
+    return {name: value if isinstance(outputs[name], List) else value[:, 0] for name, value in whole.items()}
 
 
 def with_uses_apart(source, name):

@@ -30,6 +30,8 @@ FAMILIES = {
     "a Scalar or a Token": (r"r: lt\.Scalar \| lt\.Token\[float\]", 30),
     "equal conditions": (r"\) == \(lt\.|\) == m\)|\(m == ", 3),
     "a difference of logarithms under an exponential": (r"lt\.exp\(\w+ - \w+\) \* lt\.exp", 5),
+    "a list": (r"best=v\d+\[0\], places=v\d+\[1\]", 40),
+    "a list of log-probabilities": (r"lt\.topk\((lt\.log_softmax|v\d+)", 5),
     "random numbers": (r"lt\.uniform\(", 20),
     "products of logits under an exponential": (r"lt\.(log_)?softmax\(\(?z \* z|softmax\(v\d+\)", 10),
 }
@@ -44,8 +46,7 @@ def test_losses_have_what_went_wrong_before(family):
 def test_losses_are_distinct_and_use_all_functions():
     assert len({loss.source for loss in LOSSES}) >= 480
     words = set(re.findall(r"lt\.(\w+)\(", " ".join(loss.source for loss in LOSSES)))
-    # lt.pow is the operator **. Lists of lt.topk are outputs alone, of CPUs alone: test_topk.py has its own.
-    assert set(functions.__all__) - {"isnan", "pow", "topk"} <= words
+    assert set(functions.__all__) - {"isnan", "pow"} <= words  # lt.pow is the operator **
     assert {loss.scale for loss in LOSSES} >= {1.0, 1e2, 1e4, 1e9}
     assert 80 <= sum(loss.grid for loss in LOSSES) <= 180
 
@@ -114,6 +115,21 @@ def test_logarithms_of_exponentials_are_finite():
     assert evaluated("lt.log(lt.softmax(1e5 * z))[0]")[0][0] == -3e5
     assert evaluated("lt.log2(lt.exp2(2000.0 * z))[1]")[0][0] == pytest.approx(2000)
     assert evaluated("lt.log(lt.sum(2.0 * lt.exp(1000.0 * z)))")[0][0] == pytest.approx(3000 + np.log(2))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_lists_are_in_the_order_of_the_language(k):
+    source = f"""@lt.loss
+def f(z: lt.Logits, x: lt.Dense[float]):
+    best = lt.topk(0 * z + x, {k})
+    return lt.Outputs(loss=lt.max(z), values=best[0], indices=best[1])
+"""
+    x = np.array([[1, 2, 2, 0], [0, np.nan, 3, -np.inf], [-np.inf] * 4], np.float32)
+    pair = torch.zeros(3, 2), torch.zeros(4, 2)
+    found = evaluate(source, {"z": pair}, {"x": torch.tensor(x)}, torch.float32)
+    order = np.array([[1, 2, 0], [1, 2, 0], [0, 1, 2]])[:, :k]
+    np.testing.assert_array_equal(found["indices"], order)
+    np.testing.assert_array_equal(found["values"], np.take_along_axis(x, order, 1))
 
 
 def test_entries_outside_the_vocabulary_are_0():

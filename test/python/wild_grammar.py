@@ -110,6 +110,12 @@ class Grammar:
         fields += [item() for item in self.rng.sample(menu, self.rng.choice([1, 2, 3]))]
         return f"lt.Outputs({', '.join(fields)})"
 
+    def best(self, depth):
+        """A variable for the two lists of the largest entries."""
+        write = self.rng.choice([self.varying, self.varying, self.log_probability, self.probability])
+        most = self.number(1, 2, 5, 16, 50)
+        return self.kept("list", f"lt.topk({write(depth)}, min({most}, lt.vocab_size()))", 1.0)
+
     def term(self):
         depth = self.rng.choice([1, 2, 2, 2, 3])
         return self.sharp(depth) if self.is_large else self.reduced(depth)

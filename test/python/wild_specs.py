@@ -99,19 +99,35 @@ _MAKERS = {
 }
 
 
-def wild_loss(seed: int) -> WildLoss:
-    """The loss of that seed; the same on every machine."""
+def wild_loss(seed: int, has_lists: bool = True) -> WildLoss:
+    """The loss of that seed; the same on every machine.
+
+    Args:
+        has_lists: some seeds return a list beside what they return without it.
+    """
     rng = random.Random(f"wild {seed}")
     kind = rng.choices(["usual", "grid", "large", "large grid"], [66, 20, 9, 5])[0]
     grammar = Grammar(rng, is_large="large" in kind)
     write = grammar.outputs if rng.random() < 0.2 else grammar.loss
     result = grammar.late_loss() if seed % 12 == 11 else write()
+    if has_lists and seed % 11 == 4:
+        result = with_list(seed, grammar, result)
     lines = [*grammar.lines, f"    return {result}"]
     younger = {3: with_younger_functions, 5: with_random_numbers}.get(seed % 7)
     source, used, loss = defined(seed, younger(seed, lines) if younger else lines)
     scale = rng.choice(LARGE) if "large" in kind else 1.0
     bias = rng.choice([1.0, 1.0, scale]) if "large" in kind else 1.0
     return WildLoss(seed, source, used, "grid" in kind, loss, scale, bias)
+
+
+def with_list(seed: int, grammar: Grammar, result: str) -> str:
+    """The same outputs and a list, which may be made of the same variables; what it is, is drawn apart."""
+    others, grammar.rng = grammar.rng, random.Random(f"list {seed}")
+    made = grammar.best(grammar.rng.choice([1, 2, 3]))
+    grammar.rng = others
+    has_names = result.startswith("lt.Outputs(")
+    outputs = result.removeprefix("lt.Outputs(")[:-1] if has_names else f"loss={result}"
+    return f"lt.Outputs({outputs}, best={made}[0], places={made}[1])"
 
 
 # Functions that came after the seeds, by the ones whose places they take in some losses.
