@@ -39,6 +39,15 @@ std::optional<Instruction> readCopy(Words words, const Statement &statement, uin
   const std::string cache = isCg ? "cg" : "ca";
   return findInstruction("cp.async." + cache + ".shared.global." + std::to_string(*bytes) + (hasSourceBytes ? ".s" : ""));
 }
+/// PTX ISA, "bar{.cta}": bar{.cta}.{sync,arrive} barrier, threads. Without .aligned it is aligned all the same.
+std::optional<Instruction> readBarrier(Words words, const Statement &statement, uint32_t inputs) {
+  words.take({"cta"});
+  const std::string action(words.take());
+  const std::vector<std::string_view> operands = {"$0", "$1"};
+  if ((action != "sync" && action != "arrive") || !words.isEnd() || inputs != 2 || statement.operands != operands)
+    return std::nullopt;
+  return findInstruction("barrier.cta." + action + ".aligned.count");
+}
 } // namespace
 
 std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &operands) {
@@ -48,6 +57,8 @@ std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &ope
   if (!statement || !operands.ties.empty())
     return std::nullopt;
   Words words(statement->words);
+  if (words.take({"bar"}))
+    return readBarrier(words, *statement, operands.inputs);
   if (words.take({"cp"}) && words.take({"async"}))
     return readCopy(words, *statement, operands.inputs);
   return std::nullopt;

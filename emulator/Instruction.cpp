@@ -80,7 +80,8 @@ void addBulkCopies(Table &table) {
   table["cp.async.bulk.global.to.shared.cta"] = forThread(loadBytes, false);
   table["cp.async.bulk.shared.cta.to.global"] = forThread(storeBytes);
   table["cp.async.bulk.prefetch.L2"] = forThread(doNothing);
-  table["prefetch.tensormap.p0"] = forThread(doNothing);
+  for (const char *space : {"p0", "p4", "p101"}) // generic memory, constants, parameters
+    table[std::string("prefetch.tensormap.") + space] = forThread(doNothing);
   table["cp.async.bulk.commit.group"] = forThread(commitBulk);
   table["cp.async.bulk.wait.group"] = forThread(waitBulk, false);
   table["cp.async.bulk.wait.group.read"] = forThread(waitBulk, true);

@@ -70,3 +70,16 @@ TEST(EmulatorPtx, oneStatementAlone) {
                            "{ cp.async.cg.shared.global [$0], [$1], 16; }", "; cp.async.cg.shared.global [$0], [$1], 16;"})
     EXPECT_FALSE(readPtx(text, 2)) << text;
 }
+
+TEST(EmulatorPtx, barriersOfSomeThreads) {
+  for (const char *text : {"bar.arrive $0, $1;", "bar.sync $0, $1;", "bar.cta.sync $0, $1;"}) {
+    const std::optional<Instruction> read = readPtx(text, 2);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->thread, blockBarrier) << text;
+    const bool arrives = std::string_view(text).find("arrive") != std::string_view::npos;
+    EXPECT_EQ(read->modifiers[1], uint32_t(arrives ? BarrierAction::arrive : BarrierAction::sync)) << text;
+  }
+  for (const char *text : {"bar.sync $1, $0;", "bar.sync $0;", "bar.red.popc.u32 $0, $1;", "bar.warp.sync $0;", "barrier.sync $0, $1;"})
+    EXPECT_FALSE(readPtx(text, 2)) << text;
+  EXPECT_FALSE(readPtx("bar.sync $0, $1;", 1));
+}
