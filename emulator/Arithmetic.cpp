@@ -47,4 +47,16 @@ void packPair(Thread &thread, const Op &op, Slot *frame) {
 void roundToHalf(Thread &thread, const Op &op, Slot *frame) {
   set<uint16_t>(frame, 1, roundTo(static_cast<Element>(op.instruction.modifiers[0]), get<float>(frame, 0)));
 }
+
+/// PTX ISA, "prmt", without a mode: four bits of the last operand choose each byte; the highest has its sign repeated instead.
+void permuteBytes(Thread &, const Op &, Slot *frame) {
+  const uint64_t bytes = get<uint32_t>(frame, 0) | uint64_t{get<uint32_t>(frame, 1)} << 32;
+  const auto control = get<uint32_t>(frame, 2);
+  uint32_t result = 0;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const uint32_t choice = control >> 4 * i & 15, byte = bytes >> 8 * (choice & 7) & 0xff;
+    result |= (choice & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << 8 * i;
+  }
+  set<uint32_t>(frame, 3, result);
+}
 } // namespace logitile::emulator

@@ -57,11 +57,18 @@ void checkRound(const NamedBarrier &barrier, const Arrival &arrival) {
 void completeBarrier(Block &block, NamedBarrier &barrier) {
   const ClockRef clock = barrier.gathering.take();
   for (uint32_t waiting : barrier.waiting) {
-    block.threads[waiting].knowledge.clock = clock;
+    Thread &thread = block.threads[waiting];
+    thread.knowledge.clock = clock;
+    thread.votes = barrier.votes;
+    thread.voters = barrier.arrived;
     block.wake(waiting);
   }
   ++block.launch.counters.barriers;
   barrier = {};
+}
+
+static uint32_t resultOf(const Thread &thread, BarrierVote vote) {
+  return vote == BarrierVote::count ? thread.votes : vote == BarrierVote::all ? thread.votes == thread.voters : thread.votes != 0;
 }
 
 void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
@@ -74,6 +81,10 @@ void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
   barrier.expected = arrival.expected;
   barrier.isForAll = arrival.isForAll;
   barrier.gathering.add(block.actors, thread.linear, thread.knowledge, block.now++);
+  const uint32_t predicate = arrival.isForAll ? 1 : 2;
+  const bool votes = !op.instruction.operands.empty();
+  if (votes)
+    barrier.votes += get<uint32_t>(frame, predicate) & 1;
   const bool waits = static_cast<BarrierAction>(op.instruction.modifiers[1]) == BarrierAction::sync;
   if (waits)
     barrier.waiting.push_back(thread.linear);
@@ -81,6 +92,8 @@ void blockBarrier(Thread &thread, const Op &op, Slot *frame) {
     completeBarrier(block, barrier);
   if (waits)
     block.wait(thread, op, "a barrier");
+  if (votes)
+    set<uint32_t>(frame, predicate + 1, resultOf(thread, static_cast<BarrierVote>(op.instruction.operands[0])));
 }
 
 void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {

@@ -9,6 +9,7 @@ namespace logitile::emulator {
 /// A named barrier in its current round.
 struct NamedBarrier {
   uint32_t arrived = 0, expected = 0;
+  uint32_t votes = 0; // predicates that were true
   bool isForAll = false;
   Gathering gathering;
   std::vector<uint32_t> waiting;  // threads

@@ -30,6 +30,7 @@ struct Thread {
   uint32_t linear = 0;
   bool hasEnded = false;
   uint32_t turns = kTurns; // of loops until others run
+  uint32_t votes = 0, voters = 0; // of the last barrier
   void *stackPointer = nullptr;
   Waiting waiting;
   Knowledge knowledge;

@@ -13,7 +13,9 @@ void waitAllCopies(Thread &thread, const Op &op, Slot *frame);
 // ---- Barriers.cpp
 enum class BarrierCount : uint32_t { all, given };
 enum class BarrierAction : uint32_t { sync, arrive };
-/// Modifiers: BarrierCount, BarrierAction, and whether all lanes of a warp must come to the same instruction.
+enum class BarrierVote : uint32_t { count, all, any };
+/// Modifiers: BarrierCount, BarrierAction, and whether all lanes of a warp must come to the same instruction. One that combines
+/// predicates has its BarrierVote in Instruction::operands.
 void blockBarrier(Thread &thread, const Op &op, Slot *frame);
 void warpBarrier(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 
@@ -66,6 +68,10 @@ enum class ShuffleMode : uint32_t { butterfly, up, down, index };
 void shuffle(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 enum class VoteMode : uint32_t { any, all, uniform, ballot };
 void vote(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// Modifier: whether values have 64 bits. The result is the mask of lanes with the same value.
+void matchAny(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
+/// The same, or 0 where not all lanes have the same value; and whether they have.
+void matchAll(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 void elect(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
 enum class ReduceMode : uint32_t { add, smallest, largest, unsignedSmallest, unsignedLargest, bitAnd, bitOr, bitXor };
 void reduceWarp(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask);
@@ -99,4 +105,12 @@ void divide(Thread &thread, const Op &op, Slot *frame);
 /// Modifier: Element. The first operand goes to the upper half.
 void packPair(Thread &thread, const Op &op, Slot *frame);
 void roundToHalf(Thread &thread, const Op &op, Slot *frame);
+/// Each byte of the result is one of 8, or its sign.
+void permuteBytes(Thread &thread, const Op &op, Slot *frame);
+
+// ---- Updates.cpp
+/// Adds 2 or 4 numbers of f32; the count is in Instruction::operands.
+void addVector(Thread &thread, const Op &op, Slot *frame);
+/// Modifier: Space; none stands for local memory.
+void isInSpace(Thread &thread, const Op &op, Slot *frame);
 } // namespace logitile::emulator

@@ -37,6 +37,18 @@ std::optional<size_t> registerOffset(StringRef name) {
   return *start + sizeof(uint32_t) * (axis[0] - 'x');
 }
 
+/// Bits of lanes before or behind one, and itself: PTX ISA, "%lanemask_le" and its like. Null for an unknown name.
+Value *laneMask(IRBuilderBase &builder, StringRef name, Value *own) {
+  Value *before = builder.CreateSub(own, builder.getInt32(1));
+  Value *upTo = builder.CreateOr(before, own);
+  return name == "eq"   ? own
+         : name == "lt" ? before
+         : name == "le" ? upTo
+         : name == "gt" ? builder.CreateNot(upTo)
+         : name == "ge" ? builder.CreateNot(before)
+                        : nullptr;
+}
+
 /// Inputs of inline PTX, and which of them its outputs start from.
 PtxOperands ptxOperandsOf(const CallInst &call) {
   PtxOperands operands(call.arg_size());
@@ -191,6 +203,12 @@ bool FunctionLowering::lowerRegister(CallInst &call, std::string_view text) {
   IRBuilder<> builder(&call);
   if (name == "warpsize") {
     call.replaceAllUsesWith(builder.getInt32(32));
+  } else if (name.consume_front("lanemask.")) {
+    Value *lane = builder.CreateLoad(builder.getInt32Ty(), builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, offsetof(Thread, lane)));
+    Value *mask = laneMask(builder, name, builder.CreateShl(builder.getInt32(1), lane));
+    if (!mask)
+      return false;
+    call.replaceAllUsesWith(mask);
   } else {
     const std::optional<size_t> offset = registerOffset(name);
     if (!offset)

@@ -1,6 +1,8 @@
 // InlinePtx.cpp - reads one statement of PTX: an opcode with its modifiers, and operands. What is not understood to the last
 // word is unknown, so no modifier is overlooked.
 #include "emulator/InlinePtx.h"
+#include "emulator/Access.h"
+#include "emulator/Families.h"
 #include "emulator/PtxText.h"
 
 namespace logitile::emulator {
@@ -48,6 +50,21 @@ std::optional<Instruction> readBarrier(Words words, const Statement &statement, 
     return std::nullopt;
   return findInstruction("barrier.cta." + action + ".aligned.count");
 }
+/// PTX ISA, "red": red{.relaxed}{.gpu}.global.add.{v2,v4}.f32 [to], {numbers}.
+std::optional<Instruction> readVectorAdd(Words words, const Statement &statement, uint32_t inputs) {
+  words.take({"relaxed"});
+  words.take({"gpu"});
+  if (!words.take({"global"}) || !words.take({"add"}))
+    return std::nullopt;
+  const uint32_t count = words.take({"v2"}) ? 2 : words.take({"v4"}) ? 4 : 0;
+  const std::string_view numbers = count == 2 ? "{$1, $2}" : "{$1, $2, $3, $4}";
+  const std::vector<std::string_view> operands = {"[$0]", numbers};
+  if (!count || !words.take({"f32"}) || !words.isEnd() || inputs != count + 1 || statement.operands != operands)
+    return std::nullopt;
+  Instruction add{Meeting::none, addVector, nullptr, {}, true, 0, {count}};
+  add.modifiers = {uint32_t(AccessKind::atomic), uint32_t(IrSpace::global), count * 4, MemoryOrder{Strength::device}.pack()};
+  return add;
+}
 } // namespace
 
 std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &operands) {
@@ -57,6 +74,8 @@ std::optional<Instruction> readPtx(std::string_view text, const PtxOperands &ope
   if (!statement || !operands.ties.empty())
     return std::nullopt;
   Words words(statement->words);
+  if (words.take({"red"}))
+    return readVectorAdd(words, *statement, operands.inputs);
   if (words.take({"bar"}))
     return readBarrier(words, *statement, operands.inputs);
   if (words.take({"cp"}) && words.take({"async"}))

@@ -37,6 +37,13 @@ void addBarriers(Table &table) {
   table["barrier.cta.sync.count"] = forThread(blockBarrier, BarrierCount::given, BarrierAction::sync, false);
   table["barrier.cta.arrive.aligned.count"] = forThread(blockBarrier, BarrierCount::given, BarrierAction::arrive, true);
   table["barrier.cta.arrive.count"] = forThread(blockBarrier, BarrierCount::given, BarrierAction::arrive, false);
+  for (auto [name, vote] : {std::pair{"popc", BarrierVote::count}, {"and", BarrierVote::all}, {"or", BarrierVote::any}})
+    for (bool isAligned : {false, true})
+      for (auto [ending, count] : {std::pair{"all", BarrierCount::all}, {"count", BarrierCount::given}}) {
+        Instruction reduction = forThread(blockBarrier, count, BarrierAction::sync, isAligned);
+        reduction.operands = {static_cast<uint32_t>(vote)};
+        table[std::string("barrier.cta.red.") + name + (isAligned ? ".aligned." : ".") + ending] = reduction;
+      }
   Instruction warp = forWarp(Meeting::masked, warpBarrier);
   warp.hasEffects = true;
   table["bar.warp.sync"] = warp;
@@ -57,6 +64,9 @@ void addProxies(Table &table) {
 }
 
 void addLaunches(Table &table) {
+  table["nanosleep"] = forThread(doNothing);
+  for (auto [name, space] : {std::pair{"shared", Space::shared}, {"global", Space::global}, {"local", Space::none}})
+    table[std::string("isspacep.") + name] = forThread(isInSpace, space);
   table["griddepcontrol.wait"] = forThread(doNothing);
   table["griddepcontrol.launch.dependents"] = forThread(doNothing);
   for (bool takes : {false, true}) {
@@ -147,6 +157,11 @@ void addShuffles(Table &table) {
   for (auto [name, mode] : votes)
     table[std::string("vote.") + name + ".sync"] = forWarp(Meeting::masked, vote, mode);
   table["elect.sync"] = forWarp(Meeting::masked, elect);
+  for (bool isWide : {false, true}) {
+    const std::string type = isWide ? "i64" : "i32";
+    table["match.any.sync." + type] = forWarp(Meeting::masked, matchAny, isWide);
+    table["match.all.sync." + type + "p"] = forWarp(Meeting::masked, matchAll, isWide);
+  }
   const std::pair<const char *, ReduceMode> reductions[] = {{"add", ReduceMode::add},
                                                             {"min", ReduceMode::smallest},
                                                             {"max", ReduceMode::largest},
@@ -198,13 +213,14 @@ void addArithmetic(Table &table) {
     table["div.approx" + ftz + ".f"] = forThread(divide, flushes);
     table["div.full" + ftz] = forThread(divide, flushes);
   }
+  table["prmt"] = forThread(permuteBytes);
   table["rcp.approx.ftz.f"] = forThread(approximate, Function::reciprocal, true);
   table["ff2bf16x2.rn"] = forThread(packPair, Element::bf16);
   table["ff2f16x2.rn"] = forThread(packPair, Element::f16);
   table["f2bf16.rn"] = forThread(roundToHalf, Element::bf16);
   for (auto &[name, instruction] : table)
     if (instruction.thread == approximate || instruction.thread == divide || instruction.thread == packPair ||
-        instruction.thread == roundToHalf)
+        instruction.thread == roundToHalf || instruction.thread == permuteBytes)
       instruction.hasEffects = false;
 }
 

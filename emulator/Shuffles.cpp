@@ -97,6 +97,25 @@ void vote(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
   forLanes(mask, [&](uint32_t lane) { set<uint32_t>(frames[lane], 2, result); });
 }
 
+void matchAny(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
+  const bool isWide = op.instruction.modifiers[0];
+  auto valueOf = [&](uint32_t lane) { return isWide ? get<uint64_t>(frames[lane], 1) : get<uint32_t>(frames[lane], 1); };
+  forLanes(mask, [&](uint32_t lane) {
+    uint32_t same = 0;
+    forLanes(mask, [&](uint32_t other) { same |= uint32_t{valueOf(other) == valueOf(lane)} << other; });
+    set<uint32_t>(frames[lane], 2, same);
+  });
+}
+
+void matchAll(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
+  matchAny(warp, op, frames, mask);
+  const bool areSame = get<uint32_t>(frames[std::countr_zero(mask)], 2) == mask;
+  forLanes(mask, [&](uint32_t lane) {
+    set<uint32_t>(frames[lane], 2, areSame ? mask : 0);
+    set<uint8_t>(frames[lane], 3, areSame);
+  });
+}
+
 void elect(Warp &warp, const Op &op, Slot *const *frames, uint32_t mask) {
   const uint32_t leader = std::countr_zero(mask);
   forLanes(mask, [&](uint32_t lane) {

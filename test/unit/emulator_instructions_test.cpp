@@ -334,3 +334,96 @@ define ptx_kernel void @k(ptr addrspace(1) %out, ptr byval({i32, float}) align 8
   harness.runClean();
   EXPECT_EQ(out[0], 13.5f);
 }
+
+// ---- the rarer ones
+
+namespace {
+/// The i32 that each thread stores.
+std::vector<uint32_t> resultsOf(const std::string &declarations, const std::string &code, uint32_t threads = 32) {
+  std::vector<uint32_t> out(threads);
+  EmulatorHarness(declarations + storePerThread(code)).buffer("out", out).threads(threads).runClean();
+  return out;
+}
+} // namespace
+
+TEST(EmulatorInstructions, masksOfLanes) {
+  const auto mask = [](const std::string &name) {
+    return resultsOf("declare i32 @llvm.nvvm.read.ptx.sreg.lanemask." + name + "()\n",
+                     "%r = call i32 @llvm.nvvm.read.ptx.sreg.lanemask." + name + "()\n");
+  };
+  EXPECT_EQ(mask("eq")[5], 32u);
+  EXPECT_EQ(mask("lt")[5], 31u);
+  EXPECT_EQ(mask("le")[5], 63u);
+  EXPECT_EQ(mask("ge")[5], ~31u);
+  EXPECT_EQ(mask("gt")[31], 0u);
+  EXPECT_EQ(mask("le")[31], ~0u);
+}
+
+TEST(EmulatorInstructions, lanesWithTheSameValue) {
+  const std::string any = "declare i32 @llvm.nvvm.match.any.sync.i32(i32, i32)\n";
+  const std::vector<uint32_t> masks =
+      resultsOf(any, "%low = and i32 %lane, 3\n%r = call i32 @llvm.nvvm.match.any.sync.i32(i32 -1, i32 %low)\n");
+  EXPECT_EQ(masks[6], 0x44444444u);
+  const std::string all = "declare {i32, i1} @llvm.nvvm.match.all.sync.i64p(i32, i64)\n";
+  const auto code = [](const std::string &value) {
+    return "%w = zext i32 " + value + " to i64\n%m = shl i64 %w, 40\n%p = call {i32, i1} @llvm.nvvm.match.all.sync.i64p(i32 -1, i64 %m)\n"
+           "%a = extractvalue {i32, i1} %p, 0\n%b = extractvalue {i32, i1} %p, 1\n%c = zext i1 %b to i32\n%r = xor i32 %a, %c\n";
+  };
+  EXPECT_EQ(resultsOf(all, code("7"))[3], ~1u);
+  EXPECT_EQ(resultsOf(all, code("%lane"))[3], 0u);
+}
+
+TEST(EmulatorInstructions, barriersThatCombinePredicates) {
+  const auto code = [](const std::string &what, const std::string &type, const std::string &bound) {
+    return "%p = icmp ult i32 %tid, " + bound + "\n%v = call " + type + " @llvm.nvvm.barrier.cta.red." + what + "(i32 0, i1 %p)\n%r = " +
+           (type == "i1" ? "zext i1 %v to i32" : "add i32 %v, 0") + "\n";
+  };
+  const std::string count = "declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.all(i32, i1)\n";
+  EXPECT_EQ(resultsOf(count, code("popc.aligned.all", "i32", "40"), 64)[63], 40u);
+  const std::string all = "declare i1 @llvm.nvvm.barrier.cta.red.and.aligned.all(i32, i1)\n";
+  EXPECT_EQ(resultsOf(all, code("and.aligned.all", "i1", "63"), 64)[0], 0u);
+  EXPECT_EQ(resultsOf(all, code("and.aligned.all", "i1", "64"), 64)[0], 1u);
+  const std::string any = "declare i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32, i1)\n";
+  EXPECT_EQ(resultsOf(any, code("or.aligned.all", "i1", "1"), 64)[63], 1u);
+  EXPECT_EQ(resultsOf(any, code("or.aligned.all", "i1", "0"), 64)[63], 0u);
+}
+
+TEST(EmulatorInstructions, bytesThatGoElsewhere) {
+  const auto permuted = [](uint32_t control) {
+    return resultsOf("declare i32 @llvm.nvvm.prmt(i32, i32, i32)\n",
+                     "%r = call i32 @llvm.nvvm.prmt(i32 " + std::to_string(0x83020100) + ", i32 " + std::to_string(0x07060584) + ", i32 " +
+                         std::to_string(control) + ")\n",
+                     1)[0];
+  };
+  EXPECT_EQ(permuted(0x3210), 0x83020100u);
+  EXPECT_EQ(permuted(0x7654), 0x07060584u);
+  EXPECT_EQ(permuted(0x0246), 0x00028406u);
+  EXPECT_EQ(permuted(0x89bc), 0x0000ffffu); // signs
+}
+
+TEST(EmulatorInstructions, memoriesOfAddresses) {
+  const auto isIn = [](const std::string &space) {
+    return resultsOf("@tile = internal addrspace(3) global i32 undef\ndeclare i1 @llvm.nvvm.isspacep." + space + "(ptr)\n",
+                     "%local = alloca i32\n%s = addrspacecast ptr addrspace(3) @tile to ptr\n%g = addrspacecast ptr addrspace(1) %out to ptr\n"
+                     "%a = call i1 @llvm.nvvm.isspacep." + space + "(ptr %s)\n%b = call i1 @llvm.nvvm.isspacep." + space +
+                         "(ptr %g)\n%c = call i1 @llvm.nvvm.isspacep." + space + "(ptr %local)\n%d = zext i1 %a to i32\n"
+                         "%e = zext i1 %b to i32\n%f = zext i1 %c to i32\n%h = mul i32 %d, 100\n%i = mul i32 %e, 10\n"
+                         "%j = add i32 %h, %i\n%r = add i32 %j, %f\n",
+                     1)[0];
+  };
+  EXPECT_EQ(isIn("shared"), 100u);
+  EXPECT_EQ(isIn("global"), 10u);
+  EXPECT_EQ(isIn("local"), 1u);
+}
+
+TEST(EmulatorInstructions, sumsOfSeveralNumbers) {
+  std::vector<float> sums(4, 1);
+  const std::string body = "define ptx_kernel void @k(ptr addrspace(1) %out) {\n%lane = call i32 @llvm.nvvm.read.ptx.sreg.laneid()\n"
+                           "%f = uitofp i32 %lane to float\ncall void asm sideeffect \"red.global.add.v4.f32 [$0], {$1, $2, $3, $4};\", "
+                           "\"l,f,f,f,f\"(ptr addrspace(1) %out, float %f, float 1.0, float 2.0, float 0.0)\nret void\n}";
+  EmulatorHarness harness(body);
+  harness.memory.add("sums", sums.data(), 16);
+  harness.argument(reinterpret_cast<uint64_t>(sums.data())).threads(64).grid(2);
+  EXPECT_TRUE(harness.run().reports.empty());
+  EXPECT_EQ(sums, (std::vector<float>{1 + 4 * 496, 129, 257, 1}));
+}

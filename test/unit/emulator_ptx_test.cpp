@@ -83,3 +83,16 @@ TEST(EmulatorPtx, barriersOfSomeThreads) {
     EXPECT_FALSE(readPtx(text, 2)) << text;
   EXPECT_FALSE(readPtx("bar.sync $0, $1;", 1));
 }
+
+TEST(EmulatorPtx, sumsOfSeveralNumbers) {
+  for (const char *text : {"red.global.add.v2.f32 [$0], {$1, $2};", "red.relaxed.gpu.global.add.v2.f32 [$0], {$1, $2};"}) {
+    const std::optional<Instruction> read = readPtx(text, 3);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->thread, addVector) << text;
+    EXPECT_EQ(read->operands, std::vector<uint32_t>{2}) << text;
+  }
+  EXPECT_TRUE(readPtx("red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", 5));
+  for (const char *text : {"red.global.add.v2.f32 [$0], {$2, $1};", "red.global.add.f32 [$0], {$1, $2};",
+                           "red.global.add.v2.bf16x2 [$0], {$1, $2};", "red.global.min.v2.f32 [$0], {$1, $2};"})
+    EXPECT_FALSE(readPtx(text, 3)) << text;
+}
