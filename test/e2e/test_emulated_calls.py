@@ -107,6 +107,12 @@ def test_layouts_against_the_gate(dtype):
     dataclasses.replace(made, options=made.options | {"weight_layout": "dv"}).check()
 
 
+@pytest.mark.parametrize("tokens", [513, 1100])
+def test_more_tokens_than_a_warp_looks_at_together(tokens):
+    """Rows of the head that many tokens name, in every turn of the search for them."""
+    sample("plain", "bfloat16", (tokens, 140, 24)).check()
+
+
 def test_leading_dimensions():
     x, w, target = (tensor.numpy() for tensor in operands())
     flat = jit(LOSS, reduction="none")(x, w, target=target)

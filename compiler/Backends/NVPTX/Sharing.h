@@ -7,7 +7,7 @@
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32;
 /// Tokens that a lane looks at together, where a warp looks for those that name one of its rows.
-inline constexpr int64_t kLooks = 4;
+inline constexpr int64_t kLooks = 16;
 /// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
 /// its lane is 4 g + q. In kernels that have none, each thread has one row, or one column.

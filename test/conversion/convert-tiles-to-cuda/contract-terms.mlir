@@ -1,18 +1,19 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A warp looks for tokens that name one of its rows: each lane at four of 128 at once, which are loaded before any is compared. It
-// turns to those that its lanes found, and does not walk through all tokens.
+// A warp looks for tokens that name one of its rows: each lane at sixteen of 512 at once, in words of 32 bits. It votes once whether
+// there are any, and turns to those that its lanes found, and does not walk through all tokens.
 
 // CHECK-LABEL: llvm.func @terms(
-// CHECK: scf.for %{{.*}} = %c0_i64 to %[[TOKENS:.*]] step %c128_i64 iter_args(
-// CHECK-COUNT-4: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
-// CHECK:   arith.cmpi ult, %{{.*}}, %[[TOKENS]] : i64
-// CHECK:   %{{.*}} = nvvm.vote.sync ballot %{{.*}}, %{{.*}} -> i32
-// CHECK-COUNT-3: nvvm.vote.sync ballot
-// CHECK:   %[[ANY:.*]] = arith.cmpi ne
+// CHECK: scf.for %{{.*}} = %c0_i64 to %{{.*}} step %c512_i64 iter_args(
+// CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NOT: nvvm.vote.sync
+// CHECK-COUNT-16: arith.ori %{{.*}} : i32
+// CHECK:   nvvm.vote.sync ballot
+// CHECK-NEXT: %[[ANY:.*]] = arith.cmpi ne
 // CHECK-NEXT: scf.if %[[ANY]] -> (f32
-// CHECK:     scf.for %{{.*}} = %c0_i64 to %c4_i64
-// CHECK-COUNT-3: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i32
-// CHECK:       llvm.intr.ctpop(%[[BITS:.*]]) : (i32) -> i32
+// CHECK:     scf.for %{{.*}} = %c0_i64 to %c16_i64
+// CHECK:       arith.shli %c1_i32
+// CHECK:       %[[BITS:.*]] = nvvm.vote.sync ballot
+// CHECK:       llvm.intr.ctpop(%[[BITS]]) : (i32) -> i32
 // CHECK:       scf.for %{{.*}} iter_args({{.*}} = %[[BITS]])
 // CHECK:         "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
 // CHECK:         arith.mulf

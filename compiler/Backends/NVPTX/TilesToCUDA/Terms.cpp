@@ -109,16 +109,12 @@ public:
   void addNamingTokens(const Term &term, CodeBuilder::Values &values) {
     SmallVector<Type> types(values.size(), e.f32);
     values = e.loop(e.integer(0), tokens, e.integer(kLooks * kWarp), values, [&](Int first, ValueRange current) {
-      SmallVector<Value> votes = voteOnTokens(term, first);
-      Value any = votes.front();
-      for (Value vote : ArrayRef(votes).drop_front())
-        any = arith::OrIOp::create(e, any, vote);
-      Value isAny = arith::CmpIOp::create(e, arith::CmpIPredicate::ne, any, e.constant(e.getI32IntegerAttr(0)));
+      Value found = lookAtTokens(term, first), none = word(0);
+      Value isAny = isOther(e.vote(isOther(found, none)), none);
       auto visit = [&] {
         return e.loop(e.integer(kLooks), current, [&](Int look, ValueRange sums) {
-          Value bits = votes.back();
-          for (int64_t i = 0; i + 1 < kLooks; ++i)
-            bits = select(e, isEqual(look, i), votes[i], bits);
+          Value bit = arith::ShLIOp::create(e, word(1), e.narrow(look));
+          Value bits = e.vote(isOther(arith::AndIOp::create(e, found, bit), none));
           return addTokens(term, first + look * kWarp, bits, sums);
         });
       };
@@ -127,18 +123,27 @@ public:
   }
 
 private:
-  /// A bit for each token that names a row of this warp, of kLooks times kWarp tokens from 'first' on.
-  SmallVector<Value> voteOnTokens(const Term &term, Int first) {
-    Int firstRow = row + k.threads.warpRow * k.threads.sharing.blockRows();
-    SmallVector<Value> named, votes;
-    auto tokenOf = [&](int64_t look) { return first + e.lane() + look * kWarp; };
-    for (int64_t look = 0; look < kLooks; ++look)
-      named.push_back(e.load(e.at(term.columns, smaller(tokenOf(look), tokens - 1))));
-    for (auto [look, entry] : llvm::enumerate(named)) {
-      Value isNaming = isLess(e.extend(entry) - firstRow, k.threads.sharing.blockRows());
-      votes.push_back(e.vote(e.both(isLess(tokenOf(look), tokens), isNaming)));
+  Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
+  Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
+
+  /// A bit for each look of this lane, set where it finds a token that names a row of this warp: look i is at token i * kWarp + lane
+  /// from 'first' on. Places and rows have 32 bits, because most of the scan is this.
+  Value lookAtTokens(const Term &term, Int first) {
+    Value last = e.narrow(smaller(tokens - first, kLooks * kWarp) - 1), lane = e.narrow(e.lane()), found = word(0);
+    Value firstRow = e.narrow(row + k.threads.warpRow * k.threads.sharing.blockRows()), rows = word(k.threads.sharing.blockRows());
+    Place columns = e.at(term.columns, first);
+    SmallVector<Value> isTokens, named;
+    for (int64_t look = 0; look < kLooks; ++look) {
+      Value place = arith::AddIOp::create(e, lane, word(look * kWarp));
+      isTokens.push_back(arith::CmpIOp::create(e, arith::CmpIPredicate::ule, place, last));
+      named.push_back(e.load(e.at(columns, e.extend(arith::MinUIOp::create(e, place, last)))));
     }
-    return votes;
+    for (auto [look, entry] : llvm::enumerate(named)) {
+      Value isNaming = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, arith::SubIOp::create(e, entry, firstRow), rows);
+      Value bit = select(e, e.both(isTokens[look], isNaming), word(int64_t(1) << look), word(0));
+      found = arith::OrIOp::create(e, found, bit);
+    }
+    return found;
   }
 
   /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set.
