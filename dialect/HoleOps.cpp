@@ -216,11 +216,15 @@ LogicalResult FinishListOp::verifyRegions() {
     return emitOpError() << "needs 'places', the length of its list";
   if (failed(verifyPlaces(*this, *getPlaces())))
     return failure();
+  if (getPlace() && (*getPlace() < 0 || *getPlace() >= *getPlaces()))
+    return emitOpError() << "'place' is " << *getPlace() << ", but the list has " << *getPlaces() << " places";
   SmallVector<Type> arguments{Float32Type::get(getContext()), IntegerType::get(getContext(), 32)}, results;
   arguments.append(elementsOf(getInputs().getTypes()));
   for (Type type : getResults().getTypes()) {
     auto view = dyn_cast<ViewType>(type);
-    if (!view || view.getDims().size() != 2 || view.getDims()[1] != dimension(getContext(), *getPlaces()))
+    if (getPlace() && (!view || view.getDims().size() != 1))
+      return emitOpError() << "gives results at one place to " << type << "; expected a view with one value per token";
+    if (!getPlace() && (!view || view.getDims().size() != 2 || view.getDims()[1] != dimension(getContext(), *getPlaces())))
       return emitOpError() << "gives results to " << type << "; expected a view with a column for each of " << *getPlaces() << " places";
     results.push_back(view.getElement());
   }

@@ -141,9 +141,13 @@ LogicalResult FinishOp::verifyRegions() {
     state = typesOf(sweep.getStateTypes());
     if (getList() && (*getList() < 0 || *getList() >= static_cast<int64_t>(sweep.getPlaces().size())))
       return emitOpError() << "is of list " << *getList() << ", but sweep @" << *name << " has " << sweep.getPlaces().size();
+    if (getList() && getPlace() && (*getPlace() < 0 || *getPlace() >= sweep.getPlaces()[*getList()]))
+      return emitOpError() << "is at place " << *getPlace() << ", but list " << *getList() << " has " << sweep.getPlaces()[*getList()];
   }
   if (getList() && !getSweep())
     return emitOpError() << "is of list " << *getList() << ", but of no sweep";
+  if (getPlace() && !getList())
+    return emitOpError() << "is at place " << *getPlace() << ", but of no list";
   if (getList())
     state = {Float32Type::get(getContext()), IntegerType::get(getContext(), 32)};
   return failure(failed(verifySignature(*this, "finish", getBody(), state, typesOf(getResultTypes()))) ||
@@ -235,7 +239,7 @@ LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
   }
   for (ResultAttr index : getChecked().getAsRange<ResultAttr>()) {
     FinishOp finish = findFinish(*this, index);
-    if (!finish || finish.getList() || !typeOf(finish, index).isInteger(32))
+    if (!finish || finish.givesLists() || !typeOf(finish, index).isInteger(32))
       return emitOpError() << "checked index " << spell(index) << " is no i32 result of a finish";
   }
   return success();
@@ -251,7 +255,7 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   auto complain = [&] { return emitOpError() << "reads " << spell(getSource()); };
   if (!finish || !finish->isBeforeInBlock(part))
     return complain() << ", which no earlier finish gives";
-  if (finish.getList())
+  if (finish.givesLists())
     return complain() << ", which has one value for each place of a list";
   if (Type type = typeOf(finish, getSource()); type != getType())
     return complain() << " as " << getType() << ", but its finish gives " << type;

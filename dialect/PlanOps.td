@@ -122,7 +122,8 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     of per-token values carry their rounding error along, which is why results often come as a large and a small part.
 
     A finish of a `list` of the sweep runs once for each place. Its region takes value and index there instead of the state.
-    Its results have one value for each token and place; only outputs read them.
+    Its results have one value for each token and place; only outputs read them. At one `place`, counted from 0, it runs for that
+    one only, and gives one value per token like any other finish.
 
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
@@ -134,10 +135,16 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<FlatSymbolRefAttr>:$sweep,
-                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types, OptionalAttr<Logitile_Int>:$list);
+                       StrArrayAttr:$result_names, TypeArrayAttr:$result_types, OptionalAttr<Logitile_Int>:$list,
+                       OptionalAttr<Logitile_Int>:$place);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? `results` custom<NamedTypes>($result_names, $result_types) attr-dict-with-keyword $body
+    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? (`place` $place^)? `results` custom<NamedTypes>($result_names, $result_types)
+    attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    /// Whether its results have one value for each place of a list.
+    bool givesLists() { return getList() && !getPlace(); }
   }];
   let hasRegionVerifier = 1;
 }

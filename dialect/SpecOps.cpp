@@ -95,14 +95,28 @@ static LogicalResult verifyDepth(LossOp loss) {
   return success();
 }
 
+/// What is picked from a list stands at a place that is known.
+static LogicalResult verifyPlaceOf(GatherOp pick) {
+  int64_t places = *pick.getValue().getDefiningOp<ReduceOp>().getPlaces();
+  APInt place;
+  if (!matchPattern(pick.getIndex(), m_ConstantInt(&place)))
+    return pick.emitOpError() << "picks from a list at an index that is no constant";
+  if (place.getSExtValue() < 0 || place.getSExtValue() >= places)
+    return pick.emitOpError() << "picks place " << place.getSExtValue() << " of a list, which has " << places;
+  return success();
+}
+
 /// Reductions and picks take varying values; what has one value per token gets one.
 static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
+  auto pick = dyn_cast<GatherOp>(op);
+  if (pick && varying.isList(pick.getValue()))
+    return verifyPlaceOf(pick);
   if (!isa<YieldOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) { return varying.isList(operand); }))
-    return op->emitOpError() << "reads a list; a loss can only yield it";
+    return op->emitOpError() << "reads a list; a loss can only yield it, or pick from it";
   if (auto reduce = dyn_cast<ReduceOp>(op); reduce && varying.isUniform(reduce.getValue()))
     return reduce.emitOpError() << "'" << stringifyCombiner(reduce.getCombiner())
                                 << "' of a uniform value: it is the same for every vocabulary entry";
-  if (auto pick = dyn_cast<GatherOp>(op)) {
+  if (pick) {
     if (varying.isUniform(pick.getValue()))
       return pick.emitOpError() << "picks from a uniform value, which has no entries";
     if (varying.isVarying(pick.getIndex()))

@@ -110,8 +110,11 @@ def Logitile_ReduceOp : Logitile_Op<"reduce", [Pure]> {
 def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "the entry of a varying value at a uniform index";
   let description = [{
+    Of a list, the index is a constant: a place, counted from 0. The entry is uniform too.
+
     ```mlir
     %picked = logitile.gather %z[%target] : f32
+    %fifth = logitile.gather %best_five[%c4] : i32
     ```
   }];
   let arguments = (ins Logitile_Scalar:$value, I32:$index);

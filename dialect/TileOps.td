@@ -350,7 +350,8 @@ def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments
   let summary = "puts a list in order and makes the results of its finish";
   let description = [{
     Joins the lists of all vocabulary splits, which are `splits`, and sorts them, the best first. The region takes value and index of one place
-    and the inputs, and gives the results there.
+    and the inputs, and gives the results there. With a `place`, counted from 0, it gives those of that place only, one per token. A list that
+    is in order already stays as it is, so several finishes may read one list.
 
     In a template it stands for the list of the launch's finish; in a kernel it holds the region of the finish.
 
@@ -364,11 +365,11 @@ def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments
     ```
   }];
   let arguments = (ins Logitile_AnyView:$list, Variadic<Logitile_AnyTile>:$inputs, Variadic<Logitile_AnyView>:$results, Index:$row,
-                       Logitile_Extent:$tokens, Logitile_Extent:$splits, OptionalAttr<Logitile_Int>:$places);
+                       Logitile_Extent:$tokens, Logitile_Extent:$splits, OptionalAttr<Logitile_Int>:$places, OptionalAttr<Logitile_Int>:$place);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
     $list (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens) `splits` custom<Dim>($splits)
-    (`places` $places^)? `to` $results attr-dict `:` type($list) `,` type($results) ($body^)?
+    (`places` $places^)? (`place` $place^)? `to` $results attr-dict `:` type($list) `,` type($results) ($body^)?
   }];
   let hasRegionVerifier = 1;
 }

@@ -99,6 +99,10 @@ struct Node : llvm::FoldingSetNode {
   bool isVaryingInput() const { return op == NodeOp::Input && varying; }
   /// A sum that is subtracted again from what it sums.
   bool isVerbatim() const { return op == NodeOp::Sum && index == 1; }
+  /// A list as a sweep leaves it: it has places where other varying values have entries.
+  bool isListed() const { return op == NodeOp::Top || op == NodeOp::ArgTop || (op == NodeOp::Accumulator && varying); }
+  /// One place of a list.
+  bool isPlaceOfList() const { return op == NodeOp::Gather && operand(0)->isListed(); }
   bool isReduction() const { return op >= NodeOp::Sum && op <= NodeOp::Gather; }
   void Profile(llvm::FoldingSetNodeID &id) const;
 };

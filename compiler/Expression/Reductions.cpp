@@ -197,7 +197,7 @@ NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, Node
     return x;
   if (x->is(NodeOp::Column))
     return index;
-  if (x->isVaryingInput())
+  if (x->isVaryingInput() || x->isListed())
     return make(NodeOp::Gather, {x, index}, x->type);
   if (NodeRef known = done.lookup(x))
     return known;

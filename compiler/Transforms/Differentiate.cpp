@@ -23,6 +23,7 @@ bool isFlat(NodeOp op) {
 #define LOGITILE_SMOOTH(Node, Op, Facts, Slope)
 #define LOGITILE_FLAT(Node, Op, Facts) case NodeOp::Node:
 #include "compiler/Expression/ScalarOps.def"
+  case NodeOp::Top: // lists carry no gradient
   case NodeOp::ToFloat: return true;
   default: return false;
   }

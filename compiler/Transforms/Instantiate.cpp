@@ -330,7 +330,8 @@ private:
   LogicalResult cloneFinishList(FinishListOp finish, Location loc, OpBuilder &builder) {
     auto filled = FinishListOp::create(builder, loc, plainValue(finish.getList()), plainValues(finish.getInputs()),
                                        plainValues(finish.getResults()), plainValue(finish.getRow()), bindings.bind(finish.getTokens()),
-                                       bindings.bind(finish.getSplits()), builder.getI64IntegerAttr(shape.places().front()));
+                                       bindings.bind(finish.getSplits()), builder.getI64IntegerAttr(shape.places().front()),
+                                       FinishOp(shape.finish).getPlaceAttr());
     fillList(shape, filled);
     return success();
   }

@@ -99,7 +99,8 @@ private:
   static ResultAttr resultOf(FinishOp finish, int64_t number) { return ResultAttr::get(FlatSymbolRefAttr::get(finish), number); }
   FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
     SmallVector<StringRef> names(results.begin(), results.end());
-    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types, /*list=*/IntegerAttr());
+    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types, /*list=*/IntegerAttr(),
+                            /*place=*/IntegerAttr());
   }
 
   /// The state of the sweep that runs, of all its vocabulary splits, is a result.

@@ -39,3 +39,25 @@ func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i:
   }
   return
 }
+
+// -----
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_list' op 'place' is 50, but the list has 50 places}}
+  logitile.finish_list %list at %i tokens 64 splits 2 places 50 place 50 to %v : !logitile.view<?x100xi64>, !logitile.view<?xf32> {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %value : f32
+  }
+  return
+}
+
+// -----
+
+func.func @a(%list: !logitile.view<?x100xi64>, %v: !logitile.view<?x50xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.finish_list' op gives results at one place to '!logitile.view<?x50xf32>'; expected a view with one value per token}}
+  logitile.finish_list %list at %i tokens 64 splits 2 places 50 place 0 to %v : !logitile.view<?x100xi64>, !logitile.view<?x50xf32> {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %value : f32
+  }
+  return
+}

@@ -33,3 +33,25 @@ logitile.loss @a vocab 5 outputs ["l"] {
   %l = logitile.gather %z[%column] : f32
   logitile.yield %l : f32
 }
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %z = logitile.input logits "z" : f32
+  %t = logitile.input token "t" : i32
+  %top = logitile.reduce top %z places 2 : f32 -> f32
+  // expected-error @+1 {{'logitile.gather' op picks from a list at an index that is no constant}}
+  %l = logitile.gather %top[%t] : f32
+  logitile.yield %l : f32
+}
+
+// -----
+
+logitile.loss @a vocab 5 outputs ["l"] {
+  %z = logitile.input logits "z" : f32
+  %two = arith.constant 2 : i32
+  %top = logitile.reduce top %z places 2 : f32 -> f32
+  // expected-error @+1 {{'logitile.gather' op picks place 2 of a list, which has 2}}
+  %l = logitile.gather %top[%two] : f32
+  logitile.yield %l : f32
+}

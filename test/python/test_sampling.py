@@ -72,6 +72,53 @@ def test_entries_that_are_not_likely_enough_are_not_drawn(temperature, min_p):
     np.testing.assert_allclose(found.processed_logprob, np.log(p[found.index]), rtol=1e-5, atol=1e-6)
 
 
+def allowed(z, top_k=0, min_p=0.0):
+    """The distribution of what both masks allow."""
+    p = softmax(z)
+    least = np.sort(z)[-top_k] if top_k else -np.inf
+    p = np.where((p >= min_p * p.max()) & (z >= least), p, 0)
+    return p / p.sum()
+
+
+@pytest.mark.parametrize("more", [{}, {"temperature": 2.0}, {"temperature": 3.0, "min_p": 0.125}])
+@pytest.mark.parametrize("top_k", [1, 5, VOCAB])
+def test_only_the_largest_entries_are_drawn(top_k, more):
+    head = lt.jit(lt.losses.sample, top_k=top_k)
+    found = head(np.ones((TOKENS, 1), np.float32), LOGITS[:, None], seed=3, **more)
+    p = allowed(LOGITS.astype(float) / more.get("temperature", 1), top_k, more.get("min_p", 0.0))
+    check_counts(np.bincount(found.index, minlength=VOCAB), p)
+    raw = np.log(softmax(LOGITS.astype(float)))
+    np.testing.assert_allclose(found.logprob, raw[found.index], rtol=1e-5)
+    np.testing.assert_allclose(found.processed_logprob, np.log(p[found.index]), rtol=1e-5, atol=1e-6)
+
+
+def test_entries_that_equal_the_last_of_the_largest_are_drawn_too():
+    logits = np.array([0, 1, 2, 1, -1, 1], np.float32)
+    found = lt.jit(lt.losses.sample, top_k=2)(np.ones((TOKENS, 1), np.float32), logits[:, None], seed=1)
+    p = allowed(logits.astype(float), 2)
+    assert (p > 0).sum() == 4
+    check_counts(np.bincount(found.index, minlength=6), p)
+
+
+def test_top_k_and_a_bias():
+    bias = np.linspace(-2, 2, VOCAB).astype(np.float32)
+    bias[np.argmax(LOGITS)] = -np.inf
+    hidden = np.ones((TOKENS, 1), np.float32)
+    found = lt.jit(lt.losses.sample, top_k=4)(hidden, LOGITS[:, None], seed=1, bias=bias)
+    check_counts(np.bincount(found.index, minlength=VOCAB), allowed((LOGITS + bias).astype(float), 4))
+
+
+@pytest.mark.parametrize(("top_k", "error"), [
+    (-1, "top_k=-1 must be from 0 to 1024"),
+    (1025, "top_k=1025 must be from 0 to 1024"),
+    (2.0, "top_k=2.0 must be an int that is known while the loss is traced"),
+])  # fmt: skip
+def test_top_k_is_an_integer_that_is_compiled_in(top_k, error):
+    with pytest.raises((lt.CallValueError, lt.CallTypeError)) as caught:
+        lt.jit(lt.losses.sample, top_k=top_k)(**arguments(lt.losses.sample))
+    assert error in str(caught.value)
+
+
 def test_a_bias_of_minus_infinity_excludes_an_entry():
     bias = np.zeros(VOCAB, np.float32)
     bias[np.argsort(LOGITS)[-3:]] = -np.inf
@@ -211,6 +258,7 @@ def test_no_logits_are_stored_for_one_sweep():
     plan = DRAW.explain(*arrays, seed=seed, temperature=one, grad=())
     assert plan.forward_sweeps == 1 and plan.kept == 0
     assert DRAW.explain(*arrays, seed=seed, min_p=one, grad=()).forward_sweeps == 2
+    assert lt.jit(lt.losses.sample, top_k=50).explain(*arrays, seed=seed, grad=()).forward_sweeps == 2
 
 
 # ---- frameworks --------------------------------------------------------------------------------------------

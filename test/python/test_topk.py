@@ -82,6 +82,113 @@ def test_arrays_are_those_of_the_framework():
     assert found.values.shape == (2, 3, 3)
 
 
+# ---- places of a list --------------------------------------------------------------------------------------
+
+
+@pytest.mark.contract("1 lists")
+def test_a_place_is_one_number_per_token():
+    @lt.loss
+    def places(z: lt.Logits):
+        values, indices = lt.topk(z, 4)
+        return lt.Outputs(second=values[1], last=values[-1], index=indices[1], gap=values[0] - values[2])
+
+    hidden, weight = singles((2, 5))
+    head = lt.jit(places)
+    values, indices = (a.numpy() for a in torch.tensor(hidden @ weight.T).topk(4))
+    for found in (head(hidden, weight), head.reference(hidden, weight)):
+        np.testing.assert_array_equal(found.index, indices[..., 1])
+        np.testing.assert_allclose(found.second, values[..., 1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.last, values[..., 3], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found.gap, values[..., 0] - values[..., 2], rtol=1e-4, atol=1e-5)
+
+
+def test_the_gradient_of_a_place_goes_to_its_entry():
+    @lt.loss
+    def third(z: lt.Logits, bias: lt.Vocab[float]):
+        return lt.topk(z * 0.5 + bias, 3)[0][2]
+
+    hidden, weight = (torch.tensor(array, requires_grad=True) for array in singles((40,), vocab=70))
+    bias = torch.linspace(-1, 1, 70).requires_grad_()
+    lt.jit(third)(hidden, weight, bias=bias).backward()
+    found = [x.grad.clone() for x in (hidden, weight, bias)]
+    for x in (hidden, weight, bias):
+        x.grad = None
+    (hidden @ weight.T * 0.5 + bias).topk(3).values[:, 2].mean().backward()
+    for ours, x in zip(found, (hidden, weight, bias), strict=True):
+        np.testing.assert_allclose(ours, x.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_the_reference_has_the_gradient_of_a_place():
+    @lt.loss
+    def third(z: lt.Logits):
+        return lt.topk(z, 3)[0][2]
+
+    hidden, weight = singles((6,))
+    _, gradients = lt.jit(third).reference_grad(hidden, weight)
+    _, found = lt.jit(third).value_and_grad(hidden, weight)
+    np.testing.assert_allclose(found["weight"], gradients["weight"], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("made_of", ["logits", "bias", "scaled", "masked", "halves"])
+def test_as_many_entries_reach_a_place_as_it_counts(made_of):
+    """Both passes over the vocabulary round alike."""
+
+    @lt.loss
+    def counted(z: lt.Logits, bias: lt.Vocab[float], scale: lt.Token[float]):
+        x = {
+            "logits": lambda: z,
+            "bias": lambda: z + bias,
+            "scaled": lambda: z * scale + bias,
+            "masked": lambda: lt.where(bias > -0.2, z, float("-inf")),
+            "halves": lambda: z / scale,
+        }[made_of]()
+        kth = lt.topk(x, 17)[0][16]
+        return lt.Outputs(reach=lt.count(x >= kth), above=lt.count(x > kth), used=lt.sum(bias) + scale)
+
+    hidden, weight = (a.astype(np.float32) for a in pair((300,), hidden=24, vocab=777))
+    rng = np.random.default_rng(3)
+    given = {
+        "bias": rng.standard_normal(777).astype(np.float32),
+        "scale": rng.uniform(0.1, 3, 300).astype(np.float32),
+    }
+    found = lt.jit(counted)(hidden, weight, **given)
+    np.testing.assert_array_equal(found.reach, np.full(300, 17))
+    np.testing.assert_array_equal(found.above, np.full(300, 16))
+
+
+def test_places_and_lists_of_one_value_share_its_list():
+    @lt.loss
+    def both(z: lt.Logits):
+        values, indices = lt.topk(z, 6)
+        kept = z >= values[3]
+        logsumexp = lt.logsumexp(lt.where(kept, z, float("-inf")))
+        return lt.Outputs(lse=logsumexp, first=indices[0], values=values, indices=indices)
+
+    hidden, weight = singles((50,), vocab=400)
+    found = lt.jit(both)(hidden, weight)
+    values, indices = torch.tensor(hidden @ weight.T).topk(6)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_array_equal(found.first, indices[:, 0])
+    np.testing.assert_allclose(found.values, values, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.lse, values[:, :4].logsumexp(1), rtol=1e-5, atol=1e-6)
+    assert lt.jit(both).explain(hidden, weight, grad=()).forward_sweeps == 2
+
+
+@pytest.mark.parametrize(("place", "why"), [
+    (3, "of 'values' got 3, but the list has 3 places; it takes -3 to 2"),
+    (-4, "of 'values' got -4, but the list has 3 places; it takes -3 to 2"),
+    (1.0, "of 'values', a list, got the float 1.0; it takes a Python integer, known while tracing"),
+    (slice(2), "of 'values', a list, got a slice; it takes a Python integer, known while tracing"),
+])  # fmt: skip
+def test_a_place_is_an_integer_of_the_list(place, why):
+    def loss(z: lt.Logits):
+        values, _ = lt.topk(z, 3)
+        return values[place]
+
+    message = refusal(loss)
+    assert "'[...]' " + why in message and "test_topk.py" in message
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 
@@ -158,6 +265,19 @@ def test_a_captured_graph_refuses_lists():
     hidden, weight = (torch.tensor(array) for array in singles())
     with pytest.raises(Exception, match="which a captured graph cannot make yet"):
         torch.compile(lt.jit(best), fullgraph=True, backend="eager")(hidden, weight)
+
+
+def test_a_captured_graph_computes_with_places():
+    @lt.loss
+    def third(z: lt.Logits):
+        return lt.topk(z, 3)[0][2]
+
+    hidden, weight = (torch.tensor(array, requires_grad=True) for array in singles((20,)))
+    loss = torch.compile(lt.jit(third), fullgraph=True, backend="aot_eager")(hidden, weight)
+    loss.backward()
+    plain = (hidden @ weight.T).topk(3).values[:, 2].mean()
+    np.testing.assert_allclose(loss.detach(), plain.detach(), rtol=1e-5)
+    np.testing.assert_allclose(hidden.grad, torch.autograd.grad(plain, hidden)[0], rtol=1e-5, atol=1e-7)
 
 
 def test_a_slice_of_the_vocabulary_refuses_lists():

@@ -3,6 +3,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Transforms/CanonicaliseLoss/Exponentials.h"
 #include "compiler/Transforms/CanonicaliseLoss/Integers.h"
+#include "dialect/Varying.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 using namespace mlir;
@@ -42,7 +43,9 @@ private:
         .Case<math::RsqrtOp>([&](auto) { return exponentials.root(x(0), -0.5); })
         .Case<arith::SelectOp>([&](arith::SelectOp select) { return isFloat() ? exponentials.selectedOrNaN(select) : Value(); })
         .Case<ReduceOp>([&](ReduceOp reduce) { return reductionOf(reduce); })
-        .Case<GatherOp>([&](GatherOp pick) { return entryOf(pick.getValue(), integers.index(pick.getIndex())); })
+        .Case<GatherOp>([&](GatherOp pick) {
+          return Varying::isList(pick.getValue()) ? Value() : entryOf(pick.getValue(), integers.index(pick.getIndex()));
+        })
         .Case<arith::AddIOp>([&](auto) { return integers.saturated(Integers::Kind::Add, x(0), x(1)); })
         .Case<arith::SubIOp>([&](auto) { return integers.saturated(Integers::Kind::Sub, x(0), x(1)); })
         .Case<arith::MulIOp>([&](auto) { return integers.saturated(Integers::Kind::Mul, x(0), x(1)); })

@@ -54,7 +54,7 @@ void Problem::collectReads() {
 }
 
 std::optional<int64_t> Problem::placesOf(FinishOp finish) const {
-  if (!finish.getList())
+  if (!finish.givesLists())
     return std::nullopt;
   return SymbolTable::lookupNearestSymbolFrom<SweepOp>(finish, finish.getSweepAttr()).getPlaces()[*finish.getList()];
 }

@@ -36,6 +36,8 @@ int ProgramEmitter::pointOf(NodeRef node) {
     point = stageOf(planner.accumulatorOf(node)) * kHops;
   else if (node->isInput(InputKind::Cotangent))
     point = adjointStage() * kHops;
+  else if (node->isPlaceOfList()) // a hop after its list is made
+    point = stageOf(planner.accumulatorOf(node->operand(0))) * kHops + 1;
   else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
     NodeRef index = settle(node->operand(1));
     point = index->is(NodeOp::Input) ? kFree : std::max(pointOf(index), 0) + 1;
@@ -152,7 +154,8 @@ std::string ProgramEmitter::finishName(int point) {
   return "finish" + std::to_string(point / kHops) + (point % kHops ? "_" + std::to_string(point % kHops) : "");
 }
 
-static std::string listName(const Accumulator *list) { return "list" + std::to_string(list->number); }
+static std::string listName(unsigned list) { return "list" + std::to_string(list); }
+static std::string placeName(unsigned list, int64_t place) { return "place" + std::to_string(list) + "_" + std::to_string(place); }
 
 ResultAttr ProgramEmitter::addRequest(int point, Request request) {
   usedNames.insert(request.name);
@@ -171,13 +174,24 @@ ResultAttr ProgramEmitter::request(NodeRef node, Part part) {
   return result;
 }
 
+ResultAttr ProgramEmitter::requestPlace(NodeRef node) {
+  ResultAttr &result = placeResults[node];
+  if (!result) {
+    std::pair of(static_cast<unsigned>(node->operand(0)->index), static_cast<int64_t>(node->operand(1)->number));
+    std::vector<Request> &wanted = ofPlaces[of];
+    wanted.push_back({uniqueName(node, Part::Whole), node, Part::Whole, false});
+    result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), placeName(of.first, of.second)), wanted.size() - 1);
+  }
+  return result;
+}
+
 void ProgramEmitter::requestOutputs() {
   SmallVector<Attribute> attributes;
   for (auto [name, node] : outputs) {
     if (Accumulator *list = planner.listOf(node)) {
       std::vector<Request> &wanted = ofLists[list->number];
       wanted.push_back({name.str(), node, Part::Whole, true});
-      auto result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), listName(list)), wanted.size() - 1);
+      auto result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), listName(list->number)), wanted.size() - 1);
       attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
       usedNames.insert(name);
       continue;
@@ -206,7 +220,7 @@ void ProgramEmitter::requestChecks() {
     if (!node->is(NodeOp::Gather))
       continue;
     NodeRef index = node->operand(1);
-    bool inRange = index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
+    bool inRange = index->isPlaceOfList() || index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin) || index->is(NodeOp::Constant);
     if (inRange || index->isInput(InputKind::Token))
       continue;
     ResultAttr result = request(index, Part::Whole);
@@ -262,6 +276,7 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   for (unsigned i = placement.forward.size(); i-- > 0;) {
     std::string name = "forward" + std::to_string(i);
     emitFinishes(i + 1, Phase::Forward, placement.forward[i], name);
+    emitPlaces(placement.forward[i]);
     emitSweep(i + 1, Phase::Forward, placement.forward[i], name);
   }
   emitFinishes(0, Phase::Prologue, {}, "");
@@ -302,7 +317,7 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
   bool hasState = accumulators && !accumulators->empty();
   auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
-                                 builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr());
+                                 builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr(), /*place=*/IntegerAttr());
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, point, /*isFinish=*/true);
   if (hasState) {
@@ -335,22 +350,36 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
   finish.setResultTypesAttr(builder.getTypeArrayAttr(resultTypes));
 }
 
-/// The finish of a list: what outputs are at each of its places.
+/// What outputs are at each place of a list.
 void ProgramEmitter::emitList(Accumulator *list) {
-  std::vector<Request> &wanted = ofLists[list->number];
-  if (wanted.empty())
-    return;
+  const std::vector<Request> &wanted = ofLists[list->number];
+  if (!wanted.empty())
+    emitListFinish(list, listName(list->number), IntegerAttr(), wanted);
+}
+
+/// What later parts read of single places of the lists of one sweep.
+void ProgramEmitter::emitPlaces(const SweepAccumulators &accumulators) {
+  for (Accumulator *list : listsOf(accumulators))
+    for (auto &[of, wanted] : ofPlaces)
+      if (of.first == list->number)
+        emitListFinish(list, placeName(of.first, of.second), builder.getI64IntegerAttr(of.second), wanted);
+}
+
+void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAttr place, ArrayRef<Request> wanted) {
   builder.setInsertionPointToStart(&program.getBody().front());
   unsigned stage = stageOf(list);
   SmallVector<Accumulator *> lists = listsOf(placement.forward[stage - 1]);
   auto sweep = FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1));
-  auto finish = FinishOp::create(builder, program.getLoc(), listName(list), Phase::Forward, sweep, builder.getArrayAttr({}),
-                                 builder.getArrayAttr({}), builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()));
+  auto finish = FinishOp::create(builder, program.getLoc(), name, Phase::Forward, sweep, builder.getArrayAttr({}), builder.getArrayAttr({}),
+                                 builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()), place);
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, stage * kHops, /*isFinish=*/false);
-  for (auto [type, name] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}})
-    emitter.bindNode(planner.resultOfList(list, type),
-                     block.addArgument(typeOf(builder.getContext(), type), NameLoc::get(builder.getStringAttr(name))));
+  for (auto [type, label] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}}) {
+    Value argument = block.addArgument(typeOf(builder.getContext(), type), NameLoc::get(builder.getStringAttr(label)));
+    emitter.bindNode(planner.resultOfList(list, type), argument);
+    if (place)
+      emitter.bindNode(planner.placeOfList(list, planner.g.integer(place.getInt()), type), argument);
+  }
   SmallVector<Value> results = llvm::map_to_vector(wanted, [&](const Request &request) { return emitter.value(request.node); });
   YieldOp::create(emitter.ops(), program.getLoc(), results);
   SmallVector<StringRef> names = llvm::map_to_vector(wanted, [](const Request &request) { return StringRef(request.name); });

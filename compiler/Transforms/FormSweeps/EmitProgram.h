@@ -36,6 +36,8 @@ public:
   bool isCheap(NodeRef node);
   /// Asks the finish at the value's point for it; which of its results it will be.
   ResultAttr request(NodeRef node, Part part);
+  /// Asks the finish at a place of a list for the value or the index there.
+  ResultAttr requestPlace(NodeRef node);
   unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
 
 private:
@@ -54,6 +56,8 @@ private:
   void emitFinishes(unsigned stage, Phase phase, const SweepAccumulators &accumulators, mlir::StringRef sweep);
   void emitFinish(int point, Phase phase, const SweepAccumulators *accumulators, mlir::StringRef sweep);
   void emitList(Accumulator *list);
+  void emitPlaces(const SweepAccumulators &accumulators);
+  void emitListFinish(Accumulator *list, llvm::StringRef name, mlir::IntegerAttr place, llvm::ArrayRef<Request> wanted);
   void emitGradient();
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
@@ -71,8 +75,10 @@ private:
   llvm::DenseMap<NodeRef, int> points;
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
   std::map<int, std::vector<Request>> requests;
-  std::map<unsigned, std::vector<Request>> ofLists; // by number
+  std::map<unsigned, std::vector<Request>> ofLists;                      // by number
+  std::map<std::pair<unsigned, int64_t>, std::vector<Request>> ofPlaces; // by number and place
   llvm::DenseMap<std::pair<NodeRef, unsigned>, ResultAttr> results;
+  llvm::DenseMap<NodeRef, ResultAttr> placeResults; // of the finishes of lists
   llvm::StringSet<> usedNames;
   llvm::SmallVector<mlir::Attribute> checked;
 };

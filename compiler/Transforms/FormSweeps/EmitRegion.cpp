@@ -98,6 +98,8 @@ Value RegionEmitter::value(NodeRef node) {
 }
 
 Value RegionEmitter::compute(NodeRef node) {
+  if (node->isPlaceOfList())
+    return KnownOp::create(builder, where(), typeOf(builder.getContext(), node->type), program.requestPlace(node));
   if (isKnown(node)) {
     Type type = node->type == NodeType::Float ? Type(builder.getF32Type()) : builder.getI32Type();
     Value known = readKnown(node, Part::Whole, type);

@@ -76,6 +76,20 @@ NodeRef Planner::resultOfList(Accumulator *list, NodeType type) {
   return node;
 }
 
+NodeRef Planner::placeOfList(Accumulator *list, NodeRef place, NodeType type) {
+  NodeRef node = g.gather(resultOfList(list, type), place);
+  levels[node] = list->level;
+  return node;
+}
+
+/// The entry of 'value' at 'index', if that is where a list of the same values has it: no sweep has to pick it. Null otherwise.
+NodeRef Planner::listedEntry(NodeRef value, NodeRef index) {
+  if (!value || !index->isPlaceOfList() || !index->operand(0)->is(NodeOp::ArgTop) || index->operand(0)->operand(0) != value)
+    return nullptr;
+  level(index);
+  return placeOfList(accumulatorOf(resolved(index->operand(0))), index->operand(1), NodeType::Float);
+}
+
 Accumulator *Planner::listOf(NodeRef node) {
   if (!node->varying)
     return nullptr;
@@ -97,8 +111,13 @@ unsigned Planner::level(NodeRef root) {
     for (NodeRef operand : node->operands)
       level = std::max(level, levels.lookup(operand));
     levels[node] = level;
-    if (node->isReduction())
+    auto [value, index] = g.originOf(node);
+    if (NodeRef entry = listedEntry(value, index)) {
+      resolutions[node] = entry;
+      levels[node] = levels[entry];
+    } else if (node->isReduction()) {
       levels[node] = place(node);
+    }
   }
   return levels.lookup(root);
 }
@@ -179,6 +198,11 @@ unsigned Planner::placeList(NodeRef reduction) {
 /// they pass.
 unsigned Planner::placeGather(NodeRef reduction) {
   NodeRef input = reduction->operand(0), index = reduction->operand(1);
+  NodeRef listed = input->isListed() ? placeOfList(accumulatorOf(resolved(input)), index, reduction->type) : listedEntry(input, index);
+  if (listed) {
+    resolutions[reduction] = listed;
+    return levels[listed];
+  }
   if (!input->isInput(InputKind::Logits) && !isSliced)
     return level(index);
   Accumulator accumulator;

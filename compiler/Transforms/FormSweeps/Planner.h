@@ -78,6 +78,8 @@ public:
   NodeRef resultOf(Accumulator *accumulator);
   /// The values of a list, or its indices.
   NodeRef resultOfList(Accumulator *list, NodeType type);
+  /// One place of a list, as a finish of it gives it.
+  NodeRef placeOfList(Accumulator *list, NodeRef place, NodeType type);
   /// The list whose places 'node' differs along; null where it is one value per token.
   Accumulator *listOf(NodeRef node);
 
@@ -130,6 +132,7 @@ private:
   unsigned placeArg(NodeRef reduction);
   unsigned placeGather(NodeRef reduction);
   unsigned placeList(NodeRef reduction);
+  NodeRef listedEntry(NodeRef value, NodeRef index);
   NodeRef caught(Accumulator *accumulator);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);

@@ -26,6 +26,16 @@ def output_shape(
     return () if name == "loss" and options.reduces != "none" else leading
 
 
+def refuse_listed_outputs(spec: LossSpec, where: str, remedy: str) -> None:
+    """Refuses outputs that are lists where a call gives one number per token.
+
+    Raises:
+        CallValueError: the loss has one.
+    """
+    if any(output.places is not None for output in spec.outputs):
+        refuse_lists(spec, where, CallValueError, remedy)
+
+
 def refuse_lists(spec: LossSpec, where: str, error: type[Exception], remedy: str) -> None:
     """Refuses lists where nothing makes them.
 

@@ -12,7 +12,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Call, operand_name
 from ..arguments.gradients import wanted_gradients
-from ..arguments.outputs import output_dtype, output_shape, refuse_lists
+from ..arguments.outputs import output_dtype, output_shape, refuse_listed_outputs
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
@@ -46,7 +46,7 @@ class CapturedHead:
     ):
         spec = call.form.spec
         remedy = "call the head outside torch.compile and torch.func"
-        refuse_lists(spec, "a captured graph", CallValueError, remedy)
+        refuse_listed_outputs(spec, "a captured graph", remedy)
         self._binder, self._programs, self._slots, self._rounding = binder, programs, slots, rounding
         carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)

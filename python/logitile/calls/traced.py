@@ -9,7 +9,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Arguments, Call, Operand
 from ..arguments.gradients import output_cotangents, wanted_gradients
-from ..arguments.outputs import output_shape, refuse_lists
+from ..arguments.outputs import output_shape, refuse_listed_outputs
 from ..arguments.wanted import Wanted
 from ..errors import CallValueError
 from ..frameworks.arrays import Array
@@ -51,7 +51,7 @@ class TracedCall:
     def __init__(self, binder: Binder, programs: Programs, slicer: Slicer, call: Call):
         _check_extents(call)
         remedy = "call the head outside of jax.jit, jax.grad and the like"
-        refuse_lists(call.form.spec, "a traced call", CallValueError, remedy)
+        refuse_listed_outputs(call.form.spec, "a traced call", remedy)
         self._binder, self._programs, self._slicer = binder, programs, slicer
         self._call = _without_arrays(call)
         self._wanted: dict[str, Wanted] = {}

@@ -25,8 +25,8 @@ def lifted(item: object, what: str) -> Traced | Number:
         if item.places is not None:
             raise spec_error(
                 f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
-                "a list can only be returned, as a field of lt.Outputs: compute with the values that "
-                "'lt.topk' takes, or with its results after the call"
+                "a list can only be returned, as a field of lt.Outputs: compute with one of its places, such "
+                "as values[0], with the values that 'lt.topk' takes, or with its results after the call"
             )
         return item
     if isinstance(item, _NUMBERS):
@@ -150,7 +150,9 @@ def invert(a: object) -> Traced:
 
 
 def pick(value: Traced, index: object) -> Traced:
-    """value[index]: the entry of a varying value at an integer that is one per token."""
+    """value[index]: the entry of a varying value at an integer per token, or a place of a list."""
+    if value.places is not None:
+        return _at_place(value, index)
     position = _index(value, index)
     if not value.varying:
         raise spec_error(
@@ -159,6 +161,30 @@ def pick(value: Traced, index: object) -> Traced:
         )
     gathered = value.trace.emit("logitile.gather", (value, position), value.type, varying=False)
     return _guarded(gathered, position)
+
+
+def _at_place(listed: Traced, place: object) -> Traced:
+    """One place of a list that 'lt.topk' made. A value is what the entry at its index is."""
+    if listed.trace is not active_trace():
+        raise spec_error(listed.trace.leaked(listed.label))
+    number = python_number(place)
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise spec_error(
+            f"'[...]' of {listed.label}, a list, got {_spelled_place(place)}; it takes a Python integer, "
+            "known while tracing"
+        )
+    if not -listed.places <= number < listed.places:
+        raise spec_error(
+            f"'[...]' of {listed.label} got {number}, but the list has {listed.places} places; it takes "
+            f"{-listed.places} to {listed.places - 1}"
+        )
+    trace, ordered = listed.trace, listed.operand(0)
+    indices = trace.emit("logitile.reduce", (ordered,), "i32", "argtop", varying=False, places=listed.places)
+    position = trace.constant(number % listed.places, "i32")
+    index = trace.emit("logitile.gather", (indices, position), "i32", varying=False)
+    if listed.type == "i32":
+        return index
+    return trace.emit("logitile.gather", (ordered, index), "f32", varying=False)
 
 
 # ---- their parts -------------------------------------------------------------------------------------------
@@ -222,6 +248,10 @@ def _checked_index(index: Traced, name: str) -> Traced:
             "token; reduce it first, for example with lt.argmax"
         )
     return index
+
+
+def _spelled_place(place: object) -> str:
+    return described(place) if isinstance(place, (Traced, *_NUMBERS)) else with_article(type(place).__name__)
 
 
 def _spelled_index(index: object) -> str:

@@ -40,6 +40,19 @@ def check_count(name: str, value: object, most: int, what: str) -> None:
         raise CallValueError(f"{name}={value} must be from 1 to {most}, the number of {what}")
 
 
+def check_integer(name: str, value: object, least: int, most: int) -> None:
+    """Refuses a constant that is no integer from `least` to `most`.
+
+    Raises:
+        CallTypeError: it is no integer.
+        CallValueError: it lies outside.
+    """
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise CallTypeError(f"{name}={value!r} must be an int that is known while the loss is traced")
+    if not least <= value <= most:
+        raise CallValueError(f"{name}={value} must be from {least} to {most}")
+
+
 def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
     """Refuses a constant that is no tuple of names out of `known`, none of them twice.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 
 from ..language import functions as lt
 from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
 from ..language.outputs import Outputs
 from ..language.values import Value
-from .ranges import check
+from .ranges import check, check_integer
 
 
 @loss
@@ -21,6 +23,7 @@ def sample(
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
     min_p: Scalar | Token[float] | None = None,
+    top_k: int = 0,
 ):
     """An entry of the vocabulary for every token, drawn with its probability; there is no loss field.
 
@@ -33,6 +36,9 @@ def sample(
         temperature: T, 0 or more. Entries are drawn from softmax(z / T). 0 takes the most likely entry.
         min_p: from 0 to 1. Entries that are less than min_p times as likely as the most likely one, at this
             temperature, are not drawn.
+        top_k: an integer that is compiled in. Only the k largest entries are drawn, and those that equal the
+            last of them; with min_p as well, entries that both allow. 0 allows every entry. An entry that is
+            NaN is always allowed. At most 1024; CPUs only.
 
     A temperature or min_p that is read at run time and lies outside of its range gives the token the index
     -1 and NaN.
@@ -53,14 +59,18 @@ def sample(
         check("temperature", temperature, least=0)
     if min_p is not None:
         check("min_p", min_p, least=0, most=1)
+    check_integer("top_k", top_k, least=0, most=lt.MOST_PLACES)
     z = z if bias is None else z + bias
     heat = 1.0 if temperature is None else temperature
-    kept = None if min_p is None else _likely(z, heat, min_p)
+    kept = _all_of(
+        None if min_p is None else _likely(z, heat, min_p),
+        _largest(z, top_k) if 0 < top_k < lt.vocab_size() else None,
+    )
     noise = -lt.log(-lt.log1p(-lt.uniform(seed)))
     index = lt.argmax(_only(kept, z + heat * noise))
     logprob = z[index] - lt.logsumexp(z)
     processed = logprob
-    if temperature is not None or min_p is not None:
+    if temperature is not None or kept is not None:
         processed = _processed(_only(kept, z / _divisor(heat)), index, logprob, heat)
     allowed = _is_fine(temperature) & _is_fine(min_p, most=1)
     nothing = float("nan")
@@ -75,6 +85,16 @@ def _likely(z: Value, heat: object, min_p: object) -> Value:
     """The most likely entry, and those that are at least min_p times as likely at this temperature."""
     limit = lt.where(min_p > 0, heat * lt.log(min_p), -math.inf)  # not 0 * -inf
     return (lt.column() == lt.argmax(z)) | (z - lt.max(z) >= limit)
+
+
+def _largest(z: Value, k: int) -> Value:
+    """The k largest entries, and those that equal the last of them."""
+    return ~(z < lt.topk(z, k)[0][k - 1])
+
+
+def _all_of(*conditions: Value | None) -> Value | None:
+    given = [condition for condition in conditions if condition is not None]
+    return functools.reduce(operator.and_, given) if given else None
 
 
 def _only(kept: Value | None, z: Value) -> Value:

@@ -85,7 +85,9 @@ def _with_nan(condition: Written, is_first: bool, nan: Written, exponent: Writte
     return exponent.trace.emit("arith.select", (condition, *branches))
 
 
-def _pick(value: Written, index: Written) -> Written:
+def _pick(value: Written, index: Written) -> Written | None:
+    if value.op.places is not None:
+        return None
     return _entry(value, integers.unwrapped(index))
 
 

@@ -168,8 +168,11 @@ def picked_columns(chunk: Chunk, op: Op) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
-    index, inside = picked_columns(chunk, op)
     value = chunk.values[op.operands[0]]
+    if chunk.spec.ops[op.operands[0]].places is not None:
+        place = int(chunk.values[op.operands[1]][0, 0])
+        return value[:, place : place + 1]
+    index, inside = picked_columns(chunk, op)
     rows = max(len(value), len(index))
     index, inside = np.broadcast_to(index, (rows, 1)), np.broadcast_to(inside, (rows, 1))
     if chunk.spec.ops[op.operands[1]].name != "logitile.input":  # inputs were checked on load

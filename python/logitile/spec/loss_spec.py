@@ -58,7 +58,9 @@ class LossSpec:
         computed = (
             op.location
             for op in self.ops
-            if op.name == "logitile.gather" and self.ops[op.operands[1]].name != "logitile.input"
+            if op.name == "logitile.gather"
+            and self.ops[op.operands[1]].name != "logitile.input"
+            and self.ops[op.operands[0]].places is None
         )
         lines = {str(place): place for place in computed if place is not None}
         return tuple(lines.values())

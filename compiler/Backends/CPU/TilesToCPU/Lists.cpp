@@ -196,15 +196,21 @@ LogicalResult cpu::convertUpdateLists(KernelContext &k, UpdateListsOp op) { retu
 
 // ---- finish_list ----------------------------------------------------------------------------------------------------
 
-/// The words of all vocabulary splits are neighbours: those of the first become the list of all.
+/// The words of all vocabulary splits are neighbours: those of the first become the list of all. An earlier finish of the list may have
+/// done so: then the largest word, which differs from the next, stands where a heap has the smallest.
 static void sortList(KernelContext &k, Place heap, int64_t places, int64_t splits) {
   Emitter &e = k.e;
-  e.loop(e.integer(places), e.integer(places * splits), e.integer(1), [&](Int other) {
-    Value word = e.load(e.at(heap, other));
-    Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, e.load(heap));
-    e.when(enters, [&] { k.call(k.helpers.replaceLeast(), {heap.pointer, e.integer(places), word}); });
-  });
-  k.call(k.helpers.sortHeap(), {heap.pointer, e.integer(places)});
+  auto sort = [&] {
+    e.loop(e.integer(places), e.integer(places * splits), e.integer(1), [&](Int other) {
+      Value word = e.load(e.at(heap, other));
+      Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, e.load(heap));
+      e.when(enters, [&] { k.call(k.helpers.replaceLeast(), {heap.pointer, e.integer(places), word}); });
+    });
+    k.call(k.helpers.sortHeap(), {heap.pointer, e.integer(places)});
+  };
+  if (places == 1)
+    return sort(); // it may be done again
+  e.when(arith::CmpIOp::create(e, arith::CmpIPredicate::sle, e.load(heap), e.load(e.at(heap, e.integer(1)))), sort);
 }
 
 LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
@@ -223,14 +229,18 @@ LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
     Widener ofToken(e, 0);
     inputs.mapUniform(ofToken, arguments.drop_front(2), token, 0);
     ofToken.emitReady(op.getBody());
-    e.loop(e.integer(places), [&](Int place) {
+    auto finishAt = [&](Int place) {
       Value word = e.load(e.at(heap, place));
       Widener values = ofToken;
       values.map(arguments[0], valueOf(e, upperHalf(e, word)));
       values.map(arguments[1], e.narrow(columnOf(e, word)));
       for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
-        e.store(value, k.windowOf(k.view(result), row + token, place));
-    });
+        e.store(value, k.windowOf(k.view(result), row + token, op.getPlace() ? e.integer(0) : place));
+    };
+    if (op.getPlace())
+      finishAt(e.integer(*op.getPlace()));
+    else
+      e.loop(e.integer(places), finishAt);
   });
   return success();
 }
