@@ -1,45 +1,12 @@
 // Lists.cpp - the largest entries of a row and their indices. A list is a heap of 64-bit words, the smallest at its start, until its finish
-// sorts it. What a word holds is said at update_lists (dialect/TileOps.td).
+// sorts it. Words and heaps are Conversion/Tiles/Lists.h.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
+#include "compiler/Conversion/Tiles/Lists.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
 namespace {
-constexpr int64_t kEmpty = INT64_MIN;
-
-// ---- words ----------------------------------------------------------------------------------------------------------
-
-/// Integers in the order of the values; NaN is the largest. 0 and -0 are the same.
-Value orderOf(Emitter &e, Value value) {
-  int64_t lanes = 0;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    lanes = vector.getNumElements();
-  Type integers = Emitter::widen(e.i32, lanes);
-  Value positiveZero = arith::AddFOp::create(e, value, e.number(value.getType(), 0));
-  Value bits = arith::BitcastOp::create(e, integers, positiveZero);
-  Value sign = arith::ShRSIOp::create(e, bits, e.number(integers, 31));
-  Value order = arith::XOrIOp::create(e, bits, arith::AndIOp::create(e, sign, e.number(integers, INT32_MAX)));
-  Value isNan = arith::CmpFOp::create(e, arith::CmpFPredicate::UNO, value, value);
-  return arith::SelectOp::create(e, isNan, e.number(integers, INT32_MAX), order);
-}
-Value valueOf(Emitter &e, Value order) {
-  Value sign = arith::ShRSIOp::create(e, order, e.number(e.i32, 31));
-  Value bits = arith::XOrIOp::create(e, order, arith::AndIOp::create(e, sign, e.number(e.i32, INT32_MAX)));
-  return arith::BitcastOp::create(e, e.f32, bits);
-}
-Value wordOf(Emitter &e, Value order, Int column) {
-  Value high = arith::ShLIOp::create(e, arith::ExtSIOp::create(e, e.i64, order), e.number(e.i64, 32));
-  return arith::OrIOp::create(e, high, e.integer(UINT32_MAX) - column);
-}
-Value upperHalf(Emitter &e, Value word) {
-  return arith::TruncIOp::create(e, e.i32, arith::ShRSIOp::create(e, word, e.number(e.i64, 32)));
-}
-Int columnOf(Emitter &e, Value word) {
-  Value low = arith::AndIOp::create(e, word, Value(e.integer(UINT32_MAX)));
-  return e.integer(UINT32_MAX) - e.integer(low);
-}
-
 /// Calls 'body' for every lane that holds.
 void forLanes(Emitter &e, Value lanes, function_ref<void(Int)> body) {
   Type bits = e.getIntegerType(e.lanes), one = VectorType::get({1}, bits);
@@ -60,46 +27,16 @@ void forLanes(Emitter &e, Value lanes, function_ref<void(Int)> body) {
 
 // ---- heaps ----------------------------------------------------------------------------------------------------------
 
-/// The smaller child moves up until 'word' is no larger than both.
 func::FuncOp Helpers::replaceLeast() {
-  return make("replace_least", {e.pointerType, e.i64, e.i64}, [&](ValueRange args) {
-    Place heap{args[0], e.i64};
-    Int size = e.integer(args[1]);
-    Value word = args[2];
-    auto loop = scf::WhileOp::create(e, TypeRange{e.i64, e.i64, e.i64}, ValueRange{Value(e.integer(0))});
-    {
-      OpBuilder::InsertionGuard guard(e);
-      Block *before = e.createBlock(&loop.getBefore(), {}, {e.i64}, {e.getLoc()});
-      Int parent = e.integer(before->getArgument(0)), left = parent * 2 + 1;
-      CodeBuilder::Values child = e.choose(
-          isLess(left, size), {e.i64, e.i64},
-          [&]() -> CodeBuilder::Values {
-            Int right = smaller(left + 1, size - 1); // the left one again where there is none
-            Value ofLeft = e.load(e.at(heap, left)), ofRight = e.load(e.at(heap, right));
-            Value isRight = arith::CmpIOp::create(e, arith::CmpIPredicate::slt, ofRight, ofLeft);
-            return {choose(isRight, right, left), arith::SelectOp::create(e, isRight, ofRight, ofLeft)};
-          },
-          [&]() -> CodeBuilder::Values { return {e.integer(0), e.integer(INT64_MAX)}; });
-      Value moves = arith::CmpIOp::create(e, arith::CmpIPredicate::slt, child[1], word);
-      scf::ConditionOp::create(e, moves, ValueRange{parent, child[0], child[1]});
-      Block *after = e.createBlock(&loop.getAfter(), {}, {e.i64, e.i64, e.i64}, SmallVector<Location>(3, e.getLoc()));
-      e.store(after->getArgument(2), e.at(heap, e.integer(after->getArgument(0))));
-      scf::YieldOp::create(e, after->getArgument(1));
-    }
-    e.store(word, e.at(heap, e.integer(loop.getResult(0))));
-  });
+  return make("replace_least", {e.pointerType, e.i64, e.i64},
+              [&](ValueRange args) { lists::replaceLeast(e, Place{args[0], e.i64}, e.integer(args[1]), args[2]); });
 }
 
 func::FuncOp Helpers::sortHeap() {
   func::FuncOp replace = replaceLeast();
   return make("sort_heap", {e.pointerType, e.i64}, [&](ValueRange args) {
-    Place heap{args[0], e.i64};
-    Int size = e.integer(args[1]);
-    e.loop(e.integer(1), size, e.integer(1), [&](Int sorted) {
-      Int last = size - sorted;
-      Value word = e.load(e.at(heap, last));
-      e.store(e.load(heap), e.at(heap, last));
-      func::CallOp::create(e, replace, ValueRange{heap.pointer, last, word});
+    lists::sortHeap(e, Place{args[0], e.i64}, e.integer(args[1]), [&](Place heap, Int size, Value word) {
+      func::CallOp::create(e, replace, ValueRange{heap.pointer, size, word});
     });
   });
 }
@@ -144,7 +81,7 @@ private:
   void clear() {
     for (const List &list : lists)
       e.loop(list.tokens, [&](Int token) {
-        e.loop(e.integer(list.places), [&](Int place) { e.store(e.number(e.i64, kEmpty), e.at(listOf(list, token), place)); });
+        e.loop(e.integer(list.places), [&](Int place) { e.store(e.number(e.i64, lists::kEmpty), e.at(listOf(list, token), place)); });
       });
   }
 
@@ -166,17 +103,17 @@ private:
       return {};
     });
   }
-  void keepLeast(const List &list, Int lane, Int i) { e.store(upperHalf(e, e.load(listOf(list, lane + i))), e.at(list.least, i)); }
+  void keepLeast(const List &list, Int lane, Int i) { e.store(lists::upperHalf(e, e.load(listOf(list, lane + i))), e.at(list.least, i)); }
 
   /// Columns ascend, so an entry that equals the smallest of a list has a higher index and stays out.
   void take(const List &list, Int lane, Int line, Value value) {
-    Value order = orderOf(e, value);
+    Value order = lists::orderOf(e, value);
     Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, order, e.load(list.least, e.lanes));
     e.when(e.isAnyLane(enters), [&] {
       e.store(order, orders);
       forLanes(e, enters, [&](Int i) {
         Place heap = listOf(list, lane + i);
-        k.call(k.helpers.replaceLeast(), {heap.pointer, e.integer(list.places), wordOf(e, e.load(e.at(orders, i)), column + line)});
+        k.call(k.helpers.replaceLeast(), {heap.pointer, e.integer(list.places), lists::wordOf(e, e.load(e.at(orders, i)), column + line)});
         keepLeast(list, lane, i);
       });
     });
@@ -196,21 +133,10 @@ LogicalResult cpu::convertUpdateLists(KernelContext &k, UpdateListsOp op) { retu
 
 // ---- finish_list ----------------------------------------------------------------------------------------------------
 
-/// The words of all vocabulary splits are neighbours: those of the first become the list of all. An earlier finish of the list may have
-/// done so: then the largest word, which differs from the next, stands where a heap has the smallest.
 static void sortList(KernelContext &k, Place heap, int64_t places, int64_t splits) {
-  Emitter &e = k.e;
-  auto sort = [&] {
-    e.loop(e.integer(places), e.integer(places * splits), e.integer(1), [&](Int other) {
-      Value word = e.load(e.at(heap, other));
-      Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, e.load(heap));
-      e.when(enters, [&] { k.call(k.helpers.replaceLeast(), {heap.pointer, e.integer(places), word}); });
-    });
-    k.call(k.helpers.sortHeap(), {heap.pointer, e.integer(places)});
-  };
-  if (places == 1)
-    return sort(); // it may be done again
-  e.when(arith::CmpIOp::create(e, arith::CmpIPredicate::sle, e.load(heap), e.load(e.at(heap, e.integer(1)))), sort);
+  auto replace = [&](Place heap, Int size, Value word) { k.call(k.helpers.replaceLeast(), {heap.pointer, size, word}); };
+  auto sort = [&](Place heap, Int size) { k.call(k.helpers.sortHeap(), {heap.pointer, size}); };
+  lists::sortList(k.e, heap, places, splits, replace, sort);
 }
 
 LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
@@ -232,8 +158,8 @@ LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
     auto finishAt = [&](Int place) {
       Value word = e.load(e.at(heap, place));
       Widener values = ofToken;
-      values.map(arguments[0], valueOf(e, upperHalf(e, word)));
-      values.map(arguments[1], e.narrow(columnOf(e, word)));
+      values.map(arguments[0], lists::valueOf(e, lists::upperHalf(e, word)));
+      values.map(arguments[1], e.narrow(lists::columnOf(e, word)));
       for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
         e.store(value, k.windowOf(k.view(result), row + token, op.getPlace() ? e.integer(0) : place));
     };
