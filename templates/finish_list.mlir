@@ -1,5 +1,5 @@
 // Joins the lists that vocabulary splits left in memory and puts them in order, the best first. Makes the results of the finish at each place.
-logitile.template @finish_list<TM, SPLITS> for list_finish on ["cpu"] (
+logitile.template @finish_list<TM, SPLITS> for list_finish (
     %tokenCount: index from tokens, %list: !logitile.list_views, %inputViews: !logitile.input_views, %results: !logitile.result_views) {
   %tm = logitile.param TM
   %zero = arith.constant 0 : index

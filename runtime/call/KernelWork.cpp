@@ -158,8 +158,10 @@ Status KernelWork::scatter(const Array &array, TokenValues values, const Tokens 
   Result<Elements> out = elementsOf(array);
   if (!out.isOk())
     return out.status();
-  ScatterTokens scatter{facts(), slots(), isScaled ? nullptr : wrong(), kindOf(values.element), values.data, tokens.total, isScaled, *out};
-  return launch("scatter_tokens", scatter, tokens.total);
+  int64_t places = std::max<int64_t>(values.places, 1);
+  ScatterTokens scatter{facts(),      slots(), isScaled ? nullptr : wrong(), kindOf(values.element), values.data,
+                        tokens.total, places,  values.stride,                isScaled,               *out};
+  return launch("scatter_tokens", scatter, tokens.total * places);
 }
 
 Status KernelWork::storeTokens(const Array &array, TokenValues values, const Tokens &tokens) {

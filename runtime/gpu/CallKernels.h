@@ -103,13 +103,13 @@ struct ReportIndices {
 };
 
 /// Per-token values to their places; ignored tokens get 0, -1 for integers; marked ones NaN, -1 or false. Without values
-/// every token gets 0.
+/// every token gets 0. Each token has 'places' of them, 'stride' elements from one token to the next.
 struct ScatterTokens {
   const CallFacts *facts;
   const int32_t *slots, *wrong; // no 'wrong': marks do not matter
   Kind kind;
   const void *values;
-  int64_t total;
+  int64_t total, places, stride;
   bool isScaled; // by facts.factor
   Elements out;
 };

@@ -286,11 +286,12 @@ KERNEL void report_indices(ReportIndices to) {
 
 KERNEL void scatter_tokens(ScatterTokens to) {
   double factor = to.isScaled ? global(to.facts)->factor : 1;
-  for (int64_t token = firstElement(); token < to.total; token += step()) {
+  for (int64_t i = firstElement(); i < to.total * to.places; i += step()) {
+    int64_t token = i / to.places;
     int32_t slot = to.values ? global(to.slots)[token] : -1;
     bool isWrong = slot >= 0 && to.wrong && global(to.wrong)[slot];
-    int64_t offset = offsetOf(to.out, token);
-    double value = slot < 0 ? 0 : valueOf(to.kind, to.values, slot);
+    int64_t offset = offsetOf(to.out, i);
+    double value = slot < 0 ? 0 : valueOf(to.kind, to.values, slot * to.stride + i % to.places);
     if (to.out.type == ElementType::I64)
       store<int64_t>(to.out, offset, slot < 0 || isWrong ? -1 : int64_t(value));
     else if (to.out.type == ElementType::Bool)

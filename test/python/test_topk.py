@@ -242,16 +242,6 @@ def test_what_does_not_vary_has_no_order():
     assert "has nothing to put in order: it is the same for every vocabulary entry" in refusal(loss)
 
 
-@pytest.mark.parametrize("backend", ["emu:sm_80", "cuda:sm_90"])
-def test_gpus_refuse_lists_and_name_the_line(backend):
-    arrays = lt.ShapeDtype((64, 16), "float32"), lt.ShapeDtype((100, 16), "float32")
-    with pytest.raises(lt.TargetError) as caught:
-        lt.jit(best, backend=backend).ir("plan", *arrays, grad=[])
-    message = str(caught.value)
-    assert re.search(r"'best' makes a list with 'lt\.topk' \(\S*test_topk\.py:\d+\)", message)
-    assert f"which target '{backend}' cannot make yet; call the head with arrays of the CPU" in message
-
-
 def test_a_gradient_of_lists_is_refused():
     hidden, weight = singles()
     with pytest.raises(lt.CallValueError) as caught:

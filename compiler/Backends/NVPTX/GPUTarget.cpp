@@ -35,7 +35,7 @@ TargetFacts GPUTarget::facts() const {
   facts.memory.rowAlignment = 16; // threads copy so many bytes at a time
   facts.sharesHostMemory = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
-  facts.hasTensorCores = true;
+  facts.hasTensorCores = facts.makesLists = true;
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
   return facts;
 }

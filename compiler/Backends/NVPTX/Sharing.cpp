@@ -42,6 +42,8 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
       found.hasProducts = true;
       found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
     }
+    if (auto finish = dyn_cast<FinishListOp>(op)) // it may have no tiles
+      grow(found.rows, cast<IntegerAttr>(finish.getTokens()).getInt());
     for (Type type : op->getResultTypes()) {
       auto tile = dyn_cast<TileType>(type);
       if (tile && tile.getExtent(0) > 1 && tile.getExtent(1) > 1 && isa<LoadOp, ProjectOp, ContractOp>(op))

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..arguments.call import Call, Pair
 from ..arguments.options import Options
-from ..arguments.outputs import refuse_lists
 from ..arguments.wanted import Wanted
-from ..errors import CallTypeError, TargetError
+from ..errors import CallTypeError
 from ..frameworks.arrays import Array
 from ..frameworks.dtypes import FLOATS
 from ..language.definition import Specialisation
@@ -114,8 +113,6 @@ class Program:
         engine: _native.Engine | None = None,
     ):
         spec, options = call.form.spec, call.form.options
-        if not platform_of(key.target).host_threads:
-            refuse_lists(spec, f"target '{key.target}'", TargetError, "call the head with arrays of the CPU")
         self.spec = spec
         self.options = options
         self.wanted = key.wanted

@@ -30,8 +30,8 @@ mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); 
 mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Terms.cpp
 mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
 mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
-inline mlir::LogicalResult convertUpdateLists(KernelContext &, UpdateListsOp op) { return op.emitOpError() << "is for CPUs only"; }
-inline mlir::LogicalResult convertFinishList(KernelContext &, FinishListOp op) { return op.emitOpError() << "is for CPUs only"; }
+mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op); // Lists.cpp
+mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op); // Lists.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:

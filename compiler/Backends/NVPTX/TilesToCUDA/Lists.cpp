@@ -1,0 +1,179 @@
+// Lists.cpp - the largest entries of each row. In each turn the threads leave their entries in shared memory; then the rows of the turn
+// have a thread each, which puts what is large enough into the list of its row. Words are in a total order: the list does not depend on
+// the order in which they come.
+#include "compiler/Conversion/Tiles/Lists.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+// ---- update_lists ---------------------------------------------------------------------------------------------------
+
+namespace {
+constexpr int64_t kRowsOfFragment = 8, kMostRowSlots = 2; // of a turn
+
+class ListUpdate {
+public:
+  ListUpdate(KernelContext &k, UpdateListsOp op)
+      : k(k), e(k.e), op(op), inputs(k, op.getInputs()), row(k.scalar(op.getRow())), column(k.scalar(op.getColumn())), behind(e.integer(0)) {}
+
+  LogicalResult emit() {
+    const Sharing &sharing = k.threads.sharing;
+    if (!sharing.isFragments)
+      return op.emitOpError() << "looks for the largest entries in a kernel without tiles of two dimensions";
+    if (failed(inputs.check(op)) || failed(findEnd()))
+      return failure();
+    orders = e.shared(k.scratch(sharing.warpRows * kMostRowSlots * kRowsOfFragment * sharing.columns * 4), e.i32);
+    for (unsigned number = 0; number < op.getLists().size(); ++number)
+      if (failed(emitList(number)))
+        return failure();
+    return success();
+  }
+
+private:
+  struct List {
+    Place first; // of the first row
+    Int stride;  // to the next row
+    Int tokens;
+    int64_t places;
+  };
+
+  /// Behind the last column that exists, by the memory of an input that has all of them.
+  LogicalResult findEnd() {
+    for (Value input : op.getInputs()) {
+      if (cast<TileType>(input.getType()).getExtent(1) == 1)
+        continue;
+      auto project = input.getDefiningOp<ProjectOp>();
+      auto load = input.getDefiningOp<LoadOp>();
+      if (!project && !load)
+        continue;
+      const View &view = k.view(project ? project.getWeight() : load.getView());
+      behind = e.integer(view.extent(project ? 0 : view.type.getDims().size() - 1));
+      return success();
+    }
+    return op.emitOpError() << "has no input that tells how many columns there are";
+  }
+
+  LogicalResult emitList(unsigned number) {
+    const View &view = k.view(op.getLists()[number]);
+    int64_t places = (*op.getPlaces())[number];
+    FailureOr<Int> tokens = k.end(op, view, 0);
+    if (failed(tokens))
+      return failure();
+    List list{k.windowOf(view, row, k.scalar(op.getVocabSplit()) * places), view.stride0, *tokens, places};
+    PassedTiles passed(k, op, op.getInputs());
+    inputs.readColumns();
+    RowLoop loop(k);
+    inputs.takeInto(loop, op);
+    loop.compute(op.getRank());
+    loop.run([&] {
+      int64_t slots = k.rowSlots(wholeTile()), lines = k.threads.sharing.warpRows * slots * kRowsOfFragment;
+      e.barrier(); // what was there is read
+      for (int64_t slot = 0; slot < slots; ++slot)
+        leaveOrders(loop, number, slot, slots, lines);
+      e.barrier();
+      e.when(isLess(e.thread(), lines), [&] { takeLine(list, slots, lines); });
+    });
+    passed.set(passed.valuesOf(loop));
+    return success();
+  }
+
+  TileType wholeTile() {
+    for (Value input : op.getInputs())
+      if (auto type = cast<TileType>(input.getType()); type.getExtent(0) > 1 && type.getExtent(1) > 1)
+        return type;
+    return cast<TileType>(op.getInputs().front().getType());
+  }
+
+  /// The lines of a turn are the rows of its slots: those of a warp are neighbours. The entries of a column lie beside each other.
+  void leaveOrders(const RowLoop &loop, unsigned number, int64_t slot, int64_t slots, int64_t lines) {
+    Region &rank = op.getRank();
+    auto numberOf = [&](Int columnSlot) { return column + k.threads.column(columnSlot); };
+    auto inside = [](Int) { return Value(); }; // all of them: what does not exist is not taken
+    ThreadRow group(k, inputs, inputs.readRow(loop, slot), {k.threads.sharing.columnSlots(), isLong(rank), numberOf, inside});
+    Widener uniform(e, 0);
+    group.mapUniform(uniform, rank.getArguments());
+    uniform.emitReady(rank);
+    Int line = (k.threads.warpRow * slots + slot) * kRowsOfFragment + k.threads.group;
+    group.forColumns({}, [&](const Column &at, ValueRange) -> CodeBuilder::Values {
+      Widener element = uniform;
+      group.mapColumn(element, rank, rank.getArguments(), at);
+      Value order = lists::orderOf(e, element.getYielded(rank)[number]);
+      e.store(order, e.at(orders, k.threads.column(at.place) * lines + line));
+      return {};
+    });
+  }
+
+  /// Thread t has line t.
+  void takeLine(const List &list, int64_t slots, int64_t lines) {
+    int64_t blockRows = k.threads.sharing.blockRows(), linesOfWarp = slots * kRowsOfFragment;
+    Int line = e.thread(), firstOfTurn = k.threads.row(0) - k.threads.group - k.threads.warpRow * blockRows;
+    Int rowInTile = line / linesOfWarp * blockRows + firstOfTurn + line % linesOfWarp;
+    e.when(isLess(row + rowInTile, list.tokens), [&] {
+      Place heap = e.at(list.first, rowInTile * list.stride);
+      Value isStart = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, column, k.scalar(op.getFirst()));
+      e.when(isStart, [&] {
+        e.loop(e.integer(list.places), [&](Int place) { e.store(e.number(e.i64, lists::kEmpty), e.at(heap, place)); });
+      });
+      Value least = e.load(heap);
+      e.loop(smaller(behind - column, k.threads.sharing.columns), least, [&](Int at, ValueRange least) -> CodeBuilder::Values {
+        Value word = lists::wordOf(e, e.load(e.at(orders, at * lines + line)), column + at);
+        Value enters = arith::CmpIOp::create(e, arith::CmpIPredicate::sgt, word, least[0]);
+        auto put = [&]() -> CodeBuilder::Values {
+          lists::replaceLeast(e, heap, e.integer(list.places), word);
+          return {e.load(heap)};
+        };
+        return e.choose(enters, e.i64, put, [&]() -> CodeBuilder::Values { return {least[0]}; });
+      });
+    });
+  }
+
+  KernelContext &k;
+  Emitter &e;
+  UpdateListsOp op;
+  RegionInputs inputs;
+  Int row, column, behind;
+  Place orders;
+};
+} // namespace
+
+LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op) { return ListUpdate(k, op).emit(); }
+
+// ---- finish_list ----------------------------------------------------------------------------------------------------
+
+/// Each thread has a row.
+LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
+  Emitter &e = k.e;
+  if (k.threads.sharing.isFragments)
+    return op.emitOpError() << "puts lists in order in a kernel with tiles of two dimensions; CUDA kernels have no such use";
+  RegionInputs inputs(k, op.getInputs());
+  const View &list = k.view(op.getList());
+  FailureOr<Int> tokens = k.end(op, list, 0);
+  if (failed(tokens) || failed(inputs.check(op)))
+    return failure();
+  int64_t places = *op.getPlaces(), splits = cast<IntegerAttr>(op.getSplits()).getInt();
+  Int token = k.scalar(op.getRow()) + k.threads.row(0);
+  auto replace = [&](Place heap, Int size, Value word) { lists::replaceLeast(e, heap, size, word); };
+  auto sort = [&](Place heap, Int size) { lists::sortHeap(e, heap, size, replace); };
+  e.when(isLess(token, *tokens), [&] {
+    Place heap = k.windowOf(list, token, e.integer(0));
+    lists::sortList(e, heap, places, splits, replace, sort);
+    ValueRange arguments = op.getBody().getArguments();
+    Widener ofToken(e, 0);
+    inputs.mapLine(ofToken, arguments.drop_front(2), e.thread());
+    ofToken.emitReady(op.getBody());
+    auto finishAt = [&](Int place, Int column) {
+      Value word = e.load(e.at(heap, place));
+      Widener values = ofToken;
+      values.map(arguments[0], lists::valueOf(e, lists::upperHalf(e, word)));
+      values.map(arguments[1], e.narrow(lists::columnOf(e, word)));
+      for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
+        e.store(value, k.windowOf(k.view(result), token, column));
+    };
+    if (op.getPlace())
+      finishAt(e.integer(*op.getPlace()), e.integer(0));
+    else
+      e.loop(e.integer(places), [&](Int place) { finishAt(place, place); });
+  });
+  return success();
+}
+} // namespace logitile::cuda
