@@ -81,8 +81,8 @@ def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::Program
     Before: a program. After: the same; a gradient is `exponential` if it reads the logits of its one projection only through the
     base of one exponential. That is the exponential whose running maximum the first sweep keeps, if no other sweep reads logits.
     The gradient may be the exponential times a polynomial of the base that is the same for all entries, or times factors without
-    logits. If the exponent is a softcap, the base is the argument of its tangent, and the gradient may also be the derivative of
-    the tangent. Values that are the same for all entries may be added. A small relative error of the base then changes an entry
+    logits. If the exponent is a softcap, the base is the argument of tanh, and the gradient may also be the derivative of
+    tanh. Values that are the same for all entries may be added. A small relative error of the base then changes an entry
     by a small part of itself, so choose-schedule may keep the base in 16 bits relative to its maximum.
     Refuses: nothing.
   }];
@@ -118,7 +118,7 @@ def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
   let description = [{
     Before: kernels beside the schedule that they are made from. After: a kernel that keeps logits in 16 bits stores the base of
     its sweep's exponential minus the running maximum, clamped to finite numbers. It stores that maximum too, one for each tile and
-    token. If the exponent is a softcap, it stores the argument of the tangent, without a maximum. Maps that computed the base from
+    token. If the exponent is a softcap, it stores the argument of tanh, without a maximum. Maps that computed the base from
     the logits read the stored base instead. Kernels that keep f32 stay as they are.
     Refuses: 16-bit logits of a sweep that has no running maximum or several; 16-bit logits that an op other than a map reads, or
     that a map reads for anything but the base; a schedule without memory for the maxima.

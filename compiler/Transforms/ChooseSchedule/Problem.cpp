@@ -77,7 +77,7 @@ SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
 }
 
 bool Problem::hasCentres(const PairProblem &pair) const {
-  bool isCapped = !forwardSweeps.empty() && KeptBase::tangentOf(SweepOp(forwardSweeps.front()).getBound().front());
+  bool isCapped = !forwardSweeps.empty() && KeptBase::tanhOf(SweepOp(forwardSweeps.front()).getBound().front());
   return !pair.keptElement.isF32() && !isCapped;
 }
 

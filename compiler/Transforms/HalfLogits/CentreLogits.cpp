@@ -58,7 +58,7 @@ public:
   LogicalResult run() {
     if (!store)
       return success();
-    bool isCapped = KeptBase::tangentOf(sweep.getBound().front());
+    bool isCapped = KeptBase::tanhOf(sweep.getBound().front());
     if (!isCapped && !centres)
       return store.emitOpError() << "keeps logits in 16 bits, but the schedule has no buffer for "
                                  << describeBuffer(BufferRole::Centre, kept.getOwnerName(), std::nullopt);
@@ -126,9 +126,9 @@ private:
     OpBuilder inside = OpBuilder::atBlockEnd(&block);
     for (Operation &op : bound.without_terminator())
       inside.clone(op, mapping);
-    math::TanhOp tangent = KeptBase::tangentOf(bound);
-    Value base = mapping.lookup(tangent ? tangent.getOperand() : bound.getTerminator()->getOperand(0));
-    YieldOp::create(inside, loc, tangent ? clamped(inside, loc, base) : distance(inside, loc, base, block.getArguments().back()));
+    math::TanhOp tanh = KeptBase::tanhOf(bound);
+    Value base = mapping.lookup(tanh ? tanh.getOperand() : bound.getTerminator()->getOperand(0));
+    YieldOp::create(inside, loc, tanh ? clamped(inside, loc, base) : distance(inside, loc, base, block.getArguments().back()));
     eraseUnused(block);
     if (view)
       StoreOp::create(b, loc, sweep.getResult(0), view, placeOf(b, loc, store.getAt(), logits.getType()), Value());

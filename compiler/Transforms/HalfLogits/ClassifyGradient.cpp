@@ -85,7 +85,7 @@ private:
 
   /// By what the base is multiplied in an exponent, to which uniform values are added; 0 where it is something else.
   float scaleOf(Operation &op) const {
-    if (Value value = op.getResult(0); base.isCapped() ? base.isTangent(value) : value == base.inReader())
+    if (Value value = op.getResult(0); base.isCapped() ? base.isTanh(value) : value == base.inReader())
       return 1;
     auto addend = [&](unsigned fixed, unsigned other) { return isUniform(op.getOperand(fixed)) ? scales.lookup(op.getOperand(other)) : 0; };
     auto multiple = [&](unsigned factor, unsigned other) {
@@ -99,17 +99,17 @@ private:
       return std::max(multiple(0, 1), multiple(1, 0));
     return 0;
   }
-  /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal numbers all of it. A tangent
+  /// A distance that f16 cannot hold must leave nothing of an exponential, one below its normal numbers all of it. A tanh
   /// is off by up to 0.45 * 2^-12.
   bool isExponent(Value value) const {
     constexpr float kLeast = 1.0f / 64, kMost = 1024, kMostOfCap = 64;
     float scale = scales.lookup(value);
     return scale >= kLeast && scale <= (base.isCapped() ? kMostOfCap : kMost);
   }
-  /// The derivative of the tangent, 1 - t * t: off by as small a part of itself as the base, times twice the cap.
+  /// The derivative of tanh, 1 - t * t: off by as small a part of itself as the base, times twice the cap.
   bool isSlope(Operation &op) const {
     auto square = isa<arith::SubFOp>(op) ? op.getOperand(1).getDefiningOp<arith::MulFOp>() : arith::MulFOp();
-    return square && constantOf(op.getOperand(0)) == 1 && square.getLhs() == square.getRhs() && base.isTangent(square.getLhs());
+    return square && constantOf(op.getOperand(0)) == 1 && square.getLhs() == square.getRhs() && base.isTanh(square.getLhs());
   }
   /// Of the base, the same for all entries. Under a softcap distances may be small where the base is large.
   bool isPolynomial(Operation &op) const {

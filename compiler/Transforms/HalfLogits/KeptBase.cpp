@@ -5,11 +5,11 @@
 using namespace mlir;
 using namespace logitile;
 
-math::TanhOp KeptBase::tangentOf(Block &bound) {
+math::TanhOp KeptBase::tanhOf(Block &bound) {
   Operation *candidates = bound.getTerminator();
   return candidates->getNumOperands() == 1 ? candidates->getOperand(0).getDefiningOp<math::TanhOp>() : math::TanhOp();
 }
 
 KeptBase::KeptBase(Block &bound, Block &reader, IRMapping inputs)
-    : tangent(tangentOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(tangent ? tangent.getOperand() : candidate),
+    : tanh(tanhOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(tanh ? tanh.getOperand() : candidate),
       matches(matchValues(bound, reader, inputs)) {}

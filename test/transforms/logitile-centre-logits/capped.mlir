@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --logitile-centre-logits | FileCheck %s
 
-// Of a softcap the argument of the tangent is kept, within the bounds beyond which it is 1 or -1: there is no centre.
+// Of a softcap the argument of tanh is kept, within the bounds beyond which it is 1 or -1: there is no centre.
 // CHECK-LABEL: logitile.kernel @capped(
 // CHECK-NOT: centre
 // CHECK: logitile.update_rows
