@@ -89,13 +89,14 @@ ClockRef Gathering::take() {
 ClockRef ClockJoin::join(const ClockRef &one, const ClockRef &other) {
   if (!other || one == other)
     return one;
-  if (one == left && other == right)
-    return result;
+  for (const Joined &before : kept)
+    if (one == before.left && other == before.right)
+      return before.result;
   auto joined = std::make_shared<Clock>(*one);
   joinInto(*joined, *other);
-  left = one;
-  right = other;
-  result = std::move(joined);
-  return result;
+  if (kept.size() < kKept)
+    kept.emplace_back();
+  kept[next++ % kKept] = {one, other, joined};
+  return joined;
 }
 } // namespace logitile::emulator

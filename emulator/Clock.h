@@ -68,12 +68,17 @@ private:
   ClockRef last; // the clock joined last: most threads share one
 };
 
-/// Both clocks together; keeps the last result, as a warp's lanes ask for the same one after another.
+/// Both clocks together; keeps the last results, as the lanes of a warp ask for the same ones, in random schedules with others between.
 class ClockJoin {
 public:
   ClockRef join(const ClockRef &one, const ClockRef &other);
 
 private:
-  ClockRef left, right, result;
+  struct Joined {
+    ClockRef left, right, result;
+  };
+  static constexpr size_t kKept = 16;
+  std::vector<Joined> kept;
+  size_t next = 0;
 };
 } // namespace logitile::emulator

@@ -102,7 +102,7 @@ std::vector<Bug> allBugs() {
       // whole warps and blocks
       {"aWarpSkipsABarrier", kForward, "forward0", "race", atBarrier(kInLoop, forWarps("uge", "nvvm.barrier0"))},
       {"aWarpHasOneBarrierMore", kForward, "forward0", "race", atBarrier(kInLoop, "nvvm.barrier0\n" + forWarps("ult", "nvvm.barrier0"))},
-      {"aWarpLeavesEarly", kForward, "forward0", "barrier-divergence",
+      {"aWarpLeavesEarly", kForward, "forward0", "uninitialised",
        edit("(llvm\\.func .*\n)", "$1%seed.thread = nvvm.read.ptx.sreg.tid.x : i32\n%seed.warp = arith.constant 32 : i32\n"
                                   "%seed.ends = arith.cmpi ult, %seed.thread, %seed.warp : i32\nllvm.cond_br %seed.ends, ^end, ^work\n"
                                   "^end:\nllvm.return\n^work:\n")},
