@@ -251,10 +251,45 @@ def test_a_gradient_of_lists_is_refused():
     assert re.search(r"nor do the lists of 'lt\.topk' \(\S*test_topk\.py:\d+\)", message)
 
 
-def test_a_captured_graph_refuses_lists():
-    hidden, weight = (torch.tensor(array) for array in singles())
-    with pytest.raises(Exception, match="which a captured graph cannot make yet"):
-        torch.compile(lt.jit(best), fullgraph=True, backend="eager")(hidden, weight)
+@lt.loss
+def with_loss(z: lt.Logits, target: lt.Token[int]):
+    values, indices = lt.topk(lt.log_softmax(z), 4)
+    return lt.Outputs(loss=lt.logsumexp(z) - z[target], values=values, indices=indices)
+
+
+def test_a_captured_graph_returns_lists():
+    hidden, weight = (torch.tensor(array, requires_grad=True) for array in singles((2, 5)))
+    head, target = lt.jit(with_loss), torch.arange(10).reshape(2, 5)
+    plain = head(hidden, weight, target=target)
+    step = torch.compile(lambda x: head(x, weight, target=target), fullgraph=True, backend="aot_eager")
+    found = step(hidden)
+    assert found.values.shape == (2, 5, 4) and not found.values.requires_grad
+    assert torch.equal(found.indices, plain.indices) and torch.equal(found.values, plain.values)
+    found.loss.backward()
+    np.testing.assert_allclose(hidden.grad, torch.autograd.grad(plain.loss, hidden)[0], rtol=1e-6)
+
+
+def test_torch_vmap_stacks_lists():
+    hidden, weight = (torch.tensor(array) for array in singles((3, 5)))
+    head = lt.jit(best)
+    found, each = torch.vmap(lambda x: head(x, weight))(hidden), head(hidden, weight)
+    assert torch.equal(found.indices, each.indices) and torch.equal(found.values, each.values)
+
+
+def test_jax_returns_lists():
+    jax = pytest.importorskip("jax")
+    hidden, weight = (jax.numpy.asarray(array) for array in singles((2, 5)))
+    head, target = lt.jit(with_loss), jax.numpy.arange(10).reshape(2, 5)
+    plain = head(*singles((2, 5)), target=np.arange(10).reshape(2, 5))
+    found = jax.jit(lambda x: head(x, weight, target=target))(hidden)
+    assert found.values.shape == found.indices.shape == (2, 5, 4)
+    np.testing.assert_array_equal(found.indices, plain.indices)
+    np.testing.assert_allclose(found.values, plain.values, rtol=1e-6)
+    mapped = jax.vmap(lambda x: lt.jit(best)(x, weight))(hidden)
+    np.testing.assert_array_equal(mapped.indices, plain.indices[..., :3])
+    gradient = jax.grad(lambda x: head(x, weight, target=target).loss)(hidden)
+    _, expected = head.value_and_grad(*singles((2, 5)), target=np.arange(10).reshape(2, 5))
+    np.testing.assert_allclose(gradient, expected["hidden"], rtol=1e-5, atol=1e-7)
 
 
 def test_a_captured_graph_computes_with_places():

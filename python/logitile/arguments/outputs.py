@@ -26,14 +26,10 @@ def output_shape(
     return () if name == "loss" and options.reduces != "none" else leading
 
 
-def refuse_listed_outputs(spec: LossSpec, where: str, remedy: str) -> None:
-    """Refuses outputs that are lists where a call gives one number per token.
-
-    Raises:
-        CallValueError: the loss has one.
-    """
-    if any(output.places is not None for output in spec.outputs):
-        refuse_lists(spec, where, CallValueError, remedy)
+def axes_behind_tokens(options: Options, name: str, places: int | None) -> tuple[int, ...] | None:
+    """The axes of an output behind those of the tokens; None for a reduced loss, which has none at all."""
+    shape = output_shape(options, (1,), name, places)
+    return shape[1:] if shape else None
 
 
 def refuse_lists(spec: LossSpec, where: str, error: type[Exception], remedy: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Call, operand_name
 from ..arguments.gradients import wanted_gradients
-from ..arguments.outputs import output_dtype, output_shape, refuse_listed_outputs
+from ..arguments.outputs import axes_behind_tokens, output_dtype
 from ..errors import CallValueError
 from ..frameworks import capture
 from ..frameworks.arrays import HOST
@@ -45,8 +45,6 @@ class CapturedHead:
         rounding: Sequence[str | None],
     ):
         spec = call.form.spec
-        remedy = "call the head outside torch.compile and torch.func"
-        refuse_listed_outputs(spec, "a captured graph", remedy)
         self._binder, self._programs, self._slots, self._rounding = binder, programs, slots, rounding
         carrying = differentiable_outputs(spec)
         reached = reached_inputs(spec, carrying)
@@ -54,7 +52,7 @@ class CapturedHead:
         self.gradient_names = tuple(known.get(name, "") for name in operand_names(call, slots))
         options = call.form.options
         self.outputs = tuple(
-            (output.name, output_dtype(output.type), bool(output_shape(options, (1,), output.name)))
+            (output.name, output_dtype(output.type), axes_behind_tokens(options, output.name, output.places))
             for output in spec.outputs
         )
         self.carries = tuple(name in carrying for name in spec.output_names)

@@ -9,7 +9,7 @@ from typing import Any
 from ..arguments.binder import Binder
 from ..arguments.call import Arguments, Call, Operand
 from ..arguments.gradients import output_cotangents, wanted_gradients
-from ..arguments.outputs import output_shape, refuse_listed_outputs
+from ..arguments.outputs import axes_behind_tokens, output_shape
 from ..arguments.wanted import Wanted
 from ..errors import CallValueError
 from ..frameworks.arrays import Array
@@ -50,8 +50,6 @@ class TracedCall:
 
     def __init__(self, binder: Binder, programs: Programs, slicer: Slicer, call: Call):
         _check_extents(call)
-        remedy = "call the head outside of jax.jit, jax.grad and the like"
-        refuse_listed_outputs(call.form.spec, "a traced call", remedy)
         self._binder, self._programs, self._slicer = binder, programs, slicer
         self._call = _without_arrays(call)
         self._wanted: dict[str, Wanted] = {}
@@ -207,7 +205,10 @@ class TracedCall:
         return operand.is_weight and self._call.form.options.weight_layout == "dv"
 
     def _traced_results(self, wanted: Wanted) -> tuple[TracedResult, ...]:
-        outputs = [TracedResult(d, is_per_token=self._is_per_token(n)) for n, _, d in self._call.form.outputs]
+        form, outputs = self._call.form, []
+        for output, (name, _, dtype) in zip(form.spec.outputs, form.outputs, strict=True):
+            axes = axes_behind_tokens(form.options, name, output.places)
+            outputs.append(TracedResult(dtype, is_per_token=axes is not None, behind=axes or ()))
         gradients = [
             TracedResult(gradient_dtype(self._call, wanted, name), like=self._names.index(name))
             for name in wanted.names

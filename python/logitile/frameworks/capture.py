@@ -45,12 +45,13 @@ class Captured(Protocol):
 
     Attributes:
         gradient_names: the name of each slot's gradient; "" where there is none.
-        outputs: name, dtype and whether it has an axis for each token, of every output.
+        outputs: name, dtype and shape of every output: the axes behind those of the tokens, or None where it
+            has no axis at all.
         carries: whether a gradient flows from each output.
     """
 
     gradient_names: tuple[str, ...]
-    outputs: tuple[tuple[str, str, bool], ...]
+    outputs: tuple[tuple[str, str, tuple[int, ...] | None], ...]
     carries: Mask
 
     def forward(self, inputs: Sequence[Any], early: Sequence[bool]) -> list[Any]:

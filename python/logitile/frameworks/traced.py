@@ -21,11 +21,13 @@ class TracedResult:
         dtype: its name.
         like: the operand that has the same shape, for a gradient; None for an output.
         is_per_token: of an output: whether it has the leading dimensions of hidden, or no axis.
+        behind: the axes behind those.
     """
 
     dtype: str
     like: int | None = None
     is_per_token: bool = True
+    behind: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

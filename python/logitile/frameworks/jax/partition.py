@@ -7,7 +7,7 @@ from typing import Any
 
 from jax.sharding import NamedSharding, PartitionSpec
 
-from ..traced import KeyedCall
+from ..traced import KeyedCall, TracedResult
 from .shards import Axes, Run, run_on_shard
 
 
@@ -20,10 +20,17 @@ def sharding_rule(call: KeyedCall, ranks: Sequence[int]) -> str:
     operands = _dimensions(call, ranks)
     leading = operands[0][: ranks[0] - call.rest]
     results = [
-        operands[result.like] if result.like is not None else leading if result.is_per_token else []
-        for result in call.results
+        operands[result.like] if result.like is not None else _of_output(result, leading, position)
+        for position, result in enumerate(call.results)
     ]
     return f"{_listed(operands)} -> {_listed(results)}"
+
+
+def _of_output(result: TracedResult, leading: Sequence[str], position: int) -> list[str]:
+    """The dimensions of an output; those behind the tokens are whole on every device."""
+    if not result.is_per_token:
+        return []
+    return [*leading, *(f"o{position}_{axis}" for axis in range(len(result.behind)))]
 
 
 def _listed(arrays: Sequence[Sequence[str]]) -> str:
@@ -64,8 +71,8 @@ def partition(
     made = [
         given[result.like]
         if result.like is not None
-        else _sharding(mesh, leading if result.is_per_token else [], places)
-        for result in call.results
+        else _sharding(mesh, _of_output(result, leading, position), places)
+        for position, result in enumerate(call.results)
     ]
     tokens = tuple(axis for name in leading for axis in places.get(name, ()))
     axes = Axes(tokens, places.get("v", ()), dict(mesh.shape))

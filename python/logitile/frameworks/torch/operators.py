@@ -213,8 +213,8 @@ def _fake_forward(key: str, inputs: Sequence[Tensor], early: Sequence[bool]) -> 
     head = capture.of_key(key)
     hidden = inputs[0]
     results = [
-        hidden.new_empty(hidden.shape[:-1] if per_token else (), dtype=getattr(torch, dtype))
-        for _, dtype, per_token in head.outputs
+        hidden.new_empty(() if axes is None else (*hidden.shape[:-1], *axes), dtype=getattr(torch, dtype))
+        for _, dtype, axes in head.outputs
     ]
     return results + _fake_gradients(inputs, early)
 
