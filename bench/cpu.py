@@ -9,6 +9,7 @@ by round, so that a machine whose speed drifts spoils none of them alone.
     bench/cpu.py --shapes 1024,1024,32000 --dtypes bfloat16     one shape
     bench/cpu.py --contenders logitile:1,logitile               thread scaling: one thread against all
     bench/cpu.py --contenders logitile peaked                   the same inputs, and such with peaked softmax
+    bench/cpu.py --contenders logitile given                    gradients into memory that stays
     LOGITILE_CPU_TIER=avx2 bench/cpu.py --contenders logitile   share of another tier's peak
 
 The baselines on plain GEMMs need the Debian packages libdnnl-dev and libopenblas-dev; they and torch.compile

@@ -337,7 +337,10 @@ static void readOutcome(Compilation &compilation, CompileResult &result) {
 CompileResult logitile::predictRequest(const CompileRequest &request) {
   CompileResult result;
   Compilation compilation(Stage::Spec, request.cancellation);
-  if (!compilation.parse(request) || !compilation.lower(Stage::Plan))
+  bool parsed = compilation.parse(request);
+  if (parsed)
+    setUnitRates(*compilation.module, request.rates);
+  if (!parsed || !compilation.lower(Stage::Plan))
     result.error = compilation.diagnostics.text();
   readOutcome(compilation, result);
   return result;

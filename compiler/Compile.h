@@ -4,6 +4,7 @@
 #include "compiler/Request.h"
 #include "compiler/Stages.h"
 #include "compiler/Support/Cancellation.h"
+#include "compiler/Target/Machine.h"
 #include "compiler/Trace/StageTrace.h"
 #include <optional>
 
@@ -12,6 +13,7 @@ namespace logitile {
 struct CompileRequest : Request {
   int64_t tokens = 0;
   Cancellation *cancellation = nullptr; // null: nobody stops it
+  UnitRates rates = {};                 // of the machine whose seconds are predicted
 };
 
 struct StageTime {

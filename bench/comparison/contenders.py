@@ -188,6 +188,28 @@ class Peaked(Logitile):
         self._arrays["hidden"] = (hidden.detach() * self.FACTOR).requires_grad_(hidden.requires_grad)
 
 
+class Given(Logitile):
+    """The product, which writes gradients to memory that stays from call to call."""
+
+    def prepare(self, case: Case, arrays: Arrays) -> None:
+        if case.loss != "cross_entropy" or case.mode != "gradients":
+            raise Unsupported("it is for gradients of cross entropy")
+        super().prepare(case, arrays)
+        self._head = self.logitile.jit(self.logitile.losses.cross_entropy)
+        self._given = {name: self.torch.zeros_like(self._arrays[name]) for name in self._trained}
+
+    def call(self) -> Results:
+        hidden, weight = (self._arrays[name].detach() for name in ("hidden", "weight"))
+        loss, gradients = self._head.value_and_grad(
+            hidden, weight, target=self._arrays["target"], grad_out=self._given
+        )
+        return {"loss": loss, **{f".{name}": gradient for name, gradient in gradients.items()}}
+
+    def forget(self) -> None:
+        super().forget()
+        self._given = {}
+
+
 class Unfused(Contender):
     """Cross entropy on a library's GEMMs with a vectorised softmax, unfused.cpp. Room for logits is kept."""
 
@@ -275,6 +297,7 @@ class After(Contender):
 CONTENDERS: dict[str, Callable[[], Contender]] = {
     "logitile": Logitile,
     "peaked": Peaked,
+    "given": Given,
     "eager": Eager,
     "compile": Compiled,
     "chunked": Chunked,

@@ -29,10 +29,10 @@ double logitile::tiledSeconds(const TiledContraction &c, const Machine &machine)
     registerTiles = cuts * llvm::divideCeil(static_cast<int64_t>(tileLanes), machine.panelWidth);
   }
 
-  // Operands are fetched again for each tile along the other axis, sums again for each block, and what a unit works on meanwhile
-  // is read again for each panel where it does not fit the near cache.
+  // Operands are fetched again for each further tile along the other axis, sums again for each block, and what a unit works on
+  // meanwhile is read again for each panel where it does not fit the near cache.
   double leftBytes = 1.0 * c.rows * c.depth * c.operandBytes, rightBytes = 1.0 * c.lanes * c.depth * c.operandBytes;
-  double traffic = leftBytes * lanes / rateAt(leftBytes, machine) + rightBytes * rows / rateAt(rightBytes, machine);
+  double traffic = leftBytes * (lanes - 1) / rateAt(leftBytes, machine) + rightBytes * (rows - 1) / rateAt(rightBytes, machine);
   double leftBlock = tileRows * tileDepth * c.operandBytes, sums = tileRows * tileLanes * 4;
   if (machine.registerRows > 0) {
     traffic += 8.0 * c.rows * c.lanes * blocks / rateAt(leftBlock + sums, machine);

@@ -1,14 +1,15 @@
-// Machine.h - the rates of one machine that the cost model calculates with.
+// Machine.h - the rates of one machine that the cost model calculates with: those of its backend, or measured ones.
 #pragma once
 #include <cstdint>
 
 namespace logitile {
 /// Rates of all units of a machine together. A unit is what runs one task at a time: a thread of a CPU, a multiprocessor of a GPU.
-/// These are plain numbers, so that rates measured on a machine can take the place of those of its backend.
 struct Machine {
   double flops = 0;           // a second, contractions of f32 operands
   double speedOf16Bit = 1;    // how much faster contractions of 16-bit operands are
   double memoryRate = 0;      // bytes a second from the main memory
+  double pageRate = 0;        // bytes a second of results whose pages are new to the process; 0: pages cost nothing
+  int64_t mostOldBytes = 0;   // a result of so many bytes usually lies in pages that the process has already
   double nearRate = 0;        // bytes a second from the cache of a unit
   double farRate = 0;         // bytes a second from the cache that all units share
   int64_t nearBytes = 0;      // of the cache of one unit
@@ -19,4 +20,27 @@ struct Machine {
   double blockSeconds = 0;    // what begins and ends a block of the shared axis of one tile, or of one register tile
   double launchSeconds = 0;   // from a launch until all units have begun, and until they have ended
 };
+
+/// What one unit of this very machine was measured to do, 1e9 a second. 0: not measured.
+struct UnitRates {
+  double float32 = 0, bfloat16 = 0; // multiplications and additions of either type
+  double memory = 0, pages = 0;     // bytes as memoryRate and pageRate
+
+  /// Whether bfloat16 is multiplied faster if it is widened to float32 first.
+  bool areFasterInFloat32() const { return float32 > bfloat16; }
+};
+
+/// 'machine' with what was measured in the place of the same rates.
+inline Machine measuredMachine(Machine machine, const UnitRates &rates) {
+  const double units = 1e9 * static_cast<double>(machine.units);
+  if (rates.float32 > 0)
+    machine.flops = rates.float32 * units;
+  if (rates.float32 > 0 && rates.bfloat16 > 0 && machine.speedOf16Bit != 1)
+    machine.speedOf16Bit = rates.bfloat16 / rates.float32;
+  if (rates.memory > 0)
+    machine.memoryRate = rates.memory * units;
+  if (rates.pages > 0)
+    machine.pageRate = rates.pages * units;
+  return machine;
+}
 } // namespace logitile

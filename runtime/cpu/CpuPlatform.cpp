@@ -8,14 +8,19 @@
 using namespace logitile;
 
 namespace {
+/// Measured by the first who asks in a process, or before.
+const std::optional<UnitRates> &knownRates() {
+  static const std::optional<UnitRates> rates = hostRates();
+  return rates;
+}
+
 /// Where a processor multiplies float32 faster than pairs of bfloat16, calls get code that widens bfloat16 while it is packed, unless
 /// LOGITILE_CPU_TIER names the tier.
 CpuTier preferredTier(CpuTier host) {
   const char *forced = std::getenv("LOGITILE_CPU_TIER");
   if (host != CpuTier::Avx512Bf16 || (forced && *forced))
     return host;
-  static const std::optional<ProductRates> rates = hostRates();
-  return rates && rates->areFasterInFloat32() ? CpuTier::Avx512 : host;
+  return knownRates() && knownRates()->areFasterInFloat32() ? CpuTier::Avx512 : host;
 }
 
 class CpuPlatform : public Platform {
@@ -41,6 +46,17 @@ public:
     std::string error;
     std::optional<CpuTier> host = hostTier(error);
     return host ? Result<std::string>(targetName(preferredTier(*host))) : Status(ErrorCode::Target, error);
+  }
+  /// Products were measured with the widest vectors of this processor; code for other vectors has rates of its backend. The table
+  /// knows which product is faster, and no seconds.
+  UnitRates rates(std::string_view features) const override {
+    std::optional<CpuTier> tier = parseTier(features);
+    if (!tier || *tier > detectTier() || !knownRates() || knownRates()->memory == 0)
+      return {};
+    UnitRates rates = *knownRates();
+    if (getTierInfo(*tier).lanes != getTierInfo(detectTier()).lanes)
+      rates.float32 = rates.bfloat16 = 0;
+    return rates;
   }
   Result<DeviceModel> describe(std::string_view features, int) const override { return DeviceModel{cpuModel(), std::string(features)}; }
 };

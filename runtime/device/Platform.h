@@ -1,6 +1,7 @@
 // Platform.h - a kind of device, and the registry that finds it by the prefix of a target's name. What the compiler has for the same
 // targets is a Backend (compiler/Target/Backend.h).
 #pragma once
+#include "compiler/Target/Machine.h"
 #include "runtime/device/Device.h"
 #include <memory>
 #include <vector>
@@ -33,6 +34,8 @@ public:
   /// The target of a device of this machine.
   virtual Result<std::string> findTarget(int ordinal) const = 0;
   virtual Result<DeviceModel> describe(std::string_view features, int ordinal) const = 0;
+  /// What this machine was measured to do with code for the target "PREFIX:features".
+  virtual UnitRates rates(std::string_view /*features*/) const { return {}; }
 };
 
 // The registry is as the compiler's: the platforms of this library come first, others are added by registerPlatform, at any time and

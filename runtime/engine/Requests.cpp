@@ -4,6 +4,7 @@
 #include "compiler/Schedule/TileTable.h"
 #include "compiler/Support/SizeText.h"
 #include "compiler/Target/Backend.h"
+#include "runtime/device/Platform.h"
 #include "runtime/engine/Compiler.h"
 #include "runtime/engine/PlanMaker.h"
 #include "runtime/plan/PlanFile.h"
@@ -40,6 +41,12 @@ Result<std::string> textOr(const StageText &result) {
   error.stage = stageName(result.failed);
   return Status(std::move(error));
 }
+
+/// What this machine was measured to do, for a target whose platform it knows.
+UnitRates ratesOf(const std::string &target) {
+  Result<const Platform *> platform = findPlatform(target);
+  return platform.isOk() ? (*platform)->rates(featuresOf(target)) : UnitRates();
+}
 } // namespace
 
 // ---- what Compiler.h asks ---------------------------------------------------------------------------------------------------
@@ -49,7 +56,7 @@ std::shared_ptr<Engine> logitile::makeEngine(const Engine::Options &options) { r
 std::optional<Machine> logitile::machineOf(const std::string &name, int64_t threads) {
   std::string error;
   std::shared_ptr<const Target> target = findTarget(name, error);
-  return target ? std::optional(target->machine(threads)) : std::nullopt;
+  return target ? std::optional(measuredMachine(target->machine(threads), ratesOf(name))) : std::nullopt;
 }
 
 // ---- plans ------------------------------------------------------------------------------------------------------------------
@@ -160,7 +167,7 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
 
 Result<double> Engine::predict(const Request &request, int64_t tokens, const Interrupt &interrupt) {
   return runErrand(interrupt, [request, tokens](Cancellation &cancellation) -> Result<double> {
-    CompileResult result = predictRequest({request, std::max<int64_t>(tokens, 1), &cancellation});
+    CompileResult result = predictRequest({request, std::max<int64_t>(tokens, 1), &cancellation, ratesOf(request.target)});
     if (!result.error.empty())
       return failure(result, request, tokens);
     return result.predictedSeconds;

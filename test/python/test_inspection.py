@@ -250,6 +250,7 @@ def test_the_text_of_an_explanation():
     CHECK: tokens 96 in 1 chunk; the same program serves {{13|25|49}} to
     CHECK: schedule all kept: 300 of 300 logits per token stay between sweeps; 1 forward and 0 adjoint sweeps
     CHECK: work 0.0111 Gflop
+    CHECK: predicted {{.*}} ms, by {{.*}} Gflop/s and {{.*}} GB/s of memory
     CHECK: compiled plan {{.*}} ms, tiles {{.*}} ms, device {{.*}} ms, obj {{.*}} ms, load {{.*}} ms
     CHECK: workspace {{.*}}iB of 256.0 MiB
     CHECK: logits and their gradient

@@ -266,6 +266,8 @@ def test_predicted_times():
     assert times.predicted_milliseconds(rates, 1e12, 2, 1e12, 1e3) == pytest.approx(1002)
     assert times.predicted_milliseconds(rates, 1e12, 1, 0, 2e9) == pytest.approx(2001)
     assert times.predicted_milliseconds(None, None, 1, 1, 1) is None
+    assert times.shared_milliseconds(12, [1, 3]) == [3, 9]
+    assert times.shared_milliseconds(12, [None]) == [None]
 
 
 def test_blocks_of_a_multiprocessor():

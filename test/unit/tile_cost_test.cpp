@@ -75,6 +75,19 @@ TEST(Machine, ChipsOfOneCapabilityDifferInWhatTheirDataSheetsSay) {
   EXPECT_LT(rtx4090.flops, l40s.flops);
 }
 
+TEST(Machine, WhatWasMeasuredTakesThePlaceOfRatesOfTheTarget) {
+  Machine ofTier = targetOf("cpu:avx512_bf16")->machine(4);
+  Machine measured = measuredMachine(ofTier, {100, 150, 10, 1});
+  EXPECT_DOUBLE_EQ(measured.flops, 400e9);
+  EXPECT_DOUBLE_EQ(measured.speedOf16Bit, 1.5);
+  EXPECT_DOUBLE_EQ(measured.memoryRate, 40e9);
+  EXPECT_DOUBLE_EQ(measured.pageRate, 4e9);
+  EXPECT_DOUBLE_EQ(measuredMachine(targetOf("cpu:avx512")->machine(4), {100, 150, 10, 1}).speedOf16Bit, 1); // it widens them
+  Machine same = measuredMachine(ofTier, {});
+  EXPECT_EQ(same.flops, ofTier.flops);
+  EXPECT_EQ(same.memoryRate, ofTier.memoryRate);
+}
+
 TEST(Machine, AnEmulatedGpuHasTheRatesOfTheGpu) {
   EXPECT_EQ(targetOf("emu:sm_80")->machine(1).memoryRate, targetOf("cuda:sm_80")->machine(1).memoryRate);
 }

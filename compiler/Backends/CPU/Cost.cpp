@@ -12,6 +12,8 @@ Machine cpu::getMachine(CpuTier tier, int64_t threads) {
   machine.flops = kFlops[static_cast<int>(tier)] * threads;
   machine.speedOf16Bit = info.hasBf16Dot ? 2 : 1;
   machine.memoryRate = 20e9 * threads;
+  machine.pageRate = 2e9 * threads;
+  machine.mostOldBytes = int64_t(32) << 20; // CpuDevice.cpp of the runtime gets pages of larger results anew
   machine.units = threads;
   machine.registerRows = info.tileRows;
   machine.panelWidth = info.panelWidth();

@@ -28,7 +28,7 @@ std::string logitile::listTiers() {
 
 std::string logitile::targetName(CpuTier tier) { return "cpu:" + std::string(getTierInfo(tier).name); }
 
-static CpuTier detectTier() {
+static CpuTier askProcessor() {
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   auto hasAll = [&](std::initializer_list<llvm::StringRef> names) {
     return llvm::all_of(names, [&](llvm::StringRef name) { return features.lookup(name); });
@@ -40,8 +40,13 @@ static CpuTier detectTier() {
   return features.lookup("avx512bf16") ? CpuTier::Avx512Bf16 : CpuTier::Avx512;
 }
 
+CpuTier logitile::detectTier() {
+  static const CpuTier detected = askProcessor(); // which takes as long as a small call
+  return detected;
+}
+
 std::optional<CpuTier> logitile::hostTier(std::string &error) {
-  static const CpuTier detected = detectTier(); // asking a processor takes as long as a small call
+  const CpuTier detected = detectTier();
   const char *forced = std::getenv("LOGITILE_CPU_TIER");
   if (!forced || !*forced)
     return detected;

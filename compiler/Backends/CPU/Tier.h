@@ -32,6 +32,8 @@ std::optional<CpuTier> parseTier(std::string_view name);
 std::string listTiers();
 /// The name of the target of a tier: "cpu:avx2".
 std::string targetName(CpuTier tier);
+/// The best tier that the CPU of this process has.
+CpuTier detectTier();
 /// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is
 /// refused: then 'error' says why and the result is null.
 std::optional<CpuTier> hostTier(std::string &error);

@@ -2,6 +2,7 @@
 // costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
+#include "compiler/Target/ModuleTarget.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
 
@@ -191,7 +192,8 @@ struct ChooseSchedulePass : impl::ChooseSchedulePassBase<ChooseSchedulePass> {
   LogicalResult emit(const Problem &problem, const Candidate &best) {
     ScheduleBuilder builder(problem, best.choice);
     Builder b(&getContext());
-    getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.tiledSeconds(problem.request.getTokens())));
+    Machine machine = measuredMachine(problem.machine, getUnitRates(getOperation()));
+    getOperation()->setAttr(kPredictedSecondsAttrName, b.getF64FloatAttr(builder.predictedSeconds(problem.request.getTokens(), machine)));
     return builder.emit(best.first, best.end);
   }
 

@@ -19,8 +19,7 @@ double ScheduleBuilder::projections(const PairProblem &pair) const {
   return sweeps == 0 ? 0 : 1 + (1 - kept) * (pair.isReadAgain ? sweeps - 1 : 0);
 }
 
-double ScheduleBuilder::seconds(int64_t tokens) const {
-  Machine machine = problem.target->machine(problem.request.getThreads());
+double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double kept = static_cast<double>(choice.keptVocabSplits) / problem.vocabSplits;
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits

@@ -150,6 +150,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   if (!problem.target)
     return program.emitOpError() << "cannot be scheduled: " << error;
   problem.facts = problem.target->facts();
+  problem.machine = problem.target->machine(request.getThreads());
   std::optional<TileSizes> tiles = findTileSizes(*problem.target, tilesAtATime(program, request), tileChoice(request), error);
   if (!tiles)
     return program.emitOpError() << error;

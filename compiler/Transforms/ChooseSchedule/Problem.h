@@ -30,6 +30,7 @@ struct Problem {
   RequestAttr request;
   std::shared_ptr<const Target> target;
   TargetFacts facts; // of the target
+  Machine machine;   // of the target as well: the same wherever the program is compiled
   TileSizes tiles;
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
@@ -81,10 +82,10 @@ public:
   }
   /// Bytes beyond inputs and outputs of a call with 'tokens' tokens.
   int64_t workspace(int64_t tokens) const;
-  /// Predicted seconds of such a call.
-  double seconds(int64_t tokens) const;
-  /// The same with what the sizes of tiles cost.
-  double tiledSeconds(int64_t tokens) const;
+  /// Seconds of such a call that schedules are compared by.
+  double seconds(int64_t tokens) const { return seconds(tokens, problem.machine); }
+  /// Predicted seconds of such a call: with what all schedules of a program have in common.
+  double predictedSeconds(int64_t tokens, const Machine &machine) const;
   /// Appends the schedule to the program. Fails with a diagnostic where no template serves the target.
   mlir::LogicalResult emit(int64_t first, int64_t end);
 
@@ -101,6 +102,9 @@ private:
   BufferPlan &last() { return plans.back(); }
   ViewType view(llvm::ArrayRef<int64_t> dims, mlir::Type element, Layout layout = Layout::Strided) const;
   int64_t scratchBytes() const;
+  double seconds(int64_t tokens, const Machine &machine) const;
+  double headSeconds(int64_t chunks, const Machine &machine) const;
+  double pageSeconds(const Machine &machine) const;
   double idleFactor(int64_t tokens) const;
   double projections(const PairProblem &pair) const;
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..messages.names import interval_text, size_text
 from . import picture
-from .timeline import Timeline, launch_order, predicted_milliseconds, timeline
+from .timeline import Timeline, launch_order, predicted_milliseconds, shared_milliseconds, timeline
 
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
 _PURPOSES = {  # by the role of a buffer
@@ -46,7 +46,8 @@ class KernelRow:
         milliseconds: measured, if timing was asked for.
         counters: what the emulator counted in a timed call; None elsewhere. Names as in `lt.history`.
         predicted: the same by the cost model: "matrix_instructions" and "global_bytes", read or written.
-        predicted_milliseconds: of all launches, by the rates of the target; None where they are unknown.
+        predicted_milliseconds: of all launches: the kernel's share of what the cost model says of the call;
+            None where the rates of the target are unknown.
         threads: of a block on a GPU, else 0.
         shared_bytes: of the shared memory of a block on a GPU, else 0.
     """
@@ -87,6 +88,8 @@ class Explanation:
         compile_milliseconds: by stage.
         timeline: the launches in their order, and the workspace that they use.
         product_rate: flops a second that the cost model expects of products; None where it is unknown.
+        predicted_milliseconds: of a call, by the cost model; None where the rates of the target are unknown.
+        memory_rate: bytes a second that it expects of memory, as product_rate.
 
     A notebook shows the schedule as a picture above the table.
     """
@@ -114,6 +117,8 @@ class Explanation:
     compile_milliseconds: Mapping[str, float] = field(default_factory=dict)
     timeline: Timeline | None = None
     product_rate: float | None = None
+    predicted_milliseconds: float | None = None
+    memory_rate: float | None = None
 
     @property
     def flops(self) -> int:
@@ -136,6 +141,7 @@ class Explanation:
             f"  tiles      {self._tiles()}",
             f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
+            *self._predicted(),
             f"  compiled   {', '.join(f'{s} {ms:.1f} ms' for s, ms in self.compile_milliseconds.items())}",
             f"  workspace  {size_text(self.workspace_bytes)}{budget}",
         ]
@@ -162,6 +168,12 @@ class Explanation:
         if self.chunks == 1:
             return "1 chunk"
         return f"{self.chunks} chunks of up to {self.chunk_tokens}"
+
+    def _predicted(self) -> list[str]:
+        if None in (self.predicted_milliseconds, self.product_rate, self.memory_rate):
+            return []
+        rates = f"{self.product_rate / 1e9:.3g} Gflop/s and {self.memory_rate / 1e9:.3g} GB/s of memory"
+        return [f"  predicted  {self.predicted_milliseconds:.3g} ms, by {rates}"]
 
     def _tiles(self) -> str:
         if not self.tiles:
@@ -217,6 +229,7 @@ def explanation(
     budget: int | None,
     measured: Mapping[str, Mapping[str, Any]],
     tiles: tuple[str, bool],
+    seconds: float,
 ) -> Explanation:
     """An explanation from what the native module tells.
 
@@ -227,11 +240,13 @@ def explanation(
         measured: by kernel, what a timed call tells: "ms" and, where the device counts, "counters" and
             "predicted".
         tiles: sizes, and whether they come from tuning.
+        seconds: of the call, by the cost model.
     """
     tokens, kept, vocab = described["tokens"], described["kept"], described["columns"]
     forward_sweeps, adjoint_sweeps = described["sweeps"]
     chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
-    kernels = _kernels(described, measured)
+    kernels = _kernels(described, measured, 1e3 * seconds)
+    rates = described.get("rates")
     return Explanation(
         name=described["name"],
         target=described["target"],
@@ -256,6 +271,8 @@ def explanation(
         compile_milliseconds=_compile_times(described),
         timeline=_timeline(described, kernels),
         product_rate=_product_rate(described),
+        predicted_milliseconds=1e3 * seconds if rates else None,
+        memory_rate=rates["memory_rate"] if rates else None,
     )
 
 
@@ -340,7 +357,7 @@ def _launches(described: Mapping[str, Any]) -> list[_Launches]:
 
 
 def _kernels(
-    described: Mapping[str, Any], measured: Mapping[str, Mapping[str, Any]]
+    described: Mapping[str, Any], measured: Mapping[str, Mapping[str, Any]], predicted: float
 ) -> tuple[KernelRow, ...]:
     buffers = {buffer["name"]: buffer for buffer in described["buffers"]}
     kernels = {kernel["name"]: kernel for kernel in described["kernels"]}
@@ -367,7 +384,8 @@ def _kernels(
                 kernels[name]["shared_bytes"],
             )
         )
-    return tuple(rows)
+    shares = shared_milliseconds(predicted, [row.predicted_milliseconds for row in rows])
+    return tuple(replace(row, predicted_milliseconds=ms) for row, ms in zip(rows, shares, strict=True))
 
 
 def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -> int:

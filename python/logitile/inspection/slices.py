@@ -112,7 +112,8 @@ class SliceParts:
         budget = None if options.chunks else workspace_budget(options, place.call, target, threads)
         mode = place.mode if part == "gradient" else "forward"
         described = program.described(self._call.tokens)
-        return explanation(described, mode, budget, {}, (options.tiles, False))
+        seconds = program.predict(self._call.tokens)
+        return explanation(described, mode, budget, {}, (options.tiles, False), seconds)
 
     def _request(self, place: _Place) -> dict[str, object]:
         return part_request(

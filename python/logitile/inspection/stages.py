@@ -84,7 +84,7 @@ def explained(programs: Programs, call: Call, grad: Iterable[str] | None, timing
     budget = None if options.chunks else workspace_budget(options, call, key.target, key.threads)
     described = plan.describe(call.tokens, key.threads)
     tiles = (options.tiles or key.tiles, bool(key.tiles))
-    return explanation(described, wanted.mode, budget, measured, tiles)
+    return explanation(described, wanted.mode, budget, measured, tiles, program.predict(call.tokens))
 
 
 def _measured(call: Call, program: Program, engine: Engine) -> dict[str, dict[str, Any]]:

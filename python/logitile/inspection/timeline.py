@@ -53,8 +53,8 @@ class Timeline:
 def predicted_milliseconds(
     rates: Mapping[str, float] | None, product_rate: float | None, launches: int, flops: float, bytes: float
 ) -> float | None:
-    """The time of a kernel by the rates of the cost model: that of its products or of its traffic, whichever
-    is longer, and of its launches. None where the rates of the target are unknown.
+    """The time of a kernel alone by the rates of the cost model: that of its products or of its traffic,
+    whichever is longer, and of its launches. None where the rates of the target are unknown.
 
     Args:
         rates: of Plan.describe: "memory_rate" in bytes a second, "launch_seconds".
@@ -65,6 +65,17 @@ def predicted_milliseconds(
         return None
     work = max(flops / product_rate, bytes / rates["memory_rate"])
     return 1e3 * (work + launches * rates["launch_seconds"])
+
+
+def shared_milliseconds(whole: float, parts: Sequence[float | None]) -> list[float | None]:
+    """The time of a call, by the cost model of the compiler, shared among its kernels.
+
+    Args:
+        whole: milliseconds of the call.
+        parts: of each kernel, `predicted_milliseconds`.
+    """
+    known = sum(part or 0.0 for part in parts)
+    return [None if part is None else part * whole / known for part in parts]
 
 
 def launch_order(described: Mapping[str, Any]) -> list[str]:

@@ -60,6 +60,10 @@ class Part:
         """The text of a stage."""
         return self._program.stage(tokens, stage, kernel)
 
+    def predict(self, tokens: int) -> float:
+        """Seconds of a call by the cost model."""
+        return self._program.predict(tokens)
+
     def described(self, tokens: int) -> dict[str, Any]:
         """What the plan says of itself; the same for all numbers of tokens but for numbers of bytes."""
         if self._known is None:
