@@ -69,6 +69,19 @@ def test_two_lists_of_other_values_and_ignored_tokens():
     assert (results[0].lowest[::3] == -1).all() and (results[0].values[::3] == 0).all()
 
 
+def test_values_that_are_the_same_for_all_tokens():
+    @lt.loss
+    def of_bias(z: lt.Logits, bias: lt.Vocab[float]):
+        values, indices = lt.topk(bias, 3)
+        return lt.Outputs(lse=lt.logsumexp(z), values=values, indices=indices)
+
+    hidden, weight = pair(90, 16, 300)
+    bias = torch.linspace(-2, 2, 300)[torch.randperm(300, generator=torch.Generator().manual_seed(0))]
+    found = lt.jit(of_bias, backend=GPU)(hidden, weight, bias=bias)
+    np.testing.assert_array_equal(found.values, bias.topk(3).values.expand(90, 3))
+    np.testing.assert_array_equal(found.indices, bias.topk(3).indices.expand(90, 3))
+
+
 def test_nan_comes_first_and_equals_by_the_lowest_index():
     @lt.loss
     def given(z: lt.Logits, x: lt.Dense[float]):

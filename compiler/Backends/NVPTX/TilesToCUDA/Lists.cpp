@@ -77,11 +77,10 @@ private:
     return success();
   }
 
+  /// All rows: the inputs may have one that stands for each of them.
   TileType wholeTile() {
-    for (Value input : op.getInputs())
-      if (auto type = cast<TileType>(input.getType()); type.getExtent(0) > 1 && type.getExtent(1) > 1)
-        return type;
-    return cast<TileType>(op.getInputs().front().getType());
+    MLIRContext *context = op.getContext();
+    return TileType::get(context, {dimension(context, k.threads.sharing.rows), dimension(context, 1)}, e.f32);
   }
 
   /// The lines of a turn are the rows of its slots: those of a warp are neighbours. The entries of a column lie beside each other.
