@@ -224,11 +224,7 @@ private:
       module->emitError() << "is made for target '" << own->name() << "'; only the text of stage 'spec' can be compiled for '" << name << "'";
       return false;
     }
-    RequestAttr was = getRequest(*module);
-    (*module)->setAttr(kRequestAttrName, RequestAttr::get(&context, was.getPairs(), was.getDense(), was.getGradients(),
-                                                          was.getGradientTypes(), was.getMode(), was.getTokens(), was.getWorkspace(),
-                                                          was.getChunks(), was.getAccumulate(), name, was.getThreads(), was.getSlice(),
-                                                          was.getTiles()));
+    (*module)->setAttr(kRequestAttrName, getRequest(*module).withTarget(name));
     return true;
   }
   LogicalResult failIfCancelled() {

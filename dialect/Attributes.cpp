@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <tuple>
 using namespace mlir;
 using namespace logitile;
 
@@ -151,6 +152,12 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     else if (size.getInt() > kMostOfTile)
       return emitError() << "'tiles' has " << tile.getName() << " = " << size.getInt() << "; " << kMostOfTile << " is the most";
   return success();
+}
+
+RequestAttr RequestAttr::withTarget(StringRef target) const {
+  auto values = getImpl()->getAsKey(); // all parameters
+  std::get<StringRef>(values) = target; // the only text among them
+  return std::apply([&](const auto &...all) { return get(getContext(), all...); }, values);
 }
 
 RequestAttr logitile::getRequest(ModuleOp module) { return module->getAttrOfType<RequestAttr>(kRequestAttrName); }

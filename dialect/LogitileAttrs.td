@@ -274,6 +274,10 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
                         "int64_t":$chunks, "bool":$accumulate, StringRefParameter<"device kind and features">:$target,
                         "int64_t":$threads, OptionalParameter<"SliceAttr">:$slice,
                         OptionalParameter<"mlir::DictionaryAttr">:$tiles);
+  let extraClassDeclaration = [{
+    /// The same request for another target.
+    RequestAttr withTarget(llvm::StringRef target) const;
+  }];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }
