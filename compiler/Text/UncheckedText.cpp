@@ -140,12 +140,18 @@ static LogicalResult checkAddress(LLVM::GEPOp op) {
   return op.emitOpError() << "steps over elements of " << element << ", which has no size";
 }
 
-/// The verifier makes a list of the operands that a shape asks for.
-static LogicalResult checkShape(NVVM::MmaOp op) {
+/// The verifier makes a list of the operands that a shape asks for, and looks at the type of A alone. LLVM has no instruction for a
+/// B of another type.
+static LogicalResult checkProduct(NVVM::MmaOp op) {
   NVVM::MMAShapeAttr shape = op.getShape();
   for (int64_t extent : {int64_t(shape.getM()), int64_t(shape.getN()), int64_t(shape.getK())})
     if (extent <= 0 || extent > kMostOfShape)
       return op.emitOpError() << "has a shape with an extent of " << extent << "; " << kMostOfShape << " is the most";
+  auto spell = [](std::optional<NVVM::MMATypes> type) { return type ? NVVM::stringifyEnum(*type) : "unknown"; };
+  std::optional<NVVM::MMATypes> a = op.getMultiplicandAPtxType(), b = op.getMultiplicandBPtxType();
+  if (!a || a != b)
+    return op.emitOpError() << "multiplies " << spell(a) << " by " << spell(b) << "; both have one type, "
+                            << "'multiplicandAPtxType' and 'multiplicandBPtxType'";
   return success();
 }
 
@@ -163,7 +169,7 @@ LogicalResult logitile::checkParsed(ModuleOp module) {
       return op->emitOpError() << reason, WalkResult::interrupt();
     if (auto address = dyn_cast<LLVM::GEPOp>(op); address && failed(checkAddress(address)))
       return WalkResult::interrupt();
-    if (auto product = dyn_cast<NVVM::MmaOp>(op); product && failed(checkShape(product)))
+    if (auto product = dyn_cast<NVVM::MmaOp>(op); product && failed(checkProduct(product)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });

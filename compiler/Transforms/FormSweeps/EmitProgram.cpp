@@ -80,7 +80,7 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   SmallVector<NodeRef> todo{origin.value};
   while (!todo.empty()) {
     NodeRef x = todo.pop_back_val();
-    if (!seen.insert(x).second)
+    if (!seen.insert(x).second || planner.listedEntry(x, origin.index))
       continue;
     if (NodeRef branch = planner.g.branchAt(x, origin.index)) {
       todo.push_back(branch);

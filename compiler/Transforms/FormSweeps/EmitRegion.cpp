@@ -107,6 +107,9 @@ Value RegionEmitter::compute(NodeRef node) {
       known = arith::CmpIOp::create(builder, where(), arith::CmpIPredicate::ne, known, i32(0));
     return known;
   }
+  if (parent)
+    if (NodeRef listed = program.planner.listedEntry(node, index)) // a list has it: no sweep picks what it is made of
+      return parent->value(listed);
   if (Graph::Origin origin = program.originOf(node))
     return atEntry(origin.index).value(origin.value);
   if (parent && node->isVaryingInput())

@@ -82,20 +82,26 @@ NodeRef Planner::placeOfList(Accumulator *list, NodeRef place, NodeType type) {
   return node;
 }
 
-/// The entry of 'value' at 'index', if that is where a list of the same values has it: no sweep has to pick it. Null otherwise.
 NodeRef Planner::listedEntry(NodeRef value, NodeRef index) {
   if (!value || !index->isPlaceOfList() || !index->operand(0)->is(NodeOp::ArgTop) || index->operand(0)->operand(0) != value)
+    return nullptr;
+  if (underLogSumExp(value).base != value) // the entry is made of that base, which the list does not have
     return nullptr;
   level(index);
   return placeOfList(accumulatorOf(resolved(index->operand(0))), index->operand(1), NodeType::Float);
 }
 
 Accumulator *Planner::listOf(NodeRef node) {
-  if (!node->varying)
-    return nullptr;
-  for (NodeRef part : Graph::topological(node))
+  llvm::SmallVector<NodeRef> todo{node};
+  llvm::DenseSet<NodeRef> seen;
+  while (!todo.empty()) {
+    NodeRef part = todo.pop_back_val();
+    if (!part->varying || !seen.insert(part).second) // a place of another list is not varying
+      continue;
     if (part->is(NodeOp::Top) || part->is(NodeOp::ArgTop))
       return accumulatorOf(resolved(part));
+    todo.append(part->operands.begin(), part->operands.end());
+  }
   return nullptr;
 }
 

@@ -80,6 +80,8 @@ public:
   NodeRef resultOfList(Accumulator *list, NodeType type);
   /// One place of a list, as a finish of it gives it.
   NodeRef placeOfList(Accumulator *list, NodeRef place, NodeType type);
+  /// The entry of 'value' at 'index', if that is where a list of the same values has it: no sweep has to pick it. Null otherwise.
+  NodeRef listedEntry(NodeRef value, NodeRef index);
   /// The list whose places 'node' differs along; null where it is one value per token.
   Accumulator *listOf(NodeRef node);
 
@@ -132,7 +134,6 @@ private:
   unsigned placeArg(NodeRef reduction);
   unsigned placeGather(NodeRef reduction);
   unsigned placeList(NodeRef reduction);
-  NodeRef listedEntry(NodeRef value, NodeRef index);
   NodeRef caught(Accumulator *accumulator);
   bool placeSum(NodeRef reduction, unsigned L);
   bool placeLogSumExp(NodeRef reduction, unsigned L);
