@@ -181,10 +181,9 @@ public:
   };
   /// Where 'node' was picked; none if it was not, or if the pick is of an input.
   Origin originOf(NodeRef node) const { return origins.lookup(node); }
-  /// 'times', a multiple by 'factor', of an addend that leaves a product. An entry in it becomes the entry of the product: both are
-  /// rounded alike then, so that (x - max(x)) * n is 0 at the maximum. So does the largest entry in front of a logsumexp, unless the
-  /// factor is positive: exponents are then relative to the maximum of x.
-  NodeRef timesAddend(NodeRef addend, NodeRef factor, llvm::function_ref<NodeRef(NodeRef)> times);
+  /// 'times' of an addend that leaves a product. An entry in it becomes the entry of the product: both are rounded alike then, so
+  /// that (x - max(x)) * n is 0 at the maximum.
+  NodeRef timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times);
   /// The branch that a select takes at 'index', where that is known; else null.
   NodeRef branchAt(NodeRef select, NodeRef index);
 

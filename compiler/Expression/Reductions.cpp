@@ -85,7 +85,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     if (y->isCentred)
       return {x, constant(0)};
     auto [p, u] = bare(y);
-    return {rebuild(x, {factor, p}), timesAddend(u, factor, [&](NodeRef part) { return rebuild(x, {factor, part}); })};
+    return {rebuild(x, {factor, p}), timesAddend(u, [&](NodeRef part) { return rebuild(x, {factor, part}); })};
   }
   if (x->is(NodeOp::Select)) // -inf absorbs the addend of the other branch
     for (unsigned masked : {1u, 2u}) {
@@ -105,16 +105,11 @@ Graph::Origin Graph::entryOf(NodeRef node) const {
   return node->is(NodeOp::Gather) ? Origin{node->operand(0), node->operand(1)} : originOf(node);
 }
 
-NodeRef Graph::timesAddend(NodeRef addend, NodeRef factor, llvm::function_ref<NodeRef(NodeRef)> times) {
+NodeRef Graph::timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times) {
   llvm::DenseMap<NodeRef, NodeRef> done; // sums may share operands many times over
   for (NodeRef node : topological(addend)) {
     if (Origin entry = entryOf(node)) {
       done[node] = gather(times(entry.value), entry.index);
-      continue;
-    }
-    if (node->is(NodeOp::LogSumExp) && !factor->isPositive) { // the largest entry, and the logarithm of the sum
-      NodeRef x = node->operand(0), largest = arg(NodeOp::ArgMax, x);
-      done[node] = add(gather(times(x), largest), times(sub(node, gather(x, largest))));
       continue;
     }
     bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);

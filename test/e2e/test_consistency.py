@@ -132,29 +132,6 @@ def test_scaled_distances_from_an_entry_are_zero_at_it(scale):
 
 
 @lt.loss
-def multiples(z: lt.Logits, n: lt.Token[float], s: lt.Scalar):
-    log_p = lt.log_softmax(z)
-    return lt.Outputs(
-        lse=lt.logsumexp(log_p * n), size=lt.sum(lt.exp(log_p * s)), divided=lt.logsumexp(log_p / n)
-    )
-
-
-@pytest.mark.contract("5 one value")
-@pytest.mark.parametrize("scale", [1e4, 1e6, 1e9], ids=str)
-def test_multiples_of_sure_log_probabilities_are_zero(scale):
-    """The sign of the factors is known at run time alone, so exponents are rounded at the size of logits."""
-    rng = np.random.default_rng(1)
-    given = {name: item for name, item in inputs(scale).items() if name in ("z", "s")}
-    out = run(jit(multiples), given | {"n": (0.5 + rng.random(TOKENS)).astype(np.float32)})
-    hidden, weight = (x.astype(np.float64) for x in given["z"])
-    best = np.sort(hidden @ weight.T)[:, -2:]
-    sure = best[:, 1] - best[:, 0] > 100
-    assert sure.mean() > 0.5
-    for name, exact in {"lse": 0, "size": 1, "divided": 0}.items():
-        assert (out[name][sure] == exact).all(), name
-
-
-@lt.loss
 def of_one_entry(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
     return lt.Outputs(
         square=lt.log_softmax(z * z)[0],

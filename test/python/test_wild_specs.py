@@ -32,7 +32,6 @@ FAMILIES = {
     "a difference of logarithms under an exponential": (r"lt\.exp\(\w+ - \w+\) \* lt\.exp", 5),
     "a list": (r"best=v\d+\[0\], places=v\d+\[1\]", 40),
     "a list of log-probabilities": (r"lt\.topk\((lt\.log_softmax|v\d+)", 5),
-    "multiples of log-probabilities": (r"lt\.(logsumexp|exp)\(lt\.log_softmax\(z\) [*/] (b|r|\(s)", 5),
     "random numbers": (r"lt\.uniform\(", 20),
     "products of logits under an exponential": (r"lt\.(log_)?softmax\(\(?z \* z|softmax\(v\d+\)", 10),
 }

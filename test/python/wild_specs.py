@@ -110,8 +110,6 @@ def wild_loss(seed: int, has_lists: bool = True) -> WildLoss:
     grammar = Grammar(rng, is_large="large" in kind)
     write = grammar.outputs if rng.random() < 0.2 else grammar.loss
     result = grammar.late_loss() if seed % 12 == 11 else write()
-    if grammar.is_large and seed % 5 == 3:
-        result = multiple(seed)
     if has_lists and seed % 11 == 4:
         result = with_list(seed, grammar, result)
     lines = [*grammar.lines, f"    return {result}"]
@@ -120,13 +118,6 @@ def wild_loss(seed: int, has_lists: bool = True) -> WildLoss:
     scale = rng.choice(LARGE) if "large" in kind else 1.0
     bias = rng.choice([1.0, 1.0, scale]) if "large" in kind else 1.0
     return WildLoss(seed, source, used, "grid" in kind, loss, scale, bias)
-
-
-def multiple(seed: int) -> str:
-    """An exponential of a multiple of log-probabilities, the largest of which are far smaller than logits."""
-    rng = random.Random(f"multiple {seed}")
-    exponent = f"lt.log_softmax(z) {rng.choice(['*', '*', '/'])} {rng.choice(['b', 'r', '(s * b)'])}"
-    return rng.choice([f"lt.logsumexp({exponent})", f"lt.sum(lt.exp({exponent}))"])
 
 
 def with_list(seed: int, grammar: Grammar, result: str) -> str:

@@ -45,7 +45,7 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsi
       if (!x)
         return std::nullopt;
       auto scale = [&](NodeRef y) { return i == 0 ? g.rebuild(node, {y, factor}) : g.rebuild(node, {factor, y}); };
-      return std::pair(scale(x->first), g.timesAddend(x->second, factor, scale));
+      return std::pair(scale(x->first), g.timesAddend(x->second, scale));
     }
     return std::nullopt;
   case NodeOp::Select: { // a common addend of both branches; -inf absorbs it
@@ -129,7 +129,7 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x, bool stops) {
     atom.coefficient = scaled(atom.coefficient);
     atom.weighs |= x->is(NodeOp::Weigh);
   }
-  return {atoms, g.timesAddend(u, scaled(g.constant(1)), [&](NodeRef y) { return x->is(NodeOp::Weigh) ? g.weigh(factor, y) : scaled(y); })};
+  return {atoms, g.timesAddend(u, [&](NodeRef y) { return x->is(NodeOp::Weigh) ? g.weigh(factor, y) : scaled(y); })};
 }
 
 Planner::Written Planner::asWritten(NodeRef x) {
@@ -153,16 +153,15 @@ Planner::Written Planner::asWrittenOnce(NodeRef x) {
   }
   if (x->is(NodeOp::Div) && !x->operand(1)->varying) {
     Written a = asWritten(x->operand(0));
-    NodeRef factor = g.div(g.constant(1), x->operand(1));
-    auto times = [&](NodeRef y) { return g.mul(factor, y); };
-    return {times(a.rest), g.timesAddend(a.addend, factor, times), a.leaves};
+    auto times = [&](NodeRef y) { return g.mul(g.div(g.constant(1), x->operand(1)), y); };
+    return {times(a.rest), g.timesAddend(a.addend, times), a.leaves};
   }
   bool isProduct = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
   if (isProduct && x->operand(0)->varying != x->operand(1)->varying) {
     unsigned inner = x->operand(0)->varying ? 0 : 1;
     Written a = asWritten(x->operand(inner));
     auto times = [&](NodeRef y) { return inner == 0 ? g.rebuild(x, {y, x->operand(1)}) : g.rebuild(x, {x->operand(0), y}); };
-    return {times(a.rest), g.timesAddend(a.addend, x->operand(1 - inner), times), a.leaves};
+    return {times(a.rest), g.timesAddend(a.addend, times), a.leaves};
   }
   return {x, g.constant(0), 1};
 }
