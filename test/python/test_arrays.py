@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
+from logitile.arguments.call import Operand
 from logitile.calls.results import _new_gradient
 from logitile.frameworks.arrays import check_same_device, to_numpy
 from logitile.frameworks.choice import described
@@ -210,7 +211,8 @@ def test_gradients_of_scalars_are_made_beside_hidden():
     hidden, scalar = described(torch.ones(3), "x"), described(np.float32(2), "t")
     gradient = SimpleNamespace(name="t", native="t", is_weight=False, dtype="float32")
     for beside, kind in ((hidden, np.ndarray), (replace(hidden, device="cuda:0"), torch.Tensor)):
-        call = SimpleNamespace(operands={"t": ("t", scalar)}, pairs=[SimpleNamespace(hidden=beside)])
+        operands = {"t": Operand("t", scalar, "t")}
+        call = SimpleNamespace(operands=operands, pairs=[SimpleNamespace(hidden=beside)])
         assert isinstance(_new_gradient(call, None, None, gradient)[0], kind)
 
 
