@@ -122,8 +122,8 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     of per-token values carry their rounding error along, which is why results often come as a large and a small part.
 
     A finish of a `list` of the sweep runs once for each place. Its region takes value and index there instead of the state.
-    Its results have one value for each token and place; only outputs read them. At one `place`, counted from 0, it runs for that
-    one only, and gives one value per token like any other finish.
+    Its results have one value for each token and place, and only outputs read them. With a `place`, counted from 0, it runs for
+    that place alone: its results are then per-token values like those of any other finish.
 
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {

@@ -114,6 +114,42 @@ def test_memory_of_torch():
         HEAD.value_and_grad(hidden, weight, target=target, grad_out={"weight": filled((V, D))})
 
 
+@pytest.mark.parametrize("option", ["grad_out", "weight_grad_out"])
+def test_torch_knows_that_its_memory_was_written(option):
+    torch = pytest.importorskip("torch")
+    hidden, weight, target = torch.from_numpy(H), torch.from_numpy(W), torch.from_numpy(Y)
+    memory, factor = torch.full((V, D), 7.0), torch.ones((V, D), requires_grad=True)
+    product = (factor * memory).sum()
+    given = {"weight": memory} if option == "grad_out" else memory
+    HEAD.value_and_grad(hidden, weight, target=target, **{option: given})
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.backward()
+
+
+def test_memory_of_torch_that_requires_a_gradient_is_refused():
+    torch = pytest.importorskip("torch")
+    hidden, weight, target = torch.from_numpy(H), torch.from_numpy(W), torch.from_numpy(Y)
+    with pytest.raises(lt.CallValueError, match="'grad_out' of 'weight' requires a gradient"):
+        own = torch.zeros((V, D), requires_grad=True)
+        HEAD.value_and_grad(hidden, weight, target=target, grad_out={"weight": own})
+
+
+def test_no_token_writes_zeros():
+    given = {"hidden": filled((0, D)), "weight": filled((V, D))}
+    _, gradients = HEAD.value_and_grad(H[:0], W, target=Y[:0], grad_out=given)
+    assert gradients["hidden"] is given["hidden"]
+    assert gradients["weight"] is given["weight"] and not given["weight"].any()
+
+
+def test_memory_of_what_reaches_the_outputs_is_refused():
+    reaching = filled(V * D)
+    head = lt.jit(lt.losses.cross_entropy, reduction="none")
+    with pytest.raises(lt.CallValueError, match="'grad_out' of 'weight' shares memory with 'grad_output'"):
+        head.value_and_grad(
+            H, W, target=Y, grad_output=reaching[:N], grad_out={"weight": reaching.reshape(V, D)}
+        )
+
+
 FROZEN = filled((V, D))
 FROZEN.flags.writeable = False
 SHARED = filled((V, D))

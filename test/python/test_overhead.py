@@ -16,11 +16,11 @@ TENSORS = tuple(torch.tensor(array) for array in ARRAYS)
 LEAVES = tuple(tensor.clone().requires_grad_() for tensor in TENSORS)
 LABEL = torch.tensor(TARGET)
 CALLS = {
-    "numpy forward": (lambda: HEAD(*ARRAYS, target=TARGET), 185),
+    "numpy forward": (lambda: HEAD(*ARRAYS, target=TARGET), 180),
     "numpy gradients": (lambda: HEAD.value_and_grad(*ARRAYS, target=TARGET), 280),
     "torch forward": (lambda: HEAD(*TENSORS, target=LABEL), 170),
-    "torch forward with gradients": (lambda: HEAD(*LEAVES, target=LABEL), 220),
-    "torch step": (lambda: HEAD(*LEAVES, target=LABEL).backward(), 270),
+    "torch forward with gradients": (lambda: HEAD(*LEAVES, target=LABEL), 210),
+    "torch step": (lambda: HEAD(*LEAVES, target=LABEL).backward(), 260),
 }
 
 

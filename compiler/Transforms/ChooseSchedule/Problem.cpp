@@ -158,7 +158,7 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();
-  problem.units = problem.target->machine(request.getThreads()).units;
+  problem.units = problem.machine.units;
   problem.splitVocabulary(finer);
 
   for (Operation &op : program.getBody().front()) {

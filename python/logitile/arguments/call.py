@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
-from typing import NamedTuple
 
 from ..frameworks.arrays import Array, Framework
 from ..language.definition import Specialisation
@@ -15,17 +14,20 @@ from .options import Options
 from .wanted import Wanted
 
 
+@cache
 def native_name(pair: str, operand: str) -> str:
     """How the compiler calls an operand of a pair, "hidden" or "weight"."""
     return f"{pair}.{operand}"
 
 
+@cache
 def operand_name(pair: str, operand: str, several: bool) -> str:
     """How an operand of a pair is called: "hidden", or "student.hidden" where there are several pairs."""
     return native_name(pair, operand) if several else operand
 
 
-class Operand(NamedTuple):
+@dataclass(eq=False, slots=True)
+class Operand:
     """What a gradient could be asked of: hidden states or the weight of a pair, or another input.
 
     Args:

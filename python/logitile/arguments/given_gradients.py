@@ -12,11 +12,14 @@ from .buffers import share_memory
 from .call import Call
 
 
-def checked_gradients(item: object, call: Call, dtypes: Mapping[str, str]) -> dict[str, Array]:
+def checked_gradients(
+    item: object, call: Call, dtypes: Mapping[str, str], reaching: Mapping[str, Array]
+) -> dict[str, Array]:
     """The grad_out of a call: arrays by the name of the gradient.
 
     Args:
         dtypes: of the gradients of the call, by name.
+        reaching: what reaches the outputs, by name.
 
     Raises:
         CallTypeError: it names no gradient, or is no array that can be written.
@@ -34,7 +37,7 @@ def checked_gradients(item: object, call: Call, dtypes: Mapping[str, str]) -> di
                 f"it has those of {listed(dtypes)}"
             )
         given[name] = _checked(array, name, call, dtypes[name])
-    _check_apart(given, call)
+    _check_apart(given, call, reaching)
     return given
 
 
@@ -66,11 +69,13 @@ def _checked(item: object, name: str, call: Call, dtype: str) -> Array:
         )
     if array.framework.is_read_only(array):
         raise CallValueError(f"{title} is read-only, but the gradient is written to it")
+    if array.requires_grad:
+        raise CallValueError(f"{title} requires a gradient; give an array that autograd does not follow")
     return array
 
 
 def _is_contiguous(array: Array) -> bool:
-    if array.strides is None:
+    if array.strides is None or 0 in array.shape:
         return True
     step = 1
     for extent, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
@@ -80,10 +85,11 @@ def _is_contiguous(array: Array) -> bool:
     return True
 
 
-def _check_apart(given: Mapping[str, Array], call: Call) -> None:
+def _check_apart(given: Mapping[str, Array], call: Call, reaching: Mapping[str, Array]) -> None:
     """A call writes gradients while it reads its inputs and writes others."""
     others = [(other, operand.array) for other, operand in call.operands.items()]
     others += [("weight_grad_out", array) for array in call.weight_grad_out.values()]
+    others += [("grad_output", array) for array in reaching.values()]
     if call.divisor is not None:
         others.append(("divisor", call.divisor))
     for name, array in given.items():

@@ -87,8 +87,8 @@ def values_and_gradients(
     """
     names = wanted_gradients(call.form.spec, call.form.options, call, wrt)
     demands.check_buffers(call, names)
-    given = checked_gradients(grad_out, call, _dtypes(call, names, grad_dtype))
     reaching = given_cotangents(call, grad_output)
+    given = checked_gradients(grad_out, call, _dtypes(call, names, grad_dtype), reaching)
     cotangents = {name: array.framework.view(array, name) for name, array in reaching.items()}
     wanted = demands.in_one_call(call, names, cotangents, grad_dtype)
     if not wanted.of:  # nothing reaches the outputs that lead to these inputs

@@ -42,6 +42,7 @@ def new_gradients(
     for gradient in made_for:
         own = given.get(gradient.name)
         if own is not None and own.dtype == gradient.dtype and not wanted.accumulate:
+            own.framework.announce_write(own)
             array, native = own.source, _written(own, options, gradient)
         else:
             array, native = _new_gradient(call, options, wanted, gradient)
@@ -68,6 +69,7 @@ def _new_gradient(
         return framework.result(like, array.shape, gradient.dtype, native)
     buffer = call.weight_grad_out.get(operand.parameter)
     if buffer is not None:
+        buffer.framework.announce_write(buffer)
         return buffer.source, weight_view(buffer, native, options)
     if not wanted.accumulate and options.weight_layout == "vd":
         return framework.result(like, array.shape, gradient.dtype, native)

@@ -110,6 +110,9 @@ class Framework:
         """Whether this very array cannot be written, although others of the framework can."""
         return False
 
+    def announce_write(self, array: Array) -> None:
+        """Tells the framework that the native module changes the numbers of an array of the caller."""
+
     def rounded(self, array: Array) -> Array:
         """A copy in the type that an operand is rounded to."""
         raise NotImplementedError

@@ -38,8 +38,7 @@ def sample(
             temperature, are not drawn.
         top_k: an integer that is compiled in. Only the k largest entries are drawn, and those that equal the
             last of them; with min_p as well, entries that both allow. 0 allows every entry. An entry that is
-            NaN is always allowed. At most 1024; slices of the
-            vocabulary refuse it.
+            NaN is always allowed. At most 1024; slices of the vocabulary refuse it.
 
     A temperature or min_p that is read at run time and lies outside of its range gives the token the index
     -1 and NaN.

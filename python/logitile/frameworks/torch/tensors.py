@@ -44,6 +44,10 @@ class Torch(Framework):
         shape, dtype = tuple(tensor.shape), name_of(tensor.dtype)
         return Array(tensor, self, shape, dtype, device, tensor.stride(), tensor.requires_grad)
 
+    def announce_write(self, array: Array) -> None:
+        """What autograd saved of it before is no longer valid, as after a write by torch."""
+        torch.autograd.graph.increment_version(array.source)
+
     def view(self, array: Array, name: str) -> Any:
         if array.device is None:
             raise no_data(array, name)
