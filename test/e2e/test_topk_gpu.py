@@ -82,20 +82,6 @@ def test_values_that_are_the_same_for_all_tokens():
     np.testing.assert_array_equal(found.indices, bias.topk(3).indices.expand(90, 3))
 
 
-def test_nan_comes_first_and_equals_by_the_lowest_index():
-    @lt.loss
-    def given(z: lt.Logits, x: lt.Dense[float]):
-        values, indices = lt.topk(0 * z + x, 5)
-        return lt.Outputs(values=values, indices=indices)
-
-    nan, inf = np.nan, np.inf
-    x = np.array([[1, 2, nan, 2, -inf, inf, nan], [-inf] * 7, [0, -0.0, 0, 1, 1, -1, -0.0]], np.float32)
-    hidden, weight = np.zeros((3, 2), np.float32), np.zeros((7, 2), np.float32)
-    found = lt.jit(given, backend=GPU)(hidden, weight, x=x)
-    np.testing.assert_array_equal(found.indices, [[2, 6, 5, 1, 3], [0, 1, 2, 3, 4], [3, 4, 0, 1, 2]])
-    np.testing.assert_array_equal(found.values, np.take_along_axis(x, np.asarray(found.indices), 1))
-
-
 def test_as_many_entries_reach_a_place_as_it_counts():
     @lt.loss
     def counted(z: lt.Logits, bias: lt.Vocab[float]):
