@@ -9,7 +9,14 @@ import pytest
 import tree
 from commands import run
 
-SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
+SYSTEM_LIBRARIES = {
+    "libc.so.6",
+    "libgcc_s.so.1",  # one unwinder for all libraries of a process
+    "libm.so.6",
+    "libpthread.so.0",
+    "libdl.so.2",
+    "ld-linux-x86-64.so.2",
+}
 PROGRAM = """
 import importlib.metadata, pathlib, sys
 import numpy as np

@@ -7,7 +7,7 @@ using namespace logitile;
 double ScheduleBuilder::idleFactor(int64_t tokens) const {
   if (choice.inPlace())
     return 1;
-  int64_t units = problem.units, chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
+  int64_t units = problem.machine.units, chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   int64_t tasks = choice.group * std::max<int64_t>(1, llvm::divideCeil(chunk, problem.tiles.TM));
   return static_cast<double>(llvm::divideCeil(tasks, units) * units) / tasks;
 }

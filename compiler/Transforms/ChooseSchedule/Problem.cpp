@@ -127,7 +127,7 @@ static Type keptElement(const Problem &problem, const PairProblem &pair) {
 /// number of tokens, so neither do the bits of a row among the calls of one program.
 void Problem::splitVocabulary(int64_t finer) {
   constexpr int64_t kLeast = 16, kMost = 64; // splits
-  int64_t wanted = std::clamp<int64_t>(4 * units, kLeast, kMost);
+  int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, kMost);
   if (facts.isFilledByOneVocabSplit) {
     vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), tiles.TN);
   } else {
@@ -158,7 +158,6 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();
-  problem.units = problem.machine.units;
   problem.splitVocabulary(finer);
 
   for (Operation &op : program.getBody().front()) {

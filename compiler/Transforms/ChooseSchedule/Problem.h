@@ -35,7 +35,6 @@ struct Problem {
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
   int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is made at a time
-  int64_t units = 1;      // that run tasks at the same time
   llvm::SmallVector<PairProblem> pairs;
   llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
   SweepOp lateSweep;

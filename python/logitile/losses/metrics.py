@@ -6,7 +6,7 @@ from ..language import functions as lt
 from ..language.annotations import Logits, Token
 from ..language.definition import loss
 from ..language.outputs import Outputs
-from .ranges import check_count
+from .ranges import check_integer
 
 
 @loss
@@ -52,7 +52,7 @@ def top_logprobs(z: Logits, *, k: int = 5):
 
     Returns: `Outputs(index0, logprob0, index1, logprob1, ...)`.
     """
-    check_count("k", k, lt.vocab_size(), "vocabulary entries")
+    check_integer("k", k, 1, lt.vocab_size(), ", the number of vocabulary entries")
     lse = lt.logsumexp(z)
     rest, outputs = z, {}
     for place in range(k):

@@ -32,16 +32,8 @@ def check_inside(name: str, value: object, low: float, high: float) -> None:
     _check(name, value, f"a number above {low} and below {high}", lambda number: low < number < high)
 
 
-def check_count(name: str, value: object, most: int, what: str) -> None:
-    """As `check`, for integers from 1 to `most`, which is the number of `what`."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise CallTypeError(f"{name}={value!r} must be an int")
-    if not 1 <= value <= most:
-        raise CallValueError(f"{name}={value} must be from 1 to {most}, the number of {what}")
-
-
-def check_integer(name: str, value: object, least: int, most: int) -> None:
-    """Refuses a constant that is no integer from `least` to `most`.
+def check_integer(name: str, value: object, least: int, most: int, why: str = "") -> None:
+    """Refuses a constant that is no integer from `least` to `most`, which is so for the reason `why`.
 
     Raises:
         CallTypeError: it is no integer.
@@ -50,7 +42,7 @@ def check_integer(name: str, value: object, least: int, most: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise CallTypeError(f"{name}={value!r} must be an int that is known while the loss is traced")
     if not least <= value <= most:
-        raise CallValueError(f"{name}={value} must be from {least} to {most}")
+        raise CallValueError(f"{name}={value} must be from {least} to {most}{why}")
 
 
 def check_names(name: str, value: object, known: tuple[str, ...]) -> None:
