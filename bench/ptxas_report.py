@@ -27,7 +27,8 @@ import logitile as lt
 from logitile.spec.gradient_flow import differentiable_outputs
 
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends" / "NVPTX" / "tiles.json"
-TOKENS, VOCAB, HIDDEN, ENTRIES = 4096, 50257, 768, 4  # no tile divides the vocabulary
+SHAPE = TOKENS, HIDDEN, VOCAB = 4096, 768, 50257  # no tile divides the vocabulary
+ENTRIES = 4  # of a token in an input Token[..., K]
 DTYPES = ("bfloat16", "float16", "float32")
 # Gradients in the place of kept logits, summed over chunks, and of logits that are made again.
 SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "again": {"workspace": "600MiB"}}
@@ -86,20 +87,21 @@ def tile_rows(target: str, values: int) -> list[str]:
     ]
 
 
-def arguments(loss: lt.Loss, dtype: str) -> dict[str, object]:
-    """Shapes for the inputs of a loss, without the optional ones."""
+def arguments(loss: lt.Loss, shape: tuple[int, int, int], dtype: str) -> dict[str, object]:
+    """Arguments of a call with no data, without the optional ones; a shape is tokens, hidden, vocabulary."""
+    tokens, hidden, vocab = shape
     made: dict[str, object] = {}
     for parameter in loss.signature.inputs:
         kind = parameter.kinds[0]
         if parameter.optional:
             continue
         if kind.axis == "logits":
-            shapes = ((TOKENS, HIDDEN), (VOCAB, HIDDEN))
-            made[parameter.name] = tuple(lt.ShapeDtype(shape, dtype) for shape in shapes)
+            pair = ((tokens, hidden), (vocab, hidden))
+            made[parameter.name] = tuple(lt.ShapeDtype(extents, dtype) for extents in pair)
             continue
-        shape = {"token": (TOKENS,), "vocab": (VOCAB,), "dense": (TOKENS, VOCAB), "scalar": ()}[kind.axis]
+        extents = {"token": (tokens,), "vocab": (vocab,), "dense": (tokens, vocab), "scalar": ()}[kind.axis]
         element = {"int": "int32", "bool": "bool"}.get(kind.element, "float32")
-        made[parameter.name] = lt.ShapeDtype(shape + ((ENTRIES,) if kind.entries else ()), element)
+        made[parameter.name] = lt.ShapeDtype(extents + ((ENTRIES,) if kind.entries else ()), element)
     return made
 
 
@@ -115,7 +117,7 @@ def cases(chosen: argparse.Namespace) -> Iterator[Case]:
         rows = tile_rows(target, tiles_at_a_time(loss))
         rows = rows if chosen.row is None else rows[chosen.row : chosen.row + 1]
         head = lt.jit(loss)
-        has_gradients = differentiable_outputs(head._bind(**arguments(loss, "float32")).form.spec)
+        has_gradients = differentiable_outputs(head._bind(**arguments(loss, SHAPE, "float32")).form.spec)
         for schedule in chosen.schedule or SCHEDULES:
             if schedule != "forward" and not has_gradients:
                 continue
@@ -129,7 +131,7 @@ def kernels_of(case: Case) -> list[Kernel]:
     head = lt.jit(loss, backend=f"cuda:{case.target}", **SCHEDULES[case.schedule])
     head.options = replace(head.options, tiles=case.tiles)
     grad = () if case.schedule == "forward" else None
-    given = arguments(loss, case.dtype)
+    given = arguments(loss, SHAPE, case.dtype)
     ptx, device = (str(head.ir(stage, grad=grad, **given)) for stage in ("ptx", "device"))
     shared = re.findall(r"llvm\.func @(\w+)\(.*?logitile\.shared_bytes = (\d+)", device, re.DOTALL)
     bytes_of = {name: int(count) for name, count in shared}

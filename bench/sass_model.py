@@ -31,30 +31,12 @@ from logitile import _native
 from logitile.calls.demands import by_names
 from logitile.calls.program import Program, default_key
 from logitile.inspection.explanation import explanation
-from ptxas_report import LIMITS, REGISTERS, RESERVED_SHARED
+from ptxas_report import LIMITS, REGISTERS, RESERVED_SHARED, arguments
 from sass import cutlass
 from sass.listing import read_listings
 from sass.multiprocessor import rates_of
 from sass.timing import KernelModel, Launches, Limits, predict
 from sass.toolchain import ToolMissing, assemble
-
-
-def arguments(loss: lt.Loss, shape: tuple[int, int, int], dtype: str) -> dict[str, object]:
-    """Arguments of a call with no data, without the optional ones."""
-    tokens, hidden, vocab = shape
-    made: dict[str, object] = {}
-    for parameter in loss.signature.inputs:
-        kind = parameter.kinds[0]
-        if parameter.optional:
-            continue
-        if kind.axis == "logits":
-            pair = ((tokens, hidden), (vocab, hidden))
-            made[parameter.name] = tuple(lt.ShapeDtype(extents, dtype) for extents in pair)
-            continue
-        extents = {"token": (tokens,), "vocab": (vocab,), "dense": (tokens, vocab), "scalar": ()}[kind.axis]
-        element = {"int": "int32", "bool": "bool"}.get(kind.element, "float32")
-        made[parameter.name] = lt.ShapeDtype(extents + ((4,) if kind.entries else ()), element)
-    return made
 
 
 class Compiled:
