@@ -113,3 +113,13 @@ def test_sampling_draws_what_the_cpu_draws():
     found, expected = (draw(hidden, weight, seed=3) for draw in draws)
     np.testing.assert_array_equal(found.index, expected.index)
     np.testing.assert_allclose(found.processed_logprob, expected.processed_logprob, rtol=1e-4, atol=1e-5)
+
+
+def test_sampling_with_limits_of_each_token_draws_what_the_cpu_draws():
+    hidden, weight = pair(60, 16, 400)
+    limits = {"k": torch.arange(60) % 9, "top_p": torch.linspace(0.2, 1, 60), "min_p": 0.01}
+    draws = [lt.jit(lt.losses.sample, candidates=24, backend=backend) for backend in (GPU, "cpu")]
+    found, expected = (draw(hidden, weight, seed=3, **limits) for draw in draws)
+    assert (expected.index >= 0).any()
+    np.testing.assert_array_equal(found.index, expected.index)
+    np.testing.assert_allclose(found.processed_logprob, expected.processed_logprob, rtol=1e-4, atol=1e-5)

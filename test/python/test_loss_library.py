@@ -185,7 +185,7 @@ def test_every_loss_compiles_to_what_the_reference_says(name):
     ("jensen_shannon", {"beta": 1.0}, "beta=1.0 must be a number above 0 and below 1"),
     ("top_logprobs", {"k": 0}, "k=0 must be from 1 to 13, the number of vocabulary entries"),
     ("top_logprobs", {"k": 14}, "k=14 must be from 1 to 13, the number of vocabulary entries"),
-    ("top_logprobs", {"k": 2.0}, "k=2.0 must be an int"),
+    ("top_logprobs", {"k": 2.0}, "k=2.0 must be an int that is known while the loss is traced"),
     ("ppo_clip", {"epsilon_low": -0.2}, "epsilon_low=-0.2 must be a finite number of 0 or more"),
     ("grpo", {"epsilon_high": 10**400}, f"epsilon_high={10**400} must be a finite number of 0 or more"),
     ("grpo", {"beta": -0.04}, "beta=-0.04 must be a finite number of 0 or more"),
@@ -196,7 +196,7 @@ def test_constants_outside_of_their_range(name, constants, error):
     loss, (value,) = getattr(losses, name), constants.values()
     given = arguments(loss, vocab=13)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    kind = lt.CallTypeError if error.endswith("an int") or not is_number else lt.CallValueError
+    kind = lt.CallTypeError if "an int" in error or not is_number else lt.CallValueError
     with pytest.raises(kind) as caught:
         lt.jit(loss, **constants)(**given)
     assert str(caught.value) == error

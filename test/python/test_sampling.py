@@ -197,11 +197,12 @@ def test_a_temperature_outside_of_its_range_draws_nothing(number):
     check_nothing_at_3(temperature=temperature)
 
 
+@pytest.mark.parametrize("name", ["min_p", "top_p"])
 @pytest.mark.parametrize("number", [-0.5, np.nan, 1.5])
-def test_a_min_p_outside_of_its_range_draws_nothing(number):
-    min_p = np.full(37, 0.5, np.float32)
-    min_p[3] = number
-    check_nothing_at_3(min_p=min_p)
+def test_a_min_p_or_top_p_outside_of_its_range_draws_nothing(name, number):
+    part = np.full(37, 0.5, np.float32)
+    part[3] = number
+    check_nothing_at_3(**{name: part})
 
 
 def check_nothing_at_3(**more):
@@ -217,6 +218,7 @@ def check_nothing_at_3(**more):
     ({"temperature": float("inf")}, "temperature=inf must be a finite number of 0 or more"),
     ({"min_p": 1.5}, "min_p=1.5 must be a number from 0 to 1"),
     ({"min_p": -0.1}, "min_p=-0.1 must be a number from 0 to 1"),
+    ({"top_p": 1.5}, "top_p=1.5 must be a number from 0 to 1"),
 ])  # fmt: skip
 def test_constants_outside_of_their_range_are_refused(constants, error):
     @lt.loss

@@ -6,6 +6,7 @@ import functools
 import math
 import operator
 
+from ..errors import CallValueError
 from ..language import functions as lt
 from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
@@ -23,7 +24,10 @@ def sample(
     bias: Vocab[float] | None = None,
     temperature: Scalar | Token[float] | None = None,
     min_p: Scalar | Token[float] | None = None,
+    top_p: Scalar | Token[float] | None = None,
+    k: Token[int] | None = None,
     top_k: int = 0,
+    candidates: int = 64,
 ):
     """An entry of the vocabulary for every token, drawn with its probability; there is no loss field.
 
@@ -37,34 +41,54 @@ def sample(
         min_p: from 0 to 1. Entries that are less than min_p times as likely as the most likely one, at this
             temperature, are not drawn.
         top_k: an integer that is compiled in. Only the k largest entries are drawn, and those that equal the
-            last of them; with min_p as well, entries that both allow. 0 allows every entry. An entry that is
-            NaN is always allowed. At most 1024; slices of the vocabulary refuse it.
+            last of them. 0 allows every entry. An entry that is NaN is always allowed. At most 1024.
+        k: a top_k for every token, in the place of the one that is compiled in: from 0 to `candidates`. 0
+            allows every entry, and so does V or more.
+        top_p: from 0 to 1. Only the nucleus is drawn: the fewest of the most likely entries that have this
+            part of the probability together, and those that equal the last of them. 0 leaves the most likely
+            entry. With top_k or k, the nucleus is that of the k entries.
+        candidates: an integer that is compiled in: how many entries are put in order for top_p and k, where
+            there is no top_k. A nucleus without k that needs more entries is not known. At most 1024; all V
+            of a smaller vocabulary.
 
-    A temperature or min_p that is read at run time and lies outside of its range gives the token the index
-    -1 and NaN.
+    With several of them, entries that all allow are drawn. A list of the largest entries is needed for top_k,
+    k and top_p; slices of the vocabulary refuse it.
+
+    A temperature, min_p, top_p or k that is read at run time and lies outside of its range gives the token
+    the index -1 and NaN. So does a nucleus of more entries than candidates.
 
     Returns: `Outputs(index, logprob, processed_logprob)`. `logprob` is the log-probability of the entry under
-        softmax(z), whatever temperature and min_p are: the `raw_logprobs` of vLLM, which are its default, and
-        what `losses.logprob` gives of the entry. `processed_logprob` is that under the distribution from
-        which the entry was drawn: vLLM's `processed_logprobs`, and the log-softmax of the `scores` of
-        Hugging Face's `generate`. With a temperature of 0 it is 0.
+        softmax(z), whatever restricts the draw: the `raw_logprobs` of vLLM, which are its default, and what
+        `losses.logprob` gives of the entry. `processed_logprob` is that under the distribution from which the
+        entry was drawn: vLLM's `processed_logprobs`, and the log-softmax of the `scores` of Hugging Face's
+        `generate`. With a temperature of 0 it is 0.
 
     Source: the Gumbel-max trick, argmax(z + T * G) with independent Gumbel variables G (Gumbel 1954);
-        min_p: Nguyen et al., arXiv:2407.01082.
+        min_p: Nguyen et al., arXiv:2407.01082; the nucleus: Holtzman et al., arXiv:1904.09751.
 
     Raises:
-        CallValueError: a temperature or min_p that is a constant of another loss lies outside of its range.
+        CallValueError: a temperature, min_p or top_p that is a constant of another loss lies outside of its
+            range; k beside a top_k.
     """
     if temperature is not None:
         check("temperature", temperature, least=0)
     if min_p is not None:
         check("min_p", min_p, least=0, most=1)
+    if top_p is not None:
+        check("top_p", top_p, least=0, most=1)
     check_integer("top_k", top_k, least=0, most=lt.MOST_PLACES)
+    check_integer("candidates", candidates, least=1, most=lt.MOST_PLACES)
+    if k is not None and top_k:
+        raise CallValueError(f"k is a top_k for every token and takes the place of top_k={top_k}; give one")
     z = z if bias is None else z + bias
     heat = 1.0 if temperature is None else temperature
+    largest = _Largest(z, top_k, k, candidates)
+    cut, is_known = largest.cut(), True
+    if top_p is not None:
+        cut, is_known = largest.nucleus(top_p, _divisor(heat))
     kept = _all_of(
         None if min_p is None else _likely(z, heat, min_p),
-        _largest(z, top_k) if 0 < top_k < lt.vocab_size() else None,
+        None if cut is None else ~(z < cut),
     )
     noise = -lt.log(-lt.log1p(-lt.uniform(seed)))
     index = lt.argmax(_only(kept, z + heat * noise))
@@ -72,7 +96,8 @@ def sample(
     processed = logprob
     if temperature is not None or kept is not None:
         processed = _processed(_only(kept, z / _divisor(heat)), index, logprob, heat)
-    allowed = _is_fine(temperature) & _is_fine(min_p, most=1)
+    is_fine = _is_fine(temperature) & _is_fine(min_p, most=1) & _is_fine(top_p, most=1)
+    allowed = is_fine & largest.is_fine() & (is_known | (heat == 0))
     nothing = float("nan")
     return Outputs(
         index=lt.where(allowed, index, -1),
@@ -87,9 +112,60 @@ def _likely(z: Value, heat: object, min_p: object) -> Value:
     return (lt.column() == lt.argmax(z)) | (z - lt.max(z) >= limit)
 
 
-def _largest(z: Value, k: int) -> Value:
-    """The k largest entries, and those that equal the last of them."""
-    return ~(z < lt.topk(z, k)[0][k - 1])
+class _Largest:
+    """The largest entries, the best first, of which top_k and k allow some and a nucleus is made."""
+
+    def __init__(self, z: Value, top_k: int, k: Value | None, candidates: int):
+        self.z, self.k, self.vocab = z, k, lt.vocab_size()
+        self.count = min(top_k or candidates, self.vocab)
+        self.is_whole = not 0 < top_k < self.vocab if k is None else (k <= 0) | (k >= self.vocab)
+
+    def is_fine(self) -> object:
+        """Whether k lies in its range."""
+        if self.k is None:
+            return True
+        return (self.k >= 0) & ((self.k <= self.count) | (self.k >= self.vocab))
+
+    def cut(self) -> Value | None:
+        """The last value that top_k or k allows; entries below it are not drawn."""
+        if self.k is None:
+            return None if self.is_whole else self._values[-1]
+        cut = -math.inf
+        for place, value in enumerate(self._values):
+            cut = lt.where(self.k == place + 1, value, cut)
+        return cut
+
+    def nucleus(self, top_p: object, divisor: object) -> tuple[Value, Value]:
+        """The last value of the nucleus, and whether it is among the candidates."""
+        best = self._values[0]
+        masses = [lt.exp((value - best) / divisor) for value in self._values]  # beside that of the best
+        wanted = lt.where(top_p < 1, top_p * self._total(masses, divisor), math.inf)
+        cut, mass = best, masses[0]
+        for place in range(1, self.count):
+            cut = lt.where((mass < wanted) & self._allows(place), self._values[place], cut)
+            mass = mass + masses[place]
+        if self.is_whole is False or self.count == self.vocab:
+            return cut, True
+        everything = self.is_whole & (top_p >= 1)
+        is_known = lt.where(self.is_whole & (top_p < 1), ~(mass < wanted), True)
+        return lt.where(everything, -math.inf, cut), is_known
+
+    @functools.cached_property
+    def _values(self) -> list[Value]:
+        values, _ = lt.topk(self.z, self.count)
+        return [values[place] for place in range(self.count)]
+
+    def _total(self, masses: list[Value], divisor: object) -> Value:
+        """The mass of all entries that top_k or k allows."""
+        everything = lt.exp(lt.logsumexp(self.z / divisor) - self._values[0] / divisor)
+        listed = masses[0]
+        for place in range(1, self.count):
+            listed = listed + lt.where(self._allows(place), masses[place], 0.0)
+        return lt.where(self.is_whole, everything, listed)
+
+    def _allows(self, place: int) -> object:
+        """Whether top_k or k allows the entry at a place of the list, without a limit every entry."""
+        return True if self.k is None else self.is_whole | (self.k > place)
 
 
 def _all_of(*conditions: Value | None) -> Value | None:
