@@ -17,7 +17,7 @@ from test_canaries import CANARIES, canary
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
-METRICS = ("accuracy", "prediction", "rank")  # without gradients
+METRICS = ("accuracy", "prediction", "rank", "top_logprobs")  # without gradients
 LIBRARY = [name for name in lt.losses.__all__ if name not in METRICS]
 SHAPE = (256, 601, 40)  # tokens, vocabulary, hidden
 

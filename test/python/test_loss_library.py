@@ -140,10 +140,30 @@ def test_metrics(method):
     np.testing.assert_array_equal(run(losses.prediction, only).index, order[:, 0])
     top = run(losses.top_logprobs, only, k=3)
     log_softmax = z - np.log(np.exp(z).sum(1, keepdims=True))
-    for place in range(3):
-        np.testing.assert_array_equal(getattr(top, f"index{place}"), order[:, place])
-        best = np.take_along_axis(log_softmax, order[:, [place]], 1)[:, 0]
-        np.testing.assert_allclose(getattr(top, f"logprob{place}"), best, rtol=1e-5)
+    np.testing.assert_array_equal(top.index, order[:, :3])
+    np.testing.assert_allclose(top.logprob, np.take_along_axis(log_softmax, order[:, :3], 1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("tokens", "vocab", "k"), [((2, 3), 40, 40), ((7,), 1500, 1024), ((5,), 300, 50)])
+def test_top_logprobs_are_the_largest(tokens, vocab, k):
+    rng = np.random.default_rng(2)
+    hidden = rng.integers(-8, 9, (*tokens, 12)).astype(np.float32) / 8  # so that logits are exact
+    weight = rng.integers(-8, 9, (vocab, 12)).astype(np.float32) / 8
+    head = lt.jit(losses.top_logprobs, k=k)
+    found = head(hidden, weight)
+    z = hidden.astype(float) @ weight.T.astype(float)
+    order = np.argsort(-z, axis=-1, kind="stable")[..., :k]
+    np.testing.assert_array_equal(found.index, order)
+    expected = z - np.log(np.exp(z).sum(-1, keepdims=True))
+    np.testing.assert_allclose(found.logprob, np.take_along_axis(expected, order, -1), rtol=1e-5)
+    assert head.explain(hidden, weight, grad=()).forward_sweeps == 1
+
+
+def test_top_logprobs_are_at_most_1024():
+    given = lt.ShapeDtype((4, 8), "float32"), lt.ShapeDtype((2000, 8), "float32")
+    with pytest.raises(lt.CallValueError) as caught:
+        lt.jit(losses.top_logprobs, k=1025).explain(*given, grad=())
+    assert str(caught.value) == "k=1025 must be from 1 to 1024, the longest list"
 
 
 @pytest.mark.parametrize("name", losses.__all__)
@@ -153,7 +173,7 @@ def test_every_loss_compiles_to_what_the_reference_says(name):
     head = lt.jit(loss)
     spec = head._bind(**given).form.spec
     carrying = [o.name for o in spec.outputs if o.type == "f32" and o.name != "weight"]
-    if name in ("accuracy", "prediction", "rank"):
+    if name in ("accuracy", "prediction", "rank", "top_logprobs"):
         out, expected = head(**given), head.reference(**given)
         for mine, theirs in zip(out, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-6)

@@ -48,15 +48,13 @@ def top_logprobs(z: Logits, *, k: int = 5):
     """The k most likely entries of every token and their log-probabilities, the best first.
 
     Args:
-        k: how many, from 1 to V. Every entry takes a sweep over the vocabulary.
+        k: how many, from 1 to V, and at most 1024. They are found in one sweep over the vocabulary.
 
-    Returns: `Outputs(index0, logprob0, index1, logprob1, ...)`.
+    Returns: `Outputs(index, logprob)`, [..., k] each. They carry no gradient, and slices of the vocabulary
+        refuse them, as all lists of `lt.topk`.
     """
-    check_integer("k", k, 1, lt.vocab_size(), ", the number of vocabulary entries")
-    lse = lt.logsumexp(z)
-    rest, outputs = z, {}
-    for place in range(k):
-        index = lt.argmax(rest)
-        outputs |= {f"index{place}": index, f"logprob{place}": z[index] - lse}
-        rest = lt.where(lt.column() == index, float("-inf"), rest)
-    return Outputs(**outputs)
+    vocab = lt.vocab_size()
+    why = ", the number of vocabulary entries" if vocab <= lt.MOST_PLACES else ", the longest list"
+    check_integer("k", k, 1, min(vocab, lt.MOST_PLACES), why)
+    logprob, index = lt.topk(lt.log_softmax(z), k)
+    return Outputs(index=index, logprob=logprob)
