@@ -302,7 +302,7 @@ class Language:
         return Value(self.value(x).tensor.to(self.dtype))
 
     def where(self, condition, a, b):
-        a, b = (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
+        a, b = self._both(a, b)
         result = torch.where(condition.tensor, a.tensor, b.tensor)
         return Value(result, result if a.is_weight and b.is_weight else None)
 
@@ -313,10 +313,14 @@ class Language:
         return Value(torch.minimum(*(x.tensor for x in self._both(a, b))))
 
     def clamp(self, x, low, high):
+        x = self.value(x)
         bounds = (x.lifted(low).tensor, x.lifted(high).tensor)  # of other shapes, torch has no gradients
         return Value(torch.clamp(*torch.broadcast_tensors(x.tensor, *bounds)))
 
     def _both(self, a, b):
+        """Two operands as values; a number has the shape and dtype of the other one."""
+        if not isinstance(a, Value) and not isinstance(b, Value):
+            return self.value(a), self.value(b)
         return (a, a.lifted(b)) if isinstance(a, Value) else (b.lifted(a), b)
 
     def column(self):
