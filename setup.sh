@@ -1,7 +1,8 @@
 #!/bin/sh
 # Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build. Python of .venv then
 # finds the package from any folder. Safe to run again: a run with nothing to do takes about a second. Arguments go to ninja.
-# LOGITILE_REQUIREMENTS names another list of Python packages than requirements-dev.txt.
+# LOGITILE_REQUIREMENTS names another list of Python packages than requirements-dev.txt. LOGITILE_UNITY=ON makes a first build
+# compile several C++ files as one: a third of the time, but every edit compiles more. Without it, each file is one of its own.
 set -eu
 cd "$(dirname "$0")"
 
@@ -53,8 +54,13 @@ echo "$PWD/build/python" > "$packages/logitile.pth"
 
 # The kernel of a build is small, a C++ file needs up to 1 GB: one job per 2 GB, at most one per core.
 jobs=$(awk -v cores="$(nproc)" '/MemTotal/ { n = int($2 / 2000000); if (n < 1) n = 1; print (n < cores ? n : cores) }' /proc/meminfo)
+unity=${LOGITILE_UNITY:-OFF}
 if [ ! -f build/build.ninja ]; then
-  echo "setup: configuring the first build; all of it takes about ten minutes on two cores, the package alone seven"
-  CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python"
+  echo "setup: configuring the first build; all of it takes about ten minutes on two cores, the package alone seven,"
+  echo "setup: and three for the demo, which compiles several files as one"
+  CC=clang-22 CXX=clang++-22 cmake -G Ninja -S . -B build -DPython3_EXECUTABLE="$PWD/.venv/bin/python" -DCMAKE_UNITY_BUILD="$unity"
+elif [ "$unity" = OFF ] && grep -qs '^CMAKE_UNITY_BUILD:.*=ON' build/CMakeCache.txt; then
+  echo "setup: the demo compiled several files as one; each is now compiled by itself"
+  cmake -DCMAKE_UNITY_BUILD=OFF build
 fi
 exec ninja -C build -j "$jobs" "$@"

@@ -25,13 +25,13 @@ template <typename T> void fill(const Array &array, T value) {
 }
 
 /// What is in the memory of a plan for each token: one value, or a row of a list.
-struct Source {
+struct Entries {
   int64_t places = 0, stride = 1; // 0: one value
 };
 
 /// Every value converted by 'convert', which takes its number in memory; 'rest' for ignored tokens. There must be at least one token.
 template <typename To, typename Convert>
-void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert, Source source = {}) {
+void scatter(const Array &array, const Tokens &tokens, To rest, Convert convert, Entries source = {}) {
   if (!tokens.allCount())
     fill(array, rest);
   To *data = static_cast<To *>(array.data);
@@ -64,7 +64,7 @@ void logitile::scatterOutput(const Array &array, const Tokens &tokens, ElementTy
                              int64_t stride) {
   if (tokens.total == 0)
     return;
-  Source source{places, stride};
+  Entries source{places, stride};
   auto *words = reinterpret_cast<const int32_t *>(values);
   switch (array.type) {
   case ElementType::I64:

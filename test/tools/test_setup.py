@@ -56,6 +56,23 @@ def test_pythonpath_comes_before_the_build(checkout, tmp_path):
     assert place(checkout, PYTHONPATH=str(tmp_path / "other")) == "elsewhere"
 
 
+def test_files_that_the_demo_compiled_as_one_become_files_of_their_own(checkout):
+    """So that a contributor's edit compiles one file, and a missing include is found."""
+    tree.write(checkout, "bin/cmake", "#!/bin/sh\necho cmake \"$@\"\n")
+    (checkout / "bin" / "cmake").chmod(0o755)
+    tree.write(checkout, "build/CMakeCache.txt", "CMAKE_UNITY_BUILD:UNINITIALIZED=ON\n")
+    switched = "cmake -DCMAKE_UNITY_BUILD=OFF build"
+    assert switched not in run(checkout, str(checkout / "setup.sh"), LOGITILE_UNITY="ON")
+    assert switched in run(checkout, str(checkout / "setup.sh"))
+    tree.write(checkout, "build/CMakeCache.txt", "CMAKE_UNITY_BUILD:UNINITIALIZED=OFF\n")
+    assert switched not in run(checkout, str(checkout / "setup.sh"))
+    (checkout / "build" / "CMakeCache.txt").unlink()
+    (checkout / "build" / "build.ninja").unlink()
+    tree.write(checkout, "bin/ninja", "#!/bin/sh\n")
+    (checkout / "bin" / "ninja").chmod(0o755)
+    assert "-DCMAKE_UNITY_BUILD=ON" in run(checkout, str(checkout / "setup.sh"), LOGITILE_UNITY="ON")
+
+
 def test_the_demo_builds_the_module_with_few_packages(checkout):
     """Its own list of Python packages, and no target beside the module: no test, tool or emulator."""
     shutil.copy(tree.ROOT / "demo.sh", checkout)
