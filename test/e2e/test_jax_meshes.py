@@ -161,6 +161,44 @@ def test_only_states_of_tokens_are_gathered():
         assert len([size for size in sizes if size > states]) == most, sizes
 
 
+@lt.loss
+def best(z: lt.Logits, target: lt.Token[int]):
+    values, indices = lt.topk(z, 5)
+    kept = lt.where(z >= values[-1], z, float("-inf"))
+    return lt.Outputs(loss=lt.logsumexp(z) - lt.logsumexp(kept), indices=indices, values=values)
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit], ids=str)
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4)], ids=str)
+def test_lists_are_made_of_the_whole_vocabulary(shape, kind):
+    """Their weights are gathered; the tokens stay where they are."""
+    hidden, weight, target = operands()
+    head, mesh = lt.jit(best), mesh_of(shape, kind)
+    expected = head(hidden, weight, target=target)
+
+    def step(hidden, weight, target):
+        return head(hidden, weight, target=target)
+
+    with jax.set_mesh(mesh):
+        places = (P("data"), P("tp"), P("data"))
+        placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(operands(), places, strict=True)]
+        for found in (step(*placed), jax.jit(step)(*placed)):
+            np.testing.assert_array_equal(np.asarray(found.indices), np.asarray(expected.indices))
+            np.testing.assert_allclose(np.asarray(found.values), np.asarray(expected.values), rtol=1e-6)
+            np.testing.assert_allclose(float(found.loss), float(expected.loss), rtol=1e-6)
+        gradients = jax.grad(lambda *given: step(*given).loss, (0, 1))
+        close(jax.jit(gradients)(*placed), gradients(hidden, weight, target))
+
+
+def test_arrays_of_one_device_while_a_mesh_is_set():
+    hidden, weight, target = operands()
+    gradients = jax.grad(lambda *given: lt.jit(lt.losses.cross_entropy)(*given, target=target), (0, 1))
+    with jax.set_mesh(mesh_of((2, 2))):
+        found = gradients(hidden, weight)
+    close(found, gradients(hidden, weight))
+
+
 @pytest.mark.parametrize("layout", ["vd", "dv"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_sixteen_bits_and_layouts(dtype, layout):

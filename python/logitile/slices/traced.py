@@ -39,6 +39,7 @@ class TracedSlices:
         self._source = begun_source(binder, call, names, 1.0 if isinstance(cotangents, str) else cotangents)
         self._call, self._names, self._reaching = call, names, reaching
         self.numbers_tokens = call.form.spec.numbers_tokens
+        self.has_lists = False  # they are refused
         self._operands = list(call.operands)
         self._common = common_call(self._source, call)
         self._dtypes: dict[str, str] = {}  # of states

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -26,7 +27,8 @@ def traced_call(head: Traceable, args: tuple[Any, ...], inputs: dict[str, Any]) 
     except LogitileError:
         raise
     except (TypeError, ValueError, RuntimeError):
-        head.check(args, inputs)  # what JAX does not take has an error of its own
+        with contextlib.suppress(BufferError):  # arrays on several devices cannot be read here
+            head.check(args, inputs)  # what JAX does not take has an error of its own
         raise
 
 

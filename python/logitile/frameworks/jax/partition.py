@@ -89,14 +89,14 @@ def _places(
     call: KeyedCall, mesh: Any, operands: Sequence[Any], names: Sequence[Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
     """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device, and so are
-    tokens whose random numbers depend on their index in the call.
+    tokens whose random numbers depend on their index in the call, and a vocabulary that lists are made of.
     """
     places: dict[str, tuple[str, ...]] = {}
     used: set[str] = set()
     weight = call.kinds.index("weight")
-    cut = "v" if call.head.numbers_tokens else "tv"
+    cut = ("" if call.head.numbers_tokens else "t") + ("" if call.head.has_lists else "v")
     for position in (weight, 0):
-        spec = operands[position].sharding.spec
+        spec = getattr(operands[position].sharding, "spec", ())  # none: arrays of one device
         for name, extent, entry in zip(
             names[position], operands[position].shape, _padded(spec, names[position]), strict=True
         ):
