@@ -78,7 +78,7 @@ LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
   return success();
 }
 
-LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type, ResultAttr) {
+LogicalResult OutputAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, Type type, ResultAttr, bool) {
   if (name.empty())
     return emitError() << "an output has no name";
   if (!type.isF32() && !type.isInteger(32) && !type.isInteger(1))

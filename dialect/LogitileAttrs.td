@@ -214,14 +214,17 @@ def Logitile_ResultAttr : Logitile_Attr<"Result", "result"> {
 def Logitile_OutputAttr : Logitile_Attr<"Output", "output"> {
   let summary = "one output of a loss: a per-token value";
   let description = [{
-    `type` is what the caller sees: f32, i32 or i1. Finishes give an i1 as i32, 0 or 1.
+    `type` is what the caller sees: f32, i32 or i1. Finishes give an i1 as i32, 0 or 1. `state` marks a part of the row state
+    of a slice of the vocabulary, which is no output of the loss.
 
     ```mlir
     #logitile.output<"loss" : f32 is <@finish1[0]>>
+    #logitile.output<"forward0.max0" : f32 is <@state[0]>, state = true>
     ```
   }];
-  let parameters = (ins StringRefParameter<"name of the output">:$name, "mlir::Type":$type, "ResultAttr":$result);
-  let assemblyFormat = "`<` $name `:` $type `is` $result `>`";
+  let parameters = (ins StringRefParameter<"name of the output">:$name, "mlir::Type":$type, "ResultAttr":$result,
+                        DefaultValuedParameter<"bool", "false">:$state);
+  let assemblyFormat = "`<` $name `:` $type `is` $result (`,` `state` `=` $state^)? `>`";
   let genVerifyDecl = 1;
 }
 

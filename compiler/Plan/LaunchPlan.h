@@ -131,6 +131,7 @@ struct OutputPlan {
     Value,
     Loss,   // what a reduction reduces
     Weight, // a token's share in a mean
+    State,  // of a slice: a part of its row state, no output of the loss
   };
   std::string name;
   ElementType element = ElementType::F32; // F32, I32 or Bool

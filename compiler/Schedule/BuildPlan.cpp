@@ -264,7 +264,8 @@ private:
       entry.name = output.getName().str();
       entry.element = elementTypeOf(output.getType());
       // The language reduces the output 'loss', and weighs tokens by the output 'weight'.
-      entry.role = entry.name == "loss"     ? OutputPlan::Role::Loss
+      entry.role = output.getState()        ? OutputPlan::Role::State
+                   : entry.name == "loss"   ? OutputPlan::Role::Loss
                    : entry.name == "weight" ? OutputPlan::Role::Weight
                                             : OutputPlan::Role::Value;
       plan.outputs.push_back(entry);

@@ -205,7 +205,7 @@ private:
       llvm::append_range(outputs, program.getOutputs());
     if (current)
       for (auto [i, name, type] : llvm::enumerate(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))
-        outputs.push_back(OutputAttr::get(program.getContext(), name, type, resultOf(state, i)));
+        outputs.push_back(OutputAttr::get(program.getContext(), name, type, resultOf(state, i), /*state=*/true));
     program.setOutputsAttr(builder.getArrayAttr(outputs));
   }
 

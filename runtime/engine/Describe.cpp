@@ -14,6 +14,10 @@ const char *word(PlanEvent event) {
   constexpr const char *kWords[] = {"hit", "compile", "load", "disk"};
   return kWords[static_cast<int>(event)];
 }
+const char *word(OutputPlan::Role role) {
+  constexpr const char *kWords[] = {"value", "loss", "weight", "state"};
+  return kWords[static_cast<int>(role)];
+}
 const char *word(GradientPlan::Kind kind) {
   constexpr const char *kWords[] = {"direct", "token", "vocab", "scalar", "zero"};
   return kWords[static_cast<int>(kind)];
@@ -174,6 +178,7 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   });
   object["outputs"] = arrayOf(plan.outputs, [](const OutputPlan &output) -> json::Value {
     return json::Object{{"name", output.name},
+                        {"role", word(output.role)},
                         {"element", word(output.element)},
                         {"cotangent", output.hasCotangent},
                         {"places", output.places}};

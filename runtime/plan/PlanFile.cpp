@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 9;
+constexpr uint64_t kVersion = 10;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -95,7 +95,7 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
     f.field(output.element, ElementType::Bool);
     f.field(output.buffer);
     f.field(output.hasCotangent);
-    f.field(output.role, OutputPlan::Role::Weight);
+    f.field(output.role, OutputPlan::Role::State);
     f.field(output.places);
   });
   f.list(plan.gradients, [&](auto &gradient) {

@@ -145,6 +145,6 @@ TEST(PlanFile, TextsSayWhy) {
   damaged.back() ^= 1;
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
-  other[std::string_view("logitile plan\n").size()] = 10;
-  EXPECT_NE(reason(other).find("they have format 10, not 9"), std::string::npos);
+  other[std::string_view("logitile plan\n").size()] = 11;
+  EXPECT_NE(reason(other).find("they have format 11, not 10"), std::string::npos);
 }

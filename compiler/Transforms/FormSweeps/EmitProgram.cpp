@@ -192,12 +192,12 @@ void ProgramEmitter::requestOutputs() {
       std::vector<Request> &wanted = ofLists[list->number];
       wanted.push_back({name.str(), node, Part::Whole, true});
       auto result = ResultAttr::get(FlatSymbolRefAttr::get(builder.getContext(), listName(list->number)), wanted.size() - 1);
-      attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
+      attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result, /*state=*/false));
       usedNames.insert(name);
       continue;
     }
     ResultAttr result = addRequest(std::max(pointOf(node), 0), {name.str(), node, Part::Whole, true});
-    attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result));
+    attributes.push_back(OutputAttr::get(builder.getContext(), name, typeOf(builder.getContext(), node->type), result, /*state=*/false));
     // Others may read it there, unless it changes its type on the way.
     if (node->type != NodeType::Bool)
       results.try_emplace({settle(node), static_cast<unsigned>(Part::Whole)}, result);

@@ -47,9 +47,9 @@ class Part:
         return [(output["name"], output["element"]) for output in self.described(tokens)["outputs"]]
 
     def states(self, tokens: int) -> list[tuple[str, str]]:
-        """Those of the outputs that are the state of a sweep: no output of a loss has a dot."""
+        """Those of the outputs that are the state of a sweep, not outputs of the loss."""
         found = self.described(tokens)["outputs"]
-        return [(output["name"], output["element"]) for output in found if "." in output["name"]]
+        return [(output["name"], output["element"]) for output in found if output["role"] == "state"]
 
     def sweeps(self, tokens: int) -> tuple[int, int]:
         """Of the whole program: forward and adjoint."""

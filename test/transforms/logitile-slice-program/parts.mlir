@@ -2,7 +2,7 @@
 // made in the prologue, as far as anything reads it.
 
 // RUN: sed 's/$PART/sweep, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=FIRST
-// FIRST: logitile.program @p vocab 100 columns 40 sweeps [2, 1] outputs [#logitile.output<"forward0.pick" : f32 is <@state[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
+// FIRST: logitile.program @p vocab 100 columns 40 sweeps [2, 1] outputs [#logitile.output<"forward0.pick" : f32 is <@state[0]>, state = true>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
 // FIRST-NEXT: logitile.finish @finish0 prologue results ["next" : i32]
 // FIRST: logitile.sweep @forward0 forward state ["pick" : f32]
 // FIRST: logitile.finish @state forward of @forward0 results ["forward0.pick" : f32] {
@@ -11,7 +11,7 @@
 // FIRST-NOT: logitile.{{sweep|finish|gradient}}
 
 // RUN: sed 's/$PART/sweep, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=SECOND
-// SECOND: outputs [#logitile.output<"forward1.sum" : f32 is <@state[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
+// SECOND: outputs [#logitile.output<"forward1.sum" : f32 is <@state[0]>, state = true>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
 // SECOND: logitile.finish @finish0 prologue
 // SECOND: logitile.finish @finish1 prologue results ["picked" : f32] {
 // SECOND-NEXT: %[[PICK:.*]] = logitile.input token "forward0.pick" : f32
@@ -22,7 +22,7 @@
 
 // An adjoint sweep reads cotangents, which belong to the outputs.
 // RUN: sed 's/$PART/sweep, sweep = 2/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ADJOINT
-// ADJOINT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>, #logitile.output<"adjoint0.total" : f32 is <@state[0]>>]
+// ADJOINT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>, #logitile.output<"adjoint0.total" : f32 is <@state[0]>, state = true>]
 // ADJOINT: logitile.finish @finish2 prologue results ["loss" : f32] {
 // ADJOINT-NEXT: logitile.input token "forward1.sum" : f32
 // ADJOINT: logitile.finish @finish3 adjoint results ["up" : f32]
@@ -31,7 +31,7 @@
 // ADJOINT-NOT: logitile.{{sweep|finish|gradient}}
 
 // RUN: sed 's/$PART/merge, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=MERGE
-// MERGE: outputs [#logitile.output<"forward1.sum" : f32 is <@merged[0]>>] indices ["t"] checked [] {
+// MERGE: outputs [#logitile.output<"forward1.sum" : f32 is <@merged[0]>, state = true>] indices ["t"] checked [] {
 // MERGE-NEXT: logitile.finish @finish1 prologue results ["picked" : f32]
 // MERGE: logitile.finish @merged prologue results ["forward1.sum" : f32] {
 // MERGE-NEXT: %[[A:.*]] = logitile.input token "first.forward1.sum" : f32
