@@ -16,7 +16,8 @@ std::array<uint32_t, 3> unravel(uint32_t linear, const std::array<uint32_t, 3> &
 Block &Block::running() { return *runningBlock; }
 
 Block::Block(const LaunchContext &launch)
-    : launch(launch), actors{countOf(launch.threads)}, threads(actors.threads), warps((actors.threads + 31) / 32), stacks(actors.threads) {
+    : launch(launch), actors{countOf(launch.threads)}, threads(actors.threads), warps((actors.threads + 31) / 32),
+      stacks(launch.global.stacks.of(actors.threads)) {
   traffic.reset(static_cast<uint32_t>(warps.size()), static_cast<uint32_t>(launch.ops.size()), launch.counters);
 }
 
@@ -32,6 +33,7 @@ void Block::reset(std::array<uint32_t, 3> blockIndex) {
   mbarriers.clear();
   nextLanding = 0;
   loads.clear();
+  promises = 0;
   releases.clear();
   warpgroups.assign((warps.size() + 3) / 4, {});
   freeRegisters = 0;
@@ -141,6 +143,8 @@ bool Block::progressEngines() {
     return true;
   }
   const uint32_t first = scheduler.random(actors.threads);
+  if (!promises)
+    return false;
   for (uint32_t i = 0; i < actors.threads; ++i) {
     Thread &thread = threads[(first + i) % actors.threads];
     if (!thread.copies.hasArrival())

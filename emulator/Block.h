@@ -146,12 +146,13 @@ public:
   std::vector<Warpgroup> warpgroups;
   Scheduler scheduler;
   SharedMemory shared;
-  FiberStacks stacks;
+  FiberStacks &stacks;
   Traffic traffic;
   std::array<NamedBarrier, 16> barriers;
   std::map<uint32_t, Mbarrier> mbarriers; // by offset
   uint32_t nextLanding = 0;
   std::vector<BulkLoad> loads; // under way
+  uint32_t promises = 0;       // of arrivals at mbarriers, once copies of threads have landed
   Releases releases;           // in shared memory
   ClockJoin join;
   uint32_t now = 1, live = 0, id = 0;

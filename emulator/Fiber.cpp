@@ -75,4 +75,13 @@ bool FiberStacks::holds(uint32_t fiber, const void *address, size_t bytes) const
   const uint8_t *low = memory + fiber * kStride + kPage, *byte = static_cast<const uint8_t *>(address);
   return byte >= low && byte + bytes <= low + kStackBytes;
 }
+
+FiberStacks &KeptStacks::of(uint32_t count) {
+  if (stacks && stacks->isValid() && count <= held)
+    return *stacks;
+  stacks.reset();
+  stacks = std::make_unique<FiberStacks>(count);
+  held = count;
+  return *stacks;
+}
 } // namespace logitile::emulator

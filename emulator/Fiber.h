@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace logitile::emulator {
 /// Saves the running fiber's stack pointer in 'from' and goes on where 'to' was saved.
@@ -28,5 +29,16 @@ public:
 private:
   uint8_t *memory = nullptr;
   size_t totalBytes = 0;
+};
+
+/// Launches of one call run one after another and take the same stacks: new ones cost as much as running a short kernel.
+class KeptStacks {
+public:
+  /// Stacks for at least 'count' fibers, until the next call.
+  FiberStacks &of(uint32_t count);
+
+private:
+  std::unique_ptr<FiberStacks> stacks;
+  uint32_t held = 0;
 };
 } // namespace logitile::emulator

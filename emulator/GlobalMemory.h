@@ -1,6 +1,7 @@
 // GlobalMemory.h - the buffers that kernels may touch and who wrote and read each word of them last. It outlives
 // launches: what one launch wrote is initialised for the next.
 #pragma once
+#include "emulator/Fiber.h"
 #include "emulator/Order.h"
 #include "emulator/SharedMemory.h"
 #include <deque>
@@ -36,6 +37,7 @@ public:
   void check(Block &block, const Access &access, Buffer &buffer, uint64_t offset, uint64_t bytes);
 
   Releases releases; // of the launch
+  KeptStacks stacks; // beside the buffers, local memory
 
 private:
   struct Touch {

@@ -172,10 +172,12 @@ void mbarrierArriveAfterCopies(Thread &thread, const Op &op, Slot *frame) {
   if (op.instruction.modifiers[0])
     ++mbarrier.pending;
   thread.copies.arriveLater(offset, thread.block->now++, op);
+  ++thread.block->promises;
 }
 
 void landPromise(Block &block, Thread &thread) {
   const AsyncCopies::Arrival arrival = thread.copies.takeArrival();
+  --block.promises;
   Mbarrier &mbarrier = use(thread, *arrival.op, arrival.mbarrier);
   countArrivals(thread, *arrival.op, arrival.mbarrier, mbarrier, 1);
   mbarrier.gathering.addEngine(block.actors, block.actors.copyEngineOf(thread.linear), arrival.time);

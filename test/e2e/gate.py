@@ -114,8 +114,10 @@ class Sample:
     # ---- errors --------------------------------------------------------------------------------------------
 
     def check(self):
-        """Fails where a result misses the gate."""
-        Gates(self, self.reference()).check(self.run(), str(self))
+        """What the head gives, by name; fails where it misses the gate."""
+        found = self.run()
+        Gates(self, self.reference()).check(found, str(self))
+        return found
 
 
 class Gates:

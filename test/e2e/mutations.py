@@ -6,8 +6,10 @@ to three of them, always the same for the same seed.
 
 from __future__ import annotations
 
+import functools
 import random
 import re
+import string
 
 TOKEN = re.compile(
     r'"[^"\n]*"|[%@!#^][\w$.-]+(?:#\d+)?|-?0x[0-9A-Fa-f]+|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+|'
@@ -15,6 +17,7 @@ TOKEN = re.compile(
 )
 # Widths of LLVM's vectors stay: it takes any, and minutes for some.
 NUMBER = re.compile(r"(?<![\w%@#!^.$])-?\d+(?![\w.]| x )|(?<=[<x])\d+(?=x)")
+LETTERS = string.ascii_letters + "_"
 ATTRIBUTE = re.compile(r',?\s*\b[\w.]+ = (?:"[^"\n]*"|<[^<>\n]*>|\[[^\[\]\n]*\]|[^,\s{}()<>\[\]]+)')
 NUMBERS = (
     "0",
@@ -47,9 +50,15 @@ def _replaced(text, span, new):
     return text[: span[0]] + new + text[span[1] :]
 
 
+@functools.lru_cache(maxsize=64)
+def _spans(pattern, text):
+    """Where the matches are. Many seeds damage the same text, and looking through it costs most of that."""
+    return [match.span() for match in pattern.finditer(text)]
+
+
 def _one(pattern, text, rng):
     """The place of one match, an empty one at the end where there is none."""
-    found = [match.span() for match in pattern.finditer(text)]
+    found = _spans(pattern, text)
     return rng.choice(found) if found else (len(text), len(text))
 
 
@@ -78,9 +87,9 @@ def rename_token(text, rng):
     """Another token of the same kind that the text has: a value, a symbol, a string or a word."""
     span = _one(TOKEN, text, rng)
     first = text[span[0] : span[0] + 1]
-    kind = first if first in '%@"#!^' else r"[A-Za-z_]"
-    alike = [match.group() for match in TOKEN.finditer(text) if re.match(kind, match.group())]
-    return _replaced(text, span, rng.choice(alike)) if alike else text
+    kind = first if first in '%@"#!^' else LETTERS
+    alike = [each for each in _spans(TOKEN, text) if text[each[0]] in kind]
+    return _replaced(text, span, text[slice(*rng.choice(alike))]) if alike else text
 
 
 def change_number(text, rng):

@@ -7,7 +7,6 @@ import os
 import pathlib
 import random
 import re
-import resource
 import subprocess
 
 import logitile as lt
@@ -101,18 +100,15 @@ def texts(cpu, cuda):
 # ---- what a tool does --------------------------------------------------------------------------------------
 
 
-def limits():
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
 def complaint(given, path):
     """How a tool misbehaves over a text, which stays in the path then; None where it does not."""
     path.write_text(given.text)
     tool, *options = given.command
     command = [str(TOOLS / tool), *options, str(path), "-o", os.devnull]
+    # Limits that Python sets need a fork, which copies the tables of this large process.
+    limited = ["prlimit", f"--as={MEMORY}", f"--cpu={SECONDS}", *command]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=10 * SECONDS, preexec_fn=limits)
+        done = subprocess.run(limited, capture_output=True, timeout=10 * SECONDS, close_fds=False)
     except subprocess.TimeoutExpired:
         return f"takes longer than {10 * SECONDS} s: {' '.join(command)}"
     reasons = [line for line in done.stderr.splitlines() if not line.startswith(b"logitile-compile: ")]
