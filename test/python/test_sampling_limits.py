@@ -181,6 +181,26 @@ def test_candidates_are_an_integer_that_is_compiled_in(candidates, error):
     assert error in str(caught.value)
 
 
+SHAPES = lt.ShapeDtype((8, 16), "float32"), lt.ShapeDtype((4000, 16), "float32")
+PER_TOKEN = {"k": lt.ShapeDtype((8,), "int64"), "top_p": lt.ShapeDtype((8,), "float32")}
+
+
+@pytest.mark.parametrize("names", [("k",), ("top_p",), ("k", "top_p")])
+def test_a_loss_of_the_most_candidates_can_be_written(names):
+    """It stays within the limit of operations one after the other."""
+    given = {name: PER_TOKEN[name] for name in names}
+    head = lt.jit(lt.losses.sample, candidates=1024)
+    assert "places 1024" in head.ir("spec", *SHAPES, seed=lt.ShapeDtype((), "int64"), grad=(), **given)
+
+
+@pytest.mark.full
+def test_the_most_candidates():
+    hidden, weight, z = rows(tokens=9, vocab=1500)
+    head = lt.jit(lt.losses.sample, candidates=1024)
+    found = head(hidden, weight, seed=1, top_p=0.5, k=np.full(9, 1000), temperature=20.0)
+    check_drawn(found, [left(row, temperature=20.0, top_k=1000, top_p=0.5) for row in z])
+
+
 def test_two_sweeps_and_no_stored_logits():
     arrays = lt.ShapeDtype((4096, 64), "float32"), lt.ShapeDtype((32000, 64), "float32")
     one = lt.ShapeDtype((4096,), "float32")

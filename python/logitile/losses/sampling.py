@@ -158,14 +158,22 @@ class _Largest:
     def _total(self, masses: list[Value], divisor: object) -> Value:
         """The mass of all entries that top_k or k allows."""
         everything = lt.exp(lt.logsumexp(self.z / divisor) - self._values[0] / divisor)
-        listed = masses[0]
-        for place in range(1, self.count):
-            listed = listed + lt.where(self._allows(place), masses[place], 0.0)
+        if self.is_whole is True:
+            return everything
+        listed = _sum([lt.where(self._allows(place), mass, 0.0) for place, mass in enumerate(masses)])
         return lt.where(self.is_whole, everything, listed)
 
     def _allows(self, place: int) -> object:
         """Whether top_k or k allows the entry at a place of the list, without a limit every entry."""
         return True if self.k is None else self.is_whole | (self.k > place)
+
+
+def _sum(terms: list[Value]) -> Value:
+    """Joined in pairs: a loss has a limit of operations one after the other."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return _sum(terms[:middle]) + _sum(terms[middle:])
 
 
 def _all_of(*conditions: Value | None) -> Value | None:
