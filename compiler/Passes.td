@@ -107,23 +107,15 @@ def SpecialisePass : Pass<"logitile-specialise", "mlir::ModuleOp"> {
   let description = [{
     Before: programs with a schedule. After: one `logitile.kernel` per launch beside the program, with every symbol and
     bundle of its template replaced and the program's regions in its holes.
+
+    A launch that keeps logits in 16 bits stores the base of its sweep's exponential minus the running maximum so far, clamped to
+    finite numbers, and that maximum, one for each tile and token. If the exponent is a softcap, it stores the argument of tanh,
+    without a maximum. Gradients that computed the base from the logits read the stored base instead.
     Refuses: a launch that names a template, part or buffer that does not exist, leaves a parameter unbound, or binds
-    one that the template does not have (a note shows the template).
+    one that the template does not have (a note shows the template); 16-bit logits of a sweep that has no running maximum or several,
+    or that anything but a gradient reads, or a gradient for anything but the base; a schedule without memory for the maxima.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::math::MathDialect"];
-}
-
-def CentreLogitsPass : Pass<"logitile-centre-logits", "mlir::ModuleOp"> {
-  let summary = "keeps of 16-bit logits what their exponential is made of";
-  let description = [{
-    Before: kernels beside the schedule that they are made from. After: a kernel that keeps logits in 16 bits stores the base of
-    its sweep's exponential minus the running maximum, clamped to finite numbers. It stores that maximum too, one for each tile and
-    token. If the exponent is a softcap, it stores the argument of tanh, without a maximum. Maps that computed the base from
-    the logits read the stored base instead. Kernels that keep f32 stay as they are.
-    Refuses: 16-bit logits of a sweep that has no running maximum or several; 16-bit logits that an op other than a map reads, or
-    that a map reads for anything but the base; a schedule without memory for the maxima.
-  }];
-  let dependentDialects = ["mlir::arith::ArithDialect"];
 }
 
 def FlushSubnormalsPass : Pass<"logitile-flush-subnormals", "mlir::ModuleOp"> {

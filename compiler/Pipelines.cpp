@@ -18,7 +18,6 @@ void logitile::buildPlanStage(PassManager &pm) {
 
 void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createSpecialisePass()); // after the schedule: it decides which templates exist
-  pm.addPass(createCentreLogitsPass()); // what is simplified next includes it
   pm.addPass(createFlushSubnormalsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -22,7 +22,8 @@ static const Hole *findHole(StringRef name) {
       {"update", {Rows, Logits, Inputs}, {Rows}, true},
       {"merge", {Rows, Rows, Inputs}, {Rows}, false},
       {"finish", {Rows, Inputs}, {Results}, false},
-      {"gradient", {Logits, Inputs}, {Grads, VocabGrads, DenseGrads}, true},
+      {"base", {Rows, Logits, Inputs}, {Bases, Centres}, true},
+      {"gradient", {Logits, Inputs, Centres}, {Grads, VocabGrads, DenseGrads}, true},
   };
   const Hole *hole = llvm::find_if(holes, [&](const Hole &known) { return known.name == name; });
   return hole == std::end(holes) ? nullptr : hole;
@@ -59,7 +60,7 @@ static LogicalResult verifyExtents(ApplyOp op, bool hasColumn) {
 LogicalResult ApplyOp::verify() {
   const Hole *hole = findHole(getHole());
   if (!hole)
-    return emitOpError() << "no hole '@" << getHole() << "'; expected @update, @merge, @finish or @gradient";
+    return emitOpError() << "no hole '@" << getHole() << "'; expected @update, @merge, @finish, @base or @gradient";
   if (failed(verifyKinds(*this, "takes", getInputs().getTypes(), hole->inputs)) ||
       failed(verifyKinds(*this, "gives", getResults().getTypes(), hole->results)))
     return failure();

@@ -64,12 +64,15 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `rows<TM>` | the row state of the launch's sweep |
     | `inputs<TM x TN>` | what the launch's regions read beside logits |
     | `results<TM>` | what the launch's finish yields |
+    | `bases<TM x TN x acc>`, `centres<TM>` | what is kept of logits in 16 bits, and the maxima that it is relative to |
 
     | memory | stands for |
     |---|---|
     | `hiddens`, `weights` | the operands of every projection, where the launch makes logits |
     | `kept_views` | kept logits, where the launch reads them instead |
-    | `logit_views`, `grad_views` | where logits are kept; gradients of logits |
+    | `logit_views`, `grad_views` | where logits are kept in 32 bits; gradients of logits |
+    | `base_views` | where logits are kept in 16 bits |
+    | `centre_views` | the maxima that kept 16-bit logits are relative to, `[tile of columns][token]` |
     | `vocab_grad_views`, `dense_grad_views` | sums over blocks of tokens `[block][column]`; gradients of Dense inputs |
     | `input_views` | token, vocab, dense, scalar, cotangent and known values |
     | `row_views` | row states of vocabulary splits, `[vocabulary split][token]` |

@@ -79,6 +79,8 @@ struct MemoryBundle {
 };
 constexpr MemoryBundle kMemory[] = {
     {BundleKind::LogitViews, BundleKind::Logits, 2},
+    {BundleKind::BaseViews, BundleKind::Bases, 2},
+    {BundleKind::CentreViews, BundleKind::Centres, 2},
     {BundleKind::KeptViews, BundleKind::Logits, 2},
     {BundleKind::GradViews, BundleKind::Grads, 2},
     {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},

@@ -246,7 +246,8 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
   let summary = "the hole of a template where the program's scalar regions enter";
   let description = [{
     A closed set: `@update` folds a tile into the row state, `@merge` joins two states, `@finish` makes the per-token
-    results, `@gradient` the gradient of every element.
+    results, `@gradient` the gradient of every element. `@base` makes what is kept of logits in 16 bits: the base of their
+    exponential, as its distance from the running maximum so far, and that maximum, the centre.
 
     ```mlir
     %next = logitile.apply @update(%rows, %z, %in) at %column below V

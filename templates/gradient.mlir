@@ -1,11 +1,11 @@
-// Turns logits, made here or kept before, into their gradients. Gradients take the place of kept logits. Sums that only
-// per-token gradients read are made on the way: they are the row state of a late sweep. Sparse terms are added, or taken
-// out where the gradient is rounded.
+// Turns logits, made here or kept before, into their gradients. Logits kept in 16 bits are relative to %centre. Gradients take
+// the place of kept logits. Sums that only per-token gradients read are made on the way: they are the row state of a late sweep.
+// Sparse terms are added, or taken out where the gradient is rounded.
 logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
     %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
-    %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views) {
+    %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
@@ -18,13 +18,15 @@ logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %end = arith.minui %unclipped, %v : index
     %start = logitile.init_rows : !logitile.rows<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
+      %tile = arith.divui %column, %tn : index
+      %centre = logitile.load %centres at [%tile, %row] : !logitile.centre_views -> !logitile.centres<TM>
       %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
           : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
-      %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in) at %column below V
-          : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+      %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in, %centre) at %column below V
+          : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>, !logitile.centres<TM>)
          -> (!logitile.grads<TM x TN x acc>, !logitile.vocab_grads<TM x TN x acc>, !logitile.dense_grads<TM x TN x acc>)
       %exact = logitile.terms add %g, [%added] at [%row, %column] below %tokenCount
           : !logitile.grads<TM x TN x acc>, [!logitile.term_views]

@@ -1,11 +1,11 @@
 // One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
 // in memory for @finish. Lists lie in memory all the time. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
-// so: else %stored is empty and the store vanishes.
+// so: in 32 bits as they are, in 16 bits the base of their exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
-    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %partial: !logitile.row_views,
-    %lists: !logitile.list_views) {
+    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.row_views,
+    %lists: !logitile.list_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
@@ -23,6 +23,12 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%rows, %z, %in) at %column below V
           : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      %base, %centre = logitile.apply @base(%next, %z, %in) at %column below V
+          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+         -> (!logitile.bases<TM x TN x acc>, !logitile.centres<TM>)
+      %tile = arith.divui %column, %tn : index
+      logitile.store %centre to %centres at [%tile, %row] : !logitile.centres<TM> to !logitile.centre_views
+      logitile.store %base to %bases at [%row, %column] : !logitile.bases<TM x TN x acc> to !logitile.base_views
       logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
           at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
       scf.yield %next : !logitile.rows<TM>

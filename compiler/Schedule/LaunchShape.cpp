@@ -213,8 +213,21 @@ LogicalResult LaunchShape::orderProjections() {
   return success();
 }
 
-SmallVector<StringRef> LaunchShape::keptProjections() const {
-  return llvm::filter_to_vector(projections, [&](StringRef pair) { return bool(find({BufferRole::Kept, pair})); });
+SmallVector<StringRef> LaunchShape::keptProjections(bool inF32) const {
+  return llvm::filter_to_vector(projections, [&](StringRef pair) {
+    BufferOp kept = find({BufferRole::Kept, pair});
+    return kept && cast<ViewType>(kept.getType()).getElement().isF32() == inF32;
+  });
+}
+SmallVector<StringRef> LaunchShape::keptLogits() const {
+  return LaunchOp(launch).getKeep() ? keptProjections(/*inF32=*/true) : SmallVector<StringRef>();
+}
+SmallVector<StringRef> LaunchShape::halfLogits() const {
+  return loads || LaunchOp(launch).getKeep() ? keptProjections(/*inF32=*/false) : SmallVector<StringRef>();
+}
+SweepOp LaunchShape::firstSweep() const {
+  auto sweeps = ProgramOp(program).getBody().getOps<SweepOp>();
+  return sweeps.empty() ? SweepOp() : *sweeps.begin();
 }
 
 bool LaunchShape::isRounded(StringRef pair) const {
@@ -291,7 +304,11 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   case BundleKind::Weights:
     return loads ? Keys() : either(BufferRole::RoundedWeight, BufferRole::Weight);
   case BundleKind::LogitViews:
-    return LaunchOp(launch).getKeep() ? Keys(each(keptProjections(), BufferRole::Kept)) : Keys();
+    return each(keptLogits(), BufferRole::Kept);
+  case BundleKind::BaseViews:
+    return loads ? Keys() : Keys(each(halfLogits(), BufferRole::Kept));
+  case BundleKind::CentreViews:
+    return llvm::filter_to_vector(each(halfLogits(), BufferRole::Centre), [&](const BufferKey &key) { return bool(find(key)); });
   case BundleKind::KeptViews:
     return projects ? Keys() : Keys(each(projections, BufferRole::Kept));
   case BundleKind::GradViews:
@@ -373,6 +390,12 @@ LogicalResult LaunchShape::expand(BundleType type, SmallVectorImpl<Type> &types)
   case BundleKind::Results:
     if (finish)
       perToken(FinishOp(finish).getResultTypes());
+    return success();
+  case BundleKind::Bases:
+    tiles(loads ? 0 : halfLogits().size());
+    return success();
+  case BundleKind::Centres:
+    types.append(keysOf(BundleKind::CentreViews).size(), TileType::get(context, {dims[0], one}, Float32Type::get(context)));
     return success();
   case BundleKind::Inputs:
     for (const InputRef &ref : inputs) {

@@ -42,8 +42,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
   /// A buffer of the schedule, or null.
   BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.entry); }
-  /// Projections whose logits the schedule keeps.
-  llvm::SmallVector<llvm::StringRef> keptProjections() const;
+  /// Projections whose logits the launch keeps as they are, in 32 bits.
+  llvm::SmallVector<llvm::StringRef> keptLogits() const;
+  /// Projections whose logits the launch keeps in 16 bits, or reads where they are kept so. Their base is that of the first sweep.
+  llvm::SmallVector<llvm::StringRef> halfLogits() const;
+  SweepOp firstSweep() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
@@ -70,6 +73,8 @@ private:
   mlir::LogicalResult orderProjections();
   void add(InputRef ref);
   bool isRounded(llvm::StringRef pair) const;
+  /// Of 'projections', those whose logits the schedule keeps in f32, or in fewer bits.
+  llvm::SmallVector<llvm::StringRef> keptProjections(bool inF32) const;
   using Keys = llvm::SmallVector<BufferKey>;
   Keys keysOf(BundleKind kind) const;
   Keys inputKeys() const;

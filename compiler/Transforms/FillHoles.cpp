@@ -1,5 +1,7 @@
 // FillHoles.cpp - puts the scalar regions of a program into the holes of a skeleton. Cloning the skeleton is Instantiate.cpp.
 #include "compiler/Transforms/Specialise.h"
+#include "compiler/Transforms/HalfLogits/HalfLogits.h"
+#include "compiler/Transforms/HalfLogits/KeptBase.h"
 #include "mlir/IR/IRMapping.h"
 using namespace mlir;
 using namespace logitile;
@@ -25,11 +27,21 @@ public:
     for (const InputRef &ref : shape.inputs)
       inputs.push_back(block.addArgument(ref.type, loc));
   }
-  /// Clones the ops of 'from' up to its end; adjoints are left out.
+  Value addCentre() { return block.addArgument(Float32Type::get(loc.getContext()), loc); }
+  /// Takes 'base', where there is one, from what was kept of the launch's logits, which is relative to a centre or not.
+  void readBase(Value base, bool hasCentre) {
+    Value kept = logits[llvm::find(shape.projections, shape.halfLogits().front()) - shape.projections.begin()];
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    if (hasCentre)
+      kept = arith::AddFOp::create(builder, loc, kept, addCentre());
+    if (base)
+      mapping.map(base, kept);
+  }
+  /// Clones the ops of 'from' up to its end; adjoints are left out, and what has a value already.
   void cloneBody(Block &from) {
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     for (Operation &op : from.getOperations()) {
-      if (isa<YieldOp, AdjointOp>(op))
+      if (isa<YieldOp, AdjointOp>(op) || llvm::any_of(op.getResults(), [&](Value result) { return mapping.contains(result); }))
         continue;
       if (Value read = argumentFor(op))
         mapping.map(op.getResult(0), read);
@@ -44,6 +56,11 @@ public:
   void yieldValues(ArrayRef<Value> values) {
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     YieldOp::create(builder, loc, values);
+  }
+  /// Yields what is kept of 'base'.
+  void yieldKept(Value base, Value maximum) {
+    OpBuilder builder = OpBuilder::atBlockEnd(&block);
+    YieldOp::create(builder, loc, keptOf(builder, loc, base, maximum));
   }
   Value lookup(Value value) const { return mapping.lookup(value); }
   Value zero() {
@@ -98,17 +115,39 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
   if (!shape.sweep || inputs[0].empty()) // a sweep may have lists only
     return {};
   SweepOp sweep = shape.sweep;
-  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], flatten(inputs.drop_front()), column,
+  bool hasLogits = !shape.loads || shape.halfLogits().empty(); // sums of a late sweep do not read what 16 bits keep
+  SmallVector<Value> read = flatten(inputs.drop_front(hasLogits ? 1 : 2));
+  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], read, column,
                                      cast<IntegerAttr>(limit).getInt());
   SmallVector<Type> state = typesOf(sweep.getStateTypes()), two = state;
   two.append(state);
   IRMapping none;
   sweep.getInit().cloneInto(&update.getInit(), none);
-  fillRegion(shape, sweep.getBound(), update.getBound(), sweep.getLoc(), {}, true);
-  fillRegion(shape, sweep.getUpdate(), update.getUpdate(), sweep.getLoc(), state, true);
+  fillRegion(shape, sweep.getBound(), update.getBound(), sweep.getLoc(), {}, hasLogits);
+  fillRegion(shape, sweep.getUpdate(), update.getUpdate(), sweep.getLoc(), state, hasLogits);
   // The merge of tiles sees the same operands as the update, so logits too, though it cannot use them.
-  fillRegion(shape, sweep.getMerge(), update.getMerge(), sweep.getLoc(), two, true);
+  fillRegion(shape, sweep.getMerge(), update.getMerge(), sweep.getLoc(), two, hasLogits);
   return update.getResults();
+}
+
+/// The base of the logits' exponential relative to the running maximum, which is the first of the row state; and that maximum.
+SmallVector<Value> fillBase(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
+                            TypeRange types) {
+  Block &bound = SweepOp(shape.sweep).getBound().front();
+  SmallVector<Value> read = flatten(inputs.drop_front()), centres;
+  if (!KeptBase::tanhOf(bound))
+    centres.push_back(inputs[0].front());
+  llvm::append_range(read, centres);
+  auto map = MapOp::create(builder, loc, types.take_front(1), read, column);
+  RegionFiller filler(shape, map.getBody(), loc);
+  filler.addLogits();
+  filler.addInputs();
+  Value maximum = centres.empty() ? Value() : filler.addCentre();
+  filler.cloneBody(bound);
+  filler.yieldKept(filler.lookup(KeptBase::of(bound)), maximum);
+  SmallVector<Value> results(map.getResults());
+  llvm::append_range(results, centres);
+  return results;
 }
 
 SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
@@ -118,7 +157,10 @@ SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchSh
   RegionFiller filler(shape, map.getBody(), gradient.getLoc());
   filler.addLogits();
   filler.addInputs();
-  filler.cloneBody(gradient.getBody().front());
+  Block &body = gradient.getBody().front();
+  if (!shape.halfLogits().empty())
+    filler.readBase(KeptBase(shape.firstSweep().getBound().front(), body).inReader(), /*hasCentre=*/!inputs.back().empty());
+  filler.cloneBody(body);
   SmallVector<Value> results;
   for (ArrayRef<AdjointOp> adjoints : {ArrayRef(shape.gradients), ArrayRef(shape.vocabGradients), ArrayRef(shape.denseGradients)})
     for (AdjointOp adjoint : adjoints)
@@ -153,6 +195,8 @@ SmallVector<Value> logitile::fillHole(OpBuilder &builder, Location loc, const La
     return fillUpdate(builder, loc, shape, inputs, column, limit);
   if (types.empty()) // nothing to merge, to finish or to differentiate
     return {};
+  if (hole == "base")
+    return fillBase(builder, loc, shape, inputs, column, types);
   if (hole == "gradient")
     return fillGradient(builder, loc, shape, inputs, column, types);
   auto map = MapOp::create(builder, loc, types, flatten(inputs), Value());

@@ -258,7 +258,7 @@ private:
       return success();
     if (auto bundle = dyn_cast<BundleType>(store.getView().getType()); bundle && bundle.getKind() == BundleKind::LogitViews) {
       tiles.clear(); // some projections are read once only
-      for (StringRef pair : shape.keptProjections())
+      for (StringRef pair : shape.keptLogits())
         tiles.push_back(values.at(store.getValue())[llvm::find(shape.projections, pair) - shape.projections.begin()]);
     }
     if (tiles.size() != views.size())

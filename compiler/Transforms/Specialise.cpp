@@ -1,6 +1,7 @@
 // Specialise.cpp - the pass that turns the launches of a schedule into kernels. Cloning and holes have files of their own.
 #include "compiler/Transforms/Specialise.h"
 #include "compiler/Passes.h"
+#include "compiler/Transforms/HalfLogits/HalfLogits.h"
 using namespace mlir;
 
 namespace logitile {
@@ -62,7 +63,7 @@ struct SpecialisePass : impl::SpecialisePassBase<SpecialisePass> {
         return WalkResult::interrupt();
       }
       FailureOr<LaunchShape> shape = LaunchShape::get(program, launch, source);
-      if (failed(shape))
+      if (failed(shape) || failed(verifyHalfLogits(*shape)))
         return WalkResult::interrupt();
       FailureOr<Bindings> bindings = Bindings::get(source, *shape);
       if (failed(bindings) || failed(instantiate(source, *shape, *bindings, builder)))

@@ -1,7 +1,7 @@
 // RUN: %refused %s
 
 func.func @a(%rows: !logitile.rows<TM>) {
-  // expected-error @+1 {{'logitile.apply' op no hole '@reduce'; expected @update, @merge, @finish or @gradient}}
+  // expected-error @+1 {{'logitile.apply' op no hole '@reduce'; expected @update, @merge, @finish, @base or @gradient}}
   %0 = logitile.apply @reduce(%rows) : (!logitile.rows<TM>) -> !logitile.rows<TM>
   return
 }
@@ -34,9 +34,9 @@ func.func @a(%rows: !logitile.rows<TM>, %in: !logitile.inputs<TM x 1>) {
 
 // -----
 
-func.func @a(%z: !logitile.logits<TM x TN x acc>, %in: !logitile.inputs<TM x TN>, %column: index) {
+func.func @a(%z: !logitile.logits<TM x TN x acc>, %in: !logitile.inputs<TM x TN>, %centres: !logitile.centres<TM>, %column: index) {
   // expected-error @+1 {{'logitile.apply' op '@gradient' gives (grads, vocab_grads, dense_grads), got ('!logitile.grads<TM x TN x acc>')}}
-  %0 = logitile.apply @gradient(%z, %in) at %column below V : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.grads<TM x TN x acc>
+  %0 = logitile.apply @gradient(%z, %in, %centres) at %column below V : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>, !logitile.centres<TM>) -> !logitile.grads<TM x TN x acc>
   return
 }
 

@@ -7,6 +7,7 @@
 // CHECK-SAME: %known_row: !logitile.view<?xf32> from @known_row, %grad_z: !logitile.view<?x300xbf16> from @grad_z) {
 // CHECK: scf.forall (%row, %vocab_split) = (%zero, %vocab_split_first) to (%tokens, %vocab_split_end) step (%tm, 1) {
 // CHECK: scf.for %column = %first to %end step %tn {
+// CHECK-NEXT: %tile = arith.divui %column, %tn : index
 // CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xbf16>, !logitile.view<300x24xbf16> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %g = logitile.map(%z) at %column : (!logitile.tile<64x32xf32>) -> !logitile.tile<64x32xf32> {
 // CHECK: %rest = logitile.terms take %g, [%target, %known_row] at [%row, %column] below %tokens : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]

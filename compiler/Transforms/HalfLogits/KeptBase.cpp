@@ -10,6 +10,11 @@ math::TanhOp KeptBase::tanhOf(Block &bound) {
   return candidates->getNumOperands() == 1 ? candidates->getOperand(0).getDefiningOp<math::TanhOp>() : math::TanhOp();
 }
 
-KeptBase::KeptBase(Block &bound, Block &reader, IRMapping inputs)
-    : tanh(tanhOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(tanh ? tanh.getOperand() : candidate),
-      matches(matchValues(bound, reader, inputs)) {}
+Value KeptBase::of(Block &bound) {
+  math::TanhOp tanh = tanhOf(bound);
+  return tanh ? tanh.getOperand() : bound.getTerminator()->getOperand(0);
+}
+
+KeptBase::KeptBase(Block &bound, Block &reader)
+    : tanh(tanhOf(bound)), candidate(bound.getTerminator()->getOperand(0)), base(of(bound)),
+      matches(matchValues(bound, reader)) {}

@@ -15,8 +15,10 @@ public:
   /// Of a region that makes candidates; null where they are no softcap's.
   static mlir::math::TanhOp tanhOf(mlir::Block &bound);
 
-  /// 'inputs' maps arguments of 'bound' to values of 'reader', where they have some.
-  KeptBase(mlir::Block &bound, mlir::Block &reader, mlir::IRMapping inputs = {});
+  /// The base, in a region that makes candidates.
+  static mlir::Value of(mlir::Block &bound);
+
+  KeptBase(mlir::Block &bound, mlir::Block &reader);
 
   bool isCapped() const { return bool(tanh); }
   /// In 'reader', or null.

@@ -4,6 +4,7 @@
 // CHECK-LABEL: logitile.kernel @project(%tokens: index from tokens) {
 // CHECK: scf.forall
 // CHECK: scf.for %column = %first to %end step %tn {
+// CHECK-NEXT: %tile = arith.divui %column, %tn : index
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 // CHECK-NEXT: }
@@ -12,6 +13,7 @@
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %kept_z: !logitile.view<?x300xf32> from @kept_z,
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @kept_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {
+// CHECK-NEXT: %tile = arith.divui %column, %tn : index
 // CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
 // CHECK-NEXT: %g = logitile.map(%z) at %column
 // CHECK: logitile.store %g to %grad_z at [%row, %column]
