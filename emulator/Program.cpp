@@ -5,6 +5,7 @@
 #include "emulator/Lower.h"
 #include "emulator/Numbers.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/SourceMgr.h"
@@ -158,7 +159,10 @@ std::unique_ptr<Program> Program::load(std::string_view ir, const abi::HostCompi
   module->setTargetTriple(Triple(compiler.triple));
   module->setDataLayout(compiler.layout);
   auto code = std::make_unique<Code>(compiler);
-  if (!lowerModule(*module, code->lowered, error) || !code->compile(*module, error))
+  if (!lowerModule(*module, code->lowered, error))
+    return nullptr;
+  StripDebugInfo(*module); // reports have their places by now, and compiling with them takes longer
+  if (!code->compile(*module, error))
     return nullptr;
   return std::unique_ptr<Program>(new Program(std::move(code)));
 }

@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
 SMALL = ("layering", "style", "tools")  # pytest folders that leave cores free
 LARGE = ("python", "e2e", "builds")  # pytest folders whose kernels or compilers use all cores
+SIDE_BY_SIDE = ("python", "e2e")  # of these, in a process per core; tests of builds write to the same folders
 LACKING = "Missing required feature(s): "  # how lit says why it skips a test
 
 
@@ -80,7 +81,7 @@ def find_suites(build: pathlib.Path, jobs: int, full: bool) -> list[Suite]:
     suites.append(Suite("lit", [*lit, str(build / "test")], report, alone=True))
     for name in LARGE:
         if (ROOT / "test" / name).is_dir():
-            workers = jobs if name == "e2e" else 0
+            workers = jobs if name in SIDE_BY_SIDE else 0
             suites.append(pytest_suite(name, f"test/{name}", build, alone=True, workers=workers))
     return suites
 

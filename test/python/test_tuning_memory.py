@@ -30,7 +30,7 @@ def tuned_where(runs_out, error, monkeypatch, tmp_path):
 
     monkeypatch.setenv("LOGITILE_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(Contender, "warm_up", full)
-    return lt.autotune(HEAD, *OPERANDS, target=TARGET, budget_s=1)
+    return lt.autotune(HEAD, *OPERANDS, target=TARGET, budget_s=60)  # over when all rounds are
 
 
 @pytest.mark.parametrize("error", [MemoryError, torch.OutOfMemoryError])
