@@ -91,10 +91,11 @@ private:
     if (keeps && !problem.isSplit())
       shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
     // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
-    // that they stay in the caches until they are contracted, or where that does not fill the units, a quarter of all vocabulary splits.
-    int64_t quarter = (all + 3) / 4, least = problem.leastGroup;
-    for (int64_t kept : {all, all * 3 / 4, all / 2, all / 4})
-      for (int64_t group : {least, problem.facts.isFilledByOneVocabSplit ? least : quarter})
+    // that they stay in the caches until they are contracted, or where that does not fill the units, more of them.
+    int64_t eighth = (all + 7) / 8, quarter = (all + 3) / 4, least = problem.leastGroup;
+    bool isFilled = problem.facts.isFilledByOneVocabSplit;
+    for (int64_t kept : {all, all * 7 / 8, all * 3 / 4, all / 2, all / 4})
+      for (int64_t group : {least, isFilled ? least : eighth, isFilled ? least : quarter})
         if (keeps && kept > 0 && (kept < all || problem.isSplit()))
           shapes.push_back({0, 0, kept, group});
     for (int64_t group : {all, quarter, least})
