@@ -46,7 +46,8 @@ class Configuration:
         self.engine = _native.Engine(times_kernels=True, disk_cache="")
         self.program = Program(call, key, self.engine)
         described = self.program.plan(call.tokens).describe(call.tokens, threads)
-        told = explanation(described, wanted.mode, None, {}, (chosen, False))
+        seconds = self.program.predict(call.tokens)
+        told = explanation(described, wanted.mode, None, {}, (chosen, False), seconds)
         self.flops = {kernel.name: kernel.flops for kernel in told.kernels} | {"call": told.flops}
         self.rounds: list[dict[str, float]] = []
         self.run()

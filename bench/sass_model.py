@@ -55,7 +55,8 @@ class Compiled:
         key = default_key(call, wanted)
         self.program = Program(call, dataclasses.replace(key, tiles=tiles))
         self.described = self.program.plan(call.tokens).describe(call.tokens, 1)
-        told = explanation(self.described, wanted.mode, None, {}, (tiles, False))
+        seconds = self.program.predict(call.tokens)
+        told = explanation(self.described, wanted.mode, None, {}, (tiles, False), seconds)
         self.bytes = {kernel.name: kernel.bytes for kernel in told.kernels}
         self.has_gradients = bool(self.described["gradients"])
         ptx = str(self.program.stage(call.tokens, "ptx", ""))

@@ -54,7 +54,6 @@ struct TargetFacts {
   int64_t mostFewTokens = -1;        // up to so many tokens, logits are dot products along the hidden axis; -1: there are no such kernels
 
   // ---- schedules
-  bool readsHalfLogits = false;      // kernels read kept logits of 16 bits
   bool isFilledByOneVocabSplit = false; // one vocabulary vocabulary split is work for all units, and what it makes stays in their caches
 
   // ---- arithmetic

@@ -3,7 +3,7 @@
 import logitile as lt
 import numpy as np
 import pytest
-from backends import jit
+from backends import CPU, jit
 from gate import Sample
 from logitile import _native
 from random_specs import numpy_dtype
@@ -100,12 +100,16 @@ def targets_kept(keep):
     return kept[np.random.default_rng(4).integers(0, len(kept), TOKENS)]
 
 
-pytestmark = [
-    pytest.mark.contract("5 kept format"),
-    pytest.mark.skipif("avx512_bf16" not in _native.host_target(), reason="logits are kept in 32 bits here"),
-]
+pytestmark = [pytest.mark.contract("5 kept format"), pytest.mark.emulated("full")]
 
 
+@pytest.fixture(autouse=True)
+def keeps_half_logits(backend):
+    if backend == CPU and "avx512_bf16" not in _native.host_target():
+        pytest.skip("logits are kept in 32 bits here")
+
+
+@pytest.mark.emulated
 def test_they_are():
     z, targets = operands(), np.zeros(TOKENS, np.int64)
     text = jit(plain).ir("plan", *z, y=targets)
@@ -113,6 +117,7 @@ def test_they_are():
     assert "centre" not in jit(plain).ir("plan", *(operand.astype(np.float32) for operand in z), y=targets)
 
 
+@pytest.mark.emulated
 @pytest.mark.parametrize("kind", ["split kept", "split hybrid"])
 def test_they_are_where_the_backward_pass_is_apart(kind):
     with scheduled(sample(plain, operands()), kind) as one:
@@ -183,6 +188,7 @@ def weighed(z: lt.Logits, y: lt.Token[int], bias: lt.Vocab[float], a: lt.Token[f
     return a * (lt.logsumexp(x) - x[y])
 
 
+@pytest.mark.emulated
 def test_gradients_of_other_inputs():
     """Vocab and Token gradients come from what was kept as well."""
     x, w = operands(std=12.0)

@@ -27,7 +27,7 @@ std::string CPUTarget::features() const { return std::string(getTierInfo(tier).n
 TargetFacts CPUTarget::facts() const {
   const CpuTierInfo &info = getTierInfo(tier);
   TargetFacts facts;
-  facts.packsOperands = facts.tokensAreLanes = facts.readsHalfLogits = facts.isFilledByOneVocabSplit = true;
+  facts.packsOperands = facts.tokensAreLanes = facts.isFilledByOneVocabSplit = true;
   facts.memory.panelWidth = info.panelWidth();
   facts.multipliesBF16 = info.hasBf16Dot;
   facts.registerRows = info.tileRows;

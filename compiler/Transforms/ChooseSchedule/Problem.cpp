@@ -112,14 +112,14 @@ static TileChoice tileChoice(RequestAttr request) {
 }
 
 /// What kept logits are rounded to: 16 bits, where errors of an exponent are no more than those of the operands, and where
-/// gradients of as many bits then lie over them. Not where another number of chunks would make the logits again: bits do not
-/// depend on that number.
+/// gradients of as many bits then lie over them. Operands of f16 have errors that are smaller than that. Not where another number of
+/// chunks would make the logits again: bits do not depend on that number.
 static Type keptElement(const Problem &problem, const PairProblem &pair) {
   MLIRContext *context = problem.request.getContext();
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
   bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
   bool hasGradient = pair.wantsHidden || pair.wantsWeight;
-  bool halves = problem.facts.readsHalfLogits && !pair.operand.isF32() && hasGradient && isExponential && !mayBeMadeAgain;
+  bool halves = pair.operand.isBF16() && hasGradient && isExponential && !mayBeMadeAgain;
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 

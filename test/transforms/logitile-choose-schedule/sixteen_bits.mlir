@@ -79,3 +79,14 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EXACT
 // EXACT: logitile.buffer @kept_z {{.*}} of "z" : !logitile.view<?x30000xf32, column_major>
 // EXACT-NOT: centre
+
+// GPUs keep the same of bf16. The error would be more than that of operands of f16.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
+// GPU: logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x30000xf16>
+// GPU-NEXT: logitile.buffer @centre_z chunk centre of "z" : !logitile.view<235x?xf32>
+// GPU-NEXT: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xbf16>
+// RUN: sed 's/$ELEMENT/f16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/; s/logitile.gradient/logitile.gradient exponential/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=FINER
+// FINER: logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x30000xf32>
+// FINER-NOT: centre

@@ -9,6 +9,29 @@ RegionInputs::RegionInputs(KernelContext &k, ValueRange values) : k(k), values(v
     tiles.push_back(k.tile(value));
 }
 
+void RegionInputs::shareRows() {
+  SmallVector<Tile *> owned;
+  for (Tile &tile : tiles)
+    if (tile.isOwned)
+      owned.push_back(&tile);
+  if (owned.empty())
+    return;
+  Emitter &e = k.e;
+  constexpr int64_t kEntryBytes = 4;
+  int64_t rows = k.threads.sharing.rows, bytes = rows * kEntryBytes;
+  Int scratch = k.scratch(owned.size() * bytes);
+  e.barrier();
+  e.when(isLess(e.thread(), rows), [&] {
+    for (auto [i, tile] : llvm::enumerate(owned))
+      e.store(tile->values[0], e.at(e.shared(scratch + i * bytes, tile->type.getElement()), e.thread()));
+  });
+  e.barrier();
+  for (auto [i, tile] : llvm::enumerate(owned)) {
+    Place lines = e.shared(scratch + i * bytes, tile->type.getElement());
+    *tile = Tile{tile->type, {}, [&e, lines](Int row, Int) { return e.load(e.at(lines, row)); }};
+  }
+}
+
 LogicalResult RegionInputs::check(Operation *op) const {
   for (auto [i, tile] : llvm::enumerate(tiles))
     if (tile.isOwned || tile.source)
@@ -125,6 +148,7 @@ CodeBuilder::Values ThreadRow::forColumns(ValueRange start, Body body) const {
 
 LogicalResult convertMap(KernelContext &k, MapOp op) {
   RegionInputs inputs(k, op.getInputs());
+  inputs.shareRows();
   if (failed(inputs.check(op)))
     return failure();
   RowLoop loop(k);

@@ -8,6 +8,8 @@ namespace logitile::cuda {
 class RegionInputs {
 public:
   RegionInputs(KernelContext &k, mlir::ValueRange values);
+  /// Row states go through shared memory to all threads that have elements of their rows.
+  void shareRows();
   /// Fails with an error at 'op' where a tile holds one value for each line.
   mlir::LogicalResult check(mlir::Operation *op) const;
   size_t size() const { return tiles.size(); }
