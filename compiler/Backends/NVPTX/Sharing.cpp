@@ -8,6 +8,8 @@ constexpr int64_t kCopyThreads = 256;
 /// as many sums of 16-bit operands, warps with blocks of 64 x 64 read a third less from shared memory for each product than those
 /// with 64 x 32.
 constexpr int64_t kElementsPerThread = 64;
+/// Kernels without products wait for memory alone: half as many elements take half the registers, so twice as many warps wait.
+constexpr int64_t kElementsWithoutProducts = 32;
 constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler, a row of the tile for each thread
 
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
@@ -21,6 +23,8 @@ struct Extents {
 
   /// Of a thread, at most, of all tiles together.
   int64_t elements(const GpuInfo &gpu) const {
+    if (!hasProducts)
+      return kElementsWithoutProducts;
     return hasProducts && values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
   }
 };
