@@ -5,13 +5,13 @@
 
 namespace logitile {
 /// One term for each token from a first one on.
-struct Term {
+struct SparseTerm {
   Place columns, coefficients;
 };
 
 /// Those of 'views', which are pairs of columns and coefficients.
-inline llvm::SmallVector<Term> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
-  llvm::SmallVector<Term> terms;
+inline llvm::SmallVector<SparseTerm> termsOf(CodeBuilder &builder, const KernelControl &kernel, mlir::ValueRange views, Int first) {
+  llvm::SmallVector<SparseTerm> terms;
   for (size_t i = 0; i + 1 < views.size(); i += 2)
     terms.push_back({builder.at(kernel.view(views[i]).base, first), builder.at(kernel.view(views[i + 1]).base, first)});
   return terms;

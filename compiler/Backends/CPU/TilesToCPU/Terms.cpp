@@ -8,7 +8,7 @@ using namespace logitile::cpu;
 namespace {
 /// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
 /// Tokens are looked at in groups, since hardly any has its column in one tile.
-void forHits(KernelContext &k, const Term &term, Int count, Int first, Int extent, function_ref<void(Int token, Int distance)> body) {
+void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent, function_ref<void(Int token, Int distance)> body) {
   Emitter &e = k.e;
   Value start = arith::TruncIOp::create(e, e.i32, first), size = arith::TruncIOp::create(e, e.i32, extent);
   auto distanceOf = [&](Int token, int64_t lanes) -> Value {
@@ -50,7 +50,7 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
     return op.emitOpError() << "works on a tile that is laid out for another op; CPU kernels have no such use";
   Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
   Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
-  for (const Term &term : termsOf(k.e, k, op.getTerms(), first))
+  for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), first))
     forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
       Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);
       act(k.e, op.getAction(), entry, k.e.at(term.coefficients, token));
@@ -78,7 +78,7 @@ static void addPacked(KernelContext &k, const View &packed, Int column, Int toke
 static void contractTransposed(KernelContext &k, ContractTermsOp op, const Tile &tile) {
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
-  for (const Term &term : termsOf(k.e, k, op.getTerms(), e.integer(0)))
+  for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), e.integer(0)))
     forHits(k, term, k.scalar(op.getCount()), k.scalar(op.getRow()), tile.rows, [&](Int token, Int distance) {
       Value coefficient = e.load(e.at(term.coefficients, token));
       addPacked(k, rhs, k.scalar(op.getColumn()), token, k.placeOf(tile, distance, e.integer(0)), tile.columns, coefficient);
@@ -90,7 +90,7 @@ static void contractPlain(KernelContext &k, ContractTermsOp op, const Tile &tile
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
   func::FuncOp add = k.helpers.addScaled(rhs.base.element);
-  for (const Term &term : termsOf(k.e, k, op.getTerms(), k.scalar(op.getRow())))
+  for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), k.scalar(op.getRow())))
     e.loop(tile.rows, [&](Int token) {
       Int entry = e.extend(e.load(e.at(term.columns, token)));
       e.when(isLess(entry, rhs.extent(0)), [&] {

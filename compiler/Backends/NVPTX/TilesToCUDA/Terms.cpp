@@ -32,7 +32,7 @@ CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile
 // ---- terms ----------------------------------------------------------------------------------------------------------
 
 /// The row of one slot: entries that a term names get its coefficient, or move into it.
-static void actOnRow(KernelContext &k, TermsOp op, const Term &term, int64_t rowSlot, MutableArrayRef<Value> values) {
+static void actOnRow(KernelContext &k, TermsOp op, const SparseTerm &term, int64_t rowSlot, MutableArrayRef<Value> values) {
   Emitter &e = k.e;
   Int row = k.scalar(op.getRow()) + k.threads.row(rowSlot), tokens = k.scalar(op.getCount());
   Value isToken = isLess(row, tokens);
@@ -52,7 +52,7 @@ static void actOnRow(KernelContext &k, TermsOp op, const Term &term, int64_t row
 }
 
 /// The coefficients of all tokens that name this thread's column.
-static Value sumOfColumn(KernelContext &k, TermsOp op, const Term &term, Value start) {
+static Value sumOfColumn(KernelContext &k, TermsOp op, const SparseTerm &term, Value start) {
   Emitter &e = k.e;
   Int column = k.scalar(op.getColumn()) + k.threads.column(0);
   return e.loop(k.scalar(op.getCount()), start, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
@@ -66,13 +66,13 @@ LogicalResult convertTerms(KernelContext &k, TermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
-  SmallVector<Term> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
+  SmallVector<SparseTerm> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (isSum)
-    for (const Term &term : terms)
+    for (const SparseTerm &term : terms)
       tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
   else if (!terms.empty())
     tile.values = changeRows(k, op, tile, [&](int64_t slot, MutableArrayRef<Value> row) {
-      for (const Term &term : terms)
+      for (const SparseTerm &term : terms)
         actOnRow(k, op, term, slot, row);
     });
   k.setTile(op.getResult(), tile);
@@ -90,7 +90,7 @@ public:
         mayClip(k.mayClip(rhs, 1, op.getColumn(), op.getTile().getType().getExtent(1))), endColumn(endColumn) {}
 
   /// G W: the token of a row slot gets the row of the head that it names.
-  void addNamedRow(const Term &term, int64_t slot, MutableArrayRef<Value> mine) {
+  void addNamedRow(const SparseTerm &term, int64_t slot, MutableArrayRef<Value> mine) {
     Int token = smaller(row + k.threads.row(slot), tokens - 1);
     Int entry = e.extend(e.load(e.at(term.columns, token)));
     auto visit = [&] {
@@ -106,7 +106,7 @@ public:
 
   /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. Each lane of a warp looks
   /// at other tokens, at several before the warp waits for memory, and the warp turns to those that name one of its rows.
-  void addNamingTokens(const Term &term, CodeBuilder::Values &values) {
+  void addNamingTokens(const SparseTerm &term, CodeBuilder::Values &values) {
     SmallVector<Type> types(values.size(), e.f32);
     values = e.loop(e.integer(0), tokens, e.integer(kLooks * kWarp), values, [&](Int first, ValueRange current) {
       Value found = lookAtTokens(term, first), none = word(0);
@@ -128,7 +128,7 @@ private:
 
   /// A bit for each look of this lane, set where it finds a token that names a row of this warp: look i is at token i * kWarp + lane
   /// from 'first' on. Places and rows have 32 bits, because most of the scan is this.
-  Value lookAtTokens(const Term &term, Int first) {
+  Value lookAtTokens(const SparseTerm &term, Int first) {
     Value last = e.narrow(smaller(tokens - first, kLooks * kWarp) - 1), lane = e.narrow(e.lane()), found = word(0);
     Value firstRow = e.narrow(row + k.threads.warpRow * k.threads.sharing.blockRows()), rows = word(k.threads.sharing.blockRows());
     Place columns = e.at(term.columns, first);
@@ -147,7 +147,7 @@ private:
   }
 
   /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set.
-  CodeBuilder::Values addTokens(const Term &term, Int first, Value bits, ValueRange values) {
+  CodeBuilder::Values addTokens(const SparseTerm &term, Int first, Value bits, ValueRange values) {
     CodeBuilder::Values start(values);
     start.push_back(bits);
     CodeBuilder::Values sums = e.loop(e.extend(LLVM::CtPopOp::create(e, e.i32, bits)), start, [&](Int, ValueRange current) {
@@ -162,7 +162,7 @@ private:
   }
 
   /// The thread that has elements of the row that 'token' names adds to them.
-  CodeBuilder::Values addToken(const Term &term, Int token, ValueRange values) {
+  CodeBuilder::Values addToken(const SparseTerm &term, Int token, ValueRange values) {
     int64_t columns = k.columnSlots(op.getTile().getType());
     Int distance = e.extend(e.load(e.at(term.columns, token))) - row;
     CodeBuilder::Values next(values), scaled = scaledRow(e.load(e.at(term.coefficients, token)), token, columns);
@@ -203,14 +203,14 @@ LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
   if (rhs.layout() != Layout::Strided || !isComputed || !k.threads.sharing.isFragments)
     return op.emitOpError() << "adds to " << tile.type << " with " << rhs.type << "; expected a computed tile of two dimensions and a strided view";
   ContractTerms terms(k, op, *endColumn);
-  SmallVector<Term> list = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
+  SmallVector<SparseTerm> list = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (op.getTransposed())
-    for (const Term &term : list)
+    for (const SparseTerm &term : list)
       terms.addNamingTokens(term, tile.values);
   else if (!list.empty())
     tile = {tile.type, changeRows(k, op, tile,
                                   [&](int64_t slot, MutableArrayRef<Value> row) {
-                                    for (const Term &term : list)
+                                    for (const SparseTerm &term : list)
                                       terms.addNamedRow(term, slot, row);
                                   }),
             {}};
