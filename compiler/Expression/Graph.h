@@ -186,6 +186,8 @@ public:
   NodeRef timesAddend(NodeRef addend, llvm::function_ref<NodeRef(NodeRef)> times);
   /// The branch that a select takes at 'index', where that is known; else null.
   NodeRef branchAt(NodeRef select, NodeRef index);
+  /// The entry of 'x' at 'index' where it is the same number for all inputs, as that of a product with column() is at 0; else null.
+  NodeRef constantAt(NodeRef x, NodeRef index);
 
   // ---- form-sweeps
   NodeRef accumulator(unsigned number, NodeType type, bool isList = false);
@@ -216,5 +218,6 @@ private:
   llvm::DenseSet<NodeRef> underLogSumExp;
   llvm::DenseMap<NodeRef, NodeRef> exponents;
   llvm::DenseMap<NodeRef, Origin> origins;
+  llvm::DenseMap<NodeRef, llvm::DenseMap<NodeRef, NodeRef>> entries; // by index, of constantAt
 };
 } // namespace logitile

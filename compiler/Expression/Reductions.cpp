@@ -211,6 +211,11 @@ NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, Node
   return picked;
 }
 
+NodeRef Graph::constantAt(NodeRef x, NodeRef index) {
+  NodeRef entry = gatherOnce(x, index, entries[index]);
+  return entry->isConstant() ? entry : nullptr;
+}
+
 NodeRef Graph::branchAt(NodeRef select, NodeRef index) {
   if (!select->is(NodeOp::Select))
     return nullptr;

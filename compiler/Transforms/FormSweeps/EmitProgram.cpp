@@ -71,7 +71,8 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
   return origin && hasPartsOf(node, origin) ? origin : Graph::Origin();
 }
 
-/// Whether 'node' has all per-token values and picks that the entry is made of: simplification may have dropped some.
+/// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.
+/// Entries of inputs in memory can be gathered there; picks of logits cannot be added any more.
 bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   SmallVector<NodeRef> order = Graph::topological(node);
   DenseSet<NodeRef> parts(order.begin(), order.end()), seen;
@@ -80,7 +81,7 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   SmallVector<NodeRef> todo{origin.value};
   while (!todo.empty()) {
     NodeRef x = todo.pop_back_val();
-    if (!seen.insert(x).second || planner.listedEntry(x, origin.index))
+    if (!seen.insert(x).second || planner.listedEntry(x, origin.index) || planner.g.constantAt(x, origin.index))
       continue;
     if (NodeRef branch = planner.g.branchAt(x, origin.index)) {
       todo.push_back(branch);
@@ -89,7 +90,8 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
     NodeRef needed = !x->varying ? x : x->is(NodeOp::Column) ? origin.index : nullptr;
     if (x->isVaryingInput())
       needed = planner.g.gather(x, origin.index);
-    if (needed && !isThere(needed))
+    bool isGathered = x->isVaryingInput() && !x->isInput(InputKind::Logits) && pointOf(needed) <= pointOf(node);
+    if (needed && !isThere(needed) && !isGathered)
       return false;
     if (x->varying)
       todo.append(x->operands.begin(), x->operands.end());

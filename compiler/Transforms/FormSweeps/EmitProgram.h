@@ -163,6 +163,7 @@ private:
   bool lowMatters(NodeRef node);
   bool isKnown(NodeRef node);
   RegionEmitter &atEntry(NodeRef index);
+  NodeRef constantEntry(NodeRef node);
   /// Whether per-token values are read by code for entries of the vocabulary.
   bool isAlongVocabulary() const { return !isFinish; }
   mlir::Value compute(NodeRef node);

@@ -85,10 +85,17 @@ RegionEmitter &RegionEmitter::atEntry(NodeRef index) {
   return *emitter;
 }
 
+/// What 'node' is at the entry of this emitter, where no input is read for it; else null.
+NodeRef RegionEmitter::constantEntry(NodeRef node) {
+  return parent && node->varying ? program.planner.g.constantAt(node, index) : nullptr;
+}
+
 Value RegionEmitter::value(NodeRef node) {
   node = program.settle(node);
   if (parent && !node->varying)
     return parent->value(node);
+  if (NodeRef constant = constantEntry(node))
+    return parent->value(constant);
   if (Value known = whole.lookup(node))
     return known;
   setLoc(node->loc);
@@ -277,6 +284,8 @@ RegionEmitter::Pair RegionEmitter::pairOf(NodeRef node) {
     return {value(node), {}};
   if (parent && !node->varying)
     return parent->pairOf(node);
+  if (NodeRef constant = constantEntry(node))
+    return {parent->value(constant), f32(0)};
   if (auto it = pairs.find(node); it != pairs.end())
     return it->second;
   setLoc(node->loc);
@@ -412,6 +421,8 @@ RegionEmitter::Pair RegionEmitter::dividePairs(NodeRef node) {
 
 RegionEmitter::Pair RegionEmitter::exactPair(NodeRef node, bool ofAllSums) {
   node = program.settle(node);
+  if (NodeRef constant = constantEntry(node))
+    return {parent->value(constant), f32(0)};
   std::pair key(node, ofAllSums);
   if (auto it = exactPairs.find(key); it != exactPairs.end())
     return it->second;
