@@ -349,3 +349,39 @@ def test_cross_entropy_of_sure_tokens_is_zero(scale):
         numbers = {name: moved(item, here) for name, item in options.items()}
         loss = brought_back(head(*operands, target=moved(target, here), **numbers))
         assert loss.min() >= 0 and loss.max() <= 1e-3, options
+
+
+FOLDED = {  # expressions of which one entry, y or 0, needs fewer inputs than the others
+    "product with the column": lambda z, y, u: 0.01 * lt.to_float(lt.column()) * lt.exp(lt.minimum(z, 1.0)),
+    "of the vocabulary": lambda z, y, u: 0.01 * lt.to_float(lt.column()) * lt.exp(u),
+    "column over an exponential": lambda z, y, u: lt.to_float(lt.column()) / lt.exp(lt.tanh(u + z)),
+    "distance from the target": lambda z, y, u: lt.abs(lt.to_float(lt.column() - y)) * lt.sigmoid(z + u),
+    "sum": lambda z, y, u: lt.to_float(lt.column() - y) * lt.sigmoid(u) + z,
+    "branch": lambda z, y, u: lt.where(lt.column() == y, 0.5, lt.exp(z)) * 0.3,
+}
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("name", FOLDED)
+def test_an_entry_that_needs_fewer_inputs_has_the_bits_of_the_others(name):
+    """Simplification makes such an entry a number, or drops a part of it; the sweep computes all of it."""
+
+    @lt.loss
+    def loss(z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float]):
+        x = FOLDED[name](z, y, u)
+        p, log_p = lt.softmax(x), lt.log_softmax(x)
+
+        def own(values, index):
+            return lt.count((lt.column() == index) & (values == values[index]))
+
+        return lt.Outputs(
+            p=own(p, y), first_p=own(p, 0), log_p=own(log_p, y), first_log_p=own(log_p, 0), x=own(x, y),
+            first_x=own(x, 0), least=lt.count(p < lt.min(p)), apart=own(p * p + log_p, 0),
+            loss=lt.mean(z) + u[y],
+        )
+
+    for seed in range(4):
+        given = inputs(scale=1.0, seed=seed)
+        for field, count in run(jit(loss), {name: given[name] for name in "zyu"}).items():
+            if field != "loss":
+                assert (count == (field != "least")).all(), (field, seed)

@@ -3,6 +3,7 @@
 What is put there is in test_tuning.py.
 """
 
+import contextlib
 import os
 import pathlib
 import sqlite3
@@ -307,6 +308,29 @@ def test_a_killed_tuner_leaves_all_or_nothing(folder):
         records = quiet(tuning_store.everything)
         assert len(records) in (1, 301) and sum(record.chosen for record in records) == 1
         assert {record.measured for record in records} in ({0.5}, {7.0})
+
+
+def test_a_table_that_another_process_makes_meanwhile_is_no_damage(folder):
+    """The other process makes it between any two statements that look at the database."""
+    path = folder / "tuning.sqlite"
+    folder.mkdir(mode=0o700)
+
+    class Interrupted(sqlite3.Connection):
+        def execute(self, *arguments):
+            with contextlib.suppress(sqlite3.OperationalError):  # "database is locked"
+                other = sqlite3.connect(path, timeout=0, isolation_level=None)
+                if self.left == 0:
+                    tuning_store._make_tables(other)
+                other.close()
+            self.left -= 1
+            return super().execute(*arguments)
+
+    for before in range(5):
+        path.unlink(missing_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None, factory=Interrupted)
+        connection.left = before
+        assert tuning_store._is_ready(connection, path) == (before < 2)
+        connection.close()
 
 
 def test_many_that_meet_damage_set_aside_only_that(folder):

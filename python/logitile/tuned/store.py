@@ -229,9 +229,13 @@ def _empty() -> Connection:
 
 def _is_ready(connection: Connection, path: Path) -> bool:
     """Whether the database has its table. It has not where a process was killed before it made it."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    connection.execute("BEGIN")  # all three of one moment: another process may make the table just now
+    try:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    finally:
+        connection.execute("ROLLBACK")
     if application == 0 and version == 0 and tables == 0:
         return False
     if application != _APPLICATION:

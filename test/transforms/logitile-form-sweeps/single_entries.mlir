@@ -85,3 +85,62 @@ logitile.loss @addend vocab 100 outputs ["loss"] {
   %loss = arith.addf %q, %lse_z : f32
   logitile.yield %loss : f32
 }
+
+// Entry 0 of a product with the column is 0 for all logits, so no sweep picks its logit. The entry of the softmax is made as those
+// of the sweep are.
+// CHECK-LABEL: logitile.program @product_with_column
+// CHECK: logitile.finish @finish1 forward of @forward0
+// CHECK-NEXT: ^bb0(%[[MAX:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK: %[[ZERO:.*]] = arith.constant 0.0
+// CHECK-NOT: math.log
+// CHECK: %[[DISTANCE:.*]] = arith.subf %[[ZERO]], %[[MAX]] : f32
+// CHECK-NEXT: %[[EXP:.*]] = math.exp %[[DISTANCE]] : f32
+// CHECK-NEXT: %[[ENTRY:.*]] = arith.mulf %[[EXP]], %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %{{.*}}, %[[ENTRY]] : f32
+logitile.loss @product_with_column vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %column = logitile.column : i32
+  %number = arith.sitofp %column : i32 to f32
+  %e = math.exp %z : f32
+  %x = arith.mulf %number, %e : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %p = math.exp %log_p : f32
+  %zero = arith.constant 0 : i32
+  %entry = logitile.gather %p[%zero] : f32
+  %largest = arith.cmpf oge, %p, %entry : f32
+  %count = logitile.reduce count %largest : i1 -> i32
+  %loss = arith.sitofp %count : i32 to f32
+  logitile.yield %loss : f32
+}
+
+// Nor does the entry of u matter at entry 0, but that of v does: it is gathered, because memory can be read anywhere.
+// CHECK-LABEL: logitile.program @dropped_input
+// CHECK: logitile.finish @finish0_1 prologue results ["{{v[0-9]+}}" : f32]
+// CHECK: logitile.input vocab "v" : f32
+// CHECK-NEXT: logitile.gather
+// CHECK: logitile.finish @finish1 forward of @forward0
+// CHECK: %[[V:.*]] = logitile.known <@finish0_1[0]> : f32
+// CHECK-NEXT: arith.addf %{{.*}}, %[[V]] : f32
+// CHECK-NOT: math.log
+// CHECK: logitile.sweep @forward1
+logitile.loss @dropped_input vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %u = logitile.input vocab "u" : f32
+  %v = logitile.input vocab "v" : f32
+  %column = logitile.column : i32
+  %number = arith.sitofp %column : i32 to f32
+  %e = math.exp %u : f32
+  %part = arith.mulf %number, %e : f32
+  %sum = arith.addf %part, %v : f32
+  %x = arith.addf %sum, %z : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %p = math.exp %log_p : f32
+  %zero = arith.constant 0 : i32
+  %entry = logitile.gather %p[%zero] : f32
+  %largest = arith.cmpf oge, %p, %entry : f32
+  %count = logitile.reduce count %largest : i1 -> i32
+  %loss = arith.sitofp %count : i32 to f32
+  logitile.yield %loss : f32
+}
