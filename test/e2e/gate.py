@@ -115,8 +115,9 @@ class Sample:
 
     def check(self):
         """What the head gives, by name; fails where it misses the gate."""
+        gates = Gates(self, self.reference())
         found = self.run()
-        Gates(self, self.reference()).check(found, str(self))
+        gates.check(found, str(self))
         return found
 
 
