@@ -219,6 +219,6 @@ NodeRef Graph::constantAt(NodeRef x, NodeRef index) {
 NodeRef Graph::branchAt(NodeRef select, NodeRef index) {
   if (!select->is(NodeOp::Select))
     return nullptr;
-  NodeRef condition = gather(select->operand(0), index);
-  return condition->isConstant() ? select->operand(condition->number != 0 ? 1 : 2) : nullptr;
+  NodeRef condition = constantAt(select->operand(0), index);
+  return condition ? select->operand(condition->number != 0 ? 1 : 2) : nullptr;
 }

@@ -108,14 +108,17 @@ def test_top_k_and_a_bias():
     check_counts(np.bincount(found.index, minlength=VOCAB), allowed((LOGITS + bias).astype(float), 4))
 
 
-@pytest.mark.parametrize(("top_k", "error"), [
-    (-1, "top_k=-1 must be from 0 to 1024"),
-    (1025, "top_k=1025 must be from 0 to 1024"),
-    (2.0, "top_k=2.0 must be an int that is known while the loss is traced"),
+@pytest.mark.parametrize(("constant", "error"), [
+    ({"top_k": -1}, "top_k=-1 must be from 0 to 1024"),
+    ({"top_k": 1025}, "top_k=1025 must be from 0 to 1024"),
+    ({"top_k": 2.0}, "top_k=2.0 must be an int that is known while the loss is traced"),
+    ({"candidates": 0}, "candidates=0 must be from 1 to 1024"),
+    ({"candidates": 1025}, "candidates=1025 must be from 1 to 1024"),
+    ({"candidates": 2.0}, "candidates=2.0 must be an int that is known while the loss is traced"),
 ])  # fmt: skip
-def test_top_k_is_an_integer_that_is_compiled_in(top_k, error):
+def test_top_k_and_candidates_are_integers_that_are_compiled_in(constant, error):
     with pytest.raises((lt.CallValueError, lt.CallTypeError)) as caught:
-        lt.jit(lt.losses.sample, top_k=top_k)(**arguments(lt.losses.sample))
+        lt.jit(lt.losses.sample, **constant)(**arguments(lt.losses.sample))
     assert error in str(caught.value)
 
 

@@ -170,17 +170,6 @@ def test_k_takes_the_place_of_top_k():
     assert "k is a top_k for every token and takes the place of top_k=3; give one" in str(caught.value)
 
 
-@pytest.mark.parametrize(("candidates", "error"), [
-    (0, "candidates=0 must be from 1 to 1024"),
-    (1025, "candidates=1025 must be from 1 to 1024"),
-    (2.0, "candidates=2.0 must be an int that is known while the loss is traced"),
-])  # fmt: skip
-def test_candidates_are_an_integer_that_is_compiled_in(candidates, error):
-    with pytest.raises((lt.CallValueError, lt.CallTypeError)) as caught:
-        lt.jit(lt.losses.sample, candidates=candidates)(**arguments(lt.losses.sample))
-    assert error in str(caught.value)
-
-
 SHAPES = lt.ShapeDtype((8, 16), "float32"), lt.ShapeDtype((4000, 16), "float32")
 PER_TOKEN = {"k": lt.ShapeDtype((8,), "int64"), "top_p": lt.ShapeDtype((8,), "float32")}
 

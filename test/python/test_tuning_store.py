@@ -325,7 +325,7 @@ def test_a_table_that_another_process_makes_meanwhile_is_no_damage(folder):
             self.left -= 1
             return super().execute(*arguments)
 
-    for before in range(5):
+    for before in range(4):
         path.unlink(missing_ok=True)
         connection = sqlite3.connect(path, isolation_level=None, factory=Interrupted)
         connection.left = before

@@ -25,7 +25,7 @@ struct Extents {
   int64_t elements(const GpuInfo &gpu) const {
     if (!hasProducts)
       return kElementsWithoutProducts;
-    return hasProducts && values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
+    return values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
   }
 };
 /// The tile that everything in a kernel is a part of: all rows and all columns that a tile has.

@@ -235,7 +235,7 @@ def _is_ready(connection: Connection, path: Path) -> bool:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     finally:
-        connection.execute("ROLLBACK")
+        connection.rollback()  # nothing, where an error has ended the transaction
     if application == 0 and version == 0 and tables == 0:
         return False
     if application != _APPLICATION:
