@@ -30,6 +30,16 @@ def mesh_of(shape, kind=AxisType.Auto):
     return jax.make_mesh(shape, ("data", "tp"), axis_types=(kind,) * 2, devices=jax.devices()[:4])
 
 
+def is_refused(call, placed, mesh):
+    """Whether this JAX cannot partition heads over such a mesh; then the call says so."""
+    is_old = jax.__version__.startswith(("0.8.", "0.9."))
+    if not is_old or AxisType.Explicit not in mesh.axis_types:
+        return False
+    with pytest.raises(lt.CallTypeError, match=r"explicit axes \(data, tp\), .* use JAX 0.10"):
+        call(*placed)
+    return True
+
+
 class MeshSample(JaxSample):
     """A call whose arrays are on a mesh of 2 x 2: tokens on `data`, the vocabulary on `tp`."""
 
@@ -183,6 +193,8 @@ def test_lists_are_made_of_the_whole_vocabulary(shape, kind):
     with jax.set_mesh(mesh):
         places = (P("data"), P("tp"), P("data"))
         placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(operands(), places, strict=True)]
+        if is_refused(step, placed, mesh):
+            return
         for found in (step(*placed), jax.jit(step)(*placed)):
             np.testing.assert_array_equal(np.asarray(found.indices), np.asarray(expected.indices))
             np.testing.assert_allclose(np.asarray(found.values), np.asarray(expected.values), rtol=1e-6)
@@ -262,9 +274,7 @@ def test_explicit_axes(place, reduction):
         placed = [
             jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, PLACES[place], strict=True)
         ]
-        if jax.__version__.startswith(("0.8.", "0.9.")):
-            with pytest.raises(lt.CallTypeError, match=r"explicit axes \(data, tp\), .* use JAX 0.10"):
-                whole(head)(*placed)
+        if is_refused(whole(head), placed, mesh):
             return
         found = whole(head)(*placed)
         rows = jax.jit(lambda h, w, t: head(h, w, target=t))(*placed)
