@@ -351,13 +351,15 @@ def test_cross_entropy_of_sure_tokens_is_zero(scale):
         assert loss.min() >= 0 and loss.max() <= 1e-3, options
 
 
-FOLDED = {  # expressions of which one entry, y or 0, needs fewer inputs than the others
+FOLDED = {  # expressions of which one entry, y, 0 or 5, needs fewer inputs, or is partly constant
     "product with the column": lambda z, y, u: 0.01 * lt.to_float(lt.column()) * lt.exp(lt.minimum(z, 1.0)),
     "of the vocabulary": lambda z, y, u: 0.01 * lt.to_float(lt.column()) * lt.exp(u),
     "column over an exponential": lambda z, y, u: lt.to_float(lt.column()) / lt.exp(lt.tanh(u + z)),
     "distance from the target": lambda z, y, u: lt.abs(lt.to_float(lt.column() - y)) * lt.sigmoid(z + u),
     "sum": lambda z, y, u: lt.to_float(lt.column() - y) * lt.sigmoid(u) + z,
     "branch": lambda z, y, u: lt.where(lt.column() == y, 0.5, lt.exp(z)) * 0.3,
+    "square of a mean": lambda z, y, u: lt.square(lt.where(lt.column() <= 4, u, -lt.mean(z))),
+    "part of columns alone": lambda z, y, u: lt.square(lt.to_float(lt.column()) * 0.1) / (1.0 + lt.exp(u)),
 }
 
 
@@ -376,7 +378,7 @@ def test_an_entry_that_needs_fewer_inputs_has_the_bits_of_the_others(name):
 
         return lt.Outputs(
             p=own(p, y), first_p=own(p, 0), log_p=own(log_p, y), first_log_p=own(log_p, 0), x=own(x, y),
-            first_x=own(x, 0), least=lt.count(p < lt.min(p)), apart=own(p * p + log_p, 0),
+            first_x=own(x, 0), fifth_x=own(x, 5), least=lt.count(p < lt.min(p)), apart=own(p * p + log_p, 0),
             loss=lt.mean(z) + u[y],
         )
 

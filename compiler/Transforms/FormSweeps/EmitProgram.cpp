@@ -72,11 +72,10 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
 }
 
 /// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.
-/// Entries of inputs in memory can be gathered there; picks of logits cannot be added any more.
+/// Entries of inputs in memory can be gathered there, and arithmetic be computed there; picks and sums cannot be added any more.
 bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   SmallVector<NodeRef> order = Graph::topological(node);
   DenseSet<NodeRef> parts(order.begin(), order.end()), seen;
-  parts.erase(node); // min(column, i)[i] is i: an entry is not made of itself
   auto isThere = [&](NodeRef x) { return x->is(NodeOp::Constant) || x->is(NodeOp::Input) || parts.contains(x); };
   SmallVector<NodeRef> todo{origin.value};
   while (!todo.empty()) {
@@ -91,9 +90,11 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
     if (x->isVaryingInput())
       needed = planner.g.gather(x, origin.index);
     bool isGathered = x->isVaryingInput() && !x->isInput(InputKind::Logits) && pointOf(needed) <= pointOf(node);
-    if (needed && !isThere(needed) && !isGathered)
+    bool isArithmetic = !x->varying && !x->operands.empty() && llvm::none_of(x->operands, [](NodeRef operand) { return operand->varying; });
+    bool isItself = needed == node; // min(column, i)[i] is i: an entry is not made of itself
+    if (needed && (isItself || !(isThere(needed) || isGathered || isArithmetic)))
       return false;
-    if (x->varying)
+    if (x->varying || !isThere(x))
       todo.append(x->operands.begin(), x->operands.end());
   }
   return true;

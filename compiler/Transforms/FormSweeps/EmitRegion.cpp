@@ -85,9 +85,14 @@ RegionEmitter &RegionEmitter::atEntry(NodeRef index) {
   return *emitter;
 }
 
-/// What 'node' is at the entry of this emitter, where no input is read for it; else null.
+/// What 'node' is at the entry of this emitter, where it is constant although an operand is not, as a product with 0 is; else null.
+/// Of constant operands it is computed as the sweep computes it: rounded, while constants of the graph are exact.
 NodeRef RegionEmitter::constantEntry(NodeRef node) {
-  return parent && node->varying ? program.planner.g.constantAt(node, index) : nullptr;
+  Graph &g = program.planner.g;
+  if (!parent || !node->varying || g.branchAt(node, index))
+    return nullptr;
+  bool computes = llvm::all_of(node->operands, [&](NodeRef operand) { return g.constantAt(operand, index); });
+  return computes ? nullptr : g.constantAt(node, index);
 }
 
 Value RegionEmitter::value(NodeRef node) {
