@@ -62,11 +62,19 @@ NodeRef Graph::neg(NodeRef a) {
     if (a->is(NodeOp::Neg))
       return a->operand(0);
     if (a->is(NodeOp::Sub))
-      return sub(a->operand(1), a->operand(0));
+      return negOfEntry(a, sub(a->operand(1), a->operand(0)));
     if (a->is(NodeOp::Mul) && a->operand(0)->isConstant())
-      return mul(neg(a->operand(0)), a->operand(1));
+      return negOfEntry(a, mul(neg(a->operand(0)), a->operand(1)));
   }
   return make(NodeOp::Neg, {a}, a->type);
+}
+
+/// 'negated' is -a. Where a was picked, -a is an entry as well, so that it is rounded as a is.
+NodeRef Graph::negOfEntry(NodeRef a, NodeRef negated) {
+  Origin entry = originOf(a);
+  if (entry && !negated->operands.empty())
+    origins.try_emplace(negated, Origin{neg(entry.value), entry.index});
+  return negated;
 }
 
 /// constant * x, with the numbers of x drawn in.

@@ -208,6 +208,7 @@ private:
   Split splitFactors(NodeRef x);
   Split splitAddends(NodeRef x);
   Origin entryOf(NodeRef node) const;
+  NodeRef negOfEntry(NodeRef a, NodeRef negated);
   NodeRef gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
 
   mlir::Location loc;

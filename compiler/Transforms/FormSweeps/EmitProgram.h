@@ -144,6 +144,7 @@ private:
   Pair exactPair(NodeRef node, bool ofAllSums);
   Pair makeExactPair(NodeRef node, bool ofAllSums);
   Pair exactlyScaled(NodeRef node);
+  Pair negated(Pair x);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);
   Pair makeEntryPair(NodeRef node, Graph::Origin origin);
@@ -152,7 +153,8 @@ private:
     Planner::LogSumExp parts;
     NodeRef logSum, addend;
   };
-  std::optional<LogSoftmax> logSoftmaxOf(NodeRef difference);
+  /// 'isNegated': of a logsumexp less the values.
+  std::optional<LogSoftmax> logSoftmaxOf(NodeRef difference, bool isNegated = false);
   Pair logSoftmaxPair(const LogSoftmax &of);
   mlir::Value withCancelled(mlir::Value value, NodeRef addend);
   Pair scalePair(NodeRef node);

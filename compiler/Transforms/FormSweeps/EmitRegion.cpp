@@ -212,10 +212,11 @@ Value RegionEmitter::exponential(const Accumulator *max, NodeRef scale) {
   return result;
 }
 
-std::optional<RegionEmitter::LogSoftmax> RegionEmitter::logSoftmaxOf(NodeRef difference) {
+std::optional<RegionEmitter::LogSoftmax> RegionEmitter::logSoftmaxOf(NodeRef difference, bool isNegated) {
   if (!difference->is(NodeOp::Sub) || !difference->varying)
     return std::nullopt;
-  auto [rest, lse, addend] = program.planner.g.splitLogSoftmax(difference->operand(0), difference->operand(1));
+  NodeRef x = difference->operand(isNegated ? 1 : 0);
+  auto [rest, lse, addend] = program.planner.g.splitLogSoftmax(x, difference->operand(isNegated ? 0 : 1));
   auto parts = rest ? program.planner.logSumExp(lse) : std::nullopt;
   if (!parts)
     return std::nullopt;
@@ -319,10 +320,7 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
     Value small = value(node->operand(1));
     return {large.high, large.low ? add(large.low, small) : small};
   }
-  case NodeOp::Neg: {
-    Pair x = pairOf(node->operand(0));
-    return {arith::NegFOp::create(builder, where(), x.high), arith::NegFOp::create(builder, where(), x.low)};
-  }
+  case NodeOp::Neg: return negated(pairOf(node->operand(0)));
   case NodeOp::Mul:
   case NodeOp::Weigh:
     if (node->varying)
@@ -332,9 +330,16 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
   default: // logits minus logits cancel; logits minus a per-token value do not
     if (auto known = logSoftmaxOf(node))
       return logSoftmaxPair(*known);
+    if (auto known = logSoftmaxOf(node, /*isNegated=*/true))
+      return negated(logSoftmaxPair(*known));
     return addPairs(pairOf(node->operand(0)), pairOf(node->operand(1)), node->is(NodeOp::Sub),
                     !node->varying || (node->operand(0)->dependsOnLogits && node->operand(1)->dependsOnLogits));
   }
+}
+
+RegionEmitter::Pair RegionEmitter::negated(Pair x) {
+  Value low = x.low ? Value(arith::NegFOp::create(builder, where(), x.low)) : Value();
+  return {arith::NegFOp::create(builder, where(), x.high), low};
 }
 
 /// x - logsumexp(x) as (x - max) - log sum, with the distances that the sum was made of.
@@ -449,9 +454,8 @@ RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node, bool ofAllSums) {
   if (!isSum || !keeps(node->operand(0)) || !keeps(node->operand(1)))
     return {value(node), {}};
   Pair a = exactPair(node->operand(0), ofAllSums), b = exactPair(node->operand(1), ofAllSums);
-  auto negated = [&](Value x) { return x ? Value(arith::NegFOp::create(builder, where(), x)) : x; };
   if (node->is(NodeOp::Sub))
-    b = {negated(b.high), negated(b.low)};
+    b = negated(b);
   Value high = add(a.high, b.high), low = twoSumError(a.high, b.high, high);
   for (Value part : {a.low, b.low})
     if (part)

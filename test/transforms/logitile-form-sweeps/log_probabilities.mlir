@@ -93,3 +93,23 @@ logitile.loss @root vocab 100 outputs ["loss"] {
   %loss = arith.sitofp %count : i32 to f32
   logitile.yield %loss : f32
 }
+
+// A logsumexp less its values is the distance from the maximum as well, turned round: 1 / 3 is no float32, and its rounding times z
+// would stay if the logsumexp were rounded otherwise.
+// CHECK-LABEL: logitile.program @less_its_values
+// CHECK: logitile.sweep @forward1
+// CHECK: update
+// CHECK: %[[DISTANCE:.*]] = arith.subf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[DISTANCE]], %{{.*}} : f32
+// CHECK: arith.negf %[[SCALED]] : f32
+logitile.loss @less_its_values vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %v = logitile.input vocab "v" : f32
+  %third = arith.constant 0.333333343 : f32
+  %x = arith.mulf %z, %third : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %less = arith.subf %lse, %x : f32
+  %squared = arith.mulf %less, %v : f32
+  %loss = logitile.reduce max %squared : f32 -> f32
+  logitile.yield %loss : f32
+}
