@@ -1,6 +1,6 @@
 // ShareCode.cpp - the pass that lets launches which differ in their memory alone run one piece of code.
 #include "compiler/Passes.h"
-#include "dialect/Logitile.h"
+#include "dialect/Workspace.h"
 #include "mlir/IR/OperationSupport.h"
 using namespace mlir;
 
@@ -9,30 +9,37 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// For each argument: the scalar that it is, or the number of the first argument in the same memory.
-SmallVector<Attribute> shapeOf(KernelOp kernel) {
+/// For each argument: the scalar that it is, or the number of the first argument in the same memory and whether that is workspace,
+/// whose rows have places that code may count on.
+SmallVector<Attribute> shapeOf(KernelOp kernel, const Buffers &workspace) {
   Builder b(kernel.getContext());
   SmallVector<Attribute> memory, shape;
   for (auto [argument, role] : llvm::zip_equal(kernel.getBody().getArguments(), kernel.getRoles())) {
     StringAttr buffer = kernel.bufferOf(argument);
     Attribute alias = buffer && kernel.getAliases() ? kernel.getAliases()->get(buffer) : Attribute();
     memory.push_back(alias ? alias : role);
-    shape.push_back(buffer ? b.getIndexAttr(llvm::find(memory, memory.back()) - memory.begin()) : role);
+    if (!buffer) {
+      shape.push_back(role);
+      continue;
+    }
+    shape.push_back(b.getIndexAttr(llvm::find(memory, memory.back()) - memory.begin()));
+    shape.push_back(b.getBoolAttr(workspace.contains(buffer)));
   }
   return shape;
 }
 
-bool doTheSame(KernelOp left, KernelOp right) {
+bool doTheSame(KernelOp left, KernelOp right, const Buffers &workspace) {
   return left.getRoles().size() == right.getRoles().size() && left.getFlushesSubnormals() == right.getFlushesSubnormals() &&
-         shapeOf(left) == shapeOf(right) &&
+         shapeOf(left, workspace) == shapeOf(right, workspace) &&
          OperationEquivalence::isRegionEquivalentTo(&left.getBody(), &right.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
 struct ShareCodePass : impl::ShareCodePassBase<ShareCodePass> {
   void runOnOperation() override {
     SmallVector<KernelOp> distinct;
+    Buffers workspace = findWorkspace(getOperation());
     for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
-      auto earlier = llvm::find_if(distinct, [&](KernelOp other) { return doTheSame(kernel, other); });
+      auto earlier = llvm::find_if(distinct, [&](KernelOp other) { return doTheSame(kernel, other, workspace); });
       if (earlier == distinct.end())
         distinct.push_back(kernel);
       else

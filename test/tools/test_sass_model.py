@@ -104,6 +104,13 @@ def test_a_loop_turns_up_to_its_bound_or_to_the_tokens(bound, compare, tokens, t
     assert opcodes(paths.path_of(found), tokens).count("IADD3") == turns
 
 
+def test_a_counter_may_move_to_the_register_it_is_made_of():
+    found = listing_of("MOV R2, RZ", ".L_x_1:", "IADD3 R1, P1, R2, 0x80, RZ", "STG [R4], R5",
+                       "IMAD.MOV.U32 R2, RZ, RZ, R1", "ISETP.GE.U32.AND P0, PT, R1, R9, PT",
+                       "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), columns=512).count("IADD3") == 4
+
+
 def test_a_loop_that_stores_turns_up_to_the_columns():
     found = listing_of(".L_x_1:", "STG [R2], R1", "IADD3 R1, P1, R1, 0x20, RZ",
                        "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "@!P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip

@@ -118,7 +118,7 @@ std::vector<Bug> allBugs() {
             "%seed.one = arith.constant 1 : i32\n%seed.half = arith.shrui $2, %seed.one : i32\n$1 = arith.extui %seed.half : i32 to i64", 1,
             2)},
       {"noBarrierBeforeGradientsInPlace", kInPlace, "gradient", "race", edit(kBarrier, "", 0, 3)},
-      {"aLogitIsNotKept", kBeside, "forward0", "uninitialised", edit("llvm\\.store %\\S+#1, %\\S+ .* : f32, !llvm\\.ptr<1>", "", 1, 3),
+      {"aLogitIsNotKept", kBeside, "forward0", "uninitialised", edit("llvm\\.store %\\S+, %\\S+ .* : vector<2xf32>, !llvm\\.ptr<1>", "", 1, 8),
        "gradient"},
   };
 }

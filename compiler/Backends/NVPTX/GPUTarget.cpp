@@ -5,6 +5,7 @@
 #include "compiler/Backends/NVPTX/OperationPlaces.h"
 #include "compiler/Backends/NVPTX/PTX.h"
 #include "compiler/Backends/NVPTX/Passes.h"
+#include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
 #include "mlir/Pass/PassManager.h"
@@ -32,7 +33,7 @@ const GPUTarget *GPUTarget::from(const Target &target) {
 
 TargetFacts GPUTarget::facts() const {
   TargetFacts facts;
-  facts.memory.rowAlignment = 16; // threads copy so many bytes at a time
+  facts.memory.rowAlignment = cuda::kVectorBytes;
   facts.sharesHostMemory = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.hasTensorCores = facts.makesLists = true;

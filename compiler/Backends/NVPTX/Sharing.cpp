@@ -1,5 +1,7 @@
 // Sharing.cpp - chooses how the threads of a block share a tile.
 #include "compiler/Backends/NVPTX/Sharing.h"
+#include "compiler/Conversion/CodeBuilder.h"
+#include <numeric>
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -18,6 +20,7 @@ namespace {
 struct Extents {
   int64_t rows = 1, columns = 1;
   int64_t values = 0; // tiles of all rows and columns that come from memory or products
+  int64_t narrowest = 4; // bytes of the elements of such tiles in memory
   bool hasProducts = false;
   bool needsRegisters = false; // for more than one element at a time: planes of f32, the rounds of random numbers
 
@@ -28,6 +31,12 @@ struct Extents {
     return values == 1 && !needsRegisters ? gpu.sumsPerThread : kElementsPerThread;
   }
 };
+bool isWhole(Type type) {
+  auto tile = cast<TileType>(type);
+  return tile.getExtent(0) > 1 && tile.getExtent(1) > 1;
+}
+int64_t elementBytes(Value view) { return CodeBuilder::bytesOf(cast<ViewType>(view.getType()).getElement()); }
+
 /// The tile that everything in a kernel is a part of: all rows and all columns that a tile has.
 FailureOr<Extents> findExtents(KernelOp kernel) {
   Extents found;
@@ -46,11 +55,15 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
       found.hasProducts = true;
       found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
     }
+    if (auto load = dyn_cast<LoadOp>(op); load && isWhole(load.getType()))
+      found.narrowest = std::min(found.narrowest, elementBytes(load.getView()));
+    if (auto store = dyn_cast<StoreOp>(op); store && isWhole(store.getValue().getType()))
+      found.narrowest = std::min(found.narrowest, elementBytes(store.getView()));
     if (auto finish = dyn_cast<FinishListOp>(op)) // it may have no tiles
       grow(found.rows, cast<IntegerAttr>(finish.getTokens()).getInt());
     for (Type type : op->getResultTypes()) {
       auto tile = dyn_cast<TileType>(type);
-      if (tile && tile.getExtent(0) > 1 && tile.getExtent(1) > 1 && isa<LoadOp, ProjectOp, ContractOp>(op))
+      if (tile && isWhole(tile) && isa<LoadOp, ProjectOp, ContractOp>(op))
         ++found.values;
       if (!tile || (grow(found.rows, tile.getExtent(0)) && grow(found.columns, tile.getExtent(1))))
         continue;
@@ -98,6 +111,8 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
                                 << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
   cutIntoBlocks(sharing, *extents, gpu);
+  if (!extents->hasProducts) // whose results lie in pairs
+    sharing.neighbours = std::gcd(sharing.columnSlots(), kVectorBytes / extents->narrowest);
   if (std::max(sharing.rows, sharing.columns) > sharing.threads)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << ", more on one side than the "
                                 << sharing.threads << " threads that share them";

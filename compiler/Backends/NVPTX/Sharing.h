@@ -6,11 +6,14 @@
 
 namespace logitile::cuda {
 inline constexpr int64_t kWarp = 32;
+/// Bytes of the widest load or store of a thread. Rows of the workspace begin at multiples of it.
+inline constexpr int64_t kVectorBytes = 16;
 /// Tokens that a lane looks at together, where a warp looks for those that name one of its rows.
 inline constexpr int64_t kLooks = 16;
 /// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
-/// its lane is 4 g + q. In kernels that have none, each thread has one row, or one column.
+/// its lane is 4 g + q. Kernels without products are free to give each thread more neighbours, which it reads at once: columns
+/// 8 q to 8 q + 7 of 32. In kernels without tiles of two dimensions, each thread has one row, or one column.
 struct Sharing {
   /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that
   /// cannot be cut.
@@ -19,6 +22,7 @@ struct Sharing {
   int64_t rows = 1, columns = 1;         // of the tile that is shared out
   int64_t warpRows = 1, warpColumns = 1; // warps along each side
   int64_t threads = 1;
+  int64_t neighbours = 2;                // columns beside each other that a thread has
   bool isFragments = false;
 
   /// Rows and columns of a warp's block.

@@ -25,8 +25,9 @@ Axes axesOf(const View &view, TileType type) {
 }
 } // namespace
 
-/// Entries that do not exist read the last one that does: nothing uses them.
-static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t count) {
+/// Entries that do not exist read the last one that does, or the last 'run' of them: nothing uses them.
+static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t count,
+                                                 int64_t run = 1) {
   FailureOr<Int> end = k.end(op, view, dim);
   if (failed(end))
     return failure();
@@ -35,7 +36,7 @@ static FailureOr<std::function<Int(Int)>> clipTo(KernelContext &k, Operation *op
     return std::function<Int(Int)>([=](Int) { return start; });
   if (!k.mayClip(view, dim, first, count))
     return std::function<Int(Int)>([=](Int entry) { return start + entry; });
-  return std::function<Int(Int)>([=, last = *end - 1](Int entry) { return smaller(start + entry, last); });
+  return std::function<Int(Int)>([=, last = (*end - 1) / run * run](Int entry) { return smaller(start + entry, last); });
 }
 
 /// Whether memory is as it was at every use: then uses may read it themselves.
@@ -88,7 +89,16 @@ LogicalResult convertLoad(KernelContext &k, LoadOp op) {
   for (auto [side, dim] : {std::pair(0, axes.rows), std::pair(1, axes.columns)})
     if (dim && k.mayClip(view, *dim, op.getAt()[*dim], type.getExtent(side)))
       k.readPastEnds.insert(view.memory);
-  k.setTile(op, Tile{type, {}, read});
+  Tile tile{type, {}, read};
+  if (axes.rows && axes.columns && type.getExtent(1) > 1)
+    tile.run = k.runOf(view, op.getAt()[1]);
+  if (tile.run > 1) {
+    std::function<Int(Int)> first = *clipTo(k, op, view, 1, op.getAt()[1], type.getExtent(1), tile.run);
+    tile.readRun = [&k, &view, row = *rows, first, map, run = tile.run](Int r, Int c) {
+      return k.e.loadRun(k.placeOfRun(view, k.throughMap(map, row(r)), first(c)), run);
+    };
+  }
+  k.setTile(op, tile);
   return success();
 }
 
@@ -133,9 +143,19 @@ static LogicalResult storeLine(KernelContext &k, StoreOp op, const Tile &tile, c
   return success();
 }
 
+/// Where the columns of 'view' end, to a tile: in the workspace behind the padding of a row, so that all of a run that is read is
+/// written.
+static FailureOr<Int> paddedEnd(KernelContext &k, StoreOp op, const View &view) {
+  FailureOr<Int> end = k.end(op, view, 1);
+  if (failed(end) || k.runOf(view, op.getAt()[1]) == 1)
+    return end;
+  int64_t unit = kVectorBytes / CodeBuilder::bytesOf(view.type.getElement());
+  return divideUp(*end, unit) * unit;
+}
+
 static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
   Emitter &e = k.e;
-  FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
+  FailureOr<Int> endRow = k.end(op, view, 0), endColumn = paddedEnd(k, op, view);
   if (failed(endRow) || failed(endColumn))
     return failure();
   if (k.readPastEnds.contains(view.memory))
@@ -143,14 +163,20 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
   bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
+  int64_t run = k.runOf(view, op.getAt()[1]);
   auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
     Int row = firstRow + k.threads.row(rowSlot);
     e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
       Int to = k.throughMap(op.getMap(), row);
-      for (int64_t slot = 0; slot < k.columnSlots(tile.type); ++slot) {
+      CodeBuilder::Values elements = k.elementsOf(tile, rowSlot);
+      for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
         Int column = firstColumn + k.threads.column(slot);
-        e.when(isTail ? isLess(column, *endColumn) : e.truth(true),
-               [&] { e.store(k.element(tile, rowSlot, slot), k.windowOf(view, to, column)); });
+        e.when(isTail ? isLess(column, *endColumn) : e.truth(true), [&] {
+          if (run > 1)
+            e.storeRun(ArrayRef(elements).slice(slot, run), k.placeOfRun(view, to, column));
+          else
+            e.store(elements[slot], k.windowOf(view, to, column));
+        });
       }
     });
   };

@@ -57,8 +57,7 @@ RegionInputs::Row RegionInputs::readRow(const RowLoop &loop, int64_t rowSlot) {
   Row row = columns;
   for (auto [tile, values] : llvm::zip_equal(loop.tiles, row))
     if (values.empty())
-      for (int64_t slot = 0; slot < k.columnSlots(tile.type); ++slot)
-        values.push_back(k.element(tile, rowSlot, slot));
+      values = k.elementsOf(tile, rowSlot);
   return row;
 }
 

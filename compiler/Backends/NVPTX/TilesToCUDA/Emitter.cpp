@@ -22,19 +22,21 @@ Place Emitter::shared(Int offset, Type element) { return {at({sharedBase, getI8T
 
 Value Emitter::loadAs(Type type, Place place, int64_t alignment) { return LLVM::LoadOp::create(*this, type, place.pointer, alignment); }
 
+/// As it lies in memory: a truth value takes a byte.
+static Type storedType(Emitter &e, Type element) { return element.isInteger(1) ? e.getI8Type() : CodeBuilder::memoryOf(element); }
+
+/// What an element is computed with, of what was read.
+Value Emitter::valueOf(Value bits, Type element) {
+  if (element.isInteger(1))
+    return arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, bits, number(getI8Type(), 0));
+  auto widened = [&](Value read) { return valueType(read.getType()) == read.getType() ? read : Value(arith::ExtFOp::create(*this, f32, read)); };
+  Value read = widened(bits);
+  Type value = precisionOf(element);
+  return memoryOf(element) == value || value == f32 ? read : widened(arith::TruncFOp::create(*this, value, read));
+}
+
 Value Emitter::load(Place place) {
-  Type element = place.element;
-  if (Type memory = memoryOf(element), value = precisionOf(element); memory != value) {
-    Value read = load({place.pointer, memory});
-    Value rounded = value == f32 ? read : Value(arith::TruncFOp::create(*this, value, read));
-    return value == f32 ? rounded : Value(arith::ExtFOp::create(*this, f32, rounded));
-  }
-  if (element.isInteger(1)) {
-    Value byte = loadAs(getI8Type(), place, 1);
-    return arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, byte, number(getI8Type(), 0));
-  }
-  Value bits = loadAs(element, place, bytesOf(element));
-  return valueType(element) == element ? bits : Value(arith::ExtFOp::create(*this, f32, bits));
+  return valueOf(loadAs(storedType(*this, place.element), place, bytesOf(place.element)), place.element);
 }
 void Emitter::store(Value value, Place place) {
   if (place.element.isInteger(1))
@@ -42,5 +44,23 @@ void Emitter::store(Value value, Place place) {
   else if (value.getType() != place.element)
     value = arith::TruncFOp::create(*this, place.element, value);
   LLVM::StoreOp::create(*this, value, place.pointer, bytesOf(place.element));
+}
+
+CodeBuilder::Values Emitter::loadRun(Place place, int64_t count) {
+  Value all = loadAs(widen(storedType(*this, place.element), count), place, count * bytesOf(place.element));
+  Values values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(valueOf(vector::ExtractOp::create(*this, all, i), place.element));
+  return values;
+}
+void Emitter::storeRun(ValueRange values, Place place) {
+  int64_t count = values.size();
+  Value all = vector::FromElementsOp::create(*this, widen(values.front().getType(), count), values);
+  Type stored = widen(storedType(*this, place.element), count);
+  if (place.element.isInteger(1))
+    all = arith::ExtUIOp::create(*this, stored, all);
+  else if (all.getType() != stored)
+    all = arith::TruncFOp::create(*this, stored, all);
+  LLVM::StoreOp::create(*this, all, place.pointer, count * bytesOf(place.element));
 }
 } // namespace logitile::cuda

@@ -41,6 +41,9 @@ public:
   /// One element in its value type.
   mlir::Value load(Place place);
   void store(mlir::Value value, Place place);
+  /// 'count' neighbours at once, in their value type. The first lies at a multiple of the bytes of all.
+  Values loadRun(Place place, int64_t count);
+  void storeRun(mlir::ValueRange values, Place place);
   /// Bits without conversion: 'type' as it lies in memory.
   mlir::Value loadAs(mlir::Type type, Place place, int64_t alignment);
 
@@ -60,6 +63,7 @@ public:
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
 
 private:
+  mlir::Value valueOf(mlir::Value bits, mlir::Type element);
   void emitPtx(InlinePtx ptx, mlir::ValueRange operands);
   mlir::Value readThread();
   mlir::Value readBlock();

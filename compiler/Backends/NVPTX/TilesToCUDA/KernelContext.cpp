@@ -29,6 +29,24 @@ Value KernelContext::element(const Tile &tile, int64_t rowSlot, int64_t columnSl
   return tile.values[row * columnSlots(tile.type) + column];
 }
 
+CodeBuilder::Values KernelContext::elementsOf(const Tile &tile, int64_t rowSlot) {
+  CodeBuilder::Values elements;
+  for (int64_t slot = 0; slot < columnSlots(tile.type); slot += tile.run)
+    if (tile.run > 1)
+      llvm::append_range(elements, tile.readRun(threads.row(rowSlot), threads.column(slot)));
+    else
+      elements.push_back(element(tile, rowSlot, slot));
+  return elements;
+}
+
+int64_t KernelContext::runOf(const View &view, Value first) const {
+  bool hasRows = view.layout() == Layout::Strided && !view.isVector() && !view.isRowState() && view.extent(1) > 1;
+  if (!hasRows || !workspace.contains(view.memory)) // a single column is not padded
+    return 1;
+  int64_t run = std::min(threads.sharing.neighbours, kVectorBytes / CodeBuilder::bytesOf(view.type.getElement()));
+  return knownDivisor(first) % run == 0 ? run : 1;
+}
+
 bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }
 
 /// The state of row t belongs to thread t.

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
 #include "compiler/Conversion/Tiles/KernelTiles.h"
+#include "dialect/Workspace.h"
 #include <functional>
 
 namespace logitile::cuda {
@@ -11,6 +12,9 @@ struct Tile {
   TileType type;
   CodeBuilder::Values values;                  // of the thread's elements, row slot by row slot
   std::function<mlir::Value(Int, Int)> read;   // (row, column): set where there are no values
+  /// The same for 'run' columns at once, from a multiple of it on.
+  std::function<CodeBuilder::Values(Int, Int)> readRun = {};
+  int64_t run = 1;
   /// The values are those of line `thread`, one for each thread, in a kernel whose other tiles are fragments.
   bool isOwned = false;
   LoadOp source = {};                          // set: nothing was loaded; the one store copies from view to view
@@ -35,9 +39,9 @@ mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op); // Lis
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
-  /// With 'ringBytes' of shared memory for pipelines.
-  KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages)
-      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(stages), allocated(ringBytes) {}
+  /// With 'ringBytes' of shared memory for pipelines. The buffers 'workspace' are ours.
+  KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages, const Buffers &workspace)
+      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(stages), workspace(workspace), allocated(ringBytes) {}
 
   Threads threads;
   const int64_t stages; // of a pipeline
@@ -49,6 +53,13 @@ public:
   int64_t columnSlots(TileType type) const { return type.getExtent(1) == 1 ? 1 : threads.sharing.columnSlots(); }
   /// The element of a thread's slots; tiles with one row or column repeat it.
   mlir::Value element(const Tile &tile, int64_t rowSlot, int64_t columnSlot);
+  /// All elements of one row slot, read at once where they are neighbours in memory.
+  CodeBuilder::Values elementsOf(const Tile &tile, int64_t rowSlot);
+  /// Columns of a thread that one load or store of 'view' has, for a tile from column 'first' on. In the workspace rows begin at
+  /// multiples of kVectorBytes, and are padded to them; elsewhere a row may begin anywhere.
+  int64_t runOf(const View &view, mlir::Value first) const;
+  /// Where a run begins.
+  Place placeOfRun(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column); }
   /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
   void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
   void leaveTurn() { enterTurn(e.integer(0), 0); }
@@ -83,6 +94,7 @@ private:
   int64_t regionLanes() const override { return 0; }
   void startRow(mlir::Value row, mlir::Value value) override;
 
+  const Buffers &workspace;
   int64_t allocated;
   int64_t turnRows = 0; // 0: not in a turn
 };

@@ -18,9 +18,7 @@ CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile
   loop.make(tile.type);
   loop.run([&] {
     for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
-      CodeBuilder::Values row;
-      for (int64_t column = 0; column < k.columnSlots(tile.type); ++column)
-        row.push_back(k.element(loop.tiles[0], slot, column));
+      CodeBuilder::Values row = k.elementsOf(loop.tiles[0], slot);
       change(slot, row);
       llvm::append_range(loop.results[0], row);
     }

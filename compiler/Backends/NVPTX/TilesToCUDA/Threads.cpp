@@ -7,12 +7,18 @@ Threads::Threads(Emitter &e, const Sharing &sharing)
       quad(e.lane() % 4), firstRow(e.integer(0)), firstColumn(e.integer(0)), slotShift(e.integer(0)) {
   if (sharing.isFragments) {
     firstRow = warpRow * sharing.blockRows() + group;
-    firstColumn = warpColumn * sharing.blockColumns() + quad * 2;
+    firstColumn = warpColumn * sharing.blockColumns() + quad * sharing.neighbours;
   } else {
     (sharing.rows > 1 ? firstRow : firstColumn) = e.thread();
   }
 }
 Int Threads::row(int64_t slot) const { return firstRow + slotShift * 8 + slot * 8; }
-Int Threads::column(int64_t slot) const { return firstColumn + (slot / 2 * 8 + slot % 2); }
-Int Threads::column(Int slot) const { return firstColumn + (slot / 2 * 8 + slot % 2); }
+Int Threads::column(int64_t slot) const {
+  int64_t run = sharing.neighbours;
+  return firstColumn + (slot / run * (4 * run) + slot % run);
+}
+Int Threads::column(Int slot) const {
+  int64_t run = sharing.neighbours;
+  return firstColumn + (slot / run * (4 * run) + slot % run);
+}
 } // namespace logitile::cuda

@@ -27,7 +27,7 @@ SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
   return types;
 }
 
-LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
+LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, const Buffers &workspace) {
   FailureOr<Sharing> sharing = Sharing::get(kernel, gpu);
   if (failed(sharing))
     return failure();
@@ -39,7 +39,7 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu) {
   if (static_cast<int64_t>(arguments.size()) * 8 > kMostParameterBytes)
     return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
   LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
-  KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages);
+  KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages, workspace);
   if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
   e.endKernel();
@@ -64,7 +64,8 @@ struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToC
       return signalPassFailure();
     }
     Emitter e(module);
-    if (failed(convertKernels(module, [&](KernelOp kernel) { return convertKernel(kernel, e, target->gpu.info()); })))
+    Buffers workspace = findWorkspace(module);
+    if (failed(convertKernels(module, [&](KernelOp kernel) { return convertKernel(kernel, e, target->gpu.info(), workspace); })))
       return signalPassFailure();
   }
 };
