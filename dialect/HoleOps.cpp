@@ -173,17 +173,21 @@ LogicalResult UpdateRowsOp::verifyRegions() {
 
 // ---- lists ----------------------------------------------------------------------------------------------------
 
-/// One bundle of lists and no region in a template, views of 64-bit words and a region in a kernel.
+/// One bundle of lists and no region in a template, views and a region in a kernel.
 static FailureOr<bool> isInTemplate(Operation *op, TypeRange lists, Region &region) {
   bool isBundle = lists.size() == 1 && isa<BundleType>(lists.front());
   if (isBundle && cast<BundleType>(lists.front()).getKind() != BundleKind::ListViews)
     return op->emitOpError() << "takes " << lists.front() << "; expected list_views";
   if (isBundle != region.empty())
     return op->emitOpError() << (isBundle ? "has a region in a template" : "has no region for its lists");
-  for (Type type : lists)
-    if (auto view = dyn_cast<ViewType>(type); view && (view.getDims().size() != 2 || !view.getElement().isInteger(64)))
-      return op->emitOpError() << "has a list in " << type << "; expected a view of i64 with 2 dimensions";
   return isBundle;
+}
+/// Of words: value and index in one.
+static LogicalResult verifyListView(Operation *op, Type type) {
+  auto view = dyn_cast<ViewType>(type);
+  if (view && view.getDims().size() == 2 && view.getElement().isInteger(64))
+    return success();
+  return op->emitOpError() << "has a list in " << type << "; expected a view of i64 with 2 dimensions";
 }
 static LogicalResult verifyPlaces(Operation *op, int64_t places) {
   if (places >= 1 && places <= kMostPlaces)
@@ -200,22 +204,41 @@ LogicalResult UpdateListsOp::verifyRegions() {
   ArrayRef<int64_t> places = getPlaces().value_or(ArrayRef<int64_t>());
   if (places.size() != getLists().size())
     return emitOpError() << "has " << getLists().size() << " lists but 'places' of " << places.size();
-  for (int64_t count : places)
-    if (failed(verifyPlaces(*this, count)))
+  for (auto [list, count] : llvm::zip_equal(getLists().getTypes(), places))
+    if (failed(verifyListView(*this, list)) || failed(verifyPlaces(*this, count)))
       return failure();
   SmallVector<Type> values(places.size(), Float32Type::get(getContext()));
   return verifyScalarRegion(*this, "rank", getRank(), elementsOf(getInputs().getTypes()), values, /*hasColumn=*/true);
 }
 
+/// Values and indices of each of the 'splits' lists, as long as the list.
+static LogicalResult verifyGiven(FinishListOp finish) {
+  MLIRContext *context = finish.getContext();
+  auto dim = dyn_cast<IntegerAttr>(finish.getSplits());
+  int64_t splits = dim ? dim.getInt() : 0, count = finish.getLists().size();
+  if (count != 2 * splits || splits > kMostGivenLists)
+    return finish.emitOpError() << "takes " << count << " views of given lists, but 'splits' is " << splits
+                                << "; each has values and indices, and " << kMostGivenLists << " lists are the most";
+  for (auto [i, type] : llvm::enumerate(finish.getLists().getTypes())) {
+    auto view = dyn_cast<ViewType>(type);
+    Type element = i % 2 == 0 ? Type(Float32Type::get(context)) : IntegerType::get(context, 32);
+    if (!view || view.getElement() != element || view.getDims().size() != 2 || view.getDims()[1] != dimension(context, *finish.getPlaces()))
+      return finish.emitOpError() << "has " << (i % 2 == 0 ? "values" : "indices") << " of a given list in " << type
+                                  << "; expected a view of " << element << " with a column for each of " << *finish.getPlaces() << " places";
+  }
+  return success();
+}
+
 LogicalResult FinishListOp::verifyRegions() {
-  FailureOr<bool> isBundle = isInTemplate(*this, getList().getType(), getBody());
+  FailureOr<bool> isBundle = isInTemplate(*this, getLists().getTypes(), getBody());
   if (failed(isBundle) || failed(verifyDim(*this, "tokens", getTokens())) || failed(verifyDim(*this, "splits", getSplits())))
     return failure();
   if (*isBundle)
     return success();
   if (!getPlaces())
     return emitOpError() << "needs 'places', the length of its list";
-  if (failed(verifyPlaces(*this, *getPlaces())))
+  if (failed(verifyPlaces(*this, *getPlaces())) ||
+      failed(takesGiven() ? verifyGiven(*this) : verifyListView(*this, getLists().front().getType())))
     return failure();
   if (getPlace() && (*getPlace() < 0 || *getPlace() >= *getPlaces()))
     return emitOpError() << "'place' is " << *getPlace() << ", but the list has " << *getPlaces() << " places";

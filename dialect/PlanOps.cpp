@@ -125,6 +125,31 @@ LogicalResult SweepOp::verifyRegions() {
                  failed(verifyReads("update", getUpdate(), true)) || failed(verifyReads("merge", getMerge(), false)));
 }
 
+int64_t FinishOp::countPlaces() {
+  if (getGiven())
+    return *getPlaces();
+  return getList() ? SymbolTable::lookupNearestSymbolFrom<SweepOp>(*this, getSweepAttr()).getPlaces()[*getList()] : 0;
+}
+
+/// Lists that are inputs, each of the same length.
+static LogicalResult verifyGiven(FinishOp finish) {
+  if (finish.getGiven().has_value() != finish.getPlaces().has_value())
+    return finish.emitOpError() << (finish.getGiven() ? "is of given lists but has no 'places', the length of each"
+                                                      : "has 'places' but no given lists");
+  if (!finish.getGiven())
+    return success();
+  if (finish.getSweep())
+    return finish.emitOpError() << "is of given lists and of sweep @" << *finish.getSweep() << "; expected one of both";
+  int64_t names = finish.getGiven()->size(), places = *finish.getPlaces();
+  if (names < 2 || names % 2 != 0 || names > 2 * kMostGivenLists)
+    return finish.emitOpError() << "names " << names << " inputs of given lists; expected values and indices of 1 to " << kMostGivenLists;
+  if (places < 1 || places > kMostPlaces)
+    return finish.emitOpError() << "is of given lists of " << places << " places; a list has 1 to " << kMostPlaces;
+  if (finish.getPlace() && (*finish.getPlace() < 0 || *finish.getPlace() >= places))
+    return finish.emitOpError() << "is at place " << *finish.getPlace() << ", but the given lists have " << places;
+  return success();
+}
+
 LogicalResult FinishOp::verifyRegions() {
   if (failed(verifyNamedTypes(*this, "result", getResultNames(), getResultTypes())))
     return failure();
@@ -146,9 +171,11 @@ LogicalResult FinishOp::verifyRegions() {
   }
   if (getList() && !getSweep())
     return emitOpError() << "is of list " << *getList() << ", but of no sweep";
-  if (getPlace() && !getList())
+  if (failed(verifyGiven(*this)))
+    return failure();
+  if (getPlace() && !isOfList())
     return emitOpError() << "is at place " << *getPlace() << ", but of no list";
-  if (getList())
+  if (isOfList())
     state = {Float32Type::get(getContext()), IntegerType::get(getContext(), 32)};
   return failure(failed(verifySignature(*this, "finish", getBody(), state, typesOf(getResultTypes()))) ||
                  failed(verifyReads("finish", getBody(), false)));

@@ -125,6 +125,10 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
     Its results have one value for each token and place, and only outputs read them. With a `place`, counted from 0, it runs for
     that place alone: its results are then per-token values like those of any other finish.
 
+    A slice of the vocabulary reads lists that other programs left. A finish of the given `lists`, one or two of them, is of their largest
+    entries, as many as each has `places`. Each list is two names, of token inputs with a number for each place, in order: values, and
+    indices, where -1 says that there is no entry.
+
     ```mlir
     logitile.finish @after_statistics forward of @statistics results ["lse" : f32] {
     ^bb0(%max: f32, %sum: f32):
@@ -136,15 +140,21 @@ def Logitile_FinishOp : Logitile_Op<"finish", [Symbol, HasParent<"ProgramOp">]> 
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<FlatSymbolRefAttr>:$sweep,
                        StrArrayAttr:$result_names, TypeArrayAttr:$result_types, OptionalAttr<Logitile_Int>:$list,
-                       OptionalAttr<Logitile_Int>:$place);
+                       OptionalAttr<StrArrayAttr>:$given, OptionalAttr<Logitile_Int>:$places, OptionalAttr<Logitile_Int>:$place);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? (`place` $place^)? `results` custom<NamedTypes>($result_names, $result_types)
+    $sym_name `` $phase (`of` $sweep^)? (`list` $list^)? (`lists` $given^)? (`places` $places^)? (`place` $place^)?
+    `results` custom<NamedTypes>($result_names, $result_types)
     attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
+    /// Whether its region takes value and index of a place of a list.
+    bool isOfList() { return getList() || getGiven(); }
     /// Whether its results have one value for each place of a list.
-    bool givesLists() { return getList() && !getPlace(); }
+    bool givesLists() { return isOfList() && !getPlace(); }
+    /// How many places its list has; 0 where it is of none.
+    int64_t countPlaces();
+    int64_t countGiven() { return getGiven() ? getGiven()->size() / 2 : 0; }
   }];
   let hasRegionVerifier = 1;
 }

@@ -354,23 +354,29 @@ def Logitile_FinishListOp : Logitile_Op<"finish_list", [AttrSizedOperandSegments
     and the inputs, and gives the results there. With a `place`, counted from 0, it gives those of that place only, one per token. A list that
     is in order already stays as it is, so several finishes may read one list.
 
+    Lists of slices are given in order, as values and indices: `splits` of them, one or two. They are read as they are, and nothing is sorted.
+
     In a template it stands for the list of the launch's finish; in a kernel it holds the region of the finish.
 
     ```mlir
     logitile.finish_list %list with(%in : !logitile.tile<512x1xf32>) at %row tokens 512 splits 16 places 50 to %values, %indices
-        : !logitile.view<?x800xi64>, !logitile.view<?x50xf32>, !logitile.view<?x50xi32> {
+        : !logitile.view<?x800xi64> to !logitile.view<?x50xf32>, !logitile.view<?x50xi32> {
     ^bb0(%value: f32, %index: i32, %lse: f32):
       %log_p = arith.subf %value, %lse : f32
       logitile.yield %log_p, %index : f32, i32
     }
     ```
   }];
-  let arguments = (ins Logitile_AnyView:$list, Variadic<Logitile_AnyTile>:$inputs, Variadic<Logitile_AnyView>:$results, Index:$row,
+  let arguments = (ins Variadic<Logitile_AnyView>:$lists, Variadic<Logitile_AnyTile>:$inputs, Variadic<Logitile_AnyView>:$results, Index:$row,
                        Logitile_Extent:$tokens, Logitile_Extent:$splits, OptionalAttr<Logitile_Int>:$places, OptionalAttr<Logitile_Int>:$place);
   let regions = (region MaxSizedRegion<1>:$body);
   let assemblyFormat = [{
-    $list (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens) `splits` custom<Dim>($splits)
-    (`places` $places^)? (`place` $place^)? `to` $results attr-dict `:` type($list) `,` type($results) ($body^)?
+    $lists (`with` `(` $inputs^ `:` type($inputs) `)`)? `at` $row `tokens` custom<Dim>($tokens) `splits` custom<Dim>($splits)
+    (`places` $places^)? (`place` $place^)? `to` $results attr-dict `:` type($lists) `to` type($results) ($body^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Whether the lists are those of slices, in order, instead of what vocabulary splits left.
+    bool takesGiven() { return getLists().size() > 1; }
   }];
   let hasRegionVerifier = 1;
 }

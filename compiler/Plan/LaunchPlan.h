@@ -111,8 +111,8 @@ struct InputPlan {
   bool isIndex = false;                   // used as an index as it is: must lie in the vocabulary
 };
 
-/// Whether an input has the shape of a per-token output.
-inline bool isPerToken(const InputPlan &input) { return input.kind == InputKind::Token && input.entries == 0; }
+/// Whether the shape of an input begins with the leading dimensions; it ends with them where it has no entries.
+inline bool isOfTokens(const InputPlan &input) { return input.kind == InputKind::Token; }
 
 struct PairPlan {
   std::string name;

@@ -257,6 +257,20 @@ private:
       if (input.getIndex())
         plan.inputs[it->second].entries = std::max<int64_t>(plan.inputs[it->second].entries, *input.getIndex() + 1);
     });
+    for (FinishOp finish : program.getBody().getOps<FinishOp>())
+      addGivenLists(finish, seen);
+  }
+  void addGivenLists(FinishOp finish, llvm::StringMap<size_t> &seen) {
+    if (!finish.getGiven())
+      return;
+    for (auto [number, name] : llvm::enumerate(finish.getGiven()->getAsValueRange<StringAttr>())) {
+      InputPlan entry;
+      entry.name = name;
+      entry.entries = finish.countPlaces();
+      entry.element = number % 2 == 0 ? ElementType::F32 : ElementType::I32;
+      if (seen.try_emplace(name, plan.inputs.size()).second)
+        plan.inputs.push_back(entry);
+    }
   }
   void addOutputs() {
     for (OutputAttr output : program.getOutputs().getAsRange<OutputAttr>()) {

@@ -166,7 +166,7 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
 
   if (shape.sweep && shape.sweep.getAlong())
     shape.projections.push_back(*shape.sweep.getAlong());
-  bool readsState = !shape.finish || !shape.finish.getList(); // a finish of a list takes no state to merge
+  bool readsState = !shape.finish || !shape.finish.isOfList(); // a finish of a list takes no state to merge
   if (shape.sweep && readsState)
     for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
       shape.collect(*region);
@@ -322,7 +322,7 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   case BundleKind::RowViews:
     return sweep ? numbered(BufferRole::RowState, SweepOp(sweep).getSymName(), SweepOp(sweep).getStateTypes().size()) : Keys();
   case BundleKind::ListViews:
-    return llvm::map_to_vector(lists(), [&](int64_t list) { return BufferKey{BufferRole::RowList, SweepOp(sweep).getSymName(), list}; });
+    return listKeys();
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::TermViews:
@@ -336,6 +336,16 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   }
 }
 
+/// The lists that the launch fills or puts in order, or those that are given.
+LaunchShape::Keys LaunchShape::listKeys() const {
+  Keys keys;
+  for (int64_t list : lists())
+    keys.push_back({BufferRole::RowList, SweepOp(sweep).getSymName(), list});
+  if (finish && FinishOp(finish).getGiven())
+    for (StringRef input : FinishOp(finish).getGiven()->getAsValueRange<StringAttr>())
+      keys.push_back({BufferRole::Input, input});
+  return keys;
+}
 SmallVector<int64_t> LaunchShape::lists() const {
   if (!sweep)
     return {};
@@ -343,9 +353,6 @@ SmallVector<int64_t> LaunchShape::lists() const {
     return llvm::to_vector(llvm::seq<int64_t>(SweepOp(sweep).getPlaces().size()));
   std::optional<int64_t> list = FinishOp(finish).getList();
   return list ? SmallVector<int64_t>{*list} : SmallVector<int64_t>();
-}
-SmallVector<int64_t> LaunchShape::places() const {
-  return llvm::map_to_vector(lists(), [&](int64_t list) { return SweepOp(sweep).getPlaces()[list]; });
 }
 
 FailureOr<SmallVector<BufferOp>> LaunchShape::buffersOf(BundleKind kind) const {

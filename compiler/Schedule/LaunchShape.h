@@ -51,9 +51,8 @@ public:
   llvm::SmallVector<unsigned> termCounts(BundleKind kind) const;
 
   int64_t programColumns() const { return ProgramOp(program).getWidth(); }
-  /// The lists that the launch fills or puts in order, by number; and how many places each of them has.
+  /// The lists of its sweep that the launch fills or puts in order, by number.
   llvm::SmallVector<int64_t> lists() const;
-  llvm::SmallVector<int64_t> places() const;
   int64_t vocabSplit() const { return ScheduleOp(schedule).getVocabSplit(); }
 
   ProgramOp program;
@@ -78,6 +77,7 @@ private:
   using Keys = llvm::SmallVector<BufferKey>;
   Keys keysOf(BundleKind kind) const;
   Keys inputKeys() const;
+  Keys listKeys() const;
   Keys termKeys(bool taken) const;
   void appendTerms(AdjointOp adjoint, Keys &keys) const;
   AdjointOp adjointOf(llvm::StringRef input) const;

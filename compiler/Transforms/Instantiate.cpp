@@ -323,15 +323,16 @@ private:
       return success();
     auto filled = UpdateListsOp::create(builder, loc, lists, plainValues(update.getInputs()), plainValue(update.getVocabSplit()),
                                         plainValue(update.getRow()), plainValue(update.getColumn()), plainValue(update.getFirst()),
-                                        bindings.bind(update.getTokens()), builder.getDenseI64ArrayAttr(shape.places()));
+                                        bindings.bind(update.getTokens()), builder.getDenseI64ArrayAttr(SweepOp(shape.sweep).getPlaces()));
     fillLists(shape, filled);
     return success();
   }
   LogicalResult cloneFinishList(FinishListOp finish, Location loc, OpBuilder &builder) {
-    auto filled = FinishListOp::create(builder, loc, plainValue(finish.getList()), plainValues(finish.getInputs()),
+    FinishOp part = shape.finish;
+    Attribute splits = part.getGiven() ? builder.getI64IntegerAttr(part.countGiven()) : bindings.bind(finish.getSplits());
+    auto filled = FinishListOp::create(builder, loc, plainValues(finish.getLists()), plainValues(finish.getInputs()),
                                        plainValues(finish.getResults()), plainValue(finish.getRow()), bindings.bind(finish.getTokens()),
-                                       bindings.bind(finish.getSplits()), builder.getI64IntegerAttr(shape.places().front()),
-                                       FinishOp(shape.finish).getPlaceAttr());
+                                       splits, builder.getI64IntegerAttr(part.countPlaces()), part.getPlaceAttr());
     fillList(shape, filled);
     return success();
   }

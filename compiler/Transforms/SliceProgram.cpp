@@ -21,6 +21,12 @@ SmallVector<std::string> stateNames(SweepOp sweep, StringRef prefix = "") {
                              [&](StringRef entry) { return (prefix + sweep.getSymName() + "." + entry).str(); });
 }
 
+/// The same for the values and the indices of a list: "forward0.list0.values".
+SmallVector<std::string> listNames(SweepOp sweep, int64_t list, StringRef prefix = "") {
+  std::string name = (prefix + sweep.getSymName() + ".list" + Twine(list)).str();
+  return {name + ".values", name + ".indices"};
+}
+
 class Slicer {
 public:
   Slicer(ProgramOp program, SliceAttr slice) : program(program), slice(slice), builder(program.getContext()) {}
@@ -50,8 +56,6 @@ private:
   LogicalResult findSweeps() {
     int64_t forward = 0;
     for (SweepOp sweep : program.getBody().getOps<SweepOp>()) {
-      if (!sweep.getPlaces().empty())
-        return program.emitOpError() << "has lists in sweep @" << sweep.getSymName() << ", which no slice can merge";
       if (sweep.getPhase() == Phase::Late)
         return program.emitOpError() << "has late sweep @" << sweep.getSymName() << ", whose sums no slice can merge";
       forward += sweep.getPhase() == Phase::Forward;
@@ -80,7 +84,10 @@ private:
       }
       if (std::optional<StringRef> name = finish.getSweep()) {
         auto sweep = SymbolTable::lookupNearestSymbolFrom<SweepOp>(finish, StringAttr::get(program.getContext(), *name));
-        readState(finish.getBody().front(), stateNames(sweep));
+        if (finish.getList())
+          readList(finish, listNames(sweep, *finish.getList()));
+        else
+          readState(finish.getBody().front(), stateNames(sweep));
         finish.removeSweepAttr();
       }
       finish.setPhase(finish.getPhase() <= Phase::Forward ? Phase::Prologue : Phase::Adjoint);
@@ -93,14 +100,20 @@ private:
       argument.replaceAllUsesWith(input(InputKind::Token, name, argument.getType(), argument.getLoc()));
     block.eraseArguments(0, block.getNumArguments());
   }
+  /// The list of 'finish' is given, by inputs.
+  void readList(FinishOp finish, ArrayRef<std::string> names) {
+    finish.setPlacesAttr(builder.getI64IntegerAttr(finish.countPlaces()));
+    finish.setGivenAttr(stringsOf(names));
+    finish.removeListAttr();
+  }
+  ArrayAttr stringsOf(ArrayRef<std::string> names) { return builder.getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end())); }
   Value input(InputKind kind, StringRef name, Type type, Location loc) {
     return InputOp::create(builder, loc, type, kind, builder.getStringAttr(name), IntegerAttr());
   }
   static ResultAttr resultOf(FinishOp finish, int64_t number) { return ResultAttr::get(FlatSymbolRefAttr::get(finish), number); }
   FinishOp addFinish(StringRef name, Phase phase, FlatSymbolRefAttr sweep, ArrayRef<std::string> results, ArrayAttr types) {
-    SmallVector<StringRef> names(results.begin(), results.end());
-    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, builder.getStrArrayAttr(names), types, /*list=*/IntegerAttr(),
-                            /*place=*/IntegerAttr());
+    return FinishOp::create(builder, program.getLoc(), name, phase, sweep, stringsOf(results), types, /*list=*/IntegerAttr(),
+                            /*given=*/ArrayAttr(), /*places=*/IntegerAttr(), /*place=*/IntegerAttr());
   }
 
   /// The state of the sweep that runs, of all its vocabulary splits, is a result.
@@ -112,6 +125,31 @@ private:
       block.addArgument(type, program.getLoc());
     builder.setInsertionPointToEnd(&block);
     YieldOp::create(builder, program.getLoc(), block.getArguments());
+    for (int64_t list : llvm::seq<int64_t>(current.getPlaces().size()))
+      yieldList(list);
+  }
+  /// A finish of 'list' of the sweep, behind the others, that gives its values and its indices. Whose it is, is to be said.
+  FinishOp addList(StringRef name, Phase phase, FlatSymbolRefAttr sweep, int64_t list) {
+    builder.setInsertionPointAfter(lists.empty() ? state : lists.back());
+    Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+    lists.push_back(addFinish((name + std::to_string(list)).str(), phase, sweep, listNames(current, list), builder.getTypeArrayAttr({f32, i32})));
+    Block &block = lists.back().getBody().emplaceBlock();
+    block.addArguments({f32, i32}, {program.getLoc(), program.getLoc()});
+    builder.setInsertionPointToEnd(&block);
+    return lists.back();
+  }
+  /// Indices are those of the whole vocabulary. A slice may have fewer entries than the list has places: the rest has the index -1.
+  void yieldList(int64_t list) {
+    FinishOp finish = addList("list_state", current.getPhase(), FlatSymbolRefAttr::get(current), list);
+    finish.setListAttr(builder.getI64IntegerAttr(list));
+    Location loc = program.getLoc();
+    Value value = finish.getBody().getArgument(0), column = finish.getBody().getArgument(1);
+    Value none = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(-1));
+    Value nothing = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(-std::numeric_limits<float>::infinity()));
+    Value isEntry = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, column, none);
+    Value index = arith::AddIOp::create(builder, loc, column, offset(loc));
+    YieldOp::create(builder, loc, ValueRange{arith::SelectOp::create(builder, loc, isEntry, value, nothing),
+                                             arith::SelectOp::create(builder, loc, isEntry, index, none)});
   }
   /// The merge of the sweep, of two states that are inputs.
   void mergeStates() {
@@ -123,6 +161,16 @@ private:
     SmallVector<std::string> names = stateNames(current, "first.");
     names.append(stateNames(current, "second."));
     readState(state.getBody().front(), names);
+    for (int64_t list : llvm::seq<int64_t>(current.getPlaces().size()))
+      mergeList(list, phase);
+  }
+  void mergeList(int64_t list, Phase phase) {
+    FinishOp finish = addList("merged_list", phase, FlatSymbolRefAttr(), list);
+    SmallVector<std::string> names = listNames(current, list, "first.");
+    names.append(listNames(current, list, "second."));
+    finish.setGivenAttr(stringsOf(names));
+    finish.setPlacesAttr(builder.getI64IntegerAttr(current.getPlaces()[list]));
+    YieldOp::create(builder, program.getLoc(), finish.getBody().getArguments());
   }
 
   // ---- columns ------------------------------------------------------------------------------------------------------
@@ -206,6 +254,10 @@ private:
     if (current)
       for (auto [i, name, type] : llvm::enumerate(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))
         outputs.push_back(OutputAttr::get(program.getContext(), name, type, resultOf(state, i), /*state=*/true));
+    for (FinishOp list : lists)
+      for (auto [i, name, type] :
+           llvm::enumerate(list.getResultNames().getAsValueRange<StringAttr>(), list.getResultTypes().getAsValueRange<TypeAttr>()))
+        outputs.push_back(OutputAttr::get(program.getContext(), name, type, resultOf(list, i), /*state=*/true));
     program.setOutputsAttr(builder.getArrayAttr(outputs));
   }
 
@@ -260,6 +312,7 @@ private:
   SmallVector<SweepOp> sweeps;
   SweepOp current; // that runs or is merged; null in parts without one
   FinishOp state;  // that gives its state
+  SmallVector<FinishOp> lists; // that give its lists
 };
 
 struct SliceProgramPass : impl::SliceProgramPassBase<SliceProgramPass> {

@@ -8,21 +8,38 @@ static Status missing(const std::string &what, const std::string &name) {
   return Status(ErrorCode::Value, what + " '" + name + "' is missing");
 }
 
-/// What makes no logits reads states of slices: one value per token.
-std::string Binding::tokenInput() const {
-  return plan.pairs.empty() ? std::ranges::find_if(plan.inputs, isPerToken)->name : plan.pairs.front().hiddenName();
+/// What makes no logits reads states of slices: values and lists of each token.
+Binding::TokenInput Binding::tokenInput() const {
+  if (!plan.pairs.empty())
+    return {plan.pairs.front().hiddenName(), true};
+  const InputPlan &input = *std::ranges::find_if(plan.inputs, isOfTokens);
+  return {input.name, input.entries > 0};
+}
+
+std::vector<char *> Binding::entriesOf(size_t input) const {
+  const std::vector<int64_t> &buffers = tables.inputs[input].buffers;
+  std::vector<char *> found;
+  for (int64_t buffer : buffers)
+    found.push_back(memory(buffer));
+  if (buffers.size() > 1 || !found.front())
+    return found;
+  int64_t column = states[buffers.front()].stride1 * elementBytes(plan.buffers[buffers.front()].element);
+  for (int64_t entry = 1; entry < plan.inputs[input].entries; ++entry)
+    found.push_back(found.front() + entry * column);
+  return found;
 }
 
 Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
-  bool hasHidden = !plan.pairs.empty();
-  const Array *array = findArray(arguments.inputs, plan, tokenInput());
+  TokenInput input = tokenInput();
+  const Array *array = findArray(arguments.inputs, plan, input.name);
   if (!array)
-    return missing("input", shortName(plan, tokenInput()));
+    return missing("input", shortName(plan, input.name));
   const std::string name(array->name);
-  if (hasHidden && array->rank == 0)
-    return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and the hidden size");
+  if (input.hasAxis && array->rank == 0)
+    return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and " +
+                                        (plan.pairs.empty() ? "its entries" : "the hidden size"));
   Tokens tokens;
-  tokens.leading = array->extents().first(array->rank - hasHidden);
+  tokens.leading = array->extents().first(array->rank - input.hasAxis);
   tokens.total = 1;
   for (int64_t extent : tokens.leading)
     tokens.total *= extent;

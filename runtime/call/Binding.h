@@ -20,7 +20,11 @@ public:
   /// Leading dimensions and number of tokens, from the first projection.
   Result<Tokens> findTokens(const CallArguments &arguments) const;
   /// The input whose leading dimensions are those of the tokens.
-  std::string tokenInput() const;
+  struct TokenInput {
+    std::string name;
+    bool hasAxis; // behind those dimensions
+  };
+  TokenInput tokenInput() const;
   /// The arrays of projections and Dense inputs, whose elements kernels read where they are.
   Status bindInputs(const CallArguments &arguments, const Tokens &tokens);
   /// The arrays of gradients that kernels write; checks those that the runtime writes.
@@ -42,6 +46,9 @@ public:
   const BufferState &operator[](int64_t buffer) const { return states[buffer]; }
   /// Memory of a buffer, null where the plan or this phase has none.
   char *memory(int64_t buffer) const { return buffer < 0 ? nullptr : states[buffer].base; }
+
+  /// Memory of each entry of an input: of its own, or a column of a list's. Null where the plan or this phase has none.
+  std::vector<char *> entriesOf(size_t input) const;
 
 private:
   /// The rows of an array [leading, last axis].

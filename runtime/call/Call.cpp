@@ -114,7 +114,7 @@ Status Call::checkInterval() const {
     return Status();
   std::string most = plan.tokensEnd == INT64_MAX ? " or more" : " to " + std::to_string(plan.tokensEnd - 1);
   return Status(ErrorCode::Value, "the plan serves calls of " + std::to_string(plan.tokensFirst) + most + " tokens, but '" +
-                                      shortName(plan, binding.tokenInput()) + "' has " + std::to_string(tokens.total) +
+                                      shortName(plan, binding.tokenInput().name) + "' has " + std::to_string(tokens.total) +
                                       "; compile a plan for as many");
 }
 

@@ -20,9 +20,7 @@ static int64_t lanesOf(int64_t count, int64_t panelWidth) {
 
 Status HostWork::loadInput(size_t index, const Array &array, const Tokens &tokens) {
   const InputPlan &input = plan.inputs[index];
-  std::vector<char *> buffers;
-  for (int64_t buffer : loaded.tables.inputs[index].buffers)
-    buffers.push_back(binding.memory(buffer));
+  std::vector<char *> buffers = binding.entriesOf(index);
   int64_t lanes = input.kind == InputKind::Token   ? lanesOf(tokens.counted, plan.memory.panelWidth)
                   : input.kind == InputKind::Vocab ? plan.columns
                                                          : 1;

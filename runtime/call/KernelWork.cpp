@@ -110,12 +110,11 @@ Status KernelWork::loadEntry(size_t index, const Array &array, const Tokens &tok
 }
 
 Status KernelWork::loadInput(size_t index, const Array &array, const Tokens &tokens) {
-  const std::vector<int64_t> &buffers = loaded.tables.inputs[index].buffers;
+  std::vector<char *> buffers = binding.entriesOf(index);
   for (size_t entry = 0; entry < buffers.size(); ++entry) {
-    char *buffer = binding.memory(buffers[entry]);
-    if (!buffer)
+    if (!buffers[entry])
       continue;
-    if (Status status = loadEntry(index, array, tokens, entry, buffer); !status.isOk())
+    if (Status status = loadEntry(index, array, tokens, entry, buffers[entry]); !status.isOk())
       return status;
   }
   return Status();

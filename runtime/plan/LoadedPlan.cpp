@@ -12,7 +12,7 @@ public:
   Status run() {
     check(plan.vocab >= plan.columns && plan.columns > 0 && plan.vocabSplit > 0 && plan.tokenTile > 0, "its sizes");
     check(plan.memory.panelWidth > 0 && plan.memory.rowAlignment > 0, "its memory model");
-    check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isPerToken), "its projections");
+    check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isOfTokens), "its projections");
     check(!plan.pairs.empty() || !plan.isSplit, "its phases");
     int64_t map = plan.findBuffer(BufferRole::TokenMap);
     check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "the token map");
@@ -22,8 +22,12 @@ public:
       check(buffer.rows >= -1 && buffer.columns >= -1 && buffer.owner < ownersOf(buffer.role), "buffer '" + buffer.name + "'");
     }
     constexpr InputKind kGiven[] = {InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar};
-    for (const InputPlan &input : plan.inputs)
-      check(std::ranges::find(kGiven, input.kind) != std::end(kGiven), "input '" + input.name + "'");
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      const InputPlan &input = plan.inputs[i];
+      int64_t list = input.entries > 0 ? plan.findBuffer(BufferRole::Input, i) : -1;
+      bool hasPlaces = list < 0 || (plan.buffers[list].columns == input.entries && plan.buffers[list].layout == Layout::ColumnMajor);
+      check(std::ranges::find(kGiven, input.kind) != std::end(kGiven) && hasPlaces, "input '" + input.name + "'");
+    }
     for (const KernelPlan &kernel : plan.kernels)
       checkKernel(kernel);
     for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
@@ -108,9 +112,12 @@ PlanTables tablesOf(const LaunchPlan &plan) {
   for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
     PlanTables::Input &table = tables.inputs.emplace_back();
     table.map = plan.findBuffer(BufferRole::InputMap, i);
-    bool hasEntries = plan.inputs[i].entries > 0;
-    for (int64_t entry = 0; entry < std::max<int64_t>(plan.inputs[i].entries, 1); ++entry)
-      table.buffers.push_back(plan.findBuffer(BufferRole::Input, i, hasEntries ? entry : -1));
+    int64_t whole = plan.findBuffer(BufferRole::Input, i), entries = plan.inputs[i].entries;
+    if (whole >= 0 || entries == 0)
+      table.buffers = {whole};
+    else
+      for (int64_t entry = 0; entry < entries; ++entry)
+        table.buffers.push_back(plan.findBuffer(BufferRole::Input, i, entry));
   }
   for (int64_t i = 0; i < static_cast<int64_t>(plan.outputs.size()); ++i) {
     tables.cotangents.push_back(plan.findBuffer(BufferRole::Cotangent, i));

@@ -12,7 +12,7 @@ struct PlanTables {
     int64_t hidden = -1, weight = -1, map = -1;
   };
   struct Input {
-    std::vector<int64_t> buffers; // one for each entry of a token input, else one
+    std::vector<int64_t> buffers; // one for each entry of a token input, else one: the entries of a list are its columns
     int64_t map = -1;             // Dense: rows of the caller's array
   };
   std::vector<Pair> pairs;

@@ -37,4 +37,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @nothing late results [] {
     logitile.yield
   }
+  // CHECK: logitile.finish @best prologue lists ["a.values", "a.indices"] places 5 place 2 results ["third" : f32] {
+  logitile.finish @best prologue lists ["a.values", "a.indices"] places 5 place 2 results ["third" : f32] {
+  ^bb0(%value: f32, %index: i32):
+    logitile.yield %value : f32
+  }
 }

@@ -126,6 +126,22 @@ def leading_axes(rank, count):
         assert_close(mine.grad.full_tensor(), wanted.grad, rtol=1e-5, atol=1e-6)
 
 
+def listing(rank, count, place):
+    """Lists of every token, where the tokens are."""
+    mesh, (weights, tokens) = mesh_of(place, count), PLACES[place]
+    hidden, weight, _ = data()
+    hidden = hidden.unflatten(0, (-1, 2))
+    head = lt.jit(lt.losses.top_logprobs, k=7)
+    found = head(
+        distribute_tensor(hidden, mesh, placements(tokens)),
+        distribute_tensor(weight, mesh, placements(weights)),
+    )
+    assert found.index.placements == tuple(placements(tokens))
+    expected = head(hidden, weight)
+    assert_close(found.index.full_tensor(), expected.index, rtol=0, atol=0)
+    assert_close(found.logprob.full_tensor(), expected.logprob)
+
+
 def drawing(rank, count, place):
     """Random numbers of tokens that all processes have are those of one process."""
     mesh = mesh_of(place, count)

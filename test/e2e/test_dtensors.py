@@ -35,6 +35,12 @@ def test_reductions(kind, all_ignored):
     team(4).run(jobs.reducing, all_ignored, kind)
 
 
+@pytest.mark.contract("5 lists of slices", "7 DTensors")
+@pytest.mark.parametrize("place", ONE_AXIS)
+def test_lists(place):
+    team(2).run(jobs.listing, place)
+
+
 @pytest.mark.contract("1 random numbers", "7 DTensors")
 @pytest.mark.parametrize("place", ["slices", "slices, split tokens"])
 def test_random_numbers_are_those_of_one_process(place):

@@ -178,11 +178,11 @@ def best(z: lt.Logits, target: lt.Token[int]):
     return lt.Outputs(loss=lt.logsumexp(z) - lt.logsumexp(kept), indices=indices, values=values)
 
 
-@pytest.mark.contract("6 meshes")
+@pytest.mark.contract("6 meshes", "5 lists of slices")
 @pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit], ids=str)
 @pytest.mark.parametrize("shape", [(2, 2), (1, 4)], ids=str)
-def test_lists_are_made_of_the_whole_vocabulary(shape, kind):
-    """Their weights are gathered; the tokens stay where they are."""
+def test_lists_are_those_of_the_whole_vocabulary(shape, kind):
+    """Lists of slices are gathered and merged; weights and tokens stay where they are."""
     hidden, weight, target = operands()
     head, mesh = lt.jit(best), mesh_of(shape, kind)
     expected = head(hidden, weight, target=target)
@@ -201,6 +201,27 @@ def test_lists_are_made_of_the_whole_vocabulary(shape, kind):
             np.testing.assert_allclose(float(found.loss), float(expected.loss), rtol=1e-6)
         gradients = jax.grad(lambda *given: step(*given).loss, (0, 1))
         close(jax.jit(gradients)(*placed), gradients(hidden, weight, target))
+        sizes = gathered(jax.jit(step).lower(*placed).compile().as_text())
+    lists = 2 * shape[1] * 5 * 4 * 8 // shape[0]  # values and indices, slices, places, tokens of a device
+    assert max(sizes) <= lists
+
+
+@pytest.mark.contract("6 shard_map", "5 lists of slices")
+@pytest.mark.parametrize("check_vma", [True, False])
+def test_lists_in_shard_map(check_vma):
+    hidden, weight, target = operands()
+    head, mesh = lt.jit(best), mesh_of((2, 2))
+
+    def lists(hidden, weight, target):
+        found = head.vocab_parallel("tp")(hidden, weight, target=target)
+        return found.values, found.indices
+
+    places = P("data"), P("tp"), P("data")
+    parallel = jax.shard_map(lists, mesh=mesh, in_specs=places, out_specs=P("data"), check_vma=check_vma)
+    values, indices = jax.jit(parallel)(hidden, weight, target)
+    expected = head(hidden, weight, target=target)
+    np.testing.assert_array_equal(np.asarray(indices), np.asarray(expected.indices))
+    np.testing.assert_allclose(np.asarray(values), np.asarray(expected.values), rtol=1e-6)
 
 
 def test_arrays_of_one_device_while_a_mesh_is_set():

@@ -21,8 +21,8 @@ pytest.importorskip("torch")
 from logitile.spec.gradient_flow import differentiable_outputs  # noqa: E402
 
 METRICS = ("accuracy", "prediction", "rank")  # without gradients
-LISTS = ("top_logprobs",)  # refused
-LIBRARY = [name for name in lt.losses.__all__ if name not in METRICS + LISTS]
+LISTS = {"top_logprobs": {"k": 40}, "sample": {"top_k": 9}}
+LIBRARY = [name for name in lt.losses.__all__ if name not in (*METRICS, "top_logprobs")]
 SHAPE = (256, 301, 24)  # tokens, vocabulary, hidden
 FEW = ("cross_entropy", "jensen_shannon", "top_k_kl")  # of the library, in every run
 FEW_CANARIES = ("standardised_kl", "teacher_at_argmax", "next_column")  # adjoint sweeps, two passes, an index
@@ -159,3 +159,17 @@ def test_metrics(name):
     whole = lt.jit(loss)(**given)
     np.testing.assert_array_equal(made["loss"] if "loss" in made else next(iter(made.values())),
                                   np.asarray(whole[0] if isinstance(whole, tuple) else whole))  # fmt: skip
+
+
+@pytest.mark.contract("7 every loss", "5 lists of slices")
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("is_split", [False, True])
+def test_lists(name, is_split):
+    """The entries are those of one process, and all processes have the same bits."""
+    loss = getattr(lt.losses, name)
+    given = arguments(loss, seed=7, tokens=50, vocab=101, hidden=16)
+    made = TeamSample(loss, given, LISTS[name], (), {}).on(2, is_split).run()
+    whole = lt.jit(loss, **LISTS[name])(**given)._asdict()
+    np.testing.assert_array_equal(made.pop("index"), whole.pop("index"))
+    for output, expected in whole.items():
+        np.testing.assert_allclose(made[output], expected, rtol=1e-5, atol=1e-6)

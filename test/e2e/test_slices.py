@@ -151,8 +151,7 @@ def nested(z: lt.Logits, target: lt.Token[int], scale: lt.Scalar):
 
 
 METRICS = ("accuracy", "prediction", "rank")  # no gradient
-LISTS = ("top_logprobs",)  # refused
-LOSSES = {n: (getattr(lt.losses, n), {}) for n in lt.losses.__all__ if n not in METRICS + LISTS}
+LOSSES = {n: (getattr(lt.losses, n), {}) for n in lt.losses.__all__ if n not in (*METRICS, "top_logprobs")}
 LOSSES |= {loss.name: (loss, {}) for loss in (many_inputs, nested)}
 OTHERS = {name: (loss, constants) for name, (loss, _, constants) in CASES.items()}
 SOME = ("alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax")

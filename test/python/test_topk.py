@@ -305,12 +305,6 @@ def test_a_captured_graph_computes_with_places():
     np.testing.assert_allclose(hidden.grad, torch.autograd.grad(plain, hidden)[0], rtol=1e-5, atol=1e-7)
 
 
-def test_a_slice_of_the_vocabulary_refuses_lists():
-    hidden, weight = singles()
-    with pytest.raises(lt.CallValueError, match="which a slice of the vocabulary cannot make yet"):
-        lt.jit(best).partial(hidden, weight[:5], column_offset=0, vocab_size=VOCAB)
-
-
 def test_sums_over_segments_refuse_lists():
     hidden, weight = singles()
     with pytest.raises(lt.CallValueError, match="output 'values' is a list of 'lt.topk', with 3 numbers per"):

@@ -24,6 +24,11 @@ Value lists::wordOf(CodeBuilder &e, Value order, Int column) {
   Value high = arith::ShLIOp::create(e, arith::ExtSIOp::create(e, e.i64, order), e.number(e.i64, 32));
   return arith::OrIOp::create(e, high, e.integer(UINT32_MAX) - column);
 }
+Value lists::givenWord(CodeBuilder &e, Value value, Value index) {
+  Value wide = arith::ExtSIOp::create(e, e.i64, index), none = e.number(e.i64, 0);
+  Value isEntry = arith::CmpIOp::create(e, arith::CmpIPredicate::sge, wide, none);
+  return arith::SelectOp::create(e, isEntry, wordOf(e, orderOf(e, value), e.integer(wide)), e.integer(kEmpty));
+}
 Value lists::upperHalf(CodeBuilder &e, Value word) {
   return arith::TruncIOp::create(e, e.i32, arith::ShRSIOp::create(e, word, e.number(e.i64, 32)));
 }

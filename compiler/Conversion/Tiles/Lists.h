@@ -42,6 +42,40 @@ template <typename EmitterT> void replaceLeast(EmitterT &e, Place heap, Int size
   e.store(word, e.at(heap, e.integer(loop.getResult(0))));
 }
 
+/// One place of a sorted list, or all: 'body' takes the place, its value and its index.
+template <typename EmitterT, typename Body> void forPlaces(EmitterT &e, Place list, int64_t places, std::optional<int64_t> place, Body body) {
+  auto read = [&](Int here) {
+    mlir::Value word = e.load(e.at(list, here));
+    body(here, valueOf(e, upperHalf(e, word)), e.narrow(columnOf(e, word)));
+  };
+  place ? read(e.integer(*place)) : e.loop(e.integer(places), read);
+}
+
+/// The word of a place of a given list, whose index is -1 where there is no entry.
+mlir::Value givenWord(CodeBuilder &e, mlir::Value value, mlir::Value index);
+
+/// A place of the given list, or of two, which are in order: 'body' takes the place, its value and its index, as they are in the list. 'at'
+/// says where view 'number' has a place.
+template <typename EmitterT, typename At, typename Body>
+void forGiven(EmitterT &e, int64_t count, int64_t places, std::optional<int64_t> place, At at, Body body) {
+  using namespace mlir;
+  if (count == 1) {
+    auto read = [&](Int here) { body(here, e.load(at(0, here)), e.load(at(1, here))); };
+    return place ? read(e.integer(*place)) : e.loop(e.integer(places), read);
+  }
+  e.loop(e.integer(0), e.integer(places), e.integer(1), ValueRange{Value(e.integer(0))}, [&](Int here, ValueRange taken) -> CodeBuilder::Values {
+    Int first = e.integer(taken[0]), second = here - first; // what is not taken yet of each list
+    Value a = e.load(at(0, first)), b = e.load(at(2, second)), ofA = e.load(at(1, first)), ofB = e.load(at(3, second));
+    Value isFirst = arith::CmpIOp::create(e, arith::CmpIPredicate::sge, givenWord(e, a, ofA), givenWord(e, b, ofB));
+    Value value = arith::SelectOp::create(e, isFirst, a, b), index = arith::SelectOp::create(e, isFirst, ofA, ofB);
+    if (!place)
+      body(here, value, index);
+    else
+      e.when(isEqual(here, *place), [&] { body(here, value, index); });
+    return {choose(isFirst, first + 1, first)};
+  });
+}
+
 /// Puts the words of a heap in order, the largest first. 'replace' is replaceLeast(heap, size, word).
 template <typename EmitterT, typename Replace> void sortHeap(EmitterT &e, Place heap, Int size, Replace replace) {
   e.loop(e.integer(1), size, e.integer(1), [&](Int sorted) {

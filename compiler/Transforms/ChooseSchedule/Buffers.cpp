@@ -123,6 +123,19 @@ void ScheduleBuilder::declareInputs() {
       break;
     }
   }
+  for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>())
+    declareGivenLists(finish);
+}
+
+/// Values and indices of the lists of other programs.
+void ScheduleBuilder::declareGivenLists(FinishOp finish) {
+  if (!finish.getGiven())
+    return;
+  MLIRContext *context = finish.getContext();
+  for (auto [number, input] : llvm::enumerate(finish.getGiven()->getAsValueRange<StringAttr>())) {
+    Type element = number % 2 == 0 ? Type(Float32Type::get(context)) : IntegerType::get(context, 32);
+    declare({BufferRole::Input, input}, Scope::Call, Both, view({ShapedType::kDynamic, finish.countPlaces()}, element, Layout::ColumnMajor));
+  }
 }
 
 /// What devices with their own memory find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.

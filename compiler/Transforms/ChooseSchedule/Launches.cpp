@@ -194,7 +194,7 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
 
 void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   for (FinishOp finish : problem.finishesAfter(sweep, phase)) {
-    LaunchOp op = launch(b, finish.getSymName(), finish.getList() ? Purpose::ListFinish : Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
+    LaunchOp op = launch(b, finish.getSymName(), finish.isOfList() ? Purpose::ListFinish : Purpose::Finish, {{"TM", number(problem.tiles.TM)}});
     op.setFinishAttr(symbolOf(finish));
     if (finish.getSweepAttr())
       op.setSweepAttr(finish.getSweepAttr());

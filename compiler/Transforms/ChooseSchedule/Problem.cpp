@@ -56,7 +56,7 @@ void Problem::collectReads() {
 std::optional<int64_t> Problem::placesOf(FinishOp finish) const {
   if (!finish.givesLists())
     return std::nullopt;
-  return SymbolTable::lookupNearestSymbolFrom<SweepOp>(finish, finish.getSweepAttr()).getPlaces()[*finish.getList()];
+  return finish.countPlaces();
 }
 
 SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {

@@ -93,6 +93,7 @@ private:
   // ---- buffers (Buffers.cpp)
   void declareBuffers();
   void declareInputs();
+  void declareGivenLists(FinishOp finish);
   void declareFacts();
   void declareKnown();
   void declareGradients();

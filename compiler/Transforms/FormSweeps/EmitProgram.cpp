@@ -320,7 +320,8 @@ void ProgramEmitter::emitFinish(int point, Phase phase, const SweepAccumulators 
   bool hasState = accumulators && !accumulators->empty();
   auto finish = FinishOp::create(builder, program.getLoc(), finishName(point), phase,
                                  hasState ? FlatSymbolRefAttr::get(builder.getContext(), sweep) : FlatSymbolRefAttr(),
-                                 builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr(), /*place=*/IntegerAttr());
+                                 builder.getArrayAttr({}), builder.getArrayAttr({}), /*list=*/IntegerAttr(), /*given=*/ArrayAttr(),
+                                 /*places=*/IntegerAttr(), /*place=*/IntegerAttr());
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, point, /*isFinish=*/true);
   if (hasState) {
@@ -374,7 +375,8 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
   SmallVector<Accumulator *> lists = listsOf(placement.forward[stage - 1]);
   auto sweep = FlatSymbolRefAttr::get(builder.getContext(), "forward" + std::to_string(stage - 1));
   auto finish = FinishOp::create(builder, program.getLoc(), name, Phase::Forward, sweep, builder.getArrayAttr({}), builder.getArrayAttr({}),
-                                 builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()), place);
+                                 builder.getI64IntegerAttr(llvm::find(lists, list) - lists.begin()), /*given=*/ArrayAttr(),
+                                 /*places=*/IntegerAttr(), place);
   Block &block = finish.getBody().emplaceBlock();
   RegionEmitter emitter(*this, block, stage * kHops, /*isFinish=*/false);
   for (auto [type, label] : {std::pair(NodeType::Float, "value"), {NodeType::Int, "index"}}) {

@@ -7,7 +7,6 @@ from typing import Any
 from ..errors import CallValueError
 from ..frameworks.choice import cast
 from ..frameworks.dtypes import FLOATS, dtype_name
-from ..spec.loss_spec import LossSpec
 from .options import Options
 
 # Results by the type of a value in a loss, and by that of an output in a plan.
@@ -30,20 +29,6 @@ def axes_behind_tokens(options: Options, name: str, places: int | None) -> tuple
     """The axes of an output behind those of the tokens; None for a reduced loss, which has none at all."""
     shape = output_shape(options, (1,), name, places)
     return shape[1:] if shape else None
-
-
-def refuse_lists(spec: LossSpec, where: str, error: type[Exception], remedy: str) -> None:
-    """Refuses lists where nothing makes them.
-
-    Raises:
-        error: the loss has one.
-    """
-    if spec.lists:
-        made = spec.lists[0]
-        raise error(
-            f"'{spec.name}' makes a list with 'lt.topk' ({made.location}), which {where} cannot make yet; "
-            f"{remedy}"
-        )
 
 
 def output_dtype(type: str) -> str:

@@ -65,7 +65,6 @@ class TracedCall:
         self.carrying = tuple(spec.output_names.index(name) for name in names)
         self.is_transposed = call.form.options.weight_layout == "dv"
         self.numbers_tokens = spec.numbers_tokens
-        self.has_lists = bool(spec.lists)
         self.forward = self._keyed(Wanted(), ())
 
     def is_early(self, asked: Mask) -> bool:

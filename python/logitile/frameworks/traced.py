@@ -100,8 +100,6 @@ class TracedHead(Protocol):
     """Whether weights are [D, V]."""
     numbers_tokens: bool
     """Whether a token's result depends on its index in the call: then all tokens are in one call."""
-    has_lists: bool
-    """Whether it makes lists of `lt.topk`, which slices of the vocabulary cannot make."""
 
     @property
     def mean(self) -> Mean:

@@ -50,8 +50,7 @@ def top_logprobs(z: Logits, *, k: int = 5):
     Args:
         k: how many, from 1 to V, and at most 1024. They are found in one sweep over the vocabulary.
 
-    Returns: `Outputs(index, logprob)`, [..., k] each. They carry no gradient, and slices of the vocabulary
-        refuse them, as all lists of `lt.topk`; docs/guides/processes.md says what to write there.
+    Returns: `Outputs(index, logprob)`, [..., k] each. They carry no gradient.
     """
     vocab = lt.vocab_size()
     why = ", the number of vocabulary entries" if vocab <= lt.MOST_PLACES else ", the longest list"

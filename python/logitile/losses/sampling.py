@@ -51,8 +51,7 @@ def sample(
             there is no top_k. A nucleus without k that needs more entries is not known. At most 1024; all V
             of a smaller vocabulary.
 
-    With several of them, entries that all allow are drawn. A list of the largest entries is needed for top_k,
-    k and top_p; slices of the vocabulary refuse it.
+    With several of them, entries that all allow are drawn.
 
     A temperature, min_p, top_p or k that is read at run time and lies outside of its range gives the token
     the index -1 and NaN. So does a nucleus of more entries than candidates.

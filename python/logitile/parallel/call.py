@@ -19,14 +19,14 @@ from torch import Tensor
 from ..arguments.binder import Binder
 from ..arguments.binding import named_arguments, specialised
 from ..arguments.call import Arguments, Call, operand_name
-from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.outputs import output_shape
 from ..arguments.wanted import Wanted
 from ..calls.captured import slot_arguments
 from ..errors import CallValueError
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..language.definition import Specialisation
-from ..slices.parts import part_of
+from ..slices.parts import Made, part_of
 from ..slices.states import SliceState, Source
 from ..slices.sweeps import (
     begun_source,
@@ -146,14 +146,12 @@ class SlicedCall:
         added = {operand_name(pair, "weight", several) for pair in self._buffers}
         return tuple(name for name in self._wrt if name not in added)
 
-    def rows(self, call: Call) -> list[list[tuple[str, str]]]:
-        """What each forward sweep leaves of each token: names, and types of tensors."""
+    def rows(self, call: Call) -> list[list[Made]]:
+        """What each forward sweep leaves of each token."""
         source, hidden = self._source(call), call.pairs[0].hidden
         forward, _ = part_of("sweep", source, call, hidden).sweeps(call.tokens)
         parts = [part_of("sweep", source, call, hidden, number) for number in range(forward)]
-        return [
-            [(name, output_dtype(element)) for name, element in part.states(call.tokens)] for part in parts
-        ]
+        return [part.states(call.tokens) for part in parts]
 
     def bound(self, arrays: Sequence[Any], buffers: Sequence[Any], offset: int, vocab: int) -> Call:
         """The call with a slice of the vocabulary, whose arrays have all tokens.
@@ -257,7 +255,7 @@ class SlicedCall:
         """The merged state of all forward sweeps."""
         call, source = bound.call, self._source(bound.call)
         groups, rest, hidden = self.rows(call), iter(rows), call.pairs[0].hidden
-        found = [{name: next(rest).detach() for name, _ in group} for group in groups] or [{}]
+        found = [{name: next(rest).detach() for name, *_ in group} for group in groups] or [{}]
         earlier = {name: row for group in found[:-1] for name, row in group.items()}
         sweeps = part_of("sweep", source, call, hidden).sweeps(call.tokens)
         columns = ((0, bound.spans[-1][1]),)

@@ -221,15 +221,16 @@ def _local_tensors(
 
 
 def _of_tokens(place: _Place, output: Tensor, leading: tuple[int, ...]) -> DTensor:
-    """An output per token with the placements of the tokens."""
+    """An output per token with the placements of the tokens; lists have an axis behind, which is whole."""
     output = output.movedim(0, place.split) if place.split else output
+    shape = (*leading, *output.shape[len(leading) :])
     strides, step = [], 1
-    for extent in reversed(leading):
+    for extent in reversed(shape):
         strides.append(step)
         step *= extent
     strides.reverse()
     return DTensor.from_local(
-        output, place.mesh, place.tokens, run_check=False, shape=torch.Size(leading), stride=tuple(strides)
+        output, place.mesh, place.tokens, run_check=False, shape=torch.Size(shape), stride=tuple(strides)
     )
 
 

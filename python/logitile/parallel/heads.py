@@ -15,7 +15,7 @@ from ..arguments.binder import Binder
 from ..arguments.call import Call
 from ..arguments.gradients import wanted_gradients
 from ..arguments.options import Options
-from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.outputs import axes_behind_tokens, output_dtype
 from ..calls.captured import HeadCapture, check_devices, operand_names, stand_in
 from ..calls.demands import check_buffers, reaching_outputs
 from ..calls.program import ignoring_input
@@ -63,16 +63,16 @@ class KnownHead:
         call: what its calls do.
         outputs: their names.
         returned: for which inputs the backward pass returns a gradient.
-        results: type, and whether it has an axis for each token, of every output.
-        rows: the types of what forward sweeps leave, one number per token each.
+        results: type of every output, and its axes behind those of tokens; None for a reduced loss.
+        rows: the same of what forward sweeps leave.
         layout: where tokens are.
     """
 
     call: SlicedCall
     outputs: tuple[str, ...]
     returned: Mask
-    results: tuple[tuple[str, bool], ...]
-    rows: tuple[str, ...]
+    results: tuple[tuple[str, tuple[int, ...] | None], ...]
+    rows: tuple[tuple[str, tuple[int, ...]], ...]
     layout: Layout
 
     def shapes(self, inputs: Sequence[Tensor], processes: int) -> list[Tensor]:
@@ -86,10 +86,11 @@ class KnownHead:
         whole = (part[0] * processes, *part[1:]) if self.layout.is_split else part
         given = part if self.layout.gives_part else whole
         outputs = [
-            hidden.new_empty(given if per_token else (), dtype=getattr(torch, dtype))
-            for dtype, per_token in self.results
+            hidden.new_empty(() if axes is None else (*given, *axes), dtype=getattr(torch, dtype))
+            for dtype, axes in self.results
         ]
-        return outputs + [hidden.new_empty(whole, dtype=getattr(torch, dtype)) for dtype in self.rows]
+        rows = [hidden.new_empty((*whole, *axes), dtype=getattr(torch, dtype)) for dtype, axes in self.rows]
+        return outputs + rows
 
 
 class HeadProcesses:
@@ -175,8 +176,10 @@ class HeadProcesses:
             made,
             spec.output_names,
             returned,
-            tuple((output_dtype(o.type), bool(output_shape(options, (1,), o.name))) for o in spec.outputs),
-            tuple(dtype for sweep in made.rows(call) for _, dtype in sweep),
+            tuple(
+                (output_dtype(o.type), axes_behind_tokens(options, o.name, o.places)) for o in spec.outputs
+            ),
+            tuple((row.dtype, row.behind) for sweep in made.rows(call) for row in sweep),
             self._layout,
         )
         key = self._remembered(call, slots, wrt, pairs, head)

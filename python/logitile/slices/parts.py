@@ -6,16 +6,15 @@ import ctypes
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..arguments.call import Call
 from ..arguments.options import Options
-from ..arguments.outputs import output_dtype, output_shape, refuse_lists
+from ..arguments.outputs import output_dtype, output_shape
 from ..arguments.wanted import Wanted
 from ..calls.native_call import NativeCall, call_options, native_inputs
 from ..calls.place import place
 from ..calls.program import gradient_dtype, place_of_call, types_of_arrays
-from ..errors import CallValueError
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..runtime.engine import engine, native
@@ -24,6 +23,30 @@ from .states import Source
 if TYPE_CHECKING:
     from .. import _native
     from .._native import Array as NativeArray
+
+
+class Made(NamedTuple):
+    """An output of a part, or an entry of a state.
+
+    Args:
+        name: "loss", "forward0.max0".
+        dtype: of its array.
+        places: of a list, how many numbers each token has; else None.
+    """
+
+    name: str
+    dtype: str
+    places: int | None
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """The axes behind those of the tokens."""
+        return () if self.places is None else (self.places,)
+
+    @classmethod
+    def of(cls, output: Mapping[str, Any]) -> Made:
+        """From what a plan says of it."""
+        return cls(output["name"], output_dtype(output["element"]), output["places"] or None)
 
 
 class Part:
@@ -42,14 +65,14 @@ class Part:
     def plan(self, tokens: int) -> _native.Plan:
         return self._program.plan(tokens)
 
-    def outputs(self, tokens: int) -> list[tuple[str, str]]:
-        """Names and element types."""
-        return [(output["name"], output["element"]) for output in self.described(tokens)["outputs"]]
+    def outputs(self, tokens: int) -> list[Made]:
+        """What a call of it makes."""
+        return [Made.of(output) for output in self.described(tokens)["outputs"]]
 
-    def states(self, tokens: int) -> list[tuple[str, str]]:
+    def states(self, tokens: int) -> list[Made]:
         """Those of the outputs that are the state of a sweep, not outputs of the loss."""
         found = self.described(tokens)["outputs"]
-        return [(output["name"], output["element"]) for output in found if output["role"] == "state"]
+        return [Made.of(output) for output in found if output["role"] == "state"]
 
     def sweeps(self, tokens: int) -> tuple[int, int]:
         """Of the whole program: forward and adjoint."""
@@ -110,8 +133,6 @@ def unplaced_part(
     part: str, source: Source, call: Call, sweep: int, mode: str, wanted: Wanted
 ) -> dict[str, Any]:
     """What is asked of the compiler for a part, the same on every machine."""
-    whole = "call a head of one process with the whole weight"
-    refuse_lists(call.form.spec, "a slice of the vocabulary", CallValueError, whole)
     dense = [name for name, axis in source.axes if axis == "dense" and name in call.inputs]
     gradients = [(name, gradient_dtype(call, wanted, name)) for name in wanted.names]
     return {
@@ -136,11 +157,11 @@ def run(
     """The outputs of a part by name, in the framework of hidden; gradients are written in place."""
     options, outputs, written = source.options, {}, []
     known = part.outputs(call.tokens)
-    for name, element in known:
-        shape = output_shape(options, call.leading, name)
-        outputs[name], native_output = like.framework.result(like, shape, output_dtype(element), name)
+    for name, dtype, places in known:
+        shape = output_shape(options, call.leading, name, places)
+        outputs[name], native_output = like.framework.result(like, shape, dtype, name)
         written.append(native_output)
-    settings = call_options(options, dict(known), source.ignore, part.threads)
+    settings = call_options(options, [made.name for made in known], source.ignore, part.threads)
     divisor = call.divisor if "loss" in outputs and options.reduces == "mean" else None
     picks = call.form.spec.computed_picks
     reaching = [array.framework.view(array, name) for name, array in cotangents.items()]

@@ -85,6 +85,8 @@ class SliceState:
         sweep: number of the sweep that left it; forward ones come first.
         columns: the parts [first, end) of the vocabulary that it covers, ascending.
         rows: what the sweep left, by entry: arrays of float32 or int64 in the leading dimensions of hidden.
+            Those of lists have an axis behind: "forward0.list0.values" and "forward0.list0.indices" are the
+            entries of the slice in order and their indices in the vocabulary, -1 where the slice has no more.
         earlier: the same of the sweeps before, of the whole vocabulary.
         call: the inputs that all slices have in common: those per token, the scalars and the divisor.
         cotangents: the gradients that reach the outputs, from the first adjoint sweep on.
@@ -154,11 +156,13 @@ class SliceState:
         given = {name: described(array, name) for name, array in arrays.items()}
         check_same_device([("state", self.like), *given.items()])
         for name, array in given.items():
-            shape = array.shape
-            if shape != self.call.leading:
+            known = described(self.rows[name], name).shape
+            if array.shape != known:
+                behind = known[len(self.call.leading) :]
+                places = f" and its list has {behind[0]} places" if behind else ""
                 raise CallValueError(
-                    f"'{name}' has shape {shape_text(shape)}, but the leading dimensions of hidden are "
-                    f"{shape_text(self.call.leading)}; give the arrays of the same tokens"
+                    f"'{name}' has shape {shape_text(array.shape)}, but the leading dimensions of hidden are "
+                    f"{shape_text(self.call.leading)}{places}; give the arrays of the same tokens"
                 )
         spans = tuple((int(first), int(end)) for first, end in columns)
         return replace(self, rows={name: arrays[name] for name in self.rows}, columns=spans)

@@ -85,7 +85,7 @@ def swept(
     _check_sweeps(source)
     states = slice_inputs(call, source.options, offset, earlier)
     outputs = run(part, source, call, hidden, states, cotangents)
-    rows = {name: outputs[name] for name, _ in part.states(call.tokens)}
+    rows = {name: outputs[name] for name, *_ in part.states(call.tokens)}
     columns = ((offset, offset + call.vocab),)
     framework = hidden.framework
     beside = described(framework.given_back(hidden, framework.empty(hidden, (0,), "float32")), "state")

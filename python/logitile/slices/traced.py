@@ -7,13 +7,13 @@ from typing import Any
 
 from ..arguments.binder import Binder
 from ..arguments.call import Call
-from ..arguments.outputs import output_dtype, output_shape
+from ..arguments.outputs import output_shape
 from ..arguments.wanted import Wanted
 from ..calls import keyed
 from ..calls.program import gradient_dtype, weight_bytes
 from ..frameworks.traced import KeyedCall, SliceArray, SlicedPart, TracedResult
 from ..runtime.engine import native
-from .parts import part_of, unplaced_part
+from .parts import Made, part_of, unplaced_part
 from .sweeps import begun_source, common_call
 
 
@@ -39,10 +39,9 @@ class TracedSlices:
         self._source = begun_source(binder, call, names, 1.0 if isinstance(cotangents, str) else cotangents)
         self._call, self._names, self._reaching = call, names, reaching
         self.numbers_tokens = call.form.spec.numbers_tokens
-        self.has_lists = False  # they are refused
         self._operands = list(call.operands)
         self._common = common_call(self._source, call)
-        self._dtypes: dict[str, str] = {}  # of states
+        self._made: dict[str, Made] = {}  # states and outputs
         self._records: dict[str, dict[str, Any]] = {}  # by key
         first = part_of("sweep", self._source, call, call.pairs[0].hidden)
         self.forward, self.adjoint = first.sweeps(call.tokens)
@@ -101,19 +100,19 @@ class TracedSlices:
         mode = "forward" if number < self.forward else "early"
         part = part_of("sweep", self._source, self._call, self._call.pairs[0].hidden, number, mode)
         found = part.states(self._call.tokens)
-        self._dtypes.update((name, output_dtype(element)) for name, element in found)
-        return [name for name, _ in found]
+        self._made.update((row.name, row) for row in found)
+        return [row.name for row in found]
 
     def _results(self, part: str, number: int, mode: str, call: Call, wanted: Wanted) -> list[SliceArray]:
         """What a part writes: states, outputs, though they may mean nothing yet, and gradients."""
         program = part_of(part, self._source, call, self._call.pairs[0].hidden, number, mode, wanted)
         outputs, results = self._call.form.spec.output_names, []
-        for name, element in program.outputs(self._call.tokens):
-            self._dtypes[name] = output_dtype(element)
-            if name in outputs:
-                results.append(SliceArray("output", outputs.index(name)))
+        for made in program.outputs(self._call.tokens):
+            self._made[made.name] = made
+            if made.name in outputs:
+                results.append(SliceArray("output", outputs.index(made.name)))
             else:
-                results.append(SliceArray("state", state=name))
+                results.append(SliceArray("state", state=made.name))
         return results + [SliceArray("gradient", self._operands.index(name)) for name in wanted.names]
 
     # ---- keyed calls -------------------------------------------------------------------------------------
@@ -142,7 +141,7 @@ class TracedSlices:
         record = keyed.recorded(request, budget, rules, list(read), list(written))
         key = keyed.remember(record, keyed.finder_of(record))
         self._records[key] = record
-        rest = 1 if operands[0].kind == "input" else 0
+        rest = 1 if operands[0].kind == "input" else len(self._made[operands[0].state].behind)
         kinds = tuple(self._kind(array) for array in operands)
         traced = tuple(self._traced(made, wanted, list(operands)) for made in results)
         none = (False,) * len(operands)
@@ -177,7 +176,7 @@ class TracedSlices:
         if made.kind == "output":
             output, _, dtype = self._call.form.outputs[made.position]
             return "output", output, types[dtype], False
-        return "output", made.state, types[self._dtypes[made.state]], False
+        return "output", made.state, types[self._made[made.state].dtype], False
 
     def _exchanges(self, operand: str) -> bool:
         """Whether the axes of an array are exchanged for the compiler."""
@@ -203,6 +202,7 @@ class TracedSlices:
             dtype = gradient_dtype(self._call, wanted, self._operands[made.position])
             return TracedResult(dtype, like=operands.index(SliceArray("input", made.position)))
         if made.kind == "output":
+            name, _, dtype = self._call.form.outputs[made.position]
             is_per_token = self._kind_of_output(made.position) == "token"
-            return TracedResult(self._call.form.outputs[made.position][2], is_per_token=is_per_token)
-        return TracedResult(self._dtypes[made.state])
+            return TracedResult(dtype, is_per_token=is_per_token, behind=self._made[name].behind)
+        return TracedResult(self._made[made.state].dtype, behind=self._made[made.state].behind)

@@ -29,6 +29,14 @@
 // CHECK-LABEL: func.func private @sort_heap(
 // CHECK: scf.for
 // CHECK: call @replace_least
+
+// The lists of two slices are in order: each place takes the larger of what comes next in them.
+// CHECK-LABEL: func.func @merge(
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (i64)
+// CHECK: %[[A:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[B:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK-NEXT: %[[IS_FIRST:.*]] = arith.cmpi sge, %[[A]], %[[B]] : i64
+// CHECK-NEXT: arith.select %[[IS_FIRST]], %{{.*}}, %{{.*}} : f32
 logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %list: !logitile.view<?x100xi64> from @list) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
@@ -44,9 +52,21 @@ logitile.kernel @finish(%n: index from tokens, %list: !logitile.view<?x100xi64> 
                         %indices: !logitile.view<?x50xi32> from @indices) {
   scf.forall (%row) = (0) to (%n) step (64) {
     logitile.finish_list %list at %row tokens 64 splits 2 places 50 to %values, %indices
-        : !logitile.view<?x100xi64>, !logitile.view<?x50xf32>, !logitile.view<?x50xi32> {
+        : !logitile.view<?x100xi64> to !logitile.view<?x50xf32>, !logitile.view<?x50xi32> {
     ^bb0(%value: f32, %index: i32):
       logitile.yield %value, %index : f32, i32
+    }
+  }
+}
+logitile.kernel @merge(%n: index from tokens, %a: !logitile.view<?x50xf32, column_major> from @a, %b: !logitile.view<?x50xi32, column_major> from @b,
+                       %c: !logitile.view<?x50xf32, column_major> from @c, %d: !logitile.view<?x50xi32, column_major> from @d,
+                       %values: !logitile.view<?x50xf32> from @values) {
+  scf.forall (%row) = (0) to (%n) step (64) {
+    logitile.finish_list %a, %b, %c, %d at %row tokens 64 splits 2 places 50 to %values
+        : !logitile.view<?x50xf32, column_major>, !logitile.view<?x50xi32, column_major>, !logitile.view<?x50xf32, column_major>,
+          !logitile.view<?x50xi32, column_major> to !logitile.view<?x50xf32> {
+    ^bb0(%value: f32, %index: i32):
+      logitile.yield %value : f32
     }
   }
 }

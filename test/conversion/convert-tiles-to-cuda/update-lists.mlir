@@ -38,7 +38,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   }
   logitile.kernel @finish(%n: index from tokens, %list: !logitile.view<?x100xi64> from @list, %last: !logitile.view<?xf32> from @last) {
     scf.forall (%row) = (0) to (%n) step (64) {
-      logitile.finish_list %list at %row tokens 64 splits 2 places 50 place 49 to %last : !logitile.view<?x100xi64>, !logitile.view<?xf32> {
+      logitile.finish_list %list at %row tokens 64 splits 2 places 50 place 49 to %last : !logitile.view<?x100xi64> to !logitile.view<?xf32> {
       ^bb0(%value: f32, %index: i32):
         logitile.yield %value : f32
       }

@@ -142,7 +142,7 @@ static void sortList(KernelContext &k, Place heap, int64_t places, int64_t split
 LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
   Emitter &e = k.e;
   RegionInputs inputs(k, op.getInputs());
-  const View &list = k.view(op.getList());
+  const View &list = k.view(op.getLists().front());
   Int row = k.scalar(op.getRow());
   int64_t places = *op.getPlaces(), splits = cast<IntegerAttr>(op.getSplits()).getInt();
   FailureOr<Int> tokens = k.countInside(op, list, 0, op.getRow(), cast<IntegerAttr>(op.getTokens()).getInt());
@@ -150,23 +150,22 @@ LogicalResult cpu::convertFinishList(KernelContext &k, FinishListOp op) {
     return failure();
   ValueRange arguments = op.getBody().getArguments();
   e.loop(*tokens, [&](Int token) {
-    Place heap = k.windowOf(list, row + token, e.integer(0));
-    sortList(k, heap, places, splits);
     Widener ofToken(e, 0);
     inputs.mapUniform(ofToken, arguments.drop_front(2), token, 0);
     ofToken.emitReady(op.getBody());
-    auto finishAt = [&](Int place) {
-      Value word = e.load(e.at(heap, place));
+    auto finishAt = [&](Int place, Value value, Value index) {
       Widener values = ofToken;
-      values.map(arguments[0], lists::valueOf(e, lists::upperHalf(e, word)));
-      values.map(arguments[1], e.narrow(lists::columnOf(e, word)));
+      values.map(arguments[0], value);
+      values.map(arguments[1], index);
       for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
         e.store(value, k.windowOf(k.view(result), row + token, op.getPlace() ? e.integer(0) : place));
     };
-    if (op.getPlace())
-      finishAt(e.integer(*op.getPlace()));
-    else
-      e.loop(e.integer(places), finishAt);
+    auto givenAt = [&](int64_t number, Int place) { return k.windowOf(k.view(op.getLists()[number]), row + token, place); };
+    if (op.takesGiven())
+      return lists::forGiven(e, splits, places, op.getPlace(), givenAt, finishAt);
+    Place heap = k.windowOf(list, row + token, e.integer(0));
+    sortList(k, heap, places, splits);
+    lists::forPlaces(e, heap, places, op.getPlace(), finishAt);
   });
   return success();
 }

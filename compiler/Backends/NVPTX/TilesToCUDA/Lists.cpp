@@ -145,7 +145,7 @@ LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
   if (k.threads.sharing.isFragments)
     return op.emitOpError() << "puts lists in order in a kernel with tiles of two dimensions; CUDA kernels have no such use";
   RegionInputs inputs(k, op.getInputs());
-  const View &list = k.view(op.getList());
+  const View &list = k.view(op.getLists().front());
   FailureOr<Int> tokens = k.end(op, list, 0);
   if (failed(tokens) || failed(inputs.check(op)))
     return failure();
@@ -154,24 +154,23 @@ LogicalResult convertFinishList(KernelContext &k, FinishListOp op) {
   auto replace = [&](Place heap, Int size, Value word) { lists::replaceLeast(e, heap, size, word); };
   auto sort = [&](Place heap, Int size) { lists::sortHeap(e, heap, size, replace); };
   e.when(isLess(token, *tokens), [&] {
-    Place heap = k.windowOf(list, token, e.integer(0));
-    lists::sortList(e, heap, places, splits, replace, sort);
     ValueRange arguments = op.getBody().getArguments();
     Widener ofToken(e, 0);
     inputs.mapLine(ofToken, arguments.drop_front(2), e.thread());
     ofToken.emitReady(op.getBody());
-    auto finishAt = [&](Int place, Int column) {
-      Value word = e.load(e.at(heap, place));
+    auto finishAt = [&](Int place, Value value, Value index) {
       Widener values = ofToken;
-      values.map(arguments[0], lists::valueOf(e, lists::upperHalf(e, word)));
-      values.map(arguments[1], e.narrow(lists::columnOf(e, word)));
+      values.map(arguments[0], value);
+      values.map(arguments[1], index);
       for (auto [value, result] : llvm::zip_equal(values.getYielded(op.getBody()), op.getResults()))
-        e.store(value, k.windowOf(k.view(result), token, column));
+        e.store(value, k.windowOf(k.view(result), token, op.getPlace() ? e.integer(0) : place));
     };
-    if (op.getPlace())
-      finishAt(e.integer(*op.getPlace()), e.integer(0));
-    else
-      e.loop(e.integer(places), [&](Int place) { finishAt(place, place); });
+    auto givenAt = [&](int64_t number, Int place) { return k.windowOf(k.view(op.getLists()[number]), token, place); };
+    if (op.takesGiven())
+      return lists::forGiven(e, splits, places, op.getPlace(), givenAt, finishAt);
+    Place heap = k.windowOf(list, token, e.integer(0));
+    lists::sortList(e, heap, places, splits, replace, sort);
+    lists::forPlaces(e, heap, places, op.getPlace(), finishAt);
   });
   return success();
 }

@@ -89,12 +89,12 @@ def _places(
     call: KeyedCall, mesh: Any, operands: Sequence[Any], names: Sequence[Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
     """The axes of the mesh that each dimension is on. Hidden sizes are whole on every device, and so are
-    tokens whose random numbers depend on their index in the call, and a vocabulary that lists are made of.
+    tokens whose random numbers depend on their index in the call.
     """
     places: dict[str, tuple[str, ...]] = {}
     used: set[str] = set()
     weight = call.kinds.index("weight")
-    cut = ("" if call.head.numbers_tokens else "t") + ("" if call.head.has_lists else "v")
+    cut = "v" if call.head.numbers_tokens else "tv"
     for position in (weight, 0):
         spec = getattr(operands[position].sharding, "spec", ())  # none: arrays of one device
         for name, extent, entry in zip(

@@ -193,10 +193,10 @@ class _Shard:
 
 
 def _gathered(rows: dict[SliceArray, Any], axes: tuple[str, ...]) -> dict[SliceArray, Any]:
-    """Rows of all slices, in their order: one all-gather for each type."""
+    """Rows of all slices, in their order: one all-gather for each type, and for lists of each length."""
     found = {}
-    for dtype in dict.fromkeys(row.dtype for row in rows.values()):
-        alike = {name: row for name, row in rows.items() if row.dtype == dtype}
+    for kind in dict.fromkeys((row.dtype, row.shape) for row in rows.values()):
+        alike = {name: row for name, row in rows.items() if (row.dtype, row.shape) == kind}
         together = gathered(jnp.stack(list(alike.values())), axes)
         found |= {name: together[:, position] for position, name in enumerate(alike)}
     return found
