@@ -35,8 +35,8 @@ SCHEDULES = {"forward": {}, "kept": {"chunks": 1}, "chunks": {"chunks": 4}, "aga
 REGISTERS, RESERVED_SHARED = 65536, 1024  # of a multiprocessor; of each block
 # Warps and bytes of shared memory of a multiprocessor: CUDA programming guide, technical specifications.
 LIMITS = {
-    "sm_80": (64, 164), "sm_86": (48, 100), "sm_89": (48, 100), "sm_90": (64, 228), "sm_100": (64, 228),
-    "sm_120": (48, 100),
+    "sm_80": (64, 164), "sm_86": (48, 100), "sm_89": (48, 100), "sm_90": (64, 228), "sm_90a": (64, 228),
+    "sm_100": (64, 228), "sm_120": (48, 100),
 }  # fmt: skip
 
 

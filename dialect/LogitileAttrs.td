@@ -167,6 +167,7 @@ def Logitile_Algorithm
            Logitile_Case<"RankUpdates", 2, "rank_updates", "of few tokens: a few rows of the right operand at a time, where they lie">,
            Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
            Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
+           Logitile_Case<"Wgmma", 5, "wgmma", "tiles of warpgroups on tensor cores, operands in shared memory, PTX's wgmma">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 

@@ -45,6 +45,7 @@ struct TargetFacts {
   bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
   bool multipliesF16 = false;
   bool hasTensorCores = false; // contractions run on them, by fragments of warps
+  bool multipliesInWarpgroups = false; // and by tiles of four warps together, with operands in shared memory
 
   // ---- tiles
   bool tokensAreLanes = false;       // logits of neighbouring tokens are neighbours in memory, else those of neighbouring vocabulary entries

@@ -21,9 +21,6 @@ static Result<Capability> capabilityOf(const Driver &driver, DeviceHandle device
   return Capability{*major, *minor};
 }
 
-/// Code runs on every later device.
-static bool runsOn(const Gpu &target, const Capability &device) { return 10 * device.major + device.minor >= target.sm; }
-
 static Status checkTarget(const Driver &driver, DeviceHandle device, const LaunchPlan &plan) {
   constexpr std::string_view kPrefix = "cuda:";
   bool isCuda = plan.target.starts_with(kPrefix);
@@ -33,7 +30,7 @@ static Status checkTarget(const Driver &driver, DeviceHandle device, const Launc
   Result<Capability> capability = capabilityOf(driver, device);
   if (!capability.isOk())
     return capability.status();
-  if (runsOn(*target, *capability))
+  if (target->runsOn(10 * capability->major + capability->minor))
     return Status();
   return Status(ErrorCode::Target, "the code of '" + plan.name + "' is for " + target->architecture() + ", but " + driver.nameOf(device) + " has " +
                                        capability->text() + "; use backend='auto', or 'cuda:sm_80', whose code runs on all from 8.0");

@@ -52,7 +52,7 @@ def test_numbers_of_numpy():
 
 @pytest.mark.contract("2 backend")
 @pytest.mark.parametrize("backend", [
-    "auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90:h100", "emu:sm_80",
+    "auto", "cpu", "cuda", "cuda:sm_80", "cuda:sm_90", "cuda:sm_90:h100", "cuda:sm_90a", "emu:sm_80",
 ])  # fmt: skip
 def test_backends(backend):
     assert lt.jit(plain, backend=backend).options.backend == backend
@@ -87,9 +87,9 @@ def test_backends(backend):
      "positive int or text such as '512MiB'"),
     (lt.CallValueError, {"backend": "gpu"}, "backend='gpu' is unknown: no device runs 'gpu'; there are "
      "'cpu', 'cuda', 'emu', 'auto' and 'reference'"),
-    (lt.TargetError, {"backend": "cuda:sm_90a"}, "there is no target 'cuda:sm_90a'; 'cuda:' has sm_80, "
-     "sm_86, sm_89, sm_90, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, "
-     "sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_100:b200, sm_120:rtx5090"),
+    (lt.TargetError, {"backend": "cuda:sm_100a"}, "there is no target 'cuda:sm_100a'; 'cuda:' has sm_80, "
+     "sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, "
+     "sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, sm_100:b200, sm_120:rtx5090"),
     (lt.TargetError, {"backend": "cpu:"}, "there is no target 'cpu:'; 'cpu:' has portable, avx2, avx512, "
      "avx512_bf16"),
     (lt.CallValueError, {"backend": 1}, "backend=1 must be a str, such as 'auto' or 'cpu'"),

@@ -29,7 +29,8 @@ constexpr std::pair<const char *, int> kFirstOf[] = {{"elect.sync(", 1000},
 /// Whether there is code on a GPU for all that a kernel calls; its declarations do not count.
 bool hasCode(const std::string &ir, const cuda::GPUTarget &target) {
   const std::string_view body = std::string_view(ir).substr(ir.find("define "));
-  return std::ranges::none_of(kFirstOf, [&](const auto &first) { return target.gpu.sm < first.second && body.find(first.first) != body.npos; });
+  const int sm = target.gpu.info().sm;
+  return std::ranges::none_of(kFirstOf, [&](const auto &first) { return sm < first.second && body.find(first.first) != body.npos; });
 }
 
 Result<std::string> ptxOf(const std::string &ir, const cuda::GPUTarget &target) {

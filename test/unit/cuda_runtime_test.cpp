@@ -210,7 +210,9 @@ TEST_F(CudaTest, AMissingKernelIsNamed) {
 TEST_F(CudaTest, CodeFitsTheDevice) {
   const std::tuple<const char *, const char *, bool> cases[] = {{"sm_80", "8.0", true},    {"sm_80", "12.0", true},
                                                                 {"sm_86", "8.0", false},   {"sm_90", "10.0", true},
-                                                                {"sm_100", "9.0", false},  {"sm_100", "10.3", true}};
+                                                                {"sm_100", "9.0", false},  {"sm_100", "10.3", true},
+                                                                {"sm_90a", "9.0", true},   {"sm_90a", "8.9", false},
+                                                                {"sm_90a", "10.0", false}};
   for (auto [target, capability, isFine] : cases) {
     code.reset();
     device = std::make_unique<CudaDevice>();

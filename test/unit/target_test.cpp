@@ -29,7 +29,8 @@ TEST(Target, NameOfEveryTierParsesToItself) {
 }
 
 TEST(Target, NameOfEveryGpuParsesToItself) {
-  for (std::string_view name : {"cuda:sm_80", "cuda:sm_100", "cuda:sm_90:h100", "cuda:sm_89:rtx4090", "emu:sm_80", "emu:sm_90"}) {
+  for (std::string_view name : {"cuda:sm_80", "cuda:sm_100", "cuda:sm_90:h100", "cuda:sm_89:rtx4090", "emu:sm_80", "emu:sm_90", "cuda:sm_90a",
+                                "cuda:sm_90a:h100", "emu:sm_90a"}) {
     std::shared_ptr<const Target> target = parse(name);
     ASSERT_TRUE(target) << name;
     EXPECT_EQ(target->name(), name);
@@ -40,13 +41,14 @@ TEST(Target, NameOfEveryGpuParsesToItself) {
   EXPECT_EQ(parse("emu:sm_90")->codeStage(), Stage::Llvm);
   std::shared_ptr<const Target> emulated = parse("emu:sm_90"); // owns what 'gpu' refers to
   const Gpu &gpu = cuda::GPUTarget::from(*emulated)->gpu;
-  EXPECT_EQ(gpu.sm, 90);
+  EXPECT_EQ(gpu.info().sm, 90);
   EXPECT_EQ(gpu.architecture(), "sm_90");
 }
 
 TEST(Target, ACapabilityStandsForOneChip) {
   for (auto [name, chip] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
-           {"sm_80", "a100"}, {"sm_86", "rtx3090"}, {"sm_89", "l40s"}, {"sm_90", "h200"}, {"sm_100", "b200"}, {"sm_120", "rtx5090"}})
+           {"sm_80", "a100"}, {"sm_86", "rtx3090"}, {"sm_89", "l40s"}, {"sm_90", "h200"}, {"sm_90a", "h200"}, {"sm_100", "b200"},
+           {"sm_120", "rtx5090"}})
     EXPECT_EQ(Gpu::parse(name)->chip->name, chip) << name;
   EXPECT_EQ(parse("cuda:sm_90:h200")->name(), "cuda:sm_90") << "the same code has one name";
 }
@@ -54,16 +56,18 @@ TEST(Target, ACapabilityStandsForOneChip) {
 TEST(Target, OtherNamesAreRefused) {
   for (std::string_view name :
        {"", "cpu", "cpu:", "cpu:avx", "cpu:AVX2", "cpu:avx2 ", "avx2", "cuda", "cuda:", "cuda:80", "cuda:sm_", "cuda:sm_75", "cuda:sm_77",
-        "cuda:sm_87", "cuda:sm_90a", "cuda:sm_100f", "emu:sm_90a", "cuda:sm_90a:h100", "cuda:sm_-90", "cuda:sm_90:", "cuda:sm_90:a100",
+        "cuda:sm_87", "cuda:sm_80a", "cuda:sm_100f", "cuda:sm_100a", "emu:sm_100a", "cuda:sm_90a:a100", "cuda:sm_-90", "cuda:sm_90:",
+        "cuda:sm_90:a100",
         "cuda:h100", "cuda:sm_90:h100:", "emu:avx2", "gpu:sm_80"})
     EXPECT_FALSE(parse(name)) << "'" << name << "'";
 }
 
 TEST(Target, ARefusalListsNames) {
   EXPECT_EQ(refusal("cpu:avx9"), "there is no target 'cpu:avx9'; 'cpu:' has portable, avx2, avx512, avx512_bf16");
-  EXPECT_EQ(refusal("cuda:sm_87"), "there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_100, sm_120; with a chip "
-                                   "sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_100:b200, sm_120:rtx5090");
-  EXPECT_EQ(refusal("cuda:sm_90a").substr(0, 58), "there is no target 'cuda:sm_90a'; 'cuda:' has sm_80, sm_86");
+  EXPECT_EQ(refusal("cuda:sm_87"), "there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip "
+                                   "sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, "
+                                   "sm_100:b200, sm_120:rtx5090");
+  EXPECT_EQ(refusal("cuda:sm_100a").substr(0, 59), "there is no target 'cuda:sm_100a'; 'cuda:' has sm_80, sm_86");
   EXPECT_EQ(refusal("gpu:sm_80").substr(0, 72), "there is no target 'gpu:sm_80'; names begin with 'cpu:', 'cuda:', 'emu:'");
 }
 

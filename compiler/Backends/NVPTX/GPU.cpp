@@ -6,8 +6,10 @@ using namespace logitile;
 
 // Shared memory of a block: CUDA programming guide, technical specifications by compute capability. Sums of a thread: with 128 of
 // them, ptxas 13.0 spills registers of kernels for sm_100 and sm_120, and of none for the others.
-static constexpr GpuInfo kGpus[] = {{80, 163 * 1024, "a100", 128}, {86, 99 * 1024, "rtx3090", 128}, {89, 99 * 1024, "l40s", 128},
-                                    {90, 227 * 1024, "h200", 128}, {100, 227 * 1024, "b200", 64},   {120, 99 * 1024, "rtx5090", 64}};
+static constexpr GpuInfo kGpus[] = {{"sm_80", 80, false, 163 * 1024, "a100", 128},   {"sm_86", 86, false, 99 * 1024, "rtx3090", 128},
+                                    {"sm_89", 89, false, 99 * 1024, "l40s", 128},    {"sm_90", 90, false, 227 * 1024, "h200", 128},
+                                    {"sm_90a", 90, true, 227 * 1024, "h200", 128},   {"sm_100", 100, false, 227 * 1024, "b200", 64},
+                                    {"sm_120", 120, false, 99 * 1024, "rtx5090", 64}};
 
 constexpr int64_t MiB = int64_t(1) << 20;
 // NVIDIA's documents, each for the SXM form where there are several:
@@ -23,8 +25,8 @@ static constexpr GpuChip kChips[] = {
     {"b200", 100, 148, 1.965e9, 126 * MiB, 8.000e12, 2250e12, 0.8},  {"rtx5090", 120, 170, 2.407e9, 96 * MiB, 1.792e12, 209.5e12, 0.8},
 };
 
-static const GpuInfo *findGpu(int sm) {
-  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return info.sm == sm; });
+static const GpuInfo *findGpu(llvm::StringRef architecture) {
+  const GpuInfo *found = llvm::find_if(kGpus, [&](const GpuInfo &info) { return architecture == llvm::StringRef(info.architecture); });
   return found == std::end(kGpus) ? nullptr : found;
 }
 static const GpuChip *findChip(int sm, llvm::StringRef name) {
@@ -32,15 +34,14 @@ static const GpuChip *findChip(int sm, llvm::StringRef name) {
   return found == std::end(kChips) ? nullptr : found;
 }
 
-const GpuInfo &Gpu::info() const { return *findGpu(sm); }
-
 std::optional<Gpu> Gpu::parse(std::string_view features) {
   auto [architecture, chip] = llvm::StringRef(features).split(':');
   Gpu gpu;
-  if (!architecture.consume_front("sm_") || architecture.getAsInteger(10, gpu.sm) || !findGpu(gpu.sm))
+  gpu.capability = findGpu(architecture);
+  if (!gpu.capability)
     return std::nullopt;
   bool namesChip = llvm::StringRef(features).contains(':');
-  gpu.chip = findChip(gpu.sm, namesChip ? chip : llvm::StringRef(gpu.info().chip));
+  gpu.chip = findChip(gpu.info().sm, namesChip ? chip : llvm::StringRef(gpu.info().chip));
   return gpu.chip ? std::optional(gpu) : std::nullopt;
 }
 
@@ -49,7 +50,12 @@ std::string Gpu::features() const {
 }
 
 std::string logitile::listGpus() {
-  auto capabilities = llvm::map_range(kGpus, [](const GpuInfo &info) { return "sm_" + std::to_string(info.sm); });
-  auto chips = llvm::map_range(kChips, [](const GpuChip &chip) { return "sm_" + std::to_string(chip.sm) + ":" + std::string(chip.name); });
+  llvm::SmallVector<std::string> capabilities, chips;
+  for (const GpuInfo &info : kGpus) {
+    capabilities.emplace_back(info.architecture);
+    for (const GpuChip &chip : kChips)
+      if (chip.sm == info.sm)
+        chips.push_back(capabilities.back() + ":" + std::string(chip.name));
+  }
   return llvm::join(capabilities, ", ") + "; with a chip " + llvm::join(chips, ", ");
 }

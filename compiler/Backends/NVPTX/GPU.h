@@ -10,9 +10,11 @@ namespace logitile {
 /// Bytes of arguments that every driver passes to a kernel, and those that drivers from R530 on do.
 inline constexpr int64_t kParameterBytes = 4096, kMostParameterBytes = 32764;
 
-/// What a compute capability fixes.
+/// What a compute capability fixes, or its variant with instructions of its own: code for sm_90a runs on 9.0 and on nothing else.
 struct GpuInfo {
-  int sm;                    // 80 for sm_80
+  std::string_view architecture; // "sm_90"
+  int sm;                        // 90 for sm_90 and sm_90a
+  bool hasOwnInstructions;       // those of the variant: products of warpgroups
   int64_t sharedBytes;       // of a block, at most
   std::string_view chip;     // the one that a target without a chip stands for
   int64_t sumsPerThread;     // sums of 16-bit products, at most, that a thread has registers for
@@ -30,18 +32,20 @@ struct GpuChip {
   double libraryShare;       // of tensorRate: what cuBLAS reaches for large products
 };
 
-/// The GPU of a target: "sm_90", "sm_90:h100". Names that NVIDIA has but this compiler has no code for, such as "sm_90a", are none.
+/// The GPU of a target: "sm_90", "sm_90:h100", "sm_90a". Names that NVIDIA has but this compiler has no code for, such as "sm_100a",
+/// are none.
 struct Gpu {
-  int sm = 0;
-  const GpuChip *chip = nullptr; // never null in what parse returns
+  const GpuInfo *capability = nullptr; // neither is null in what parse returns
+  const GpuChip *chip = nullptr;
 
   /// Null where 'features' is none of these names.
   static std::optional<Gpu> parse(std::string_view features);
   /// Without the chip where it is the default of the compute capability.
   std::string features() const;
-  /// "sm_90".
-  std::string architecture() const { return "sm_" + std::to_string(sm); }
-  const GpuInfo &info() const;
+  std::string architecture() const { return std::string(info().architecture); }
+  const GpuInfo &info() const { return *capability; }
+  /// Whether its code runs on a device of compute capability 'sm' / 10.
+  bool runsOn(int sm) const { return info().hasOwnInstructions ? sm == info().sm : sm >= info().sm; }
 };
 
 /// "sm_80, sm_86, ...; a chip may follow, as in sm_90:h100: a100, ...".

@@ -8,6 +8,7 @@
 #include "compiler/Backends/NVPTX/Sharing.h"
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -37,6 +38,7 @@ TargetFacts GPUTarget::facts() const {
   facts.sharesHostMemory = false;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.hasTensorCores = facts.makesLists = true;
+  facts.multipliesInWarpgroups = gpu.info().hasOwnInstructions;
   facts.hasFixedTiles = true; // tensor cores cut tiles of these sizes only
   return facts;
 }
@@ -104,7 +106,7 @@ MachineSpec GPUTarget::machineSpec(const llvm::Module &module) const {
   MachineSpec spec;
   spec.triple = "nvptx64-nvidia-cuda";
   spec.cpu = gpu.architecture();
-  spec.features = ptxFeatures(gpu.sm, module);
+  spec.features = ptxFeatures(gpu.info().sm, module);
   spec.fusesProducts = false; // else every product of a sum is fused with it, and sums of rounding errors count on each rounding
   // Places that threads read again and again are computed before loops.
   spec.passes = "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm))";
@@ -137,7 +139,14 @@ FailureOr<std::string> GPUTarget::writeCode(llvm::Module &module, std::string &e
   return writePTX(module, machineSpec(module), error, cancellation);
 }
 
+/// Products of warpgroups are no intrinsics of LLVM: they become inline PTX.
+void GPUTarget::addLLVMPasses(OpPassManager &passes) const {
+  if (gpu.info().hasOwnInstructions)
+    passes.addPass(createConvertNVVMToLLVMPass());
+}
+
 void EmulatedTarget::addLLVMPasses(OpPassManager &passes) const {
+  GPUTarget::addLLVMPasses(passes);
   addOperationPlaces(passes); // its reports name them
 }
 

@@ -25,6 +25,7 @@ public:
   const Gpu gpu;
 
 protected:
+  void addLLVMPasses(mlir::OpPassManager &passes) const override;
   void prepare(llvm::Module &module) const override;
   llvm::FailureOr<std::string> writeCode(llvm::Module &module, std::string &error, Cancellation *cancellation) const override;
 };

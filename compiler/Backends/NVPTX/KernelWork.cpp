@@ -132,21 +132,23 @@ private:
   LogicalResult visitProject(ProjectOp op) {
     int64_t size = constantOf(cast<ViewType>(op.getWeight().getType()).getDims()[1]);
     GridAxis shared{{true, ScalarRole::Tokens, 0, INT64_MAX}, {true, ScalarRole::Tokens, size, INT64_MAX}, constantOf(op.getDepth())};
-    addProduct(op.getHidden(), op.getWeight(), op.getRow(), op.getColumn(), shared);
+    addProduct(op, op.getRow(), op.getColumn(), shared);
     return success();
   }
   LogicalResult visitContract(ContractOp op) {
     std::optional<Extent> first = extentOf(op.getFirst()), end = extentOf(op.getEnd());
     if (!first || !end)
       return failure();
-    addProduct(op.getLhs(), op.getRhs(), op.getRow(), op.getColumn(), {*first, *end, constantOf(op.getDepth())});
+    addProduct(op, op.getRow(), op.getColumn(), {*first, *end, constantOf(op.getDepth())});
     if (op.getPlus())
       return addWhen(sharing.rows * sharing.columns * bytesOf(op.getPlus()), op.getWhen(), {});
     return success();
   }
-  void addProduct(Value left, Value right, Value row, Value column, GridAxis shared) {
+  void addProduct(Operation *op, Value row, Value column, GridAxis shared) {
+    Value left = op->getOperand(0), right = op->getOperand(1);
     int64_t products = bytesOf(left) == 4 ? kProductsOfF32 : 1;
-    WorkTerm term{sharing.rows / kMmaRows * (sharing.columns / kMmaColumns) * (shared.step / kMmaDepth) * products, axes};
+    int64_t width = cuda::algorithmOf(op) == Algorithm::Wgmma ? sharing.columns : kMmaColumns;
+    WorkTerm term{sharing.rows / kMmaRows * (sharing.columns / width) * (shared.step / kMmaDepth) * products, axes};
     term.axes.push_back(shared);
     work.matrixInstructions.push_back(std::move(term));
     shared.step = 1;

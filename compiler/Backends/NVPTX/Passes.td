@@ -15,7 +15,8 @@ def ConvertTilesToCUDAPass : Pass<"convert-tiles-to-cuda", "mlir::ModuleOp"> {
 
     Products run on tensor cores (m16n8k16, sums in f32), fed by a pipeline of asynchronous copies; f32 operands are three
     bf16 planes, six products of which count. Row states are folded where the products lie: first by the threads of a row,
-    then by its warps. Copies are 16 bytes where an operand's strides and address allow it, which the code tests once.
+    then by its warps. On sm_90a a product `using wgmma` is one of warpgroups. Copies are 16 bytes where an operand's
+    strides and address allow it, which the code tests once.
     Refuses: views that are not strided, tiles that tensor cores cannot cut, and more shared memory than a block has.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",

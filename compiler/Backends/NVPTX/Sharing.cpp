@@ -16,12 +16,20 @@ constexpr int64_t kLeastWarps = 4, kMostWarps = 16; // a warp for each scheduler
 
 bool isCopied(LoadOp load) { return load.getResult().hasOneUse() && isa<StoreOp>(*load.getResult().getUsers().begin()); }
 
+std::optional<Algorithm> algorithmOf(Operation *op) {
+  if (auto project = dyn_cast<ProjectOp>(op))
+    return project.getAlgorithm();
+  auto contract = dyn_cast<ContractOp>(op);
+  return contract ? contract.getAlgorithm() : std::nullopt;
+}
+
 namespace {
 struct Extents {
   int64_t rows = 1, columns = 1;
   int64_t values = 0; // tiles of all rows and columns that come from memory or products
   int64_t narrowest = 4; // bytes of the elements of such tiles in memory
   bool hasProducts = false;
+  Operation *ofWarpgroups = nullptr; // a product
   bool needsRegisters = false; // for more than one element at a time: planes of f32, the rounds of random numbers
 
   /// Of a thread, at most, of all tiles together.
@@ -53,6 +61,8 @@ FailureOr<Extents> findExtents(KernelOp kernel) {
     found.needsRegisters |= isa<UniformOp>(op);
     if (isa<ProjectOp, ContractOp>(op)) {
       found.hasProducts = true;
+      if (algorithmOf(op) == Algorithm::Wgmma)
+        found.ofWarpgroups = op;
       found.needsRegisters |= cast<ViewType>(op->getOperand(0).getType()).getElement().isF32();
     }
     if (auto load = dyn_cast<LoadOp>(op); load && isWhole(load.getType()))
@@ -89,6 +99,19 @@ void cutIntoBlocks(Sharing &sharing, const Extents &extents, const GpuInfo &gpu)
   }
   sharing.threads = warps() * kWarp;
 }
+
+/// Their products fix it.
+LogicalResult cutForWarpgroups(Sharing &sharing, Operation *product, const GpuInfo &gpu) {
+  if (!gpu.hasOwnInstructions)
+    return product->emitOpError() << "is 'using' wgmma, which " << gpu.architecture << " does not have; use mma_sync, or target sm_90a";
+  if (sharing.rows % kWarpgroupRows != 0 || sharing.columns > kMostWarpgroupColumns)
+    return product->emitOpError() << "is 'using' wgmma in a kernel with tiles of " << sharing.rows << " x " << sharing.columns
+                                  << "; warpgroups multiply " << kWarpgroupRows << " rows each, with up to " << kMostWarpgroupColumns
+                                  << " columns";
+  sharing.warpRows = sharing.rows / 16;
+  sharing.threads = sharing.warpRows * kWarp;
+  return success();
+}
 } // namespace
 
 FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
@@ -110,7 +133,10 @@ FailureOr<Sharing> Sharing::get(KernelOp kernel, const GpuInfo &gpu) {
   if (sharing.rows % kWarp != 0 || sharing.columns % 16 != 0)
     return kernel.emitOpError() << "has tiles of " << sharing.rows << " x " << sharing.columns << "; expected multiples of " << kWarp
                                 << " rows, whose states whole warps have, and of 16 columns, as tensor cores do";
-  cutIntoBlocks(sharing, *extents, gpu);
+  if (!extents->ofWarpgroups)
+    cutIntoBlocks(sharing, *extents, gpu);
+  else if (failed(cutForWarpgroups(sharing, extents->ofWarpgroups, gpu)))
+    return failure();
   if (!extents->hasProducts) // whose results lie in pairs
     sharing.neighbours = std::gcd(sharing.columnSlots(), kVectorBytes / extents->narrowest);
   if (std::max(sharing.rows, sharing.columns) > sharing.threads)

@@ -5,15 +5,18 @@
 #include "dialect/Logitile.h"
 
 namespace logitile::cuda {
-inline constexpr int64_t kWarp = 32;
+inline constexpr int64_t kWarp = 32, kWarpgroup = 4 * kWarp;
+/// Of a tile: the rows of a warpgroup's products, and the most columns.
+inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 /// Bytes of the widest load or store of a thread. Rows of the workspace begin at multiples of it.
 inline constexpr int64_t kVectorBytes = 16;
 /// Tokens that a lane looks at together, where a warp looks for those that name one of its rows.
 inline constexpr int64_t kLooks = 16;
 /// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where
-/// its lane is 4 g + q. Kernels without products are free to give each thread more neighbours, which it reads at once: columns
-/// 8 q to 8 q + 7 of 32. In kernels without tiles of two dimensions, each thread has one row, or one column.
+/// its lane is 4 g + q. Where warpgroups multiply, each of their warps has 16 rows with all columns. Kernels without products are
+/// free to give each thread more neighbours, which it reads at once: columns 8 q to 8 q + 7 of 32. In kernels without tiles of two
+/// dimensions, each thread has one row, or one column.
 struct Sharing {
   /// By the tiles of 'kernel' and the registers of 'gpu'. Fails with an error where it has tiles of several sizes, or of sizes that
   /// cannot be cut.
@@ -32,6 +35,9 @@ struct Sharing {
   int64_t rowSlots() const { return isFragments ? blockRows() / 8 : 1; }
   int64_t columnSlots() const { return isFragments ? blockColumns() / 4 : 1; }
 };
+
+/// How a product multiplies; null for other ops.
+std::optional<Algorithm> algorithmOf(mlir::Operation *op);
 
 /// Whether the only use of a loaded tile is to be stored: then it goes from view to view.
 bool isCopied(LoadOp load);

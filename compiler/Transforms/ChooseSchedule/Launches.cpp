@@ -299,7 +299,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
                            {{"grad", {BufferRole::LogitGradient, pair.name}},
                             {"weight", weightOf(pair)},
                             {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
-      op.setAlgorithm(hiddenAlgorithm());
+      op.setAlgorithm(hiddenAlgorithm(pair));
       op.setInput(pair.name);
       op.setPart(!whole);
       if (!whole)
@@ -316,7 +316,7 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
                            {{"grad", {BufferRole::LogitGradient, pair.name}},
                             {"hidden", hiddenOfWeight(pair)},
                             {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name}}});
-      op.setAlgorithm(weightAlgorithm());
+      op.setAlgorithm(weightAlgorithm(pair));
       op.setInput(pair.name);
       bool accumulates = problem.request.getAccumulate();
       op.setAccumulate(accumulates ? Accumulate::Always : hasManyChunks() ? Accumulate::Tokens : Accumulate::Never);

@@ -118,12 +118,14 @@ private:
   };
   WeightTile weightTile(const PairProblem &pair) const;
   int64_t widest(int64_t rows) const;
-  static int64_t depthOf(int64_t steps, mlir::Type operand);
+  int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const PairProblem &pair) const;
   int64_t projectDepth() const;
+  Algorithm usualAlgorithm() const;
+  bool suitsWarpgroups(mlir::Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const;
   Algorithm projectAlgorithm() const;
-  Algorithm hiddenAlgorithm() const;
-  Algorithm weightAlgorithm() const;
+  Algorithm hiddenAlgorithm(const PairProblem &pair) const;
+  Algorithm weightAlgorithm(const PairProblem &pair) const;
 
   // ---- launches (Launches.cpp)
   /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.

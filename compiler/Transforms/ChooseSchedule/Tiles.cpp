@@ -46,11 +46,17 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair)
   return tile();
 }
 
-/// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far.
-int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) { return steps * 32 / operand.getIntOrFloatBitWidth(); }
+/// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far. Those of warpgroups are deep, as they lie in
+/// shared memory; the planes of f32 lie in registers, of which deeper blocks would need too many.
+int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
+  constexpr int64_t kDeepestOfPlanes = 16;
+  if (problem.facts.multipliesInWarpgroups && operand.isF32())
+    return std::min(steps, kDeepestOfPlanes);
+  return steps * 32 / operand.getIntOrFloatBitWidth();
+}
 
 int64_t ScheduleBuilder::hiddenDepth(const PairProblem &pair) const {
-  return hiddenAlgorithm() == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
+  return hiddenAlgorithm(pair) == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
 }
 
 int64_t ScheduleBuilder::projectDepth() const {
@@ -63,15 +69,40 @@ int64_t ScheduleBuilder::projectDepth() const {
 // ---- algorithms -----------------------------------------------------------------------------------------------------------
 
 /// What products take where tokens are many: the layout of packed operands is that of panels.
-Algorithm ScheduleBuilder::weightAlgorithm() const {
+Algorithm ScheduleBuilder::usualAlgorithm() const {
   if (problem.facts.packsOperands)
     return Algorithm::Panels;
   return problem.facts.hasTensorCores ? Algorithm::MmaSync : Algorithm::Loops;
 }
 
-Algorithm ScheduleBuilder::projectAlgorithm() const { return problem.hasFewTokens() ? Algorithm::DotProducts : weightAlgorithm(); }
+/// Warpgroups multiply operands of 16 bits: 64 rows of a tile each, in blocks of up to 64 steps that are a power of two. The sums of
+/// the tiles that a kernel makes at a time have to fit the registers of a thread, and each column of a tile needs a thread.
+bool ScheduleBuilder::suitsWarpgroups(Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const {
+  constexpr int64_t kRows = 64, kMostRows = 256, kMostColumns = 256, kDeepest = 64;
+  return problem.facts.multipliesInWarpgroups && operand.getIntOrFloatBitWidth() == 16 && rows % kRows == 0 && rows <= kMostRows &&
+         columns * tiles <= kMostColumns && columns <= 2 * rows && depth <= kDeepest && llvm::isPowerOf2_64(depth);
+}
 
-Algorithm ScheduleBuilder::hiddenAlgorithm() const {
+Algorithm ScheduleBuilder::projectAlgorithm() const {
+  if (problem.hasFewTokens())
+    return Algorithm::DotProducts;
+  bool suits = llvm::all_of(problem.pairs, [&](const PairProblem &pair) {
+    return suitsWarpgroups(pair.operand, problem.tiles.TM, problem.tiles.TN, projectDepth(), problem.pairs.size());
+  });
+  return suits ? Algorithm::Wgmma : usualAlgorithm();
+}
+
+Algorithm ScheduleBuilder::hiddenAlgorithm(const PairProblem &pair) const {
   bool hasFewEntries = problem.facts.packsOperands && problem.columns <= kUpdateRows; // of the vocabulary: one update takes all
-  return problem.hasFewTokens() || hasFewEntries ? Algorithm::RankUpdates : weightAlgorithm();
+  if (problem.hasFewTokens() || hasFewEntries)
+    return Algorithm::RankUpdates;
+  HiddenTile tile = hiddenTile(pair);
+  int64_t depth = depthOf(problem.tiles.TKhidden, pair.operand);
+  return suitsWarpgroups(pair.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm();
+}
+
+Algorithm ScheduleBuilder::weightAlgorithm(const PairProblem &pair) const {
+  WeightTile tile = weightTile(pair);
+  int64_t depth = depthOf(problem.tiles.TKweight, pair.operand);
+  return suitsWarpgroups(pair.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm();
 }

@@ -25,7 +25,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_87", threads = 1>} {
-  // expected-error @below {{cannot be scheduled: there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_100:b200, sm_120:rtx5090}}
+  // expected-error @below {{cannot be scheduled: there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, sm_100:b200, sm_120:rtx5090}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }

@@ -4,13 +4,13 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-Emitter::Emitter(ModuleOp module)
+Emitter::Emitter(ModuleOp module, int64_t sharedAlignment)
     : CodeBuilder(module), globalPointer(LLVM::LLVMPointerType::get(module.getContext(), 1)),
       sharedPointer(LLVM::LLVMPointerType::get(module.getContext(), 3)) {
   // The size of it is given at the launch.
   setInsertionPointToStart(module.getBody());
   auto type = LLVM::LLVMArrayType::get(getI8Type(), 0);
-  LLVM::GlobalOp::create(*this, type, /*isConstant=*/false, LLVM::Linkage::External, kSharedName, Attribute(), /*alignment=*/128,
+  LLVM::GlobalOp::create(*this, type, /*isConstant=*/false, LLVM::Linkage::External, kSharedName, Attribute(), sharedAlignment,
                          /*addrSpace=*/3);
 }
 
@@ -19,6 +19,11 @@ void Emitter::endKernel() { LLVM::ReturnOp::create(*this, ValueRange()); }
 Int Emitter::block() { return Int(*this, readBlock()); }
 
 Place Emitter::shared(Int offset, Type element) { return {at({sharedBase, getI8Type()}, offset).pointer, element}; }
+
+Int Emitter::sharedAddress(Int offset) {
+  Value start = LLVM::PtrToIntOp::create(*this, i32, sharedBase);
+  return integer(arith::ExtUIOp::create(*this, i64, start)) + offset;
+}
 
 Value Emitter::loadAs(Type type, Place place, int64_t alignment) { return LLVM::LoadOp::create(*this, type, place.pointer, alignment); }
 

@@ -17,9 +17,16 @@ enum class InlinePtx {
 #include "compiler/Backends/NVPTX/TilesToCUDA/InlinePtx.def"
 };
 
+/// An operand in shared memory, of products of warpgroups.
+struct SharedOperand {
+  Int descriptor;
+  bool isInnerShared; // whether neighbours in memory are steps of the shared axis
+};
+
 class Emitter : public CodeBuilder {
 public:
-  explicit Emitter(mlir::ModuleOp module);
+  /// Shared memory starts at a multiple of 'sharedAlignment' bytes.
+  Emitter(mlir::ModuleOp module, int64_t sharedAlignment);
 
   const mlir::Type globalPointer, sharedPointer;
 
@@ -38,6 +45,8 @@ public:
   // ---- memory -------------------------------------------------------------------------------------------------------
   /// Shared memory of the block from 'offset' bytes on.
   Place shared(Int offset, mlir::Type element);
+  /// The number of its byte `offset`.
+  Int sharedAddress(Int offset);
   /// One element in its value type.
   mlir::Value load(Place place);
   void store(mlir::Value value, Place place);
@@ -61,10 +70,29 @@ public:
   Values loadMatrices(Place row, bool transposed);
   /// sum + left * right of 16 x 8 x 16 elements: 4 and 2 registers of pairs, 4 of f32.
   Values multiply(MmaType type, mlir::ValueRange left, mlir::ValueRange right, mlir::ValueRange sum);
+  /// That of the warp's first lane, below 2^31; the assembler then knows that all lanes have the same.
+  Int uniform(Int value);
+
+  // ---- instructions of a warpgroup: Instructions.cpp ----------------------------------------------------------------
+  /// sums + left * right of 64 x 'columns' x 16 elements, under way; sums are a structure of f32.
+  mlir::Value startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, mlir::Value sums);
+  /// Before products, after registers of their sums were set.
+  void fenceProducts();
+  void commitProducts();
+  /// Waits until at most 'pending' groups of this warp's products are under way.
+  void waitForProducts(int64_t pending);
+  /// Waits for all of them, and gives the sums, which nobody may use before.
+  mlir::Value waitForSums(mlir::Value sums);
+  /// What this thread has written to shared memory is there for tensor cores that read it.
+  void fenceProxy();
+  /// A structure of values, and its fields.
+  mlir::Value pack(mlir::ValueRange fields);
+  Values unpack(mlir::Value structure);
 
 private:
   mlir::Value valueOf(mlir::Value bits, mlir::Type element);
   void emitPtx(InlinePtx ptx, mlir::ValueRange operands);
+  mlir::Operation *emitPtx(mlir::TypeRange results, llvm::StringRef text, llvm::StringRef constraints, mlir::ValueRange operands);
   mlir::Value readThread();
   mlir::Value readBlock();
 

@@ -5,11 +5,21 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-static Emitter::Values fieldsOf(Emitter &e, Value structure, int64_t count) {
-  Emitter::Values fields;
-  for (int64_t i = 0; i < count; ++i)
-    fields.push_back(LLVM::ExtractValueOp::create(e, structure, i));
+// ---- structures -----------------------------------------------------------------------------------------------------
+
+Emitter::Values Emitter::unpack(Value structure) {
+  Values fields;
+  for (int64_t i = 0, count = cast<LLVM::LLVMStructType>(structure.getType()).getBody().size(); i < count; ++i)
+    fields.push_back(LLVM::ExtractValueOp::create(*this, structure, i));
   return fields;
+}
+
+Value Emitter::pack(ValueRange fields) {
+  Type type = LLVM::LLVMStructType::getLiteral(getContext(), SmallVector<Type>(fields.getTypes()));
+  Value structure = LLVM::PoisonOp::create(*this, type);
+  for (auto [i, field] : llvm::enumerate(fields))
+    structure = LLVM::InsertValueOp::create(*this, structure, field, i);
+  return structure;
 }
 
 // ---- inline PTX -----------------------------------------------------------------------------------------------------
@@ -22,9 +32,13 @@ static constexpr struct {
 };
 void Emitter::emitPtx(InlinePtx ptx, ValueRange operands) {
   auto [text, constraints] = kInlinePtx[static_cast<int>(ptx)];
-  LLVM::InlineAsmOp::create(*this, TypeRange(), operands, getStringAttr(text), getStringAttr(constraints), /*has_side_effects=*/getUnitAttr(),
-                            /*is_align_stack=*/UnitAttr(), LLVM::TailCallKindAttr::get(getContext(), LLVM::TailCallKind::None),
-                            LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
+  emitPtx(TypeRange(), text, constraints, operands);
+}
+Operation *Emitter::emitPtx(TypeRange results, StringRef text, StringRef constraints, ValueRange operands) {
+  return LLVM::InlineAsmOp::create(*this, results, operands, getStringAttr(text), getStringAttr(constraints),
+                                   /*has_side_effects=*/getUnitAttr(), /*is_align_stack=*/UnitAttr(),
+                                   LLVM::TailCallKindAttr::get(getContext(), LLVM::TailCallKind::None),
+                                   LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
 }
 
 // ---- ops of the dialect ---------------------------------------------------------------------------------------------
@@ -75,7 +89,7 @@ Emitter::Values Emitter::loadMatrices(Place row, bool transposed) {
   Value four = NVVM::LdMatrixOp::create(*this, fourOf(i32), row.pointer, getI32IntegerAttr(4),
                                         NVVM::MMALayoutAttr::get(getContext(), transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row),
                                         shape, NVVM::LdStMatrixEltTypeAttr::get(getContext(), NVVM::LdStMatrixEltType::B16));
-  return fieldsOf(*this, four, 4);
+  return unpack(four);
 }
 
 Emitter::Values Emitter::multiply(MmaType type, ValueRange left, ValueRange right, ValueRange sum) {
@@ -89,6 +103,43 @@ Emitter::Values Emitter::multiply(MmaType type, ValueRange left, ValueRange righ
   Value four = NVVM::MmaOp::create(*this, fourOf(f32), operands(left), operands(right), sum, ArrayRef<int64_t>{16, 8, 16}, std::nullopt,
                                    std::nullopt, std::array<NVVM::MMATypes, 2>{element, element},
                                    std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-  return fieldsOf(*this, four, 4);
+  return unpack(four);
+}
+
+Int Emitter::uniform(Int value) {
+  Value all = constant(getI32IntegerAttr(-1)), first = constant(getI32IntegerAttr(0)), last = constant(getI32IntegerAttr(kWarp - 1));
+  return extend(NVVM::ShflOp::create(*this, i32, all, narrow(value), first, last, NVVM::ShflKind::idx, UnitAttr()));
+}
+
+// ---- instructions of a warpgroup ------------------------------------------------------------------------------------
+
+Value Emitter::startProduct(MmaType type, SharedOperand left, SharedOperand right, int64_t columns, Value sums) {
+  MLIRContext *context = getContext();
+  auto element = NVVM::WGMMATypesAttr::get(context, type == MmaType::F16 ? NVVM::WGMMATypes::f16 : NVVM::WGMMATypes::bf16);
+  auto layout = [&](bool isRow) { return NVVM::MMALayoutAttr::get(context, isRow ? NVVM::MMALayout::row : NVVM::MMALayout::col); };
+  auto keepsSign = NVVM::WGMMAScaleInAttr::get(context, NVVM::WGMMAScaleIn::one);
+  return NVVM::WgmmaMmaAsyncOp::create(
+      *this, sums.getType(), sums, left.descriptor, right.descriptor, NVVM::MMAShapeAttr::get(context, 64, columns, 16), element, element,
+      NVVM::WGMMATypesAttr::get(context, NVVM::WGMMATypes::f32), NVVM::WGMMAScaleOutAttr::get(context, NVVM::WGMMAScaleOut::one), keepsSign,
+      keepsSign, layout(left.isInnerShared), layout(!right.isInnerShared), NVVM::MMAIntOverflowAttr());
+}
+void Emitter::fenceProducts() { NVVM::WgmmaFenceAlignedOp::create(*this); }
+void Emitter::commitProducts() { NVVM::WgmmaGroupSyncAlignedOp::create(*this); }
+void Emitter::waitForProducts(int64_t pending) { NVVM::WgmmaWaitGroupSyncOp::create(*this, pending); }
+
+// The dialect's wait has no sums: code that uses them could be moved to before it.
+Value Emitter::waitForSums(Value sums) {
+  Values fields = unpack(sums);
+  std::string constraints;
+  for (size_t i = 0; i < fields.size(); ++i)
+    constraints += "=f,";
+  for (size_t i = 0; i < fields.size(); ++i)
+    constraints += (i == 0 ? "" : ",") + std::to_string(i);
+  return emitPtx(sums.getType(), kInlinePtx[static_cast<int>(InlinePtx::WaitForSums)].text, constraints, fields)->getResult(0);
+}
+
+void Emitter::fenceProxy() {
+  NVVM::FenceProxyOp::create(*this, NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
+                             NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));
 }
 } // namespace logitile::cuda

@@ -2,7 +2,8 @@
 // family.
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Passes.h"
-#include "compiler/Backends/NVPTX/TilesToCUDA/MainLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
 #include "compiler/Conversion/Tiles/ConvertKernels.h"
 #include "compiler/Target/ModuleTarget.h"
 using namespace mlir;
@@ -13,6 +14,9 @@ namespace logitile {
 
 namespace {
 using namespace cuda;
+
+/// Of shared memory: all banks, and what repeats the exchange of chunks in operands of warpgroups.
+constexpr int64_t kBankBytes = 128, kSwizzleBytes = 1024;
 
 /// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens.
 SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
@@ -63,9 +67,10 @@ struct ConvertTilesToCUDAPass : impl::ConvertTilesToCUDAPassBase<ConvertTilesToC
       module.emitOpError() << "is for target '" << (*chosen)->name() << "'; expected a target such as cuda:sm_80";
       return signalPassFailure();
     }
-    Emitter e(module);
+    const GpuInfo &gpu = target->gpu.info();
+    Emitter e(module, gpu.hasOwnInstructions ? kSwizzleBytes : kBankBytes);
     Buffers workspace = findWorkspace(module);
-    if (failed(convertKernels(module, [&](KernelOp kernel) { return convertKernel(kernel, e, target->gpu.info(), workspace); })))
+    if (failed(convertKernels(module, [&](KernelOp kernel) { return convertKernel(kernel, e, gpu, workspace); })))
       return signalPassFailure();
   }
 };

@@ -1,15 +1,8 @@
 // MainLoop.h - the product of two operands over a shared axis on tensor cores: a pipeline of blocks in shared memory.
 #pragma once
-#include "compiler/Backends/NVPTX/TilesToCUDA/Staging.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 
 namespace logitile::cuda {
-/// How many blocks are on their way, and the shared memory that they take, in a kernel with contractions.
-struct Pipeline {
-  int64_t stages = 0, bytes = 0;
-  /// For blocks of 'threads'. Fails with an error at an op whose blocks do not fit 'limit' bytes of shared memory.
-  static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t threads, int64_t limit);
-};
-
 class MainLoop {
 public:
   /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'.

@@ -1,5 +1,5 @@
 // Staging.cpp - copies of 16 bytes where an operand allows them, else element by element; fragments for the tensor cores.
-#include "compiler/Backends/NVPTX/TilesToCUDA/Staging.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -9,8 +9,17 @@ Int StageShape::swapped(Int line, Int chunk) const {
   return chunk ^ (line / inBanks % places * together);
 }
 
+Int StageShape::placeOf(Int line, Int chunk) const {
+  Int inPanel = line * lineBytes() + swapped(line, panels == 1 ? chunk : chunk % chunks) * 16;
+  return panels == 1 ? inPanel : chunk / chunks * panelBytes() + inPanel;
+}
+
 StageShape Operand::shape(int64_t depth) const {
   int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
+  if (isOfWarpgroups && !isInnerShared) { // lines of at most 128 bytes
+    int64_t all = outer / perChunk, chunks = std::min<int64_t>(all & -all, 8);
+    return {depth, chunks, 1, all / chunks};
+  }
   // Four lanes read a pair of f32 each: two chunks of a line.
   return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
 }
@@ -31,13 +40,13 @@ Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int shar
     : isAligned(findAlignment(k, operand)), k(k), e(k.e), operand(operand), shape(operand.shape(depth)),
       perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
-  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  int64_t threads = k.threads.sharing.threads, count = shape.count();
   for (int64_t first = 0; first < count; first += threads)
     sources.push_back(sourceOf(chunkOf(e.thread() + first)));
 }
 
 void Stager::copy(Int shared, Int offset) {
-  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  int64_t threads = k.threads.sharing.threads, count = shape.count();
   auto copyElements = [&] {
     e.loop(e.thread(), e.integer(count), e.integer(threads), [&](Int number) { copyElementsOf(chunkOf(number), shared, offset); });
   };
@@ -45,7 +54,7 @@ void Stager::copy(Int shared, Int offset) {
 }
 
 void Stager::copyChunks(Int shared, Int offset) {
-  int64_t threads = k.threads.sharing.threads, count = shape.lines * shape.chunks;
+  int64_t threads = k.threads.sharing.threads, count = shape.count();
   for (auto [round, source] : llvm::enumerate(sources)) {
     bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
     e.when(isFull ? e.truth(true) : isLess(source.chunk.line, shape.lines), [&] { copySource(source, shared, offset); });
@@ -53,8 +62,9 @@ void Stager::copyChunks(Int shared, Int offset) {
 }
 
 Stager::Chunk Stager::chunkOf(Int number) const {
-  Int line = number / shape.chunks, chunk = number % shape.chunks;
-  return {line, chunk, line * shape.lineBytes() + shape.swapped(line, chunk) * 16};
+  int64_t chunks = shape.chunks * shape.panels;
+  Int line = number / chunks, chunk = number % chunks;
+  return {line, chunk, shape.placeOf(line, chunk)};
 }
 
 /// Bytes of a chunk from entry 'first' on of an axis that ends 'left' entries later; both i32.

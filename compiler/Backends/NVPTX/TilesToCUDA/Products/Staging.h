@@ -9,9 +9,14 @@ namespace logitile::cuda {
 struct StageShape {
   int64_t lines, chunks; // chunks of a line
   int64_t together = 1;  // chunks of a line that are read at once
+  int64_t panels = 1;    // one behind the other, each with so many chunks of every line
   int64_t lineBytes() const { return chunks * 16; }
-  int64_t bytes() const { return lines * lineBytes(); }
+  int64_t panelBytes() const { return lines * lineBytes(); }
+  int64_t bytes() const { return panels * panelBytes(); }
+  int64_t count() const { return panels * lines * chunks; }
   Int swapped(Int line, Int chunk) const;
+  /// Where a chunk lies, of those that a line has in all panels.
+  Int placeOf(Int line, Int chunk) const;
 };
 
 /// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared axis.
@@ -22,6 +27,7 @@ struct Operand {
   bool mayClip;         // whether they may reach past the end
   bool isInnerShared;   // whether the shared axis is the view's second one: neighbours in memory
   Int warpFirst;        // of this warp's block, in the tile
+  bool isOfWarpgroups;  // tensor cores read it from shared memory, in a layout that they know
 
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }

@@ -1,0 +1,12 @@
+// Pipeline.h - how far ahead of their products a kernel's operands are copied. The copies are Products/Staging.h.
+#pragma once
+#include "compiler/Backends/NVPTX/Sharing.h"
+
+namespace logitile::cuda {
+/// How many blocks are on their way, and the shared memory that they take, in a kernel with contractions.
+struct Pipeline {
+  int64_t stages = 0, bytes = 0;
+  /// For blocks of 'threads'. Fails with an error at an op whose blocks do not fit 'limit' bytes of shared memory.
+  static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t threads, int64_t limit);
+};
+} // namespace logitile::cuda

@@ -1,0 +1,180 @@
+// Contractions.cpp - project and contract: which operands they multiply, and what their sums start from.
+#include "compiler/Conversion/IndexFacts.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/MainLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+static LogicalResult checkOperand(Operation *op, StringRef name, const View &view, Type element) {
+  if (view.layout() != Layout::Strided || view.isVector())
+    return op->emitOpError() << "'" << name << "' is " << view.type << "; expected a strided view of 2 dimensions";
+  Type own = view.type.getElement();
+  if (own != element || !(own.isF32() || own.isBF16() || own.isF16()))
+    return op->emitOpError() << "'" << name << "' is of " << own << " and the other operand of " << element
+                             << "; both have to be f32, bf16 or f16";
+  return success();
+}
+
+static LogicalResult checkAlgorithm(Operation *op) {
+  Algorithm algorithm = *algorithmOf(op);
+  if (algorithm == Algorithm::MmaSync || algorithm == Algorithm::Wgmma)
+    return success();
+  return op->emitOpError() << "is 'using' " << stringifyAlgorithm(algorithm) << ", which CUDA kernels do not have; use mma_sync";
+}
+
+/// Operands of warpgroups lie in lines of up to 128 bytes.
+static LogicalResult checkDepth(Operation *op, Type element, int64_t depth) {
+  if (depth % 16 != 0)
+    return op->emitOpError() << "goes 'by' " << depth << "; tensor cores take 16 steps at a time";
+  if (algorithmOf(op) != Algorithm::Wgmma)
+    return success();
+  if (element.isF32())
+    return op->emitOpError() << "is 'using' wgmma with operands of f32; it takes bf16 and f16";
+  if (depth == 16 || depth == 32 || depth == 64)
+    return success();
+  return op->emitOpError() << "goes 'by' " << depth << "; wgmma takes blocks of 16, 32 or 64 steps";
+}
+
+/// Tensor cores make both sides of a tile.
+static LogicalResult checkTile(Operation *op, TileType type) {
+  if (type.getExtent(0) > 1 && type.getExtent(1) > 1)
+    return success();
+  return op->emitOpError() << "makes " << type << "; products have more than one row and more than one column";
+}
+
+/// The operand of 'view' whose outer axis is dimension 'dim'.
+static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t outer,
+                                      bool isRight) {
+  FailureOr<Int> end = k.end(op, view, dim);
+  if (failed(end))
+    return failure();
+  const Sharing &sharing = k.threads.sharing;
+  Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
+  return Operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
+                 algorithmOf(op) == Algorithm::Wgmma};
+}
+
+// ---- what is there already ------------------------------------------------------------------------------------------
+
+namespace {
+/// Memory that products are added to, where 'isAdded'.
+struct Plus {
+  const View &view;
+  Int row, column, endRow, endColumn; // where the tile starts, and where the memory ends
+  Value isAdded;
+  /// Elements that do not exist read the last one that does.
+  Value read(KernelContext &k, int64_t rowSlot, int64_t columnSlot) const {
+    Int atRow = smaller(row + k.threads.row(rowSlot), endRow - 1), atColumn = smaller(column + k.threads.column(columnSlot), endColumn - 1);
+    return k.e.load(k.windowOf(view, atRow, atColumn));
+  }
+};
+} // namespace
+
+static FailureOr<std::optional<Plus>> plusOf(KernelContext &k, ContractOp op) {
+  if (!op.getPlus())
+    return std::optional<Plus>();
+  const View &view = k.view(op.getPlus());
+  FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
+  if (failed(endRow) || failed(endColumn))
+    return failure();
+  return std::optional(Plus{view, k.scalar(op.getRow()), k.scalar(op.getColumn()), *endRow, *endColumn, k.condition(op.getWhen())});
+}
+
+static CodeBuilder::Values zerosOf(KernelContext &k, TileType type) {
+  return CodeBuilder::Values(k.rowSlots(type) * k.columnSlots(type), k.e.number(k.e.f32, 0));
+}
+
+/// Sums that start with what is there; with zeros where nothing is added.
+static CodeBuilder::Values startOf(KernelContext &k, TileType type, const Plus &plus) {
+  Emitter &e = k.e;
+  CodeBuilder::Values zeros = zerosOf(k, type);
+  auto read = [&] {
+    RowLoop loop(k);
+    loop.make(type);
+    loop.run([&] {
+      for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot)
+        for (int64_t columnSlot = 0; columnSlot < k.columnSlots(type); ++columnSlot)
+          loop.results[0].push_back(plus.read(k, rowSlot, columnSlot));
+    });
+    return loop.results[0];
+  };
+  return e.choose(plus.isAdded, SmallVector<Type>(zeros.size(), e.f32), read, [&] { return zeros; });
+}
+
+/// The same after the products.
+static CodeBuilder::Values addTo(KernelContext &k, TileType type, ValueRange sums, const Plus &plus) {
+  Emitter &e = k.e;
+  auto add = [&] {
+    CodeBuilder::Values added;
+    for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot)
+      for (int64_t columnSlot = 0; columnSlot < k.columnSlots(type); ++columnSlot)
+        added.push_back(arith::AddFOp::create(e, plus.read(k, rowSlot, columnSlot), sums[added.size()]));
+    return added;
+  };
+  k.readPastEnds.insert(plus.view.memory);
+  return e.choose(plus.isAdded, sums.getTypes(), add, [&] { return llvm::to_vector(sums); });
+}
+
+// ---- products -------------------------------------------------------------------------------------------------------
+
+/// What the operands have in common, which goes by in blocks of 'depth' entries.
+struct SharedAxis {
+  Int first, end;
+  int64_t depth;
+  bool mayClip; // whether a block may reach past the end
+};
+
+/// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each product wait for the one before.
+static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
+                     const std::optional<Plus> &plus) {
+  auto type = cast<TileType>(op->getResult(0).getType());
+  if (algorithmOf(op) == Algorithm::Wgmma) {
+    CodeBuilder::Values sums = WarpgroupLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
+    return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
+  }
+  CodeBuilder::Values start = plus ? startOf(k, type, *plus) : zerosOf(k, type);
+  return Tile{type, MainLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
+}
+
+LogicalResult convertProject(KernelContext &k, ProjectOp op) {
+  Emitter &e = k.e;
+  const View &hidden = k.view(op.getHidden()), &weight = k.view(op.getWeight());
+  auto type = cast<TileType>(op.getType());
+  int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
+  Type element = weight.type.getElement();
+  if (failed(checkAlgorithm(op)) || failed(checkOperand(op, "hidden", hidden, element)) ||
+      failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, element, depth)) || failed(checkTile(op, type)))
+    return failure();
+  FailureOr<Operand> left = makeOperand(k, op, hidden, 0, op.getRow(), type.getExtent(0), /*isRight=*/false);
+  FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
+  if (failed(left) || failed(right))
+    return failure();
+  SharedAxis axis{e.integer(0), e.integer(size), depth, size % depth != 0};
+  k.setTile(op->getResult(0), multiply(k, op, *left, *right, axis, std::nullopt));
+  return success();
+}
+
+LogicalResult convertContract(KernelContext &k, ContractOp op) {
+  const View &lhs = k.view(op.getLhs()), &rhs = k.view(op.getRhs());
+  auto type = cast<TileType>(op.getType());
+  int64_t depth = cast<IntegerAttr>(op.getDepth()).getInt();
+  Type element = rhs.type.getElement();
+  if (op.getMap())
+    return op.emitOpError() << "goes through a map; CUDA kernels gather the rows of an operand before";
+  if (failed(checkAlgorithm(op)) || failed(checkOperand(op, "lhs", lhs, element)) || failed(checkOperand(op, "rhs", rhs, element)) ||
+      failed(checkDepth(op, element, depth)) || failed(checkTile(op, type)))
+    return failure();
+  unsigned outer = op.getTransposed() ? 1 : 0;
+  FailureOr<Operand> left = makeOperand(k, op, lhs, outer, op.getRow(), type.getExtent(0), /*isRight=*/false);
+  FailureOr<Operand> right = makeOperand(k, op, rhs, 1, op.getColumn(), type.getExtent(1), /*isRight=*/true);
+  FailureOr<std::optional<Plus>> plus = plusOf(k, op);
+  if (failed(left) || failed(right) || failed(plus))
+    return failure();
+  // Blocks start at multiples of their depth, so only the end of the range can cut one.
+  bool mayClip = knownDivisor(op.getFirst()) % depth != 0 || knownDivisor(op.getEnd()) % depth != 0;
+  SharedAxis axis{k.scalar(op.getFirst()), k.scalar(op.getEnd()), depth, mayClip};
+  k.setTile(op.getResult(), multiply(k, op, *left, *right, axis, *plus));
+  return success();
+}
+} // namespace logitile::cuda

@@ -1,0 +1,125 @@
+// WarpgroupLoop.cpp - the pipeline of warpgroups, and how their operands and sums lie. PTX ISA, "Asynchronous warpgroup level matrix
+// multiply-accumulate operations".
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/WarpgroupLoop.h"
+using namespace mlir;
+
+namespace logitile::cuda {
+constexpr int64_t kUnit = 16;            // bytes that places in a descriptor count in
+constexpr int64_t kAddressEnd = 1 << 18; // a descriptor has so much of an address
+constexpr int64_t kSteps = 16;           // of the shared axis that one product takes
+
+WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
+    : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
+      toRight(k, right, depth, end, mayClip), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
+      leftDescriptor(e.integer(0)), rightDescriptor(e.integer(0)) {
+  int64_t groups = k.threads.sharing.threads / kWarpgroup;
+  Int group = groups == 1 ? e.integer(0) : e.uniform(e.warp() / (kWarpgroup / kWarp));
+  leftDescriptor = descriptorOf(left, k.ring() + group * (leftBytes / groups));
+  rightDescriptor = descriptorOf(right, k.ring() + leftBytes);
+}
+
+/// PTX ISA, "Matrix descriptor format": where the operand starts, how far it is from one panel to the next and from one 8 lines to
+/// the next, and which chunks trade places: those of StageShape, whose lines have 32, 64 or 128 bytes. Where a line is steps of the
+/// shared axis there are no panels, and the manual wants a 1.
+Int WarpgroupLoop::descriptorOf(const Operand &operand, Int offset) const {
+  StageShape shape = operand.shape(depth);
+  int64_t lineBytes = shape.lineBytes();
+  uint64_t swizzle = lineBytes == 128 ? 1 : lineBytes == 64 ? 2 : 3;
+  int64_t leading = operand.isInnerShared ? 1 : shape.panelBytes() / kUnit;
+  uint64_t layout = uint64_t(leading) << 16 | uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62;
+  return e.sharedAddress(offset) % kAddressEnd / kUnit + static_cast<int64_t>(layout);
+}
+
+int64_t WarpgroupLoop::stepOf(const Operand &operand) const {
+  return operand.isInnerShared ? kSteps * CodeBuilder::bytesOf(operand.element()) : kSteps * operand.shape(depth).lineBytes();
+}
+
+Value WarpgroupLoop::multiplyBlock(Int slot, Value sums) {
+  MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
+  Int offset = slot * (blockBytes / kUnit), leftPlace = leftDescriptor + offset, rightPlace = rightDescriptor + offset;
+  int64_t leftStep = stepOf(left) / kUnit, rightStep = stepOf(right) / kUnit;
+  e.fenceProducts();
+  for (int64_t step = 0; step < depth / kSteps; ++step)
+    sums = e.startProduct(type, {leftPlace + step * leftStep, left.isInnerShared}, {rightPlace + step * rightStep, right.isInnerShared},
+                          k.threads.sharing.columns, sums);
+  e.commitProducts();
+  return sums;
+}
+
+CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first) {
+  Int count = divideUp(end - first, depth);
+  Value isPipelined = e.both(e.both(toLeft.isAligned, toRight.isAligned), isLess(e.integer(0), count));
+  Value sums = gather(start);
+  e.barrier(); // whoever used this memory before is done, and has read what sums start from, even where nothing is added to them
+  CodeBuilder::Values last = e.choose(
+      isPipelined, sums.getType(), [&]() -> CodeBuilder::Values { return {runPipelined(sums, first, count)}; },
+      [&]() -> CodeBuilder::Values { return {runUnaligned(sums, first, count)}; });
+  return spread(last.front());
+}
+
+/// While the products of a block run, those of the block before it end, and the stage of the one before that is filled.
+Value WarpgroupLoop::runPipelined(Value sums, Int first, Int count) {
+  int64_t stages = k.stages, ahead = stages - 2;
+  auto copy = [&](Int block, Int slot) {
+    e.when(isLess(block, count), [&] {
+      Int shared = first + block * depth, offset = k.ring() + slot * blockBytes;
+      toLeft.copyChunks(shared, offset);
+      toRight.copyChunks(shared, offset + leftBytes);
+    });
+    e.commitCopies();
+  };
+  auto stepped = [&](Int slot, int64_t by) {
+    Int next = slot + by;
+    return choose(isLess(next, stages), next, next - stages);
+  };
+  e.loop(e.integer(ahead), [&](Int block) { copy(block, block); });
+  CodeBuilder::Values last = e.loop(count, {e.integer(0), sums}, [&](Int block, ValueRange current) -> CodeBuilder::Values {
+    Int slot = e.integer(current[0]);
+    e.waitForCopies(ahead - 1);
+    e.fenceProxy(); // tensor cores may read what this thread has copied
+    e.barrier();    // and what the others have; all warps have waited for the products of the block before the last
+    Value next = multiplyBlock(slot, current[1]);
+    copy(block + ahead, stepped(slot, ahead));
+    e.waitForProducts(1);
+    return {stepped(slot, 1), next};
+  });
+  e.waitForCopies(0);
+  return e.waitForSums(last[1]);
+}
+
+/// One block after the other.
+Value WarpgroupLoop::runUnaligned(Value sums, Int first, Int count) {
+  CodeBuilder::Values last = e.loop(count, sums, [&](Int block, ValueRange current) -> CodeBuilder::Values {
+    Int shared = first + block * depth;
+    e.barrier(); // everyone is done with the block before
+    toLeft.copy(shared, k.ring());
+    toRight.copy(shared, k.ring() + leftBytes);
+    e.commitCopies();
+    e.waitForCopies(0);
+    e.fenceProxy();
+    e.barrier();
+    Value next = multiplyBlock(e.integer(0), current.front());
+    e.waitForProducts(0);
+    return {next};
+  });
+  return e.waitForSums(last.front());
+}
+
+// ---- sums -----------------------------------------------------------------------------------------------------------
+
+/// PTX ISA, "Register fragments for wgmma.mma_async", D: registers 4 j + 2 h + i are row slot h, column slot 2 j + i.
+static int64_t slotOf(int64_t place, int64_t columnSlots) { return place / 2 % 2 * columnSlots + place / 4 * 2 + place % 2; }
+
+Value WarpgroupLoop::gather(ValueRange values) {
+  CodeBuilder::Values registers;
+  for (int64_t place = 0, count = values.size(); place < count; ++place)
+    registers.push_back(values[slotOf(place, k.threads.sharing.columnSlots())]);
+  return e.pack(registers);
+}
+CodeBuilder::Values WarpgroupLoop::spread(Value sums) {
+  CodeBuilder::Values registers = e.unpack(sums), values(registers.size());
+  for (auto [place, value] : llvm::enumerate(registers))
+    values[slotOf(place, k.threads.sharing.columnSlots())] = value;
+  return values;
+}
+} // namespace logitile::cuda

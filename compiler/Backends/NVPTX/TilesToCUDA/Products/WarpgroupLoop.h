@@ -1,0 +1,37 @@
+// WarpgroupLoop.h - the product of two operands of 16 bits over a shared axis by warpgroups: tensor cores read both operands from
+// shared memory, and compute while threads copy. Fragments of single warps are MainLoop.h.
+#pragma once
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
+
+namespace logitile::cuda {
+class WarpgroupLoop {
+public:
+  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'.
+  WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip);
+
+  /// The tile's values after adding the product from entry 'first' on to 'start'.
+  CodeBuilder::Values run(mlir::ValueRange start, Int first);
+
+private:
+  mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
+  mlir::Value runUnaligned(mlir::Value sums, Int first, Int count);
+  /// Starts the products of the block in stage 'slot' of the ring, as one group.
+  mlir::Value multiplyBlock(Int slot, mlir::Value sums);
+  /// What tells tensor cores where an operand of stage 0 lies: from 'offset' bytes of shared memory on.
+  Int descriptorOf(const Operand &operand, Int offset) const;
+  /// Bytes from the first 16 steps of an operand to the next.
+  int64_t stepOf(const Operand &operand) const;
+  /// The values of a tile in the order in which registers of warpgroups have them, and back.
+  mlir::Value gather(mlir::ValueRange values);
+  CodeBuilder::Values spread(mlir::Value sums);
+
+  KernelContext &k;
+  Emitter &e;
+  const Operand left, right;
+  const int64_t depth;
+  const Int end;
+  Stager toLeft, toRight;
+  const int64_t leftBytes, blockBytes; // of a stage
+  Int leftDescriptor, rightDescriptor; // of stage 0
+};
+} // namespace logitile::cuda

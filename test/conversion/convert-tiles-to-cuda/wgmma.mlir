@@ -1,0 +1,94 @@
+// RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
+// Products of warpgroups: copies two blocks ahead, a fence between what threads copy and what tensor cores read, a barrier for each
+// block, four products of 16 steps as one group, sums that stay where they are until the last of them has been waited for. Each warp
+// has 16 rows with all columns.
+
+// CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 1024 : i64}
+// CHECK-LABEL: llvm.func @project(
+// CHECK-SAME: logitile.shared_bytes = 98304 : i64, logitile.threads = 256 : i64
+// Descriptors: lines of 128 bytes, eight of them 1024 bytes further, chunks that trade places by the line.
+// CHECK: arith.constant 4611686293305360384 : i64
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK-NOT: nvvm.mma.sync
+// The warpgroup is the same for all lanes of a warp. It has its own rows of the left operand.
+// CHECK: nvvm.shfl.sync idx
+// CHECK: nvvm.barrier0
+// CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32
+// CHECK: scf.for
+// CHECK:   nvvm.cp.async.commit.group
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK:   nvvm.cp.async.wait.group 1
+// CHECK-NEXT: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT: nvvm.barrier0
+// CHECK:   nvvm.wgmma.fence.aligned
+// CHECK-NOT: llvm.extractvalue
+// CHECK-COUNT-4: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK:   nvvm.cp.async.commit.group
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 1
+// CHECK:   scf.yield
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,
+// Operands that are not aligned: one block after the other.
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK:   nvvm.barrier0
+// CHECK:   nvvm.cp.async.wait.group 0
+// CHECK-NEXT: nvvm.fence.proxy
+// CHECK-NEXT: nvvm.barrier0
+// CHECK-COUNT-4: nvvm.wgmma.mma_async
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 0
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
+// CHECK-NOT: nvvm.wgmma.mma_async
+// CHECK: llvm.store
+module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 128, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+    tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_90a", threads = 1>} {
+  logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x128xbf16> from @x, %w: !logitile.view<128x128xbf16> from @w,
+                           %z: !logitile.view<?x128xf32> from @z) {
+    scf.forall (%row, %column) = (0, 0) to (%n, 128) step (128, 64) {
+      %tile = logitile.project %x, %w at [%row, %column] by 64 using wgmma : !logitile.view<?x128xbf16>, !logitile.view<128x128xbf16> -> !logitile.tile<128x64xf32>
+      logitile.store %tile to %z at [%row, %column] : !logitile.tile<128x64xf32> to !logitile.view<?x128xf32>
+    }
+  }
+
+  // Neighbours in memory of both operands are entries of their outer axes: lines are steps, of 64 entries each, and what lies further
+  // is the next panel. Steps of 16 lines are 2048 bytes apart.
+  // CHECK-LABEL: llvm.func @weight_gradient(
+  // CHECK-SAME: logitile.threads = 256 : i64
+  // CHECK: arith.constant 4611686293338849280 : i64
+  // CHECK: %[[STEP:.*]] = arith.constant 128 : i64
+  // CHECK: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 128, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <col>], B[<f16>, <one>, <row>]
+  // CHECK: arith.addi %{{.*}}, %[[STEP]] : i64
+  logitile.kernel @weight_gradient(%n: index from tokens, %g: !logitile.view<?x128xf16> from @g, %x: !logitile.view<?x128xf16> from @x,
+                                   %dw: !logitile.view<128x128xf32> from @dw) {
+    %zero = arith.constant 0 : index
+    scf.forall (%row, %column) = (0, 0) to (128, 128) step (128, 128) {
+      %tile = logitile.contract %g transposed, %x at [%row, %column] over [%zero to %n] by 64 using wgmma : !logitile.view<?x128xf16>, !logitile.view<?x128xf16> -> !logitile.tile<128x128xf32>
+      logitile.store %tile to %dw at [%row, %column] : !logitile.tile<128x128xf32> to !logitile.view<128x128xf32>
+    }
+  }
+
+  // What products are added to is read after the last wait: the assembler wants sums that start in registers.
+  // CHECK-LABEL: llvm.func @added(
+  // CHECK-NOT: -> f32
+  // CHECK: nvvm.wgmma.mma_async
+  // CHECK-NOT: arith.addf
+  // CHECK: scf.if %{{.*}} -> (f32,
+  // CHECK: llvm.load {{.*}} -> f32
+  // CHECK-NEXT: arith.addf
+  // CHECK: } else {
+  // CHECK-NEXT: scf.yield
+  // Rows past the end read the last one, whose thread stores after all have read.
+  // CHECK: nvvm.barrier0
+  // CHECK: llvm.store
+  logitile.kernel @added(%n: index from tokens, %accumulate: i1 from accumulate_vocab_splits, %g: !logitile.view<?x128xbf16> from @g, %w: !logitile.view<128x128xbf16> from @w,
+                         %dx: !logitile.view<?x128xf32> from @dx) {
+    %zero = arith.constant 0 : index
+    %end = arith.constant 128 : index
+    scf.forall (%row, %column) = (0, 0) to (%n, 128) step (64, 128) {
+      %tile = logitile.contract %g, %w at [%row, %column] over [%zero to %end] by 64 using wgmma plus %dx when %accumulate
+          : !logitile.view<?x128xbf16>, !logitile.view<128x128xbf16> plus !logitile.view<?x128xf32> -> !logitile.tile<64x128xf32>
+      logitile.store %tile to %dx at [%row, %column] : !logitile.tile<64x128xf32> to !logitile.view<?x128xf32>
+    }
+  }
+}

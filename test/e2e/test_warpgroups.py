@@ -1,0 +1,76 @@
+"""Losses whose logits are products of warpgroups, on the emulator of sm_90a or on a GPU that is one.
+
+Shapes are one or two tiles and a ragged rest on each axis, or none. test_emulator.py has what is the same
+for all GPUs.
+"""
+
+import dataclasses
+import itertools
+
+import pytest
+from backends import EMULATOR, check_orders, is_on_gpu
+from cases import CASES
+from logitile import _native
+from schedules import KINDS, scheduled
+from test_emulator import BEYOND_HALF, SHAPE, tailed
+from test_zoo import sample
+
+TARGET = EMULATOR.partition(":")[0] + ":sm_90a"
+pytestmark = [
+    pytest.mark.parametrize("backend", [TARGET], indirect=True),
+    pytest.mark.skipif(
+        is_on_gpu(TARGET) and _native.device_target("cuda").partition(":")[2] != "sm_90",
+        reason="code for sm_90a runs on compute capability 9.0 alone",
+    ),
+]
+DTYPES = ("bfloat16", "float16")
+QUICK = 14  # of the losses, by default
+# Blocks of 64 steps: one, several, more than there are stages; rests of all kinds.
+VOCABS, HIDDENS, TOKENS = (1, 64, 130, 1025), (1, 16, 64, 72, 321), (1, 64, 129, 200)
+SHAPES = [
+    (VOCABS[i % 4], hidden, TOKENS[(i + j) % 4]) for i, hidden in enumerate(HIDDENS) for j in range(2)
+] + [(257, 520, 130), (128, 64, 128)]
+
+
+def check_loss(index, name, kind, monkeypatch):
+    dtype = "bfloat16" if name in BEYOND_HALF else DTYPES[index % 2]
+    with scheduled(sample(name, dtype, SHAPE), kind) as made:
+        check_orders(made, monkeypatch)
+
+
+@pytest.mark.parametrize("index, name", [
+    pytest.param(i, name, marks=() if i < QUICK else pytest.mark.full) for i, name in enumerate(CASES)
+])  # fmt: skip
+def test_every_loss(index, name, monkeypatch):
+    """Schedules and types take turns."""
+    check_loss(index, name, KINDS[index % len(KINDS)], monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("index, name", list(enumerate(CASES)))
+def test_every_loss_under_every_schedule(index, name, monkeypatch):
+    for number, kind in enumerate(KINDS, index):
+        check_loss(number, name, kind, monkeypatch)
+
+
+@pytest.mark.parametrize("index, shape", list(enumerate(SHAPES)))
+def test_tails(index, shape, monkeypatch):
+    """Some of operands that start in the middle of 16 bytes, for which there is a loop of its own."""
+    check_orders(tailed(*shape, DTYPES[index % 2], unaligned=index % 4 == 3), monkeypatch)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("shape, dtype", list(itertools.product(SHAPES, DTYPES)))
+@pytest.mark.parametrize("unaligned", [False, True])
+def test_all_tails(shape, dtype, unaligned, monkeypatch):
+    check_orders(tailed(*shape, dtype, unaligned=unaligned), monkeypatch)
+
+
+@pytest.mark.parametrize("tiles", [
+    "TKproject=16,TKhidden=16,TKweight=16", "TM=64,TN=64,TD=96", "TM=128,TN=256,TD=32,TKweight=16",
+])  # fmt: skip
+def test_other_tiles(tiles, monkeypatch):
+    """Lines of 64 bytes as well as of 128; one panel and several."""
+    made = sample("plain", "bfloat16", (130, 300, 72))
+    made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
+    check_orders(made, monkeypatch)

@@ -1,0 +1,19 @@
+// On sm_90a, warpgroups multiply operands of 16 bits, where tiles have rows and sums for them.
+// DEFINE: %{early} = sed -e 's/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cuda:sm_90a/'
+// RUN: %{early} -e 's/$ELEMENT/bf16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
+// RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
+// CHECK: logitile.launch "squares" from @sweep<TK = 64, TM = 128, TN = 128, {{.*}} using wgmma
+// CHECK: logitile.launch "z_hidden" {{.*}} using wgmma
+// CHECK: logitile.launch "z_weight" {{.*}} using wgmma
+
+// Not where operands have 32 bits, nor with tiles that they cannot cut, nor on sm_90.
+// RUN: %{early} -e 's/$ELEMENT/f32/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefixes=WARPS,FLOATS
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TM = 32}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TN = 288}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TKproject = 48}/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/sm_90a/sm_90/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=WARPS
+// WARPS: logitile.launch "squares" from @sweep{{.*}} using mma_sync
+
+// Deep blocks are for operands that lie in shared memory. Those of f32 lie in registers.
+// FLOATS: logitile.launch "z_hidden" {{.*}}TK = 16,
+// FLOATS: logitile.launch "z_weight" {{.*}}TK = 16,
