@@ -72,7 +72,7 @@ def limits_of(architecture: str) -> Limits:
 def kernel_rows(compiled: Compiled, target: str, chip: Mapping[str, float]) -> list[dict[str, Any]]:
     """The table of a call: one row for each kernel."""
     architecture = target.partition(":")[0]
-    sm = int(architecture.removeprefix("sm_"))
+    sm = int(architecture.removeprefix("sm_").removesuffix("a"))
     limits, rates = limits_of(architecture), rates_of(sm, chip)
     operations = chip["tensor_rate"] / chip["multiprocessors"] / chip["hertz"]
     models: dict[str, KernelModel] = {}
@@ -150,7 +150,7 @@ def table(found: Mapping[str, Any]) -> str:
         f"workspace {found['workspace_bytes'] / 2**30:.2f} GiB",
         "",
         "| kernel | launches x blocks | threads | registers | spilled | shared | blocks/SM | waves "
-        "| HMMA : LDSM : copies : other | predicted share of peak | around, cycles | around, share "
+        "| products : LDSM : copies : other | predicted share of peak | around, cycles | around, share "
         "| memory GB | cache GB | bound | predicted ms |",
         "|" + "---|" * 16,
     ]

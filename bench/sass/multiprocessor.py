@@ -2,13 +2,14 @@
 
 Stall counts and scoreboards are those of the assembler. On top of them there are the four schedulers, the
 tensor cores of each, its integer and float pipes, the pipe to shared memory that all warps share, groups of
-asynchronous copies, and barriers of a block. What is not there: L2, DRAM, clocks that fall, instruction
-caches.
+asynchronous copies and of products of warpgroups, and barriers of a block. What is not there: L2, DRAM,
+clocks that fall, instruction caches.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from dataclasses import dataclass
 from .listing import NO_SCOREBOARD, Instruction
 
 SCHEDULERS = 4
+SHARED_BYTES = 128  # that the pipe to shared memory moves at a time
 MMA_PRODUCTS = 16 * 8 * 16  # multiplications of one HMMA.16816
+WARPGROUP = 4  # warps that share the products of one HGMMA
 
 
 @dataclass(frozen=True)
@@ -26,12 +29,14 @@ class Rates:
     Attributes:
         mma: between two HMMA of a scheduler. The larger of what the assembler leaves between them (8 cycles,
             on sm_90 6) and of the products that the chip makes in a cycle.
+        products: of 16 bits that the tensor cores of a scheduler make in a cycle.
         float_issue: of a float instruction: 2 where a scheduler has 16 lanes, 1 where it has 32.
         The others are latencies and intervals as microbenchmarks of sm_80 and sm_90 give them, in cycles:
         Sun et al. 2022, arXiv:2206.02874; Luo et al. 2024, arXiv:2402.13499.
     """
 
     mma: float
+    products: float
     float_issue: float
     integer_issue: float = 2
     special_issue: float = 8
@@ -58,9 +63,27 @@ def rates_of(sm: int, chip: Mapping[str, float]) -> Rates:
     cycles = chip["multiprocessors"] * chip["hertz"]
     products = chip["tensor_rate"] / 2 / cycles / SCHEDULERS
     shortest = 6 if sm == 90 else 8
-    return Rates(mma=max(shortest, MMA_PRODUCTS / products), float_issue=2 if sm == 80 else 1)
+    mma = max(shortest, MMA_PRODUCTS / products)
+    return Rates(mma=mma, products=products, float_issue=2 if sm == 80 else 1)
 
 
+def products_of(instruction: Instruction) -> int:
+    """Multiplications of 16-bit elements that an instruction makes for one warp; 0 for those without."""
+    if instruction.kind == "HMMA":
+        return MMA_PRODUCTS
+    shape = _WARPGROUP_SHAPE.match(instruction.opcode)
+    return math.prod(map(int, shape.groups())) // WARPGROUP if shape else 0
+
+
+def _operand_bytes(instruction: Instruction) -> float:
+    """What an HGMMA reads from shared memory for one warp: 16 rows of one operand, and, once for the whole
+    warpgroup, all of the other.
+    """
+    rows, columns, steps = map(int, _WARPGROUP_SHAPE.match(instruction.opcode).groups())
+    return (rows + columns) * steps * 2 / WARPGROUP
+
+
+_WARPGROUP_SHAPE = re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)\.")
 _INTEGER = re.compile(r"IADD|LOP3|SHF|LEA|ISETP|SEL|PRMT|VIADD|IMNMX|VIMNMX|PLOP3|MOV|FSETP|FMNMX|FSEL")
 _FLOAT = re.compile(r"IMAD|FFMA|FADD|FMUL")
 _VARIABLE = re.compile(r"MUFU|SHFL|POPC|I2F|F2I|F2F|FLO|S2R|LDC|ULDC|S2UR|R2UR|VOTE|MATCH")
@@ -72,7 +95,7 @@ class Played:
 
     Attributes:
         cycles: until the last warp was done.
-        products: the cycle in which each HMMA issued, in order.
+        products: the cycle in which each HMMA or HGMMA issued, in order.
     """
 
     cycles: float
@@ -90,6 +113,7 @@ class _Warp:
         self.boards = [0.0] * 6  # when each scoreboard is free
         self.copies = 0.0  # when those that no group has yet are there
         self.groups: list[float] = []
+        self.product_groups: list[float] = []  # when those of a warpgroup end
         self.waits = False  # at a barrier
 
 
@@ -167,7 +191,9 @@ class Multiprocessor:
         if kind == "HMMA":
             return max(time, self.tensor[scheduler])
         if kind == "DEPBAR":
-            return max(time, _pending(instruction, warp))
+            return max(time, _pending(instruction, "SB0", warp.groups))
+        if instruction.opcode.startswith("WARPGROUP.DEPBAR"):
+            return max(time, _pending(instruction, "gsb0", warp.product_groups))
         if kind in ("LDSM", "LDS", "STS", "LDGSTS"):
             queue = self.queues[scheduler]
             return max(time, queue[-self.rates.queue]) if len(queue) >= self.rates.queue else time
@@ -190,6 +216,8 @@ class Multiprocessor:
             self.tensor[scheduler] = time + rates.mma
             self.products.append(time)
             delay = delay if delay < 6 else 1  # a longer stall is what the tensor cores take
+        elif kind == "HGMMA":
+            self._start_products(scheduler, warp, instruction, time)
         elif kind in ("LDSM", "LDS", "STS") and not instruction.guard.startswith("@!PT"):
             self._use_shared(scheduler, warp, instruction, time)
         elif kind == "LDGSTS":
@@ -235,6 +263,18 @@ class Multiprocessor:
         self._queue(scheduler, served - words * self.rates.shared_words)
         _hold(warp, instruction, served + self.rates.shared_latency, time + self.rates.copy_read)
 
+    def _start_products(self, scheduler: int, warp: _Warp, instruction: Instruction, time: float) -> None:
+        """The warp goes on. The tensor cores are busy until they have made the products, and until both
+        operands have come from shared memory.
+        """
+        reading = _operand_bytes(instruction) / SHARED_BYTES * self.rates.shared_words
+        read = self._serve(time, reading)
+        making = max(products_of(instruction) / self.rates.products, reading * WARPGROUP)
+        self.tensor[scheduler] = max(max(time, self.tensor[scheduler]) + making, read)
+        self.products.append(time)
+        if "gsb0" in instruction.text:  # the last one of a group
+            warp.product_groups.append(self.tensor[scheduler])
+
     def _copy(self, scheduler: int, warp: _Warp, instruction: Instruction, time: float) -> None:
         rates = self.rates
         start = self._serve(time, rates.copy_request) - rates.copy_request
@@ -275,12 +315,12 @@ def _hold(warp: _Warp, instruction: Instruction, result: float, read: float) -> 
             warp.boards[board] = max(warp.boards[board], time)
 
 
-def _pending(instruction: Instruction, warp: _Warp) -> float:
-    """When at most so many groups of copies are on their way as `DEPBAR.LE SB0, n` lets be."""
-    match = re.search(r"SB0, (0x[0-9a-f]+|\d+)", instruction.text)
+def _pending(instruction: Instruction, board: str, groups: Sequence[float]) -> float:
+    """When at most so many groups are on their way as `DEPBAR.LE board, n` lets be."""
+    match = re.search(rf"\b{board}, (0x[0-9a-f]+|\d+)", instruction.text)
     left = int(match[1], 0) if match else 0
-    finished = len(warp.groups) - left
-    return warp.groups[finished - 1] if match and finished > 0 else 0.0
+    finished = len(groups) - left
+    return groups[finished - 1] if match and finished > 0 else 0.0
 
 
 # ---- figures ----------------------------------------------------------------------------------------------
@@ -298,7 +338,7 @@ def cycles_of_turn(
 ) -> float:
     """Cycles of one turn of a loop with products, once it is in its stride: those of all blocks together."""
     played = Multiprocessor(rates, trace, taken, warps, blocks).play(_TURNS)
-    of_turn = sum(instruction.kind == "HMMA" for instruction in trace) * warps * blocks
+    of_turn = sum(products_of(instruction) > 0 for instruction in trace) * warps * blocks
     first, last = int(len(played.products) * 0.3), int(len(played.products) * 0.8)
     return (played.products[last] - played.products[first]) * of_turn / (last - first)
 

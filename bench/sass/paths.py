@@ -18,7 +18,7 @@ _STORED = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}  # bytes by
 
 def usefulness(instruction: Instruction) -> int:
     """What an instruction copies or stores for a lane, in bytes; a product counts as much as the longest."""
-    if instruction.kind in ("LDGSTS", "HMMA"):
+    if instruction.kind in ("LDGSTS", "HMMA", "HGMMA"):
         return 16
     if instruction.kind != "STG":
         return 0

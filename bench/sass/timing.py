@@ -12,14 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from .listing import Instruction, Listing
-from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn
+from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn, products_of
 from .paths import Ends, Loop, Path, path_of
 from .toolchain import Assembled
 
 WARP = 32
 PLAYED_TURNS = 4
-PRODUCTS_OF_CYCLE = 2 * 16 * 8 * 16  # operations of one HMMA.16816
-_KINDS = {"HMMA": "HMMA", "LDSM": "LDSM", "LDGSTS": "copies"}
+_KINDS = {"HMMA": "products", "HGMMA": "products", "LDSM": "LDSM", "LDGSTS": "copies"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def instructions_of(path: Path) -> list[Instruction]:
 
 
 def has_products(path: Path) -> bool:
-    return any(part.kind == "HMMA" for part in instructions_of(path))
+    return any(products_of(part) for part in instructions_of(path))
 
 
 def without(path: Path, left_out: Loop) -> Path:
@@ -86,14 +85,14 @@ class KernelModel:
 
     @staticmethod
     def _products_of(loop: Loop) -> int:
-        return sum(part.kind == "HMMA" for part in instructions_of(loop.body))
+        return sum(products_of(part) for part in instructions_of(loop.body))
 
     # ---- the main loop ------------------------------------------------------------------------------------
 
     def mix(self) -> dict[str, int]:
-        """Instructions of one turn of the main loop: HMMA, LDSM, copies, other."""
+        """Instructions of one turn of the main loop: products (HMMA or HGMMA), LDSM, copies, other."""
         kinds = Counter(_KINDS.get(part.kind, "other") for part in instructions_of(self.main_loop.body))
-        return {kind: kinds[kind] for kind in ("HMMA", "LDSM", "copies", "other")}
+        return {kind: kinds[kind] for kind in ("products", "LDSM", "copies", "other")}
 
     def turn_cycles(self, blocks: int) -> float:
         """Of one turn of the main loop of that many blocks of a multiprocessor."""
@@ -110,7 +109,7 @@ class KernelModel:
 
     def share_of_peak(self, operations_of_cycle: float) -> float:
         """Operations of the main loop in a cycle, of those that the data sheet says of a multiprocessor."""
-        made = self.mix()["HMMA"] * self.warps * self.blocks * PRODUCTS_OF_CYCLE
+        made = 2 * self._products_of(self.main_loop) * self.warps * self.blocks
         return made / self.turn_cycles(self.blocks) / operations_of_cycle
 
     # ---- what is around it --------------------------------------------------------------------------------
@@ -211,7 +210,7 @@ def _ends(launch: Mapping[str, Any]) -> Ends:
 
 def _turns_of_tile(model: KernelModel, launch: Mapping[str, Any]) -> float:
     """Turns of the main loop for one tile: the work of the plan, shared out over warps."""
-    products = model.mix()["HMMA"] * model.warps
+    products = model.mix()["products"] * model.warps
     return launch["matrix_instructions"] / max(launch["product_tiles"], 1) / products
 
 

@@ -16,6 +16,7 @@ from sass import multiprocessor as machine  # noqa: E402
 SM_80 = {"multiprocessors": 108, "hertz": 1.41e9, "tensor_rate": 312e12, "library_rate": 275e12,
          "reached_memory_rate": 1.8e12, "launch_seconds": 4e-6}  # fmt: skip
 RATES = machine.rates_of(80, SM_80)
+H100 = {"multiprocessors": 132, "hertz": 1.83e9, "tensor_rate": 989.4e12}
 
 
 def line(address: int, text: str, stall: int = 1, result: int = 7, read: int = 7, waits: int = 0) -> str:
@@ -166,14 +167,35 @@ def test_rates_follow_the_chip():
     assert RATES.mma == pytest.approx(8, rel=0.01)
     l40s = {"multiprocessors": 142, "hertz": 2.52e9, "tensor_rate": 362e12}
     assert machine.rates_of(89, l40s).mma == pytest.approx(16.2, rel=0.01)
-    h100 = {"multiprocessors": 132, "hertz": 1.83e9, "tensor_rate": 989.4e12}
-    assert machine.rates_of(90, h100).mma == 6  # the assembler's, which is longer than the chip's 4
+    assert machine.rates_of(90, H100).mma == 6  # the assembler's, which is longer than the chip's 4
 
 
 def test_products_alone_fill_the_tensor_cores():
     body = trace(*["HMMA.16816.F32.BF16 R0, R1, R2, R0"] * 16)
     cycles = machine.cycles_of_turn(RATES, body, frozenset(), warps=8, blocks=1)
     assert cycles == pytest.approx(16 * 2 * RATES.mma, rel=0.02)
+
+
+def test_products_of_warpgroups_take_the_longer_of_making_and_reading():
+    """Per warpgroup: 64 x 128 x 16 products at 2048 in a cycle, operands at 128 bytes in a cycle."""
+    rates = machine.rates_of(90, H100)
+    for columns, expected in ((256, 128), (128, 64), (16, 20)):
+        body = trace(f"HGMMA.64x{columns}x16.F32.BF16 R24, gdesc[UR4], R24",
+                     f"HGMMA.64x{columns}x16.F32.BF16 R24, gdesc[UR8], R24, gsb0",
+                     "WARPGROUP.DEPBAR.LE gsb0, 0x1")  # fmt: skip
+        assert [machine.products_of(one) for one in body] == 2 * [16 * columns * 16] + [0]
+        cycles = machine.cycles_of_turn(rates, body, frozenset(), warps=4, blocks=1)
+        assert cycles == pytest.approx(2 * expected, rel=0.05), columns
+
+
+def test_a_warp_waits_for_groups_of_products():
+    def cycles(left: int) -> float:
+        body = trace("HGMMA.64x256x16.F32.BF16 R24, gdesc[UR4], R24, gsb0",
+                     f"WARPGROUP.DEPBAR.LE gsb0, {left:#x}", "EXIT")  # fmt: skip
+        rates = machine.rates_of(90, H100)
+        return machine.Multiprocessor(rates, body, frozenset(), warps=4, blocks=1).play(1).cycles
+
+    assert cycles(0) > 128 > cycles(1)
 
 
 def test_products_that_wait_for_matrices_leave_tensor_cores_idle():
@@ -252,7 +274,7 @@ def test_memory_bounds_a_kernel_that_moves_much():
 
 
 def test_the_main_loop_has_its_mix():
-    assert model_of_products().mix() == {"HMMA": 16, "LDSM": 0, "copies": 0, "other": 3}
+    assert model_of_products().mix() == {"products": 16, "LDSM": 0, "copies": 0, "other": 3}
 
 
 # ---- tools ------------------------------------------------------------------------------------------------
