@@ -2,6 +2,8 @@
 // Rates of kernels are stated as shares of these. Prints JSON: GFLOP/s of all threads together, for reading GB/s.
 #include <algorithm>
 #include <cerrno>
+#include <cpuid.h>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,8 +13,10 @@
 #include <numeric>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 /// Seconds that this thread worked. On a machine that others use too, wall time would count what they took.
@@ -79,6 +83,32 @@ __attribute__((target("avx512f,avx512bf16"))) static double flopsBf16(int) {
   return 2.0 * 32 * kSums * kSteps;
 }
 #undef STEP
+
+/// Four sums in tile registers of AMX, 16 rows of 64 bytes each; two more such registers are the operands. All are zero.
+static double flopsTiles(int) {
+  constexpr long kTileSteps = kSteps / 64;
+  struct {
+    uint8_t palette = 1, rest[15] = {};
+    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  } shapes;
+  asm volatile("ldtilecfg %0\n tilezero %%tmm0\n tilezero %%tmm1\n tilezero %%tmm2\n tilezero %%tmm3\n"
+               "tilezero %%tmm4\n tilezero %%tmm5" ::"m"(shapes));
+  for (long i = 0; i < kTileSteps; ++i)
+    asm volatile("tdpbf16ps %tmm5, %tmm4, %tmm0\n tdpbf16ps %tmm5, %tmm4, %tmm1\n"
+                 "tdpbf16ps %tmm5, %tmm4, %tmm2\n tdpbf16ps %tmm5, %tmm4, %tmm3");
+  asm volatile("tilerelease");
+  return 2.0 * 16 * 16 * 32 * 4 * kTileSteps;
+}
+
+/// Of the processor, and of the kernel, which makes room for the registers only where a process asks for it.
+static bool hasTiles() {
+  constexpr unsigned kTiles = 1u << 24, kBf16 = 1u << 22;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kTiles) && (d & kBf16) &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
 
 static volatile float sink;
 constexpr int kMostThreads = 64;
@@ -158,6 +188,7 @@ int main(int argc, char **argv) {
       {"f32_avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"), flopsAvx2},
       {"f32_avx512", bool(__builtin_cpu_supports("avx512f")), flopsAvx512},
       {"bf16_avx512", bool(__builtin_cpu_supports("avx512bf16")), flopsBf16},
+      {"bf16_amx", hasTiles(), flopsTiles},
       {"read", argc > 3, bytesRead},
   };
   const char *separator = "{";

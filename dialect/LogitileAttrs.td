@@ -168,6 +168,7 @@ def Logitile_Algorithm
            Logitile_Case<"MmaSync", 3, "mma_sync", "fragments of warps on tensor cores, PTX's mma.sync">,
            Logitile_Case<"Loops", 4, "loops", "one multiplication at a time; what a target without any of the others has">,
            Logitile_Case<"Wgmma", 5, "wgmma", "tiles of warpgroups on tensor cores, operands in shared memory, PTX's wgmma">,
+           Logitile_Case<"AmxTiles", 6, "amx_tiles", "panels of bf16 by the instructions of AMX, blocks of both operands and sums in its tiles">,
 ]>;
 def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 

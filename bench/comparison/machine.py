@@ -13,7 +13,8 @@ from .building import BENCH, built, compiler
 from .cases import Case
 
 # Figures of peak.cpp for float32 products by tier of the target.
-_FLOAT32 = {"portable": "f32_sse", "avx2": "f32_avx2", "avx512": "f32_avx512", "avx512_bf16": "f32_avx512"}
+_FLOAT32 = {"portable": "f32_sse", "avx2": "f32_avx2"}
+_BFLOAT16 = {"avx512_bf16": "bf16_avx512", "amx_bf16": "bf16_amx"}
 
 
 def figure_of(case: Case, tier: str) -> str:
@@ -23,7 +24,8 @@ def figure_of(case: Case, tier: str) -> str:
 
 def figure_of_products(dtype: str, tier: str) -> str:
     """The figure of peak.cpp that bounds products of matrices."""
-    return "bf16_avx512" if dtype == "bfloat16" and tier == "avx512_bf16" else _FLOAT32[tier]
+    wide = _FLOAT32.get(tier, "f32_avx512")
+    return _BFLOAT16.get(tier, wide) if dtype == "bfloat16" else wide
 
 
 def peak(figure: str, threads: int, file: str | None = None) -> float:

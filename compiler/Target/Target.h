@@ -44,6 +44,7 @@ struct TargetFacts {
   bool packsOperands = false;        // kernels read operands from panels, and round them on the way there
   bool multipliesBF16 = false;       // contractions take operands of 16 bits as they are, and sum them in f32
   bool multipliesF16 = false;
+  bool hasAmxTiles = false;    // products of packed bf16 run on the tiles of AMX
   bool hasTensorCores = false; // contractions run on them, by fragments of warps
   bool multipliesInWarpgroups = false; // and by tiles of four warps together, with operands in shared memory
 

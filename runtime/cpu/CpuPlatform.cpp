@@ -37,7 +37,7 @@ public:
     std::optional<CpuTier> host = hostTier(error), wanted = parseTier(features);
     if (!host || !wanted)
       return Status(ErrorCode::Target, host ? "there is no CPU '" + std::string(features) + "'" : error);
-    if (*wanted <= *host)
+    if (runs(*host, *wanted))
       return Status();
     return Status(ErrorCode::Target, "target '" + targetName(*wanted) + "' needs instructions that this machine's '" + targetName(*host) +
                                          "' lacks");
@@ -56,6 +56,8 @@ public:
     UnitRates rates = *knownRates();
     if (getTierInfo(*tier).lanes != getTierInfo(detectTier()).lanes)
       rates.float32 = rates.bfloat16 = 0;
+    if (getTierInfo(*tier).hasAmxTiles != getTierInfo(detectTier()).hasAmxTiles)
+      rates.bfloat16 = 0;
     return rates;
   }
   Result<DeviceModel> describe(std::string_view features, int) const override { return DeviceModel{cpuModel(), std::string(features)}; }

@@ -57,10 +57,28 @@ static double workedSeconds() {
   asm volatile("vzeroupper" ::: LOGITILE_CLOBBERS);                                                                                        \
   return workedSeconds() - start
 
-static constexpr long kSteps = 200'000;
+static constexpr long kSteps = 200'000, kTileSteps = 10'000;
 __attribute__((target("avx2,fma"))) static double secondsOfAvx2() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR_HALF, LOGITILE_FMA_HALF); }
 __attribute__((target("avx512f"))) static double secondsOfAvx512() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_FMA); }
 __attribute__((target("avx512f,avx512bf16"))) static double secondsOfBfloat16() { LOGITILE_SECONDS_OF(LOGITILE_CLEAR, LOGITILE_DOT); }
+
+/// Four sums in tile registers of 16 rows of 64 bytes each, and two more such registers; all are zero.
+__attribute__((target("amx-tile,amx-bf16"))) static double secondsOfTiles() {
+  struct {
+    uint8_t palette = 1, rest[15] = {};
+    uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
+  } configuration;
+  const double start = workedSeconds();
+  asm volatile("ldtilecfg %0\n"
+               "tilezero %%tmm0\n tilezero %%tmm1\n tilezero %%tmm2\n tilezero %%tmm3\n tilezero %%tmm4\n tilezero %%tmm5\n" ::"m"(
+                   configuration));
+  for (long step = 0; step < kTileSteps; ++step)
+    asm volatile("tdpbf16ps %tmm5, %tmm4, %tmm0\n tdpbf16ps %tmm5, %tmm4, %tmm1\n"
+                 "tdpbf16ps %tmm5, %tmm4, %tmm2\n tdpbf16ps %tmm5, %tmm4, %tmm3");
+  asm volatile("tilerelease");
+  return workedSeconds() - start;
+}
 
 /// The best of some rounds, in 1e9 of 'work' a second.
 template <typename Seconds>
@@ -125,8 +143,10 @@ UnitRates logitile::measureRates(CpuTier tier) {
     rates.float32 = bestRate(10, kProducts / 2, secondsOfAvx2);
   if (tier >= CpuTier::Avx512)
     rates.float32 = bestRate(10, kProducts, secondsOfAvx512);
-  if (tier >= CpuTier::Avx512Bf16)
+  if (tier == CpuTier::Avx512Bf16)
     rates.bfloat16 = bestRate(10, kProducts * 2, secondsOfBfloat16);
+  if (tier == CpuTier::AmxBf16)
+    rates.bfloat16 = bestRate(10, 2.0 * 16 * 16 * 32 * 4 * kTileSteps, secondsOfTiles);
   Stretch stretch;
   const double pages = bestRate(2, Stretch::kBytes, [&] { return stretch.secondsToTake(); });
   if (!stretch.isThere())
@@ -189,9 +209,10 @@ std::optional<UnitRates> logitile::hostRates() {
   Result<CacheFolder> folder = CacheFolder::open((*cache)->folder, CacheFolder::Missing::Make);
   if (!folder.isOk() || !folder->isOpen())
     return hostTabledRates();
-  if (std::optional<UnitRates> recorded = recordedRates(*folder, cpuModel()))
+  const std::string cpu = cpuModel() + (detectTier() == CpuTier::AmxBf16 ? ", AMX" : ""); // systems may keep it from processes
+  if (std::optional<UnitRates> recorded = recordedRates(*folder, cpu))
     return recorded;
   const UnitRates measured = measureRates(detectTier());
-  recordRates(*folder, cpuModel(), measured);
+  recordRates(*folder, cpu, measured);
   return measured;
 }

@@ -1,6 +1,7 @@
 // ObjectLoader.cpp - links an object file, or an archive of them, with JITLink. Nothing is compiled here. LLVM's LLJIT would do the
 // same, but brings code generation with it, which the library that only runs plans is without.
 #include "runtime/cpu/ObjectLoader.h"
+#include "runtime/cpu/EmulatedTiles.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/ExecutionEngine/JITLink/ELF_x86_64.h"
 #include "llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h"
@@ -25,7 +26,8 @@ struct ObjectLoader::Image {
 };
 
 namespace {
-/// All that generated code may call: how LLVM spells copies and fills of memory. Kernels call no mathematics library.
+/// All that generated code may call: how LLVM spells copies and fills of memory, and in tests what stands for the instructions on
+/// tiles. Kernels call no mathematics library.
 struct AllowedSymbol {
   const char *name;
   void *address;
@@ -34,6 +36,12 @@ const AllowedSymbol kAllowed[] = {
     {"memcpy", reinterpret_cast<void *>(&std::memcpy)},
     {"memmove", reinterpret_cast<void *>(&std::memmove)},
     {"memset", reinterpret_cast<void *>(&std::memset)},
+    {"logitile_ldtilecfg", reinterpret_cast<void *>(&logitile_ldtilecfg)},
+    {"logitile_tilerelease", reinterpret_cast<void *>(&logitile_tilerelease)},
+    {"logitile_tilezero", reinterpret_cast<void *>(&logitile_tilezero)},
+    {"logitile_tileloadd64", reinterpret_cast<void *>(&logitile_tileloadd64)},
+    {"logitile_tilestored64", reinterpret_cast<void *>(&logitile_tilestored64)},
+    {"logitile_tdpbf16ps", reinterpret_cast<void *>(&logitile_tdpbf16ps)},
 };
 
 /// Links the objects of one image: each is brought to its place, then all of them learn where the others are.

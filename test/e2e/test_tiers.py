@@ -15,12 +15,12 @@ from test_zoo import sample
 
 def tiers_of_this_machine():
     found, before = [], os.environ.get("LOGITILE_CPU_TIER")
-    for name in ("portable", "avx2", "avx512", "avx512_bf16"):
+    for name in ("portable", "avx2", "avx512", "avx512_bf16", "amx_bf16", "amx_bf16_emulated"):
         os.environ["LOGITILE_CPU_TIER"] = name
         try:
             found.append(_native.host_target().removeprefix("cpu:"))
         except lt.TargetError:
-            break
+            continue
     del os.environ["LOGITILE_CPU_TIER"]
     if before is not None:
         os.environ["LOGITILE_CPU_TIER"] = before

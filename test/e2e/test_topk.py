@@ -58,7 +58,7 @@ def test_chunks_and_budgets_give_the_same_lists():
         assert torch.equal(found.values, whole.values) and torch.equal(found.indices, whole.indices)
 
 
-@pytest.mark.parametrize("tier", ["portable", "avx2", "avx512", "avx512_bf16"])
+@pytest.mark.parametrize("tier", ["portable", "avx2", "avx512", "avx512_bf16", "amx_bf16_emulated"])
 def test_tiers(tier):
     target = lt.jit(best, backend=f"cpu:{tier}", k=9)
     hidden, weight = pair(70, 24, 600)

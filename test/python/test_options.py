@@ -91,7 +91,7 @@ def test_backends(backend):
      "sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, "
      "sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, sm_100:b200, sm_120:rtx5090"),
     (lt.TargetError, {"backend": "cpu:"}, "there is no target 'cpu:'; 'cpu:' has portable, avx2, avx512, "
-     "avx512_bf16"),
+     "avx512_bf16, amx_bf16, amx_bf16_emulated"),
     (lt.CallValueError, {"backend": 1}, "backend=1 must be a str, such as 'auto' or 'cpu'"),
     (lt.CallTypeError, {"gama": 1.0}, "lt.jit has no option and 'loss' no constant 'gama'; did you mean "
      "'gamma'?"),

@@ -14,7 +14,9 @@ import sys
 
 STAGES = ("plan", "tiles", "device", "llvm")
 CODE = {"cpu": "obj", "cuda": "ptx"}  # the last stage, by backend
-TARGETS = ("cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cuda:sm_80", "cuda:sm_90")
+TARGETS = (
+    "cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cuda:sm_80", "cuda:sm_90"
+)  # fmt: skip
 
 
 def run(tool: list[str], text: bytes) -> bytes:

@@ -121,8 +121,8 @@ inline std::vector<CpuTier> hostTiers() {
   std::string error;
   std::vector<CpuTier> tiers;
   CpuTier host = hostTier(error).value_or(CpuTier::Portable);
-  for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16})
-    if (tier <= host)
+  for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16, CpuTier::AmxBf16, CpuTier::AmxBf16Emulated})
+    if (runs(host, tier))
       tiers.push_back(tier);
   return tiers;
 }

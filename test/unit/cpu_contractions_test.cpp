@@ -10,6 +10,8 @@ protected:
   std::vector<float> pack(Matrix &source, const std::vector<int32_t> &map, Number to, bool isRows);
   /// Packed as operands of contractions are on this tier.
   Number operand(Number type) const { return type == Number::BF16 && tier.hasBf16Dot ? Number::BF16 : Number::F32; }
+  /// Of products of such operands, where the tier has a choice: what schedules choose.
+  std::string algorithm(Number operand) const { return tier.hasAmxTiles && operand == Number::BF16 ? "amx_tiles" : "panels"; }
 };
 
 /// Where element (i, k) of a packed buffer lies.
@@ -110,14 +112,16 @@ TEST_P(CpuContractions, ProjectGivesTheProductForAllTypesAndTails) {
     int64_t count, size, vocab, tn, tk;
   };
   int64_t w = width;
-  for (Case c : {Case{1, 1, 1, 14, 32}, Case{w + 1, 33, 29, 14, 16}, Case{2 * w + 3, 20, 64, 32, 20}, Case{2 * w, 47, 13, 29, 46}})
+  for (Case c : {Case{1, 1, 1, 14, 32}, Case{w + 1, 33, 29, 14, 16}, Case{2 * w + 3, 20, 64, 32, 20}, Case{2 * w, 47, 13, 29, 46},
+                 Case{w, 97, 100, 50, 64}})
     for (Number in : {Number::F32, Number::BF16, Number::F16})
       for (Number kept : {Number::F32, Number::F16}) {
         Number op = operand(in);
         Matrix x(in, c.count, c.size), weight(in, c.vocab, c.size), z(kept, c.count, c.vocab, 1, padded(c.count) + 8);
         x.fillRandom(random), weight.fillRandom(random);
         std::vector<float> packed = pack(x, reversedMap(c.count), op, true);
-        auto kernels = compile("project", {{"D", text(c.size)},
+        auto kernels = compile("project", {{"ALGORITHM", algorithm(op)},
+                                           {"D", text(c.size)},
                                            {"OP", nameOf(op)},
                                            {"IN", nameOf(in)},
                                            {"KEPT", nameOf(kept)},
@@ -152,7 +156,8 @@ TEST_P(CpuContractions, ProjectKeepsTwoProductsThatAreReadAgain) {
     Matrix z(Number::F32, count, vocab, 1, padded(count)), t(Number::F32, count, vocab, 1, padded(count)), s(Number::F32, 1, vocab);
     x.fillRandom(random), w.fillRandom(random), u.fillRandom(random);
     std::vector<float> packed = pack(x, reversedMap(count), op, true);
-    auto kernels = compile("project_two", {{"D", text(size)}, {"OP", nameOf(op)}, {"IN", nameOf(in)}, {"V", text(vocab)},
+    auto kernels = compile("project_two", {{"ALGORITHM", algorithm(op)},
+                                           {"D", text(size)}, {"OP", nameOf(op)}, {"IN", nameOf(in)}, {"V", text(vocab)},
                                            {"TM", text(2 * width)}, {"TN", "14"}});
     ASSERT_TRUE(kernels);
     kernels->set("tokens", count);
@@ -186,7 +191,8 @@ TEST_P(CpuContractions, ProjectTakesAnyStridesOfTheHead) {
       Matrix x(in, count, size), weight(in, vocab, size, stride0, stride1), z(Number::F32, count, vocab, 1, padded(count));
       x.fillRandom(random), weight.fillRandom(random);
       std::vector<float> packed = pack(x, reversedMap(count), op, true);
-      auto kernels = compile("project", {{"D", text(size)},
+      auto kernels = compile("project", {{"ALGORITHM", algorithm(op)},
+                                         {"D", text(size)},
                                          {"OP", nameOf(op)},
                                          {"IN", nameOf(in)},
                                          {"KEPT", "f32"},
@@ -243,7 +249,9 @@ TEST_P(CpuContractions, ContractGivesGradientsOfHiddenStatesThroughTheMap) {
   std::vector<GradientCase> cases = gradientCases(width, tier.hasBf16Dot);
   cases.push_back({Number::BF16, Number::F32, Number::F32, width + 3, 9, 21, false}); // widened
   for (const GradientCase &c : cases) {
-    auto kernels = compile("contract_hidden", {{"V", text(c.vocab)},
+    auto kernels = compile("contract_hidden", {{"ALGORITHM", c.w == Number::BF16 ? algorithm(c.g) : "panels"},
+                                               {"TK", text(c.vocab > 37 ? 48 : 16)},
+                                               {"V", text(c.vocab)},
                                                {"D", text(c.size)},
                                                {"G", nameOf(c.g)},
                                                {"IN", nameOf(c.w)},
@@ -278,7 +286,9 @@ TEST_P(CpuContractions, ContractTransposedGivesGradientsOfTheHead) {
   std::vector<GradientCase> cases = gradientCases(width, tier.hasBf16Dot);
   for (GradientCase c : cases) {
     Number op = c.g == Number::BF16 ? Number::BF16 : Number::F32;
-    auto kernels = compile("contract_weight", {{"V", text(c.vocab)},
+    auto kernels = compile("contract_weight", {{"ALGORITHM", algorithm(op)},
+                                               {"TK", text(c.vocab > 37 ? 48 : 16)},
+                                               {"V", text(c.vocab)},
                                                {"D", text(c.size)},
                                                {"G", nameOf(c.g)},
                                                {"OP", nameOf(op)},
@@ -348,7 +358,8 @@ TEST_P(CpuContractions, ContractTermsAddsHiddenStatesToTheRowsOfTheirTokens) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;
   for (Number in : {Number::F32, Number::BF16}) {
     Number op = operand(in);
-    auto kernels = compile("contract_terms_weight", {{"V", text(vocab)}, {"D", text(size)}, {"OP", nameOf(op)}, {"TM", text(width)}});
+    auto kernels = compile("contract_terms_weight", {{"ALGORITHM", algorithm(op)},
+                                                     {"V", text(vocab)}, {"D", text(size)}, {"OP", nameOf(op)}, {"TM", text(width)}});
     ASSERT_TRUE(kernels);
     Matrix g(op, count, vocab, 1, padded(count)), x(in, count, size), a(Number::F32, count, 1), out(Number::F32, vocab, size);
     x.fillRandom(random), a.fillRandom(random);

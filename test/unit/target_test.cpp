@@ -18,7 +18,7 @@ static std::string refusal(std::string_view name) {
 }
 
 TEST(Target, NameOfEveryTierParsesToItself) {
-  for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16}) {
+  for (CpuTier tier : {CpuTier::Portable, CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16, CpuTier::AmxBf16, CpuTier::AmxBf16Emulated}) {
     std::shared_ptr<const Target> target = parse(targetName(tier));
     ASSERT_TRUE(target) << targetName(tier);
     ASSERT_TRUE(cpu::CPUTarget::from(*target));
@@ -63,7 +63,7 @@ TEST(Target, OtherNamesAreRefused) {
 }
 
 TEST(Target, ARefusalListsNames) {
-  EXPECT_EQ(refusal("cpu:avx9"), "there is no target 'cpu:avx9'; 'cpu:' has portable, avx2, avx512, avx512_bf16");
+  EXPECT_EQ(refusal("cpu:avx9"), "there is no target 'cpu:avx9'; 'cpu:' has portable, avx2, avx512, avx512_bf16, amx_bf16, amx_bf16_emulated");
   EXPECT_EQ(refusal("cuda:sm_87"), "there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip "
                                    "sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, "
                                    "sm_100:b200, sm_120:rtx5090");
@@ -99,13 +99,24 @@ TEST(Registry, APrefixNamesOneBackend) {
 }
 
 TEST(Target, EachTierHasWhatTheOneBeforeHas) {
-  for (CpuTier tier : {CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16}) {
+  for (CpuTier tier : {CpuTier::Avx2, CpuTier::Avx512, CpuTier::Avx512Bf16, CpuTier::AmxBf16}) {
     const CpuTierInfo &info = getTierInfo(tier), &before = getTierInfo(static_cast<CpuTier>(static_cast<int>(tier) - 1));
     EXPECT_GE(info.lanes, before.lanes) << info.name;
     EXPECT_GE(info.hasFma, before.hasFma) << info.name;
     EXPECT_GE(info.hasBf16Dot, before.hasBf16Dot) << info.name;
+    EXPECT_GE(info.hasAmxTiles, before.hasAmxTiles) << info.name;
     EXPECT_EQ(info.panelWidth(), info.lanes * info.panelVectors) << info.name;
   }
+}
+
+TEST(Target, EmulatedTilesNeedDotProductsOfBf16) {
+  EXPECT_TRUE(runs(CpuTier::AmxBf16, CpuTier::Avx512Bf16));
+  EXPECT_FALSE(runs(CpuTier::Avx512Bf16, CpuTier::AmxBf16));
+  EXPECT_TRUE(runs(CpuTier::Avx512Bf16, CpuTier::AmxBf16Emulated));
+  EXPECT_FALSE(runs(CpuTier::Avx512, CpuTier::AmxBf16Emulated));
+  EXPECT_TRUE(runs(CpuTier::AmxBf16Emulated, CpuTier::AmxBf16Emulated));
+  EXPECT_TRUE(runs(CpuTier::AmxBf16Emulated, CpuTier::Avx512Bf16));
+  EXPECT_FALSE(runs(CpuTier::AmxBf16Emulated, CpuTier::AmxBf16));
 }
 
 namespace {
@@ -143,14 +154,14 @@ TEST_F(HostTest, TierCanBeLowered) {
 
 TEST_F(HostTest, UnknownTierIsRefused) {
   EXPECT_FALSE(hostWith("avx1024"));
-  EXPECT_EQ(error, "LOGITILE_CPU_TIER is 'avx1024'; expected portable, avx2, avx512 or avx512_bf16");
+  EXPECT_EQ(error, "LOGITILE_CPU_TIER is 'avx1024'; expected one of portable, avx2, avx512, avx512_bf16, amx_bf16, amx_bf16_emulated");
 }
 
 TEST_F(HostTest, TierThatTheMachineLacksIsRefused) {
   unsetenv(kVariable);
   CpuTier own = *hostTier(error);
-  if (own == CpuTier::Avx512Bf16)
+  if (own == CpuTier::AmxBf16)
     GTEST_SKIP() << "this CPU has every tier";
-  EXPECT_FALSE(hostWith("avx512_bf16"));
-  EXPECT_EQ(error, llvm::formatv("LOGITILE_CPU_TIER asks for 'avx512_bf16', but this CPU has '{0}' at most", getTierInfo(own).name).str());
+  EXPECT_FALSE(hostWith("amx_bf16"));
+  EXPECT_EQ(error, llvm::formatv("LOGITILE_CPU_TIER asks for 'amx_bf16', but this CPU has '{0}' at most", getTierInfo(own).name).str());
 }

@@ -51,7 +51,7 @@ TEST(TileCost, FewerThreadsPayOffOnlyWhereThereIsLittleToDo) {
 }
 
 TEST(TileCost, EveryTargetHasATable) {
-  for (std::string_view name : {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cuda:sm_80", "emu:sm_90"}) {
+  for (std::string_view name : {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cuda:sm_80", "emu:sm_90"}) {
     std::shared_ptr<const Target> target = targetOf(name);
     Machine machine = target->machine(2);
     std::string error;

@@ -72,8 +72,9 @@ TEST(TileTable, SpelledSizesReadAsThemselves) {
 }
 
 TEST(TileTable, EveryTargetHasARow) {
-  for (std::string_view name : {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cuda:sm_80", "cuda:sm_86", "cuda:sm_89",
-                                "cuda:sm_90", "cuda:sm_90a", "cuda:sm_100", "cuda:sm_120", "emu:sm_80", "emu:sm_120"}) {
+  for (std::string_view name :
+       {"cpu:portable", "cpu:avx2", "cpu:avx512", "cpu:avx512_bf16", "cpu:amx_bf16", "cpu:amx_bf16_emulated", "cuda:sm_80", "cuda:sm_86",
+        "cuda:sm_89", "cuda:sm_90", "cuda:sm_90a", "cuda:sm_100", "cuda:sm_120", "emu:sm_80", "emu:sm_120"}) {
     std::string error;
     EXPECT_FALSE(listTileSizes(*targetOf(name), 1, error).empty()) << name << ": " << error;
   }

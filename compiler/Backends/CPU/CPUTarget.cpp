@@ -6,6 +6,7 @@
 #include "compiler/Passes.h"
 #include "compiler/Schedule/TileTable.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 #include <mutex>
@@ -30,6 +31,7 @@ TargetFacts CPUTarget::facts() const {
   facts.packsOperands = facts.tokensAreLanes = facts.isFilledByOneVocabSplit = true;
   facts.memory.panelWidth = info.panelWidth();
   facts.multipliesBF16 = info.hasBf16Dot;
+  facts.hasAmxTiles = info.hasAmxTiles;
   facts.registerRows = info.tileRows;
   // A panel of tokens costs the same for one token as for all of its lanes, dot products as much as there are tokens.
   facts.mostFewTokens = info.panelWidth() * 3 / 2;
@@ -38,7 +40,10 @@ TargetFacts CPUTarget::facts() const {
   return facts;
 }
 
-TileTableRow CPUTarget::tileTable() const { return {"compiler/Backends/CPU/tiles.json", kTileTable, features()}; }
+TileTableRow CPUTarget::tileTable() const {
+  CpuTier of = tier == CpuTier::AmxBf16Emulated ? CpuTier::AmxBf16 : tier;
+  return {"compiler/Backends/CPU/tiles.json", kTileTable, std::string(getTierInfo(of).name)};
+}
 
 /// Panels lie along tokens and hidden entries.
 std::string CPUTarget::refuseTiles(const TileSizes &sizes) const {
@@ -71,8 +76,27 @@ MachineSpec CPUTarget::machineSpec(const llvm::Module &) const {
   return spec;
 }
 
+/// Functions in the place of the instructions on tiles, with their arguments: "llvm.x86.tilezero" becomes "logitile_tilezero". They
+/// are runtime/cpu/EmulatedTiles.cpp.
+static void emulateTiles(llvm::Module &module) {
+  for (llvm::StringRef name : {"ldtilecfg", "tilerelease", "tilezero", "tileloadd64", "tilestored64", "tdpbf16ps"}) {
+    llvm::Function *instruction = module.getFunction(("llvm.x86." + name).str());
+    if (!instruction)
+      continue;
+    llvm::FunctionCallee function = module.getOrInsertFunction(("logitile_" + name).str(), instruction->getFunctionType());
+    for (llvm::User *user : llvm::make_early_inc_range(instruction->users())) {
+      auto *call = llvm::cast<llvm::CallInst>(user);
+      call->setAttributes({});
+      call->setCalledFunction(function);
+    }
+    instruction->eraseFromParent();
+  }
+}
+
 void CPUTarget::prepare(llvm::Module &module) const {
   const CpuTierInfo &info = getTierInfo(tier);
+  if (tier == CpuTier::AmxBf16Emulated)
+    emulateTiles(module);
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;

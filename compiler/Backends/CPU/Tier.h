@@ -7,8 +7,9 @@
 #include <string_view>
 
 namespace logitile {
-/// Instruction sets that code is generated for, each including those before it.
-enum class CpuTier { Portable, Avx2, Avx512, Avx512Bf16 };
+/// Instruction sets that code is generated for, each including those before it; and one of tests, whose code is that of AmxBf16 with
+/// functions in the place of the instructions on tiles, so that it needs no more than Avx512Bf16.
+enum class CpuTier { Portable, Avx2, Avx512, Avx512Bf16, AmxBf16, AmxBf16Emulated };
 
 /// Facts of a CPU tier that layouts and microkernels depend on.
 struct CpuTierInfo {
@@ -20,6 +21,7 @@ struct CpuTierInfo {
   int64_t tileRows;          // rows of a microkernel's register tile
   bool hasFma;
   bool hasBf16Dot;           // multiplies pairs of bf16 into f32
+  bool hasAmxTiles;          // multiplies tiles of bf16 into f32, by instructions or by functions
 
   /// f32 values of one packed panel.
   int64_t panelWidth() const { return lanes * panelVectors; }
@@ -28,11 +30,13 @@ const CpuTierInfo &getTierInfo(CpuTier tier);
 
 /// The tier of that name; null where there is none.
 std::optional<CpuTier> parseTier(std::string_view name);
-/// "portable, avx2, avx512, avx512_bf16".
+/// "portable, avx2, avx512, avx512_bf16, amx_bf16, amx_bf16_emulated".
 std::string listTiers();
+/// Whether a processor whose best tier is 'own' runs the code of 'tier'.
+bool runs(CpuTier own, CpuTier tier);
 /// The name of the target of a tier: "cpu:avx2".
 std::string targetName(CpuTier tier);
-/// The best tier that the CPU of this process has.
+/// The best tier that the CPU of this process has. The first call asks the kernel for the use of tiles, where there are any.
 CpuTier detectTier();
 /// The CPU of this process, by its features. LOGITILE_CPU_TIER may lower the tier; one that the machine lacks is
 /// refused: then 'error' says why and the result is null.

@@ -121,7 +121,7 @@ private:
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const PairProblem &pair) const;
   int64_t projectDepth() const;
-  Algorithm usualAlgorithm() const;
+  Algorithm usualAlgorithm(bool isBF16) const;
   bool suitsWarpgroups(mlir::Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const;
   Algorithm projectAlgorithm() const;
   Algorithm hiddenAlgorithm(const PairProblem &pair) const;

@@ -69,7 +69,9 @@ int64_t ScheduleBuilder::projectDepth() const {
 // ---- algorithms -----------------------------------------------------------------------------------------------------------
 
 /// What products take where tokens are many: the layout of packed operands is that of panels.
-Algorithm ScheduleBuilder::usualAlgorithm() const {
+Algorithm ScheduleBuilder::usualAlgorithm(bool isBF16) const {
+  if (problem.facts.hasAmxTiles && isBF16)
+    return Algorithm::AmxTiles;
   if (problem.facts.packsOperands)
     return Algorithm::Panels;
   return problem.facts.hasTensorCores ? Algorithm::MmaSync : Algorithm::Loops;
@@ -83,13 +85,15 @@ bool ScheduleBuilder::suitsWarpgroups(Type operand, int64_t rows, int64_t column
          columns * tiles <= kMostColumns && columns <= 2 * rows && depth <= kDeepest && llvm::isPowerOf2_64(depth);
 }
 
+/// One for all projections of a launch.
 Algorithm ScheduleBuilder::projectAlgorithm() const {
   if (problem.hasFewTokens())
     return Algorithm::DotProducts;
   bool suits = llvm::all_of(problem.pairs, [&](const PairProblem &pair) {
     return suitsWarpgroups(pair.operand, problem.tiles.TM, problem.tiles.TN, projectDepth(), problem.pairs.size());
   });
-  return suits ? Algorithm::Wgmma : usualAlgorithm();
+  auto isBF16 = [](const PairProblem &pair) { return pair.operand.isBF16(); };
+  return suits ? Algorithm::Wgmma : usualAlgorithm(llvm::all_of(problem.pairs, isBF16));
 }
 
 Algorithm ScheduleBuilder::hiddenAlgorithm(const PairProblem &pair) const {
@@ -98,11 +102,11 @@ Algorithm ScheduleBuilder::hiddenAlgorithm(const PairProblem &pair) const {
     return Algorithm::RankUpdates;
   HiddenTile tile = hiddenTile(pair);
   int64_t depth = depthOf(problem.tiles.TKhidden, pair.operand);
-  return suitsWarpgroups(pair.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm();
+  return suitsWarpgroups(pair.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm(pair.operand.isBF16());
 }
 
 Algorithm ScheduleBuilder::weightAlgorithm(const PairProblem &pair) const {
   WeightTile tile = weightTile(pair);
   int64_t depth = depthOf(problem.tiles.TKweight, pair.operand);
-  return suitsWarpgroups(pair.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm();
+  return suitsWarpgroups(pair.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm(pair.operand.isBF16());
 }

@@ -24,6 +24,14 @@
 // DOTS-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" {{.*}}: !logitile.view<?x30000xbf16, column_major>
 // DOTS: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 32, in = bf16, op = bf16>
 
+// Where there are tile registers, all products of bf16 run on them.
+// RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:amx_bf16/' \
+// RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=TILES
+// TILES-DAG: logitile.buffer @packed_z_rows chunk packed_rows of "z" : !logitile.view<?x512xbf16, row_panels>
+// TILES: logitile.launch "squares" {{.*}} using amx_tiles
+// TILES: logitile.launch "z_hidden" {{.*}} using amx_tiles
+// TILES: logitile.launch "z_weight" {{.*}} using amx_tiles
+
 // Operands of f32 that are multiplied in bf16: whoever reads them rounds them, packed ones and gradients of logits are as
 // above, and gradients of operands have the type in memory.
 // RUN: sed 's/$ELEMENT/bf16, memory = [bf16, f32]/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/' \

@@ -3,8 +3,8 @@ logitile.kernel @project(%n: index from tokens, %x: !logitile.view<?x$Dx$OP, row
                          %t: !logitile.view<?x$Vxf32, column_major> from @t, %s: !logitile.view<1x$Vxf32> from @s) {
   %zero = arith.constant 0 : index
   scf.forall (%row, %column) = (0, 0) to (%n, $V) step ($TM, $TN) {
-    %a = logitile.project %x, %w at [%row, %column] by $D using panels : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>
-    %b = logitile.project %x, %u at [%row, %column] by $D using panels : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>
+    %a = logitile.project %x, %w at [%row, %column] by $D using $ALGORITHM : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>
+    %b = logitile.project %x, %u at [%row, %column] by $D using $ALGORITHM : !logitile.view<?x$Dx$OP, row_panels>, !logitile.view<$Vx$Dx$IN> -> !logitile.tile<$TMx$TNxf32>
     logitile.store %a to %z at [%row, %column] : !logitile.tile<$TMx$TNxf32> to !logitile.view<?x$Vxf32, column_major>
     logitile.store %b to %t at [%row, %column] : !logitile.tile<$TMx$TNxf32> to !logitile.view<?x$Vxf32, column_major>
     %d = logitile.map(%a, %b) at %column : (!logitile.tile<$TMx$TNxf32>, !logitile.tile<$TMx$TNxf32>) -> !logitile.tile<$TMx$TNxf32> {

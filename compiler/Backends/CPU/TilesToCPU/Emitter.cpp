@@ -30,6 +30,14 @@ Value cpu::Emitter::multiplyAdd(Value left, Value right, Value sum) {
       .getResult(0);
 }
 
+void cpu::Emitter::onTiles(StringRef instruction, ArrayRef<int64_t> tiles, ValueRange arguments) {
+  SmallVector<Value> operands;
+  for (int64_t tile : tiles)
+    operands.push_back(constant(getI8IntegerAttr(static_cast<int8_t>(tile))));
+  llvm::append_range(operands, arguments);
+  LLVM::CallIntrinsicOp::create(*this, getStringAttr("llvm.x86." + instruction), operands);
+}
+
 Value cpu::Emitter::load(Place place, int64_t lanes) { return toValue(loadBits(place, lanes), place.element); }
 void cpu::Emitter::store(Value value, Place place) { storeBits(toBits(value, place.element), place); }
 void cpu::Emitter::fetch(Place place, int64_t bytes) {

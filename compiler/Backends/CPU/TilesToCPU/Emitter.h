@@ -25,6 +25,9 @@ public:
   /// left * right + sum with one rounding where the CPU can. Operands are f32, or pairs of bf16 side by side.
   mlir::Value multiplyAdd(mlir::Value left, mlir::Value right, mlir::Value sum);
 
+  /// An instruction on the tile registers of AMX, "tdpbf16ps". 'tiles' are numbers of registers and come first.
+  void onTiles(llvm::StringRef instruction, llvm::ArrayRef<int64_t> tiles, mlir::ValueRange arguments = {});
+
   /// One element or 'lanes' neighbours, in their value type.
   mlir::Value load(Place place, int64_t lanes = 0);
   void store(mlir::Value value, Place place);

@@ -159,6 +159,58 @@ func::FuncOp Helpers::packLines(int64_t lines, Type from, Type to, bool pairs) {
   });
 }
 
+/// Rows of a square of 16 numbers become columns: halves of two rows that are 8 apart change places, then quarters, and so on.
+static void transpose(Emitter &e, SmallVector<Value> &rows) {
+  const int64_t size = static_cast<int64_t>(rows.size());
+  for (int64_t distance = size / 2; distance > 0; distance /= 2) {
+    SmallVector<int64_t> first, second;
+    for (int64_t lane = 0; lane < size; ++lane) {
+      bool isUpper = lane & distance;
+      first.push_back(isUpper ? size + lane - distance : lane);
+      second.push_back(isUpper ? size + lane : lane + distance);
+    }
+    for (int64_t row = 0; row < size; ++row) {
+      if (row & distance)
+        continue;
+      Value &a = rows[row], &b = rows[row + distance];
+      Value upper = vector::ShuffleOp::create(e, a, b, first);
+      b = vector::ShuffleOp::create(e, a, b, second);
+      a = upper;
+    }
+  }
+}
+
+func::FuncOp Helpers::packTransposed(Type from) {
+  from = straight(from, e.getBF16Type());
+  Type p = e.pointerType, i = e.i64;
+  return make("pack_transposed_" + spell(from), {p, i, p, i, i}, [&](ValueRange args) {
+    Place source{args[0], from}, sink{args[2], e.i32};
+    Int stride = e.integer(args[1]), sinkStride = e.integer(args[3]), count = e.integer(args[4]);
+    Type words = Emitter::widen(e.i32, kTileRows);
+    auto half = [&](Int row) -> Value {
+      return arith::ExtUIOp::create(e, words, read(e, e.at(source, row * stride), e.getBF16Type(), kTileRows));
+    };
+    auto pair = [&](Int i) -> Value {
+      return arith::OrIOp::create(e, half(i * 2), arith::ShLIOp::create(e, half(i * 2 + 1), e.number(words, 16)));
+    };
+    auto scatter = [&](Int i, Value pairs) {
+      for (int64_t lane = 0; lane < kTileRows; ++lane)
+        e.storeBits(vector::ExtractOp::create(e, pairs, lane), e.at(sink, sinkStride * lane + i));
+    };
+    Int pairs = count / 2, whole = pairs / kTilePairs * kTilePairs;
+    e.loop(e.integer(0), whole, e.integer(kTilePairs), [&](Int first) {
+      SmallVector<Value> square;
+      for (int64_t step = 0; step < kTilePairs; ++step)
+        square.push_back(pair(first + step));
+      transpose(e, square);
+      for (auto [lane, row] : llvm::enumerate(square))
+        e.storeBits(row, e.at(sink, sinkStride * static_cast<int64_t>(lane) + first));
+    });
+    e.loop(whole, pairs, e.integer(1), [&](Int i) { scatter(i, pair(i)); });
+    e.when(isEqual(count % 2, 1), [&] { scatter(pairs, half(count - 1)); });
+  });
+}
+
 func::FuncOp Helpers::addScaled(Type from) {
   Type p = e.pointerType, i = e.i64;
   return make("add_scaled_" + spell(from), {p, e.f32, p, i, i}, [&](ValueRange args) {

@@ -4,6 +4,9 @@
 #include "compiler/Backends/CPU/TilesToCPU/Emitter.h"
 
 namespace logitile::cpu {
+/// Rows of a tile register of AMX, and pairs of bf16 or f32 values of one of its rows.
+constexpr int64_t kTileRows = 16, kTilePairs = 16;
+
 /// A block of dot products.
 struct DotShape {
   int64_t rows, tokens;      // of the head, of hidden states
@@ -34,6 +37,13 @@ public:
   /// C is f32 with rows apart by its stride, B has one panel row per step. Element (row, k) of A lies at
   /// row * stride + k, or at k * rows + row where it is `kMajor`. With `pairs`, elements of A and B are two bf16.
   mlir::func::FuncOp multiply(int64_t rows, bool kMajor, bool pairs);
+  /// C (+)= A B on one panel of B, by the tile registers, which 'configureTiles' has shaped: at most 16 rows of C, or with 'two' more,
+  /// and K in steps of as many pairs as it was told.
+  ///   (A, stride of A, B, C, stride of C, steps, whether to add to C)
+  /// Operands as those of 'multiply' with pairs, A row by row.
+  mlir::func::FuncOp multiplyTiles(bool two);
+  /// (64 bytes of scratch, rows, pairs): tile registers for 1 to 32 rows of C and steps of 1 to 16 pairs. What they held is lost.
+  mlir::func::FuncOp configureTiles();
   /// All products of rows of the head with rows of hidden states.
   ///   (head, stride, hidden states, stride, C, stride of C)
   /// C is f32; a row of it holds the tokens of one row of the head. Elements of a row are neighbours.
@@ -51,6 +61,9 @@ public:
   /// (from, stride, to, count): the first `lines` elements of `count` rows, one row after the other: A of a microkernel that
   /// is kMajor. With `pairs`, elements of two rows side by side; the partner of an odd last row is zero.
   mlir::func::FuncOp packLines(int64_t lines, mlir::Type from, mlir::Type to, bool pairs);
+  /// (from, stride, to, stride of 'to', count): the first 16 elements of `count` rows as pairs of bf16, row by row what was column by
+  /// column: A of 'multiplyTiles'. The partner of an odd last row is zero.
+  mlir::func::FuncOp packTransposed(mlir::Type from);
   /// (sum, coefficient, from, step, count): sum += coefficient * from, in f32.
   mlir::func::FuncOp addScaled(mlir::Type from);
   /// (to, step, count): zeros.

@@ -14,7 +14,8 @@ class Contract {
 public:
   Contract(KernelContext &k, ContractOp op, const Tile &tile, ArrayRef<int64_t> sizes, int64_t depth)
       : k(k), e(k.e), op(op), lhs(k.view(op.getLhs())), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())),
-        column(k.scalar(op.getColumn())), depth(depth), c(k, isPaired(k, op), tile, sizes), isWidened(isOfPairs(lhs) && !c.pairs) {}
+        column(k.scalar(op.getColumn())), depth(depth), c(k, *op.getAlgorithm(), isPaired(k, op), tile, sizes),
+        isWidened(isOfPairs(lhs) && !c.pairs) {}
 
   /// Operands multiply as pairs of bf16 where both are and the CPU can.
   static bool isPaired(KernelContext &k, ContractOp op) {
@@ -62,7 +63,7 @@ private:
         copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/false);
       return;
     }
-    copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/true);
+    copied = c.allocateLeft(type.getExtent(0), steps, /*kMajor=*/c.algorithm == Algorithm::Panels);
     int64_t lanes = llvm::alignTo(std::min(type.getExtent(1), rhs.extent(1)), e.width);
     right = k.allocate(c.pairs ? e.getBF16Type() : e.f32, steps * c.together() * lanes);
   }
@@ -105,8 +106,16 @@ private:
     return *copied;
   }
   /// lhs: a step is one vocabulary entry, or two of them side by side. In place, the tokens of a microkernel are so far from
-  /// those of its next step that no prefetcher of a CPU sees them coming.
+  /// those of its next step that no prefetcher of a CPU sees them coming. Tile registers take them row by row.
   LeftBlock readColumns(Int from, Int count) {
+    if (c.algorithm == Algorithm::AmxTiles) {
+      func::FuncOp pack = k.helpers.packTransposed(lhs.base.element);
+      e.loop(e.integer(0), c.tile.lines(), e.integer(kTileRows), [&](Int line) {
+        Place source = k.windowOf(lhs, row + line, from), to = e.at(copied->base, line * copied->stride);
+        k.call(pack, {source.pointer, lhs.stride1, to.pointer, copied->stride, count});
+      });
+      return *copied;
+    }
     c.packLeft(*copied, k.windowOf(lhs, row, from), lhs.stride1, count);
     return *copied;
   }
@@ -158,8 +167,11 @@ private:
 
 LogicalResult checkOperands(KernelContext &k, ContractOp op, int64_t depth) {
   const View &lhs = k.view(op.getLhs()), &rhs = k.view(op.getRhs());
-  bool isUpdated = op.getAlgorithm() == Algorithm::RankUpdates;
-  if (!isUpdated && op.getAlgorithm() != Algorithm::Panels)
+  bool isUpdated = op.getAlgorithm() == Algorithm::RankUpdates, isPaired = Contract::isPaired(k, op);
+  bool isOfTiles = op.getAlgorithm() == Algorithm::AmxTiles;
+  if (isOfTiles && failed(Contraction::checkAmxTiles(op, k, isPaired ? operandOf(rhs) : Type(k.e.f32))))
+    return failure();
+  if (!isUpdated && !isOfTiles && op.getAlgorithm() != Algorithm::Panels)
     return op.emitOpError() << "is 'using' " << stringifyAlgorithm(*op.getAlgorithm())
                             << ", which this target does not have here; use panels or rank_updates";
   if (isUpdated && (op.getTransposed() || depth > kUpdateRows))
@@ -170,7 +182,6 @@ LogicalResult checkOperands(KernelContext &k, ContractOp op, int64_t depth) {
   Layout wanted = op.getTransposed() ? Layout::ColumnPanels : Layout::Strided;
   if (rhs.layout() != wanted)
     return op.emitOpError() << "'rhs' is " << rhs.type << "; expected layout " << stringifyLayout(wanted);
-  bool isPaired = Contract::isPaired(k, op);
   if (op.getTransposed() && isOfPairs(rhs) && !isPaired)
     return op.emitOpError() << "'rhs' is packed as " << rhs.type.getElement() << " but 'lhs' is " << lhs.type.getElement() << ", which "
                             << StringRef(k.e.tier.name) << " cannot multiply; pack 'rhs' as f32";

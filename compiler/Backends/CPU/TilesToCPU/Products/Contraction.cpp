@@ -4,6 +4,15 @@ using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
 
+LogicalResult Contraction::checkAmxTiles(Operation *op, KernelContext &k, Type operand) {
+  if (k.e.tier.hasAmxTiles && operand.isBF16())
+    return success();
+  InFlightDiagnostic error = op->emitOpError() << "is 'using' amx_tiles";
+  if (!k.e.tier.hasAmxTiles)
+    return error << ", which " << StringRef(k.e.tier.name) << " does not have; use panels";
+  return error << ", which multiply bf16, but its operands are " << operand << "; use panels";
+}
+
 LeftBlock Contraction::allocateLeft(int64_t lines, int64_t length, bool kMajor) {
   // Lines 4 KB apart would fall into the same cache sets.
   int64_t stride = kMajor ? length : llvm::alignTo(length, e.width) + 16;
@@ -17,7 +26,13 @@ void Contraction::packLeft(const LeftBlock &left, Place from, Int stride, Int co
   });
 }
 
-void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
+void Contraction::multiply(const LeftBlock &left, Panels right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
+  if (algorithm == Algorithm::AmxTiles)
+    return multiplyTiles(left, right, depth, accumulate, next);
+  multiplyPanels(left, right, depth, accumulate, next);
+}
+
+void Contraction::multiplyPanels(const LeftBlock &left, Panels right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
   Int panels = divideUp(tile.lanes(), e.width), all = panels * tile.lines();
   e.loop(panels, [&](Int panel) {
     Place b = right(panel);
@@ -31,6 +46,35 @@ void Contraction::multiply(const LeftBlock &left, function_ref<Place(Int)> right
              {a.pointer, left.stride, b.pointer, c.pointer, tile.stride, divideUp(depth, together()), accumulate});
     });
   });
+}
+
+/// What fills no whole step along the shared axis follows, as a step of its own.
+void Contraction::multiplyTiles(const LeftBlock &left, Panels right, Int depth, Value accumulate, ArrayRef<NextRows> next) {
+  Place configuration = k.allocate(e.i64, 8);
+  Int pairs = divideUp(depth, together()), whole = pairs / kTilePairs * kTilePairs, rest = pairs - whole;
+  Int lines = tile.lines(), all = divideUp(tile.lanes(), e.width) * lines;
+  constexpr int64_t kLines = 2 * kTileRows;
+  auto multiplySteps = [&](Int first, Int steps, Int pairs, Value accumulate, ArrayRef<NextRows> next) {
+    auto multiplyBlock = [&](Int panel, Int line) {
+      Int count = smaller(lines - line, kLines);
+      for (const NextRows &rows : next)
+        fetch(rows, panel * lines + line, count, all);
+      Value isFirst = isEqual(line, 0), isLast = isLess(count, kLines);
+      e.when(arith::OrIOp::create(e, isFirst, isLast), [&] { k.call(k.helpers.configureTiles(), {configuration.pointer, count, pairs}); });
+      Place a = e.at(left.base, line * left.stride + first), b{right(panel).pointer, unit()}, c = k.placeOf(tile, line, panel * e.width);
+      SmallVector<Value> operands{a.pointer, left.stride, e.at(b, first * e.width).pointer, c.pointer, tile.stride, steps, accumulate};
+      e.when(
+          isLess(count, kTileRows + 1), [&] { k.call(k.helpers.multiplyTiles(/*two=*/false), operands); },
+          [&] { k.call(k.helpers.multiplyTiles(/*two=*/true), operands); });
+    };
+    e.loop(divideUp(tile.lanes(), e.width), [&](Int panel) {
+      e.loop(e.integer(0), lines, e.integer(kLines), [&](Int line) { multiplyBlock(panel, line); });
+    });
+  };
+  Value hasWhole = isLess(e.integer(0), whole), isAdded = arith::OrIOp::create(e, accumulate, hasWhole);
+  e.when(hasWhole, [&] { multiplySteps(e.integer(0), whole / kTilePairs, e.integer(kTilePairs), accumulate, next); });
+  e.when(isLess(e.integer(0), rest), [&] { multiplySteps(whole, e.integer(1), rest, isAdded, {}); });
+  e.onTiles("tilerelease", {});
 }
 
 /// The share of 'next' that belongs to 'more' of 'all' lines that are multiplied: in small portions, memory keeps up.

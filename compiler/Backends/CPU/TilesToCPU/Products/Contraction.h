@@ -21,8 +21,8 @@ class Contraction {
 public:
   /// With `pairs`, operands are bf16 and two steps of the shared axis are one. `sizes`: the numbers of lines that the tile
   /// can have, empty where tokens are its lines.
-  Contraction(KernelContext &k, bool pairs, const Tile &tile, llvm::ArrayRef<int64_t> sizes)
-      : k(k), e(k.e), pairs(pairs), tile(tile), sizes(sizes) {}
+  Contraction(KernelContext &k, Algorithm algorithm, bool pairs, const Tile &tile, llvm::ArrayRef<int64_t> sizes)
+      : k(k), e(k.e), algorithm(algorithm), pairs(pairs), tile(tile), sizes(sizes) {}
 
   /// A step of the shared axis holds this many elements of each operand.
   int64_t together() const { return pairs ? 2 : 1; }
@@ -38,11 +38,18 @@ public:
 
   KernelContext &k;
   Emitter &e;
+  const Algorithm algorithm; // panels, or amx_tiles
   const bool pairs;
   const Tile tile;
 
+  /// Refuses an op that is 'using' amx_tiles where the target has none, or operands are no pairs of bf16.
+  static mlir::LogicalResult checkAmxTiles(mlir::Operation *op, KernelContext &k, mlir::Type operand);
+
 private:
   using Block = llvm::function_ref<void(Int line, int64_t lines)>;
+  using Panels = llvm::function_ref<Place(Int)>;
+  void multiplyPanels(const LeftBlock &left, Panels right, Int depth, mlir::Value accumulate, llvm::ArrayRef<NextRows> next);
+  void multiplyTiles(const LeftBlock &left, Panels right, Int depth, mlir::Value accumulate, llvm::ArrayRef<NextRows> next);
   void fetch(const NextRows &next, Int done, Int more, Int all);
   void repeat(Int first, Int count, int64_t lines, Block block);
   void cutKnown(int64_t lines, Block block);

@@ -36,9 +36,11 @@ static NextRows nextWeights(KernelContext &k, const View &weight, Int column, in
 
 static LogicalResult checkOperands(ProjectOp op, KernelContext &k, const View &hidden, const View &weight, int64_t depth) {
   StringRef algorithm = stringifyAlgorithm(*op.getAlgorithm());
-  bool isPacked = op.getAlgorithm() == Algorithm::Panels;
+  bool isPacked = op.getAlgorithm() == Algorithm::Panels || op.getAlgorithm() == Algorithm::AmxTiles;
   if (!isPacked && op.getAlgorithm() != Algorithm::DotProducts)
     return op.emitOpError() << "is 'using' " << algorithm << ", which this target does not have here; use panels or dot_products";
+  if (op.getAlgorithm() == Algorithm::AmxTiles && failed(Contraction::checkAmxTiles(op, k, hidden.type.getElement())))
+    return failure();
   if (hidden.layout() != (isPacked ? Layout::RowPanels : Layout::Strided))
     return op.emitOpError() << "'hidden' is " << hidden.type << ", but " << algorithm
                             << (isPacked ? " read it as row_panels" : " read it in rows: a strided view");
@@ -75,7 +77,7 @@ LogicalResult cpu::convertProject(KernelContext &k, ProjectOp op) {
     DotProducts(k, tile, hidden, weight, row, column).emit();
     return success();
   }
-  Contraction c(k, isOfPairs(hidden), tile, *sizes);
+  Contraction c(k, *op.getAlgorithm(), isOfPairs(hidden), tile, *sizes);
   depth = std::min(depth, size);
   LeftBlock left = c.allocateLeft(type.getExtent(1), llvm::divideCeil(depth, c.together()), /*kMajor=*/false);
   auto addBlock = [&](Int first) {
