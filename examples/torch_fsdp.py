@@ -115,6 +115,7 @@ def main():
     if distributed.get_rank() == 0:
         for step, loss in enumerate(losses):
             print(f"step {step}: loss {loss:.6f}")
+    distributed.barrier()  # no process ends its connections while another still needs them
     distributed.destroy_process_group()
 
 
