@@ -224,6 +224,53 @@ def test_lists_in_shard_map(check_vma):
     np.testing.assert_allclose(np.asarray(values), np.asarray(expected.values), rtol=1e-6)
 
 
+def per_token(z: lt.Logits, a: lt.Token[float]):
+    return a * a * lt.sum(lt.exp(z) ** 0)
+
+
+def scaled(z: lt.Logits, s: lt.Scalar[float], a: lt.Token[float]):
+    return s * a * a * lt.sum(lt.exp(z) ** 0)
+
+
+def of_several(z: lt.Logits, a: lt.Token[float, lt.K]):
+    return a[0] * a[1] * lt.sum(lt.exp(z) ** 0)
+
+
+def of_nothing(z: lt.Logits, s: lt.Scalar[float]):
+    return s * lt.sum(lt.exp(z) ** 0)
+
+
+@pytest.mark.contract("6 meshes")
+@pytest.mark.parametrize("leading", [(), (4,), (2, 3), (2, 1, 3)], ids=str)
+@pytest.mark.parametrize("text", [per_token, scaled, of_several])
+def test_losses_without_sweeps(text, leading):
+    """They depend on no logit, so no state tells how many tokens there are."""
+    rng, mesh = np.random.default_rng(0), mesh_of((2, 2))
+    shape = {"a": (*leading, 3) if text is of_several else leading, "s": ()}
+    names = list(text.__annotations__)[1:]
+    extents = [(*leading, 8), (12, 8), *(shape[name] for name in names)]
+    arrays = [jnp.asarray(rng.normal(size=extent), jnp.float32) for extent in extents]
+    tokens = P("data") if leading else P()
+    places = [tokens, P("tp"), *(tokens if extent else P() for extent in extents[2:])]
+    placed = [jax.device_put(a, NamedSharding(mesh, s)) for a, s in zip(arrays, places, strict=True)]
+    for reduction in ("none", "mean"):
+        head = lt.jit(lt.loss(text), reduction=reduction)
+        call = jax.jit(lambda h, w, *given, head=head: head(h, w, **dict(zip(names, given, strict=True))))
+        found, wanted = call(*placed), call(*arrays)
+        assert found.shape == wanted.shape
+        close(found, wanted)
+        gradient = jax.jit(jax.grad(lambda *given, call=call: call(*given).sum(), len(arrays) - 1))
+        close(gradient(*placed), gradient(*arrays))
+
+
+@pytest.mark.contract("6 meshes")
+def test_a_loss_that_reads_nothing_per_token_has_no_slices():
+    mesh, head = mesh_of((2, 2)), lt.jit(lt.loss(of_nothing))
+    weight = jax.device_put(jnp.ones((12, 8)), NamedSharding(mesh, P("tp")))
+    with pytest.raises(Exception, match="'of_nothing' depends on no logit and on no input per token"):
+        jax.jit(lambda w, s: head(jnp.ones((4, 8)), w, s=s))(weight, jnp.float32(2))
+
+
 def test_arrays_of_one_device_while_a_mesh_is_set():
     hidden, weight, target = operands()
     gradients = jax.grad(lambda *given: lt.jit(lt.losses.cross_entropy)(*given, target=target), (0, 1))

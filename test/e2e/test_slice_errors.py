@@ -174,7 +174,7 @@ def test_a_loss_that_reads_nothing():
     head, given = lt.jit(constant), arguments(constant, vocab=23)
     assert refused(lt.CallValueError, lambda: Slices(head, CUT, given).swept()) == (
         "'constant' depends on no logit and on no input per token, so its slices have nothing to tell each "
-        "other; call the head itself"
+        "other; call the head itself, with the whole weight"
     )
 
 

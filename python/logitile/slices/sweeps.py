@@ -82,7 +82,7 @@ def swept(
     hidden = call.pairs[0].hidden
     part = part_of("sweep", source, call, hidden, sweep, "early" if cotangents else "forward")
     source = replace(source, sweeps=part.sweeps(call.tokens))
-    _check_sweeps(source)
+    check_sweeps(source)
     states = slice_inputs(call, source.options, offset, earlier)
     outputs = run(part, source, call, hidden, states, cotangents)
     rows = {name: outputs[name] for name, *_ in part.states(call.tokens)}
@@ -92,12 +92,12 @@ def swept(
     return SliceState(source, sweep, columns, rows, earlier, common_call(source, call), cotangents, beside)
 
 
-def _check_sweeps(source: Source) -> None:
+def check_sweeps(source: Source) -> None:
     """A loss without sweeps has to read something per token: nothing else tells how many tokens there are."""
     if not any(source.sweeps) and not any(axis == "token" for _, axis in source.axes):
         raise CallValueError(
             f"'{source.name}' depends on no logit and on no input per token, so its slices have nothing to "
-            "tell each other; call the head itself"
+            "tell each other; call the head itself, with the whole weight"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..arguments.binder import Binder
@@ -14,7 +15,7 @@ from ..calls.program import gradient_dtype, weight_bytes
 from ..frameworks.traced import KeyedCall, SliceArray, SlicedPart, TracedResult
 from ..runtime.engine import native
 from .parts import Made, part_of, unplaced_part
-from .sweeps import begun_source, common_call
+from .sweeps import begun_source, check_sweeps, common_call
 
 
 def sliced_call(
@@ -45,6 +46,7 @@ class TracedSlices:
         self._records: dict[str, dict[str, Any]] = {}  # by key
         first = part_of("sweep", self._source, call, call.pairs[0].hidden)
         self.forward, self.adjoint = first.sweeps(call.tokens)
+        check_sweeps(replace(self._source, sweeps=(self.forward, self.adjoint)))
 
     def sweep(self, number: int) -> SlicedPart:
         """See SlicedCall."""
@@ -65,7 +67,9 @@ class TracedSlices:
 
     def finish(self) -> SlicedPart:
         """See SlicedCall."""
-        operands = [*self._before(self.forward), *self._common_operands()]
+        states = self._before(self.forward)
+        counted = states or [SliceArray("input", 0)]  # without sweeps hidden states alone tell the tokens
+        operands = [*counted, *self._common_operands()]
         return self._part("finish", 0, "forward", self._common, operands)
 
     def gradient(self) -> SlicedPart:
