@@ -240,25 +240,32 @@ private:
   void addInputs(RequestAttr request) {
     llvm::StringMap<size_t> seen;
     program.walk([&](InputOp input) {
-      InputPlan entry;
-      entry.kind = input.getKind();
-      if (!llvm::is_contained({InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar}, entry.kind))
-        return;
-      if (input.getName() == kCallToken) // the runtime knows it
-        return;
-      entry.name = input.getName();
-      entry.element = elementTypeOf(input.getType());
-      if (auto dense = request.getDense().getAs<TypeAttr>(input.getName()); dense && entry.kind == InputKind::Dense)
-        entry.element = elementTypeOf(dense.getValue());
-      entry.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), input.getName());
-      auto [it, isNew] = seen.try_emplace(entry.name, plan.inputs.size());
-      if (isNew)
-        plan.inputs.push_back(entry);
-      if (input.getIndex())
-        plan.inputs[it->second].entries = std::max<int64_t>(plan.inputs[it->second].entries, *input.getIndex() + 1);
+      if (input.getName() != kCallToken) // the runtime knows it
+        addInput(input.getKind(), input.getName(), input.getType(), input.getIndex().value_or(-1), request, seen);
+    });
+    // The gradient of an input that nothing reads, such as that of a sum in a program whose forward part is another one.
+    program.walk([&](AdjointOp adjoint) {
+      if (adjoint.getKind() == InputKind::Dense)
+        addInput(adjoint.getKind(), adjoint.getName(), Float32Type::get(module.getContext()), -1, request, seen);
     });
     for (FinishOp finish : program.getBody().getOps<FinishOp>())
       addGivenLists(finish, seen);
+  }
+  /// Adds the input, or one more of its entries.
+  void addInput(InputKind kind, StringRef name, Type type, int64_t index, RequestAttr request, llvm::StringMap<size_t> &seen) {
+    if (!llvm::is_contained({InputKind::Token, InputKind::Vocab, InputKind::Dense, InputKind::Scalar}, kind))
+      return;
+    auto [it, isNew] = seen.try_emplace(name, plan.inputs.size());
+    if (isNew) {
+      InputPlan entry;
+      entry.kind = kind;
+      entry.name = name;
+      auto dense = request.getDense().getAs<TypeAttr>(name);
+      entry.element = elementTypeOf(dense && kind == InputKind::Dense ? dense.getValue() : type);
+      entry.isIndex = llvm::is_contained(program.getIndices().getAsValueRange<StringAttr>(), name);
+      plan.inputs.push_back(entry);
+    }
+    plan.inputs[it->second].entries = std::max(plan.inputs[it->second].entries, index + 1);
   }
   void addGivenLists(FinishOp finish, llvm::StringMap<size_t> &seen) {
     if (!finish.getGiven())

@@ -154,7 +154,7 @@ METRICS = ("accuracy", "prediction", "rank")  # no gradient
 LOSSES = {n: (getattr(lt.losses, n), {}) for n in lt.losses.__all__ if n not in (*METRICS, "top_logprobs")}
 LOSSES |= {loss.name: (loss, {}) for loss in (many_inputs, nested)}
 OTHERS = {name: (loss, constants) for name, (loss, _, constants) in CASES.items()}
-SOME = ("alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax")
+SOME = ("added_cost", "alpha_divergence", "standardised_kl", "kept_set", "teacher_at_argmax")
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -427,3 +427,24 @@ def _pairwise(z, target, advantage):
 @lt.loss
 def pairwise(z: lt.Logits, target: lt.Token[int], advantage: lt.Token[float]):
     return lt.mean(lt.softplus(z - z[target])) * lt.tanh(advantage) + lt.log_sigmoid(advantage)
+
+
+# ---- a gradient of an input that no kernel reads -----------------------------------------------------------
+
+
+@case(lambda z, target, cost: F.cross_entropy(z, target, reduction="none") + 3 * cost.sum(1))
+@lt.loss
+def added_cost(z: lt.Logits, target: lt.Token[int], cost: lt.Dense[float]):
+    """On slices, the part that makes gradients does not read `cost`."""
+    return lt.logsumexp(z) - z[target] + 3 * lt.sum(cost)
+
+
+def _never_the_other(z, target, other):
+    return pick(torch.where(F.one_hot(target, z.shape[1]).bool(), z, other) ** 2, target)
+
+
+@case(_never_the_other)
+@lt.loss
+def never_the_other(z: lt.Logits, target: lt.Token[int], other: lt.Dense[float]):
+    """The gradient of `other` is 0."""
+    return lt.square(lt.where(lt.column() == target, z, other))[target]
