@@ -9,7 +9,7 @@ import logitile
 import tree
 
 HEAVY = ("numpy", "torch", "jax", "transformers", "ml_dtypes", "matplotlib", "pygments", "tqdm", "asyncio",
-         "difflib", "filecheck")  # fmt: skip
+         "difflib", "filecheck", "tempfile")  # fmt: skip
 PYTHON = pathlib.Path(logitile.__file__).parents[1]  # with the native module: a loss is traced by its table
 
 

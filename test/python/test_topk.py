@@ -257,6 +257,37 @@ def with_loss(z: lt.Logits, target: lt.Token[int]):
     return lt.Outputs(loss=lt.logsumexp(z) - z[target], values=values, indices=indices)
 
 
+def test_a_gradient_of_one_list_is_refused_with_what_has_one():
+    hidden, weight = singles()
+    for name, message in (
+        ("values", "is a list of 'lt.topk', which carries no gradient; its single places do, such as "
+         "values[0]: compute the loss from them"),
+        ("indices", "takes no gradient; 'loss' does"),
+    ):  # fmt: skip
+        with pytest.raises(lt.CallValueError) as caught:
+            lt.jit(with_loss).value_and_grad(
+                hidden, weight, target=np.zeros(5, int), grad_output={name: np.ones((5, 4), np.float32)}
+            )
+        assert str(caught.value) == f"output '{name}' of 'with_loss' {message}"
+
+
+@lt.loss
+def weighted_places(z: lt.Logits, factor: lt.Token[float, lt.K]):
+    values, _ = lt.topk(lt.log_softmax(z), 3)
+    return sum(factor[i] * values[i] for i in range(3))
+
+
+def test_places_have_the_gradient_that_a_list_would_have():
+    hidden, weight = (torch.tensor(array, requires_grad=True) for array in singles())
+    factor = torch.tensor(np.random.default_rng(4).normal(size=(5, 3)), dtype=torch.float32)
+    lt.jit(weighted_places, reduction="sum")(hidden, weight, factor=factor).backward()
+    exact = [array.detach().double().requires_grad_() for array in (hidden, weight)]
+    values = torch.log_softmax(exact[0] @ exact[1].T, -1).topk(3).values
+    (values * factor).sum().backward()
+    for found, wanted in zip((hidden, weight), exact, strict=True):
+        torch.testing.assert_close(found.grad.double(), wanted.grad, rtol=1e-5, atol=1e-5)
+
+
 def test_a_captured_graph_returns_lists():
     hidden, weight = (torch.tensor(array, requires_grad=True) for array in singles((2, 5)))
     head, target = lt.jit(with_loss), torch.arange(10).reshape(2, 5)

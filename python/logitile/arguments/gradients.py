@@ -5,7 +5,7 @@ Gradients have names: `hidden` and `weight` (`student.hidden` ... with several p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import CallTypeError, CallValueError
@@ -105,10 +105,19 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
                 + did_you_mean(name, spec.output_names)
             )
         if name not in differentiable:
-            raise CallValueError(
-                f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} do"
-            )
+            raise CallValueError(_takes_none(spec, name, differentiable))
     return {name: given for name, given in grad_output.items() if given is not None}
+
+
+def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str:
+    output = next(output for output in spec.outputs if output.name == name)
+    if output.places is not None and output.type == "f32":
+        return (
+            f"output '{name}' of '{spec.name}' is a list of 'lt.topk', which carries no gradient; its single "
+            "places do, such as values[0]: compute the loss from them"
+        )
+    verb = "does" if len(differentiable) == 1 else "do"
+    return f"output '{name}' of '{spec.name}' takes no gradient; {listed(differentiable)} {verb}"
 
 
 def _nor_lists(spec: LossSpec) -> str:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -164,6 +163,8 @@ def _keep(digest: str, text: str) -> None:
         return
     folder = os.path.dirname(path)
     try:
+        import tempfile  # takes a twentieth of what `import logitile` takes
+
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as file:
             file.write(text)
