@@ -73,14 +73,26 @@ def test_autograd(reduction, order):
     assert_close(*on_both(call, reduction=reduction))
 
 
-def test_buffers_of_gradients(order):
-    x, w, target = operands()
+# The gradient of a row is written in runs of two numbers where each begins at a multiple of 8 bytes.
+ROWS = {
+    "all rows at multiples": (0, 0),
+    "no row": (1, 1),
+    "every second, from the first on": (0, 1),
+    "every second, from the second on": (1, 0),
+}
+
+
+@pytest.mark.parametrize("before, behind", list(ROWS.values()), ids=list(ROWS))
+def test_buffers_of_gradients(before, behind, order):
+    """Rows of a larger array, with numbers before and behind them that stay."""
+    x, w, target = operands(hidden=38)
 
     def call(head):
-        buffer = torch.ones_like(w)
+        larger = torch.ones(len(w), before + w.shape[1] + behind)
+        buffer = larger[:, before : before + w.shape[1]]
         for _ in range(2):
             head.value_and_grad(x, w, target=target, weight_grad_out=buffer)
-        return (buffer,)
+        return (larger,)
 
     assert_close(*on_both(call, chunks=3))
 

@@ -70,8 +70,8 @@ constexpr char kWrap[] =
     "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
 constexpr char kAligned[] = "(%\\S+) = arith\\.andi (%\\S+), (%\\S+) : i1\n( *%\\S+ = arith\\.andi)";
 constexpr char kStatesOfQuad[] = "(%\\S+) = arith\\.cmpi eq, (%\\S+), %\\S+ : i64\n( *scf\\.if) \\1 ";
-constexpr char kRowsOfStore[] =
-    "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *%\\S+ = arith\\.addi .*\n *%\\S+ = arith\\.muli .*\n)";
+/// Before the branch between runs and single elements.
+constexpr char kRowsOfStore[] = "arith\\.cmpi ult, (%\\S+), %\\S+ : i64\n( *scf\\.if .*\n *scf\\.if )";
 constexpr char kSwap[] = "arith\\.xori (%\\S+), %\\S+ : i64";
 
 std::vector<Bug> allBugs() {

@@ -163,21 +163,25 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
   bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
-  int64_t run = k.runOf(view, op.getAt()[1]);
+  int64_t always = k.runOf(view, op.getAt()[1]), aligned = std::max(always, k.runIfAligned(view, op.getAt()[1]));
+  Value isAligned = always < aligned ? k.isAligned(view, aligned * CodeBuilder::bytesOf(view.type.getElement())) : e.truth(true);
   auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
     Int row = firstRow + k.threads.row(rowSlot);
     e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
       Int to = k.throughMap(op.getMap(), row);
       CodeBuilder::Values elements = k.elementsOf(tile, rowSlot);
-      for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
-        Int column = firstColumn + k.threads.column(slot);
-        e.when(isTail ? isLess(column, *endColumn) : e.truth(true), [&] {
-          if (run > 1)
-            e.storeRun(ArrayRef(elements).slice(slot, run), k.placeOfRun(view, to, column));
-          else
-            e.store(elements[slot], k.windowOf(view, to, column));
-        });
-      }
+      auto storeRuns = [&](int64_t run) {
+        for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
+          Int column = firstColumn + k.threads.column(slot);
+          e.when(isTail ? isLess(column, *endColumn) : e.truth(true), [&] {
+            if (run > 1)
+              e.storeRun(ArrayRef(elements).slice(slot, run), k.placeOfRun(view, to, column));
+            else
+              e.store(elements[slot], k.windowOf(view, to, column));
+          });
+        }
+      };
+      e.when(isAligned, [&] { storeRuns(aligned); }, [&] { storeRuns(always); });
     });
   };
   PassedTiles passed(k, op, op.getValue());

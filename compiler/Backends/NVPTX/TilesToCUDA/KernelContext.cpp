@@ -39,12 +39,26 @@ CodeBuilder::Values KernelContext::elementsOf(const Tile &tile, int64_t rowSlot)
   return elements;
 }
 
-int64_t KernelContext::runOf(const View &view, Value first) const {
-  bool hasRows = view.layout() == Layout::Strided && !view.isVector() && !view.isRowState() && view.extent(1) > 1;
-  if (!hasRows || !workspace.contains(view.memory)) // a single column is not padded
+int64_t KernelContext::longestRun(const View &view, Value first) const {
+  if (view.layout() != Layout::Strided || view.isVector() || view.isRowState())
     return 1;
   int64_t run = std::min(threads.sharing.neighbours, kVectorBytes / CodeBuilder::bytesOf(view.type.getElement()));
   return knownDivisor(first) % run == 0 ? run : 1;
+}
+int64_t KernelContext::runOf(const View &view, Value first) const {
+  bool isPadded = workspace.contains(view.memory) && !view.isVector() && view.extent(1) > 1; // a single column is not
+  return isPadded ? longestRun(view, first) : 1;
+}
+int64_t KernelContext::runIfAligned(const View &view, Value first) const {
+  int64_t run = longestRun(view, first);
+  return view.isVector() || view.extent(1) % run != 0 ? 1 : run;
+}
+
+Value KernelContext::isAligned(const View &view, int64_t bytes) {
+  Value address = LLVM::PtrToIntOp::create(e, e.i64, view.base.pointer);
+  Int pitch = view.stride0 * CodeBuilder::bytesOf(view.type.getElement());
+  Int bits = e.integer(arith::OrIOp::create(e, address, pitch)) % bytes;
+  return e.both(isEqual(bits, 0), isEqual(view.stride1, 1));
 }
 
 bool KernelContext::isOwned(TileType type) const { return threads.sharing.isFragments && type.getExtent(1) == 1; }

@@ -58,6 +58,10 @@ public:
   /// Columns of a thread that one load or store of 'view' has, for a tile from column 'first' on. In the workspace rows begin at
   /// multiples of kVectorBytes, and are padded to them; elsewhere a row may begin anywhere.
   int64_t runOf(const View &view, mlir::Value first) const;
+  /// The same for the caller's memory where isAligned() holds: 1 where a run might reach behind the end of a row.
+  int64_t runIfAligned(const View &view, mlir::Value first) const;
+  /// Whether all rows of 'view' begin at multiples of 'bytes', and neighbours lie side by side.
+  mlir::Value isAligned(const View &view, int64_t bytes);
   /// Where a run begins.
   Place placeOfRun(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column); }
   /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
@@ -93,6 +97,8 @@ private:
   mlir::LogicalResult convert(mlir::scf::ForOp op) override;
   int64_t regionLanes() const override { return 0; }
   void startRow(mlir::Value row, mlir::Value value) override;
+
+  int64_t longestRun(const View &view, mlir::Value first) const;
 
   const Buffers &workspace;
   int64_t allocated;

@@ -26,18 +26,8 @@ StageShape Operand::shape(int64_t depth) const {
 
 // ---- to shared memory -----------------------------------------------------------------------------------------------
 
-/// 'address' and the bytes from row to row are multiples of 16, and neighbours lie side by side.
-Value Stager::findAlignment(KernelContext &k, const Operand &operand) {
-  Emitter &e = k.e;
-  const View &view = *operand.view;
-  Value address = LLVM::PtrToIntOp::create(e, e.i64, view.base.pointer);
-  Int pitch = view.stride0 * CodeBuilder::bytesOf(operand.element());
-  Int bits = e.integer(arith::OrIOp::create(e, address, pitch)) % 16;
-  return e.both(isEqual(bits, 0), isEqual(view.stride1, 1));
-}
-
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
-    : isAligned(findAlignment(k, operand)), k(k), e(k.e), operand(operand), shape(operand.shape(depth)),
+    : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), shape(operand.shape(depth)),
       perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
   int64_t threads = k.threads.sharing.threads, count = shape.count();

@@ -56,7 +56,6 @@ private:
     Place start;       // in the block that starts with entry 0 of the shared axis
     mlir::Value bytes; // i32, of the chunk that exist on the outer axis; null: all
   };
-  static mlir::Value findAlignment(KernelContext &k, const Operand &operand);
   Chunk chunkOf(Int number) const;
   Source sourceOf(const Chunk &chunk) const;
   void copySource(const Source &source, Int shared, Int offset);
