@@ -408,6 +408,19 @@ def test_without_references_gradients_remain():
     assert metrics[0] == 0 and given["weight"].grad.any()
 
 
+def test_functions_read_no_options_of_another_type_of_loss():
+    """As in Liger: code that passes them by position may have anything there. Modules check them all."""
+    given, data = policy_inputs()
+    plain = mine.liger_fused_linear_grpo(**given, **data, loss_type="bnpo")[0]
+    other = mine.liger_fused_linear_grpo(
+        **given, **data, loss_type="bnpo", sapo_temperature_pos=0.0, sapo_temperature_neg=False
+    )[0]
+    assert torch.equal(plain, other)
+    for name in ("sapo_temperature_pos", "sapo_temperature_neg", "delta"):
+        with pytest.raises(lt.CallValueError, match=f"{name}=0.0 must be above 0"):
+            mine.LigerFusedLinearGRPOLoss(loss_type="bnpo", **{name: 0.0})
+
+
 # ---- names, modules, refusals ------------------------------------------------------------------------------
 
 NAMES = {
@@ -500,7 +513,7 @@ def test_options_that_are_refused(kind, options, message):
      "importance_sampling_level='sequence' has no meaning for loss_type='cispo'"),
     ({"loss_type": "dr_grpo"}, "loss_type='dr_grpo' needs 'max_completion_length'"),
     ({"delta": -1.0}, "delta=-1.0 must be above 0"),
-    ({"sapo_temperature_neg": 0.0}, "sapo_temperature_neg=0.0 must be above 0"),
+    ({"loss_type": "sapo", "sapo_temperature_neg": 0.0}, "sapo_temperature_neg=0.0 must be above 0"),
     ({"vllm_is_ratio": torch.ones(3)}, "vllm_is_ratio has shape (3, 1); it must be (6,), (6, 1) or (6, 7)"),
     ({"ref_per_token_logps": None},
      "use_ref_model=True needs 'ref_per_token_logps', or 'ref_input' and 'ref_weight'"),

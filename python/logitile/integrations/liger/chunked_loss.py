@@ -275,6 +275,9 @@ class LigerFusedLinearGRPOLoss(_Options):
         vespo_k_neg: float = 3.0,
         vespo_lambda_neg: float = 2.0,
     ):
+        policy.check_positive(  # whatever the loss_type is
+            sapo_temperature_pos=sapo_temperature_pos, sapo_temperature_neg=sapo_temperature_neg, delta=delta
+        )
         super().__init__(
             beta=beta, compiled=compiled, use_ref_model=use_ref_model, chunk_size=chunk_size,
             epsilon_low=epsilon_low, epsilon_high=epsilon_high, loss_type=loss_type,

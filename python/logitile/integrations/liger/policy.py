@@ -60,10 +60,22 @@ class Settings:
             )
         if kind == "dr_grpo" and self.max_completion_length is None:
             raise CallValueError("loss_type='dr_grpo' needs 'max_completion_length'")
-        for name in ("sapo_temperature_pos", "sapo_temperature_neg", "delta"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise CallValueError(f"{name}={value} must be above 0")
+        check_positive(delta=self.delta)
+        if kind == "sapo":
+            check_positive(
+                sapo_temperature_pos=self.sapo_temperature_pos, sapo_temperature_neg=self.sapo_temperature_neg
+            )
+
+
+def check_positive(**options: float | None) -> None:
+    """Refuses numbers that are not above 0; None is none.
+
+    Raises:
+        CallValueError: one is not.
+    """
+    for name, value in options.items():
+        if value is not None and value <= 0:
+            raise CallValueError(f"{name}={value} must be above 0")
 
 
 @dataclass(frozen=True)
