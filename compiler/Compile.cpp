@@ -277,6 +277,9 @@ void readKernels(ModuleOp module, LaunchPlan &plan) {
     read("logitile.scratch_bytes", kernel.scratchBytes);
     read("logitile.threads", kernel.threads);
     read("logitile.shared_bytes", kernel.sharedBytes);
+    if (auto maps = function ? function->getAttrOfType<ArrayAttr>("logitile.tensor_maps") : ArrayAttr())
+      for (auto map : maps.getAsRange<DenseI64ArrayAttr>())
+        kernel.tensorMaps.push_back({map[0], map[1], map[2]});
   }
 }
 

@@ -1,6 +1,7 @@
 // Library.cpp - the emulator as a library of its own: the functions that the runtime finds in it. Exceptions end here, because
 // those of this library mean nothing outside.
 #include "emulator/Program.h"
+#include "emulator/TensorMap.h"
 #include "runtime/emulator/Interface.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cstdlib>
@@ -98,7 +99,26 @@ Ending run(abi::Program *program, const abi::Launch *launch, abi::Memory *memory
   });
 }
 
-constexpr abi::Functions kFunctions = {abi::kVersion, load, release, createMemory, addMemory, releaseMemory, run};
+Ending encodeTensorMap(const abi::TensorMatrix *matrix, void *map, abi::Text *error) {
+  static_assert(sizeof(TensorMap) == abi::kTensorMapBytes);
+  return guarded(error, [&] {
+    TensorMapArguments arguments = {};
+    arguments.type = matrix->isF16 ? TensorType::f16 : TensorType::bf16;
+    arguments.rank = 2;
+    arguments.address = matrix->address;
+    arguments.sizes = {matrix->columns, matrix->rows};
+    arguments.strides = {matrix->pitch};
+    arguments.box = {matrix->boxColumns, matrix->boxRows};
+    arguments.elementSteps = {1, 1};
+    arguments.swizzle = matrix->swizzle == 128 ? 3 : matrix->swizzle == 64 ? 2 : 1;
+    TensorMap made;
+    const std::string why = logitile::emulator::encodeTensorMap(arguments, made);
+    std::memcpy(map, &made, sizeof made);
+    return why;
+  });
+}
+
+constexpr abi::Functions kFunctions = {abi::kVersion, load, release, createMemory, addMemory, releaseMemory, run, encodeTensorMap};
 
 /// LLVM would end the process.
 void letLLVMThrow() {

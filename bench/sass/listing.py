@@ -8,7 +8,7 @@ Source: Jia et al. 2018, "Dissecting the NVIDIA Volta GPU architecture via micro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 WIDTH = 16  # bytes of an instruction
 NO_SCOREBOARD = 7
@@ -102,7 +102,7 @@ def read_listings(text: str) -> dict[str, Listing]:
 
     def finish() -> None:
         if name:
-            found[name] = Listing(name, [_instruction(one, labels) for one in raw])
+            found[name] = Listing(name, _without_spins([_instruction(one, labels) for one in raw]))
 
     for line in text.splitlines():
         if section := _SECTION.match(line):
@@ -118,6 +118,20 @@ def read_listings(text: str) -> dict[str, Listing]:
             raw[-1].upper = int(match[1], 16)
     finish()
     return found
+
+
+def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with waits for mbarriers that succeed at once: code behind the end of the kernel tries again,
+    and branches back.
+    """
+    kept = list(instructions)
+    for place, instruction in enumerate(instructions):
+        if "TRYWAIT" not in instruction.opcode:
+            continue
+        for branch in range(place + 1, min(place + 3, len(kept))):
+            if kept[branch].kind == "BRA" and (branch == place + 1 or not kept[branch].guard):
+                kept[branch] = replace(kept[branch], guard="", target=None)
+    return kept
 
 
 def _instruction(raw: _Raw, labels: dict[str, int]) -> Instruction:

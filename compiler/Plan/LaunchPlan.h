@@ -71,9 +71,17 @@ struct ArgumentPlan {
   ScalarRole scalar = ScalarRole::Tokens;
 };
 
+/// What a GPU kernel copies of the buffer of one of its arguments: boxes, whose rows have 32, 64 or 128 bytes.
+struct TensorMapPlan {
+  int64_t argument = -1;
+  int64_t columns = 0, rows = 0; // of a box
+};
+
 /// CPU kernels are `void kernel(const int64_t *arguments, int64_t task, void *scratch)`: three words for a buffer, one for
 /// a scalar; tasks count through the grid with the last axis fastest. GPU kernels take the same words as parameters, but three for
-/// the number of tokens: where GPUs know how many count, the first one of the launch, the most; block b is task b.
+/// the number of tokens: where GPUs know how many count, the first one of the launch, the most; block b is task b. Behind them are
+/// two parameters for each tensor map: a word, the column of the buffer with which the map begins, or -1 where there is no map since
+/// it could not say how the buffer lies; and the 128 bytes of the map.
 struct KernelPlan {
   std::string name;
   std::string code; // the name of the kernel whose function it runs; "": its own
@@ -82,6 +90,7 @@ struct KernelPlan {
   int64_t scratchBytes = 0; // for each thread
   int64_t threads = 0;      // GPUs: of a block
   int64_t sharedBytes = 0;  // GPUs: dynamic shared memory of a block
+  std::vector<TensorMapPlan> tensorMaps;
   KernelWork work;          // GPUs
 
   /// The name of the function in the plan's code.

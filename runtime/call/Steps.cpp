@@ -61,12 +61,33 @@ char *StepRunner::addressOf(int64_t index, const LaunchPosition &position) const
   bool holdsAllTokens = (scope == Scope::Call || scope == Scope::Saved) && buffer.rows < 0;
   if (holdsAllTokens && position.firstToken > 0)
     offset += tokenOffset(buffer, state, position.firstToken, plan.memory.panelWidth);
-  // Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no
-  // shift; any other one holds the current vocabulary splits only.
-  bool isShifted = buffer.window > 0 && buffer.window < position.vocabSplitEnd * plan.vocabSplit;
-  if (isShifted)
-    offset -= columnOffset(buffer, state, position.vocabSplitFirst * plan.vocabSplit, plan.memory.panelWidth);
+  if (int64_t first = firstColumnOf(index, position); first > 0)
+    offset -= columnOffset(buffer, state, first, plan.memory.panelWidth);
   return state.base + offset * elementBytes(buffer.element);
+}
+
+/// Columns are counted from the start of the vocabulary. A window that reaches to the current vocabulary splits from there needs no
+/// shift; any other one holds the current vocabulary splits only.
+int64_t StepRunner::firstColumnOf(int64_t index, const LaunchPosition &position) const {
+  bool isShifted = plan.buffers[index].window > 0 && plan.buffers[index].window < position.vocabSplitEnd * plan.vocabSplit;
+  return isShifted ? position.vocabSplitFirst * plan.vocabSplit : 0;
+}
+
+TensorMatrix StepRunner::matrixOf(const TensorMapPlan &map, int64_t index, const LaunchPosition &position) const {
+  const BufferPlan &buffer = plan.buffers[index];
+  const BufferState &state = binding[index];
+  int64_t first = firstColumnOf(index, position);
+  TensorMatrix matrix;
+  matrix.address = addressOf(index, position) + first * state.stride1 * elementBytes(buffer.element);
+  matrix.element = buffer.element;
+  matrix.firstColumn = first;
+  matrix.rows = buffer.rows >= 0 ? buffer.rows : (position.tokens + buffer.tokensPerRow - 1) / buffer.tokensPerRow;
+  matrix.columns = std::min(buffer.window > 0 ? buffer.window : buffer.columns, buffer.columns - first);
+  matrix.stride0 = state.stride0;
+  matrix.stride1 = state.stride1;
+  matrix.boxRows = map.rows;
+  matrix.boxColumns = map.columns;
+  return matrix;
 }
 
 void StepRunner::note(int64_t kernel, const LaunchPosition &position, std::optional<double> milliseconds) {
@@ -102,8 +123,11 @@ Status StepRunner::launch(const StepPlan &step, const LaunchPosition &position) 
     words.push_back(state.stride0);
     words.push_back(state.stride1);
   }
-  DeviceCall::Launch launch{step.kernel,      words.data(), position.stepCount(kernel.grid), scratch, loaded.tables.scratchStride,
-                            arguments.threads,  arguments.interrupt};
+  matrices.clear();
+  for (const TensorMapPlan &map : kernel.tensorMaps)
+    matrices.push_back(matrixOf(map, kernel.arguments[map.argument].buffer, position));
+  DeviceCall::Launch launch{step.kernel,      words.data(),        position.stepCount(kernel.grid), scratch, loaded.tables.scratchStride,
+                            arguments.threads, arguments.interrupt, matrices};
   std::optional<double> milliseconds;
   Status status;
   if (arguments.isTimed) {

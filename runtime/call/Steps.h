@@ -19,6 +19,9 @@ private:
   void packScalar(ScalarRole role, const LaunchPosition &position);
   /// Where a buffer's element (0, 0) of the current tokens would be.
   char *addressOf(int64_t buffer, const LaunchPosition &position) const;
+  /// How many of a buffer's columns are left out before those that it holds.
+  int64_t firstColumnOf(int64_t buffer, const LaunchPosition &position) const;
+  TensorMatrix matrixOf(const TensorMapPlan &map, int64_t buffer, const LaunchPosition &position) const;
   /// Adds a launch that ran to the report.
   void note(int64_t kernel, const LaunchPosition &position, std::optional<double> milliseconds);
 
@@ -30,5 +33,6 @@ private:
   char *scratch;
   CallReport &report;
   std::vector<int64_t> words; // arguments of the current launch
+  std::vector<TensorMatrix> matrices;
 };
 } // namespace logitile

@@ -39,6 +39,20 @@ private:
   Event first = nullptr, last = nullptr;
 };
 
+Status encodeTensorMap(const Driver &driver, const TensorMatrix &matrix, EncodedTensorMap &map) {
+  if (!driver.tensorMapEncodeTiled.address)
+    return Status(ErrorCode::Target, "the CUDA driver has no function cuTensorMapEncodeTiled; install a driver for CUDA 12.0 or later, or "
+                                     "use backend='cuda:sm_90'");
+  int64_t line = matrix.boxColumns * elementBytes(matrix.element);
+  TensorSwizzle swizzle = line == 128 ? TensorSwizzle::Bytes128 : line == 64 ? TensorSwizzle::Bytes64 : TensorSwizzle::Bytes32;
+  const uint64_t sizes[] = {static_cast<uint64_t>(matrix.columns), static_cast<uint64_t>(matrix.rows)};
+  const uint64_t pitch = matrix.pitch();
+  const uint32_t box[] = {static_cast<uint32_t>(matrix.boxColumns), static_cast<uint32_t>(matrix.boxRows)}, steps[] = {1, 1};
+  return driver.call(driver.tensorMapEncodeTiled, &map, matrix.element == ElementType::F16 ? TensorType::F16 : TensorType::BF16, 2u,
+                     matrix.address, sizes, &pitch, box, steps, TensorInterleave::None, swizzle, TensorPromotion::Bytes128,
+                     TensorFill::Zeros);
+}
+
 /// The launches of one phase, in a context that stays current meanwhile.
 class CudaCall : public DeviceCall {
 public:
@@ -52,10 +66,15 @@ public:
     if (Status status = checkBlocks(launch.tasks); !status.isOk())
       return status;
     const KernelPlan &kernel = kernels[launch.kernel];
+    auto encode = [&](const TensorMatrix &matrix, EncodedTensorMap &map) { return encodeTensorMap(driver, matrix, map); };
+    if (Status status = maps.encode(launch.matrices, encode); !status.isOk())
+      return status;
     parameters.clear();
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
-      parameters.push_back(const_cast<int64_t *>(launch.arguments + word)); // the driver copies what they hold
-    return queue(kernel.name, module.function(launch.kernel), launch.tasks, kernel.threads, kernel.sharedBytes, parameters.data());
+      parameters.push_back(launch.arguments + word);
+    maps.addTo(parameters);
+    auto **places = const_cast<void **>(parameters.data()); // the driver copies what they hold
+    return queue(kernel.name, module.function(launch.kernel), launch.tasks, kernel.threads, kernel.sharedBytes, places);
   }
 
   Status launchOwn(const char *kernel, int64_t blocks, int64_t threads, const void *what) override {
@@ -94,7 +113,8 @@ private:
   const std::vector<KernelPlan> &kernels;
   const Stream stream;
   const bool captured;
-  std::vector<void *> parameters; // of the current launch
+  TensorMapArguments maps; // of the current launch
+  std::vector<const void *> parameters;
 };
 
 /// The code of a plan, brought to each context that calls come from.

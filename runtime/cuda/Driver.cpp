@@ -22,6 +22,7 @@ Status Driver::resolve(void *library, const std::string &file) {
                                          "' has no function " #symbol "; install a driver for CUDA 11.4 or later, or use backend='cpu'");
   LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_FIND)
 #undef LOGITILE_CUDA_FIND
+  find(tensorMapEncodeTiled, library);
   return Status();
 }
 

@@ -43,6 +43,12 @@ enum class PointerAttribute : uint32_t { MemoryType = 2 };
 enum class MemoryType : uint32_t { Host = 1, Device = 2, Array = 3, Unified = 4 };
 /// Memory of the host that every context sees at the same address.
 enum class HostMemory : uint32_t { Portable = 1, Mapped = 2 };
+/// What cuTensorMapEncodeTiled takes, which drivers for CUDA 12 have.
+enum class TensorType : uint32_t { F16 = 6, BF16 = 9 };
+enum class TensorInterleave : uint32_t { None = 0 };
+enum class TensorSwizzle : uint32_t { None = 0, Bytes32 = 1, Bytes64 = 2, Bytes128 = 3 };
+enum class TensorPromotion : uint32_t { None = 0, Bytes128 = 2 };
+enum class TensorFill : uint32_t { Zeros = 0 };
 enum class CaptureStatus : uint32_t { None = 0, Active = 1, Invalidated = 2 };
 enum class CaptureMode : uint32_t { Global = 0, ThreadLocal = 1, Relaxed = 2 };
 
@@ -110,6 +116,10 @@ public:
 #define LOGITILE_CUDA_ENTRY(name, symbol, ...) Entry<__VA_ARGS__> name{#symbol};
   LOGITILE_CUDA_FUNCTIONS(LOGITILE_CUDA_ENTRY)
 #undef LOGITILE_CUDA_ENTRY
+  /// Null in drivers that are older than code with tensor maps.
+  Entry<void *, TensorType, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *, TensorInterleave,
+        TensorSwizzle, TensorPromotion, TensorFill>
+      tensorMapEncodeTiled{"cuTensorMapEncodeTiled"};
 
   /// Opens and initialises the library: libcuda.so.1, or the file that LOGITILE_CUDA_DRIVER names. An error where there is
   /// none, where it lacks a function, or where it finds no device.

@@ -3,6 +3,7 @@
 #pragma once
 #include "compiler/Plan/LaunchPlan.h"
 #include "runtime/device/KernelCounters.h"
+#include "runtime/device/TensorMaps.h"
 #include "runtime/device/Workspace.h"
 #include "runtime/support/Interrupt.h"
 #include <functional>
@@ -51,6 +52,7 @@ public:
     int64_t scratchStride;
     int threads;
     Interrupt interrupt; // devices that the host waits for ask it
+    std::span<const TensorMatrix> matrices = {}; // for each tensor map of the kernel
   };
   virtual Status launch(const Launch &launch) = 0;
   /// Runs one of the runtime's own kernels (gpu/CallKernels.h). 'parameters' is what it takes, by value.
@@ -82,7 +84,7 @@ public:
   virtual Result<std::unique_ptr<DeviceCall>> start(const MemoryList &memory, const DeviceStream &stream) = 0;
 };
 
-/// Of the arguments of a kernel, as GPUs take them.
+/// Of the arguments of a kernel, as GPUs take them; those of tensor maps come behind them.
 int64_t wordCount(const KernelPlan &kernel);
 /// An error where a kernel has more tasks than a GPU takes blocks.
 Status checkBlocks(int64_t tasks);

@@ -111,6 +111,11 @@ public:
     std::vector<const void *> arguments;
     for (int64_t word = 0, words = wordCount(kernel); word < words; ++word)
       arguments.push_back(launch.arguments + word);
+    TensorMapArguments maps;
+    auto encode = [&](const TensorMatrix &matrix, EncodedTensorMap &map) { return encodeTensorMap(matrix, map); };
+    if (Status status = maps.encode(launch.matrices, encode); !status.isOk())
+      return status;
+    maps.addTo(arguments);
     emulator::abi::Launch call = {};
     call.kernel = function.c_str();
     call.dynamicSharedBytes = static_cast<uint32_t>(kernel.sharedBytes);
@@ -130,6 +135,21 @@ public:
   const KernelCounters *counters() const override { return &counted; }
 
 private:
+  Status encodeTensorMap(const TensorMatrix &matrix, EncodedTensorMap &map) {
+    static_assert(sizeof(map.bytes) == emulator::abi::kTensorMapBytes);
+    int64_t line = matrix.boxColumns * elementBytes(matrix.element);
+    const emulator::abi::TensorMatrix given = {matrix.address,
+                                               matrix.element == ElementType::F16,
+                                               static_cast<uint64_t>(matrix.rows),
+                                               static_cast<uint64_t>(matrix.columns),
+                                               static_cast<uint64_t>(matrix.pitch()),
+                                               static_cast<uint32_t>(matrix.boxRows),
+                                               static_cast<uint32_t>(matrix.boxColumns),
+                                               static_cast<uint32_t>(line)};
+    emulator::abi::Text why = nullptr;
+    const emulator::abi::Ending ending = memory.get_deleter().library->encodeTensorMap(&given, map.bytes, &why);
+    return emulator::statusOf(ending, why, "a tensor map cannot be encoded");
+  }
   Status run(EmulatedCode &program, const std::string &name, emulator::abi::Launch call, int64_t blocks, int64_t threads) {
     Result<uint64_t> seed = scheduleSeed();
     if (!seed.isOk())

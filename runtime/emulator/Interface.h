@@ -7,7 +7,7 @@
 
 namespace logitile::emulator::abi {
 /// Changes with anything below. The runtime uses no library with another version.
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 
 /// How a function ended.
 enum class Ending : int32_t {
@@ -47,6 +47,17 @@ struct Launch {
   Interrupt interrupt; // asked between blocks and in long loops
 };
 
+/// Rows in memory, of numbers of 16 bits, and the boxes of them that kernels copy.
+struct TensorMatrix {
+  void *address;
+  bool isF16; // else bfloat16
+  uint64_t rows, columns, pitch; // pitch: bytes from row to row
+  uint32_t boxRows, boxColumns;
+  uint32_t swizzle; // bytes within which chunks of 16 trade places: 32, 64 or 128
+};
+/// As large as a CUtensorMap.
+inline constexpr size_t kTensorMapBytes = 128;
+
 struct Outcome {
   Text reports, facts;     // for people, and as JSON (jsonOf in emulator/Report.h); null for a correct kernel
   KernelCounters counters;
@@ -67,6 +78,8 @@ struct Functions {
   void (*releaseMemory)(Memory *memory);
   /// One launch of a program at a time. It fails where there is nothing to run: wrong name, number of threads or of arguments.
   Ending (*run)(Program *program, const Launch *launch, Memory *memory, Outcome *outcome, Text *error);
+  /// Writes the kTensorMapBytes of a map, which kernels take by value. It fails where the driver would.
+  Ending (*encodeTensorMap)(const TensorMatrix *matrix, void *map, Text *error);
 };
 
 /// The library's file beside the runtime's own, and its one symbol, a function that returns its Functions.

@@ -61,12 +61,24 @@ private:
     check(kernel.scratchBytes >= 0, "kernel '" + kernel.name + "'");
     for (const ArgumentPlan &argument : kernel.arguments)
       check(!argument.isBuffer || hasBuffer(argument.buffer), "kernel '" + kernel.name + "'");
+    for (const TensorMapPlan &map : kernel.tensorMaps)
+      check(wrong.empty() && isOfMatrix(kernel, map), "kernel '" + kernel.name + "'");
     checkAxes(kernel, kernel.grid);
     for (const auto *terms : {&kernel.work.matrixInstructions, &kernel.work.globalBytes})
       for (const WorkTerm &term : *terms) {
         checkAxes(kernel, term.axes);
         check(term.share > 0, "kernel '" + kernel.name + "'");
       }
+  }
+  /// Whether a tensor map describes rows of 16-bit numbers, and boxes that there can be.
+  bool isOfMatrix(const KernelPlan &kernel, const TensorMapPlan &map) const {
+    if (map.argument < 0 || map.argument >= static_cast<int64_t>(kernel.arguments.size()) || !kernel.arguments[map.argument].isBuffer)
+      return false;
+    constexpr int64_t kColumns[] = {16, 32, 64}, kMostRows = 256;
+    const BufferPlan &buffer = plan.buffers[kernel.arguments[map.argument].buffer];
+    bool hasHalves = buffer.element == ElementType::F16 || buffer.element == ElementType::BF16;
+    bool isBox = std::ranges::find(kColumns, map.columns) != std::end(kColumns) && map.rows > 0 && map.rows <= kMostRows;
+    return buffer.layout == Layout::Strided && hasHalves && isBox;
   }
   void checkAxes(const KernelPlan &kernel, const std::vector<GridAxis> &axes) {
     for (const GridAxis &axis : axes)

@@ -6,7 +6,7 @@ using namespace logitile;
 
 namespace {
 constexpr std::string_view kMagic = "logitile plan\n";
-constexpr uint64_t kVersion = 10;
+constexpr uint64_t kVersion = 11;
 
 // Each function below is the layout of one struct, for both directions: F is ByteWriter with const data, or ByteReader.
 
@@ -58,6 +58,11 @@ template <typename F, typename T> void visitKernel(F &f, T &kernel) {
   f.field(kernel.scratchBytes);
   f.field(kernel.threads);
   f.field(kernel.sharedBytes);
+  f.list(kernel.tensorMaps, [&](auto &map) {
+    f.field(map.argument);
+    f.field(map.columns);
+    f.field(map.rows);
+  });
   visitWork(f, kernel.work.matrixInstructions);
   visitWork(f, kernel.work.globalBytes);
 }

@@ -11,7 +11,7 @@ import pytest
 from backends import EMULATOR, check_orders, is_on_gpu
 from cases import CASES
 from logitile import _native
-from schedules import KINDS, scheduled
+from schedules import KINDS, records, scheduled
 from test_emulator import BEYOND_HALF, SHAPE, tailed
 from test_zoo import sample
 
@@ -74,3 +74,32 @@ def test_other_tiles(tiles, monkeypatch):
     made = sample("plain", "bfloat16", (130, 300, 72))
     made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
     check_orders(made, monkeypatch)
+
+
+def barriers(made):
+    """Of each kernel with products, in a call with gradients."""
+    made.run()
+    kernels = [kernel for record in records(made.head) for kernel in record["kernels"]]
+    return {k["name"]: k["counters"]["barriers"] for k in kernels if k["counters"]["matrix_instructions"]}
+
+
+@pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
+def test_operands_come_as_boxes():
+    """The loop over a shared axis then has no barriers; threads that copy need one for each block."""
+    short, long, copied = (
+        barriers(tailed(130, hidden, 129, "bfloat16", unaligned))
+        for hidden, unaligned in ((64, False), (640, False), (640, True))
+    )
+    products = [name for name in short if name.startswith(("forward", "gradient"))]
+    assert products
+    for name in products:
+        assert short[name] == long[name] < copied[name]
+
+
+@pytest.mark.skipif(is_on_gpu(TARGET), reason="GPUs do not count")
+def test_a_tile_with_tokens_that_do_not_count_is_copied(monkeypatch):
+    """What a map says of them nobody has written."""
+    made = sample("plain", "bfloat16", (300, 130, 136))
+    targets = made.given["target"].copy()
+    targets[::3] = -100
+    check_orders(dataclasses.replace(made, given=made.given | {"target": targets}), monkeypatch)

@@ -21,6 +21,16 @@ struct Launch {
   std::vector<int64_t> words;
 };
 LOGITILE_STAND_IN const std::vector<Launch> &launches();
+/// One tensor map that was encoded. Its first word is its number from 1 on, which launches have among their words.
+struct TensorMap {
+  cuda::TensorType type;
+  void *address;
+  std::vector<uint64_t> sizes, strides; // strides in bytes, of all dimensions but the first
+  std::vector<uint32_t> box;
+  cuda::TensorSwizzle swizzle;
+  cuda::TensorPromotion promotion;
+};
+LOGITILE_STAND_IN const std::vector<TensorMap> &tensorMaps();
 /// Names of the functions that were called, in order; those that tell of errors are left out.
 LOGITILE_STAND_IN const std::vector<std::string> &calls();
 /// Calls that a driver would punish: handles that are gone, sizes that are wrong, work that no capture allows.

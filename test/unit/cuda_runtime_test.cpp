@@ -264,6 +264,63 @@ TEST_F(CudaTest, LaunchesHaveWordsAsParameters) {
   EXPECT_EQ(launch.words, (std::vector<int64_t>{11, 12, 13, 14, 15}));
   EXPECT_EQ(launch.stream, nullptr);
 }
+TEST_F(CudaTest, LaunchesHaveTensorMapsAsParameters) {
+  LaunchPlan plan;
+  plan.name = "demo";
+  plan.target = "cuda:sm_80";
+  plan.kernels = {kernel("first", {{false, -1, {}}}, 128, 0)};
+  plan.kernels[0].tensorMaps = {{0, 64, 128}, {0, 32, 16}, {0, 16, 8}};
+  plan.code = ".version 7.0\n.target sm_80\n.visible .entry first(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d0, "
+              ".param .align 128 .b8 d[128], .param .u64 e0, .param .align 128 .b8 e[128], .param .u64 f0, .param .align 128 .b8 f[128]) "
+              "{ ret; }\n";
+  load(plan);
+  Result<std::unique_ptr<DeviceCall>> call = start();
+  ASSERT_TRUE(call.isOk());
+  alignas(16) char memory[32];
+  DeviceCall::Launch launch = first(7);
+  // From column 5 of the buffer on, 200 rows of 100 columns; the second is the same with a pitch that is no multiple of 16 bytes.
+  const TensorMatrix matrices[] = {{memory, ElementType::BF16, 5, 200, 100, 104, 1, 128, 64},
+                                   {memory, ElementType::BF16, 0, 200, 100, 103, 1, 16, 32},
+                                   {memory + 16, ElementType::F16, 0, 1, 16, 16, 1, 8, 16}};
+  launch.matrices = matrices;
+  ASSERT_TRUE((*call)->launch(launch).isOk());
+  ASSERT_EQ(stand_in::launches().size(), 1u);
+  EXPECT_EQ(stand_in::launches()[0].words, std::vector<int64_t>({11, 12, 13, 5, 1, -1, 0, 0, 2}));
+  ASSERT_EQ(stand_in::tensorMaps().size(), 2u);
+  const stand_in::TensorMap &one = stand_in::tensorMaps()[0], &other = stand_in::tensorMaps()[1];
+  EXPECT_EQ(one.type, cuda::TensorType::BF16);
+  EXPECT_EQ(one.address, memory);
+  EXPECT_EQ(one.sizes, std::vector<uint64_t>({100, 200}));
+  EXPECT_EQ(one.strides, std::vector<uint64_t>({208}));
+  EXPECT_EQ(one.box, std::vector<uint32_t>({64, 128}));
+  EXPECT_EQ(one.swizzle, cuda::TensorSwizzle::Bytes128);
+  EXPECT_EQ(one.promotion, cuda::TensorPromotion::Bytes128);
+  EXPECT_EQ(other.type, cuda::TensorType::F16);
+  EXPECT_EQ(other.box, std::vector<uint32_t>({16, 8}));
+  EXPECT_EQ(other.swizzle, cuda::TensorSwizzle::Bytes32);
+
+  stand_in::failNext("cuTensorMapEncodeTiled", 1);
+  EXPECT_TEXT((*call)->launch(launch), "cuTensorMapEncodeTiled fails with CUDA_ERROR_INVALID_VALUE");
+}
+TEST_F(CudaTest, WhatTensorMapsCannotSayHasNone) {
+  alignas(16) char memory[32];
+  const TensorMatrix fine{memory, ElementType::BF16, 0, 4, 24, 24, 1, 16, 16};
+  EXPECT_TRUE(fine.isReadable());
+  auto with = [&](auto change) {
+    TensorMatrix matrix = fine;
+    change(matrix);
+    return matrix.isReadable();
+  };
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.address += 8; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride0 = 28; })); // 56 bytes
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride0 = 16; })); // rows overlap
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride0 = 0; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride0 = -24; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride0 = int64_t(1) << 39; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.stride1 = 2; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.rows = 0; }));
+  EXPECT_FALSE(with([](TensorMatrix &matrix) { matrix.rows = (int64_t(1) << 32) + 1; }));
+}
 TEST_F(CudaTest, LaunchesWaitForNothing) {
   ASSERT_TRUE(run().isOk());
   for (const std::string &symbol : stand_in::calls())

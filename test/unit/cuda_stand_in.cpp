@@ -107,6 +107,7 @@ struct State {
   std::vector<std::unique_ptr<char[]>> hostMemory;
   std::map<std::string, uint32_t> failures;
   std::vector<Launch> launches;
+  std::vector<stand_in::TensorMap> tensorMaps;
   std::vector<std::string> calls, problems;
 
   State() {
@@ -195,6 +196,7 @@ void stand_in::reset() {
   stack.clear();
 }
 const std::vector<Launch> &stand_in::launches() { return state->launches; }
+const std::vector<stand_in::TensorMap> &stand_in::tensorMaps() { return state->tensorMaps; }
 const std::vector<std::string> &stand_in::calls() { return state->calls; }
 const std::vector<std::string> &stand_in::problems() { return state->problems; }
 void stand_in::failNext(const std::string &symbol, uint32_t code) { state->failures[symbol] = code; }
@@ -555,6 +557,32 @@ DRIVER cuLaunchKernel(Function function, unsigned gridX, unsigned gridY, unsigne
   if (gridY * gridZ * blockY * blockZ != 1 || extra)
     return call.wrong("grids and blocks have one axis, and parameters are given one by one", kInvalidValue);
   return launch(call, function, {"", nullptr, stream, gridX, blockX, sharedBytes, {}}, parameters);
+}
+/// As cuda.h has its rules.
+DRIVER cuTensorMapEncodeTiled(void *map, TensorType type, uint32_t rank, void *address, const uint64_t *sizes, const uint64_t *strides,
+                              const uint32_t *box, const uint32_t *steps, TensorInterleave interleave, TensorSwizzle swizzle,
+                              TensorPromotion promotion, TensorFill fill) {
+  ENTER(cuTensorMapEncodeTiled);
+  constexpr uint64_t kMostSize = uint64_t(1) << 32, kStrideEnd = uint64_t(1) << 40, kAlignment = 16, kMapAlignment = 64;
+  constexpr uint32_t kMostBox = 256, kSpans[] = {256, 32, 64, 128};
+  auto refuse = [&](const std::string &what) { return call.wrong(what, kInvalidValue); };
+  if (reinterpret_cast<uintptr_t>(map) % kMapAlignment || reinterpret_cast<uintptr_t>(address) % kAlignment)
+    return refuse("the place of the map is no multiple of 64, or that of the tensor none of 16");
+  if (rank != 2 || (type != TensorType::F16 && type != TensorType::BF16))
+    return refuse("maps have two dimensions of 16-bit numbers");
+  uint64_t line = sizes[0] * 2;
+  if (sizes[0] < 1 || sizes[1] < 1 || sizes[0] > kMostSize || sizes[1] > kMostSize || box[0] < 1 || box[1] < 1 || box[1] > kMostBox)
+    return refuse("a size is not one of 1 to 2^32, or that of a box not one of 1 to 256");
+  if (strides[0] % kAlignment || strides[0] >= kStrideEnd || strides[0] < line)
+    return refuse("a stride of " + std::to_string(strides[0]) + " bytes");
+  if (box[0] * 2 > kSpans[static_cast<int>(swizzle)] || box[0] * 2 % kAlignment)
+    return refuse("rows of a box have " + std::to_string(box[0] * 2) + " bytes, which the swizzle does not take");
+  if (steps[0] != 1 || steps[1] != 1 || interleave != TensorInterleave::None || fill != TensorFill::Zeros)
+    return refuse("steps, interleaving or filling of a kind that no kernel asks for");
+  state->tensorMaps.push_back({type, address, {sizes[0], sizes[1]}, {strides[0]}, {box[0], box[1]}, swizzle, promotion});
+  std::memset(map, 0, sizeof(int64_t));
+  *static_cast<int64_t *>(map) = static_cast<int64_t>(state->tensorMaps.size());
+  return Code::Success;
 }
 DRIVER cuStreamIsCapturing(Stream stream, CaptureStatus *status) {
   ENTER(cuStreamIsCapturing);

@@ -33,6 +33,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].scratchBytes = 4096;
   plan.kernels[0].threads = 256;
   plan.kernels[0].sharedBytes = 65536;
+  plan.kernels[0].tensorMaps = {{0, 64, 128}, {1, 16, 8}};
   plan.kernels[0].work.matrixInstructions = {{12, {plan.kernels[0].grid[0]}}};
   plan.kernels[0].work.globalBytes = {{34, {}}, {56, {}, 7}};
   plan.gradients[4].buffers.push_back(-1);
@@ -54,6 +55,10 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_TRUE(read->inputs.at(0).isIndex);
   EXPECT_EQ(read->inputs.at(1).entries, 5);
   EXPECT_EQ(read->kernels.at(0).grid.at(0).upper.cap, 77);
+  ASSERT_EQ(read->kernels.at(0).tensorMaps.size(), 2u);
+  EXPECT_EQ(read->kernels.at(0).tensorMaps[1].argument, 1);
+  EXPECT_EQ(read->kernels.at(0).tensorMaps[1].columns, 16);
+  EXPECT_EQ(read->kernels.at(0).tensorMaps[1].rows, 8);
   EXPECT_FALSE(read->kernels.at(0).grid.at(0).upper.isConstant);
   EXPECT_EQ(read->kernels.at(0).function(), "another");
   EXPECT_EQ(read->kernels.at(1).function(), plan.kernels[1].name);
@@ -145,6 +150,6 @@ TEST(PlanFile, TextsSayWhy) {
   damaged.back() ^= 1;
   EXPECT_NE(reason(damaged).find("checksum"), std::string::npos);
   std::string other = bytes;
-  other[std::string_view("logitile plan\n").size()] = 11;
-  EXPECT_NE(reason(other).find("they have format 11, not 10"), std::string::npos);
+  other[std::string_view("logitile plan\n").size()] = 12;
+  EXPECT_NE(reason(other).find("they have format 12, not 11"), std::string::npos);
 }

@@ -82,7 +82,7 @@ static std::string ptxFeatures(int sm, const llvm::Module &module) {
   bool isLong = llvm::any_of(module, [&](const llvm::Function &function) {
     int64_t bytes = 0;
     for (const llvm::Argument &argument : function.args())
-      bytes += layout.getTypeAllocSize(argument.getType());
+      bytes += layout.getTypeAllocSize(argument.hasByValAttr() ? argument.getParamByValType() : argument.getType());
     return bytes > kParameterBytes;
   });
   if (isLong && sm < 100) // those have later versions

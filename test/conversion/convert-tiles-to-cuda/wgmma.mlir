@@ -1,18 +1,60 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Products of warpgroups: copies two blocks ahead, a fence between what threads copy and what tensor cores read, a barrier for each
-// block, four products of 16 steps as one group, sums that stay where they are until the last of them has been waited for. Each warp
-// has 16 rows with all columns.
+// Products of warpgroups: boxes are copied two blocks ahead, mbarriers say where they are and who has read them, four products of 16
+// steps are one group, and sums stay where they are until the last of them has been waited for. Each warp has 16 rows with all
+// columns.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 1024 : i64}
+// Behind the views, for each operand: the column that its map begins with, and the map by value.
 // CHECK-LABEL: llvm.func @project(
-// CHECK-SAME: logitile.shared_bytes = 98304 : i64, logitile.threads = 256 : i64
+// CHECK-SAME: %[[X_FIRST:[a-z0-9]+]]: i64, %[[X_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}, %{{[a-z0-9]+}}: i64, %[[W_MAP:[a-z0-9]+]]: !llvm.ptr {llvm.align = 128 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant})
+// Mbarriers have the first 1024 bytes. Boxes have 64 columns, and the rows of the tile.
+// CHECK-SAME: logitile.shared_bytes = 99328 : i64, logitile.tensor_maps = [array<i64: 1, 64, 128>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
 // Descriptors: lines of 128 bytes, eight of them 1024 bytes further, chunks that trade places by the line.
 // CHECK: arith.constant 4611686293305360384 : i64
 // CHECK-NOT: nvvm.ldmatrix
 // CHECK-NOT: nvvm.mma.sync
+// One thread announces a block, and all eight warps say when they have read it.
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c1_i32
+// CHECK: nvvm.mbarrier.init %{{.*}}, %c8_i32
+// CHECK: nvvm.fence.mbarrier.init
+// A tile of tokens has boxes where there is a map, and where it is not cut or all tokens count.
+// CHECK: %[[HAS_MAP:.*]] = arith.cmpi ult, %[[X_FIRST]], %{{.*}} : i64
+// CHECK: %[[IS_CUT:.*]] = arith.cmpi ult, %{{.*}} : i64
+// CHECK: %[[IS_WHOLE:.*]] = arith.xori %[[IS_CUT]], %true : i1
+// CHECK: %[[OF_TOKENS:.*]] = arith.ori %{{.*}}, %[[IS_WHOLE]] : i1
+// CHECK: arith.andi %[[HAS_MAP]], %[[OF_TOKENS]] : i1
 // The warpgroup is the same for all lanes of a warp. It has its own rows of the left operand.
 // CHECK: nvvm.shfl.sync idx
-// CHECK: nvvm.barrier0
+// CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
+// CHECK-NEXT: nvvm.barrier0
+// CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32
+// CHECK: scf.for
+// CHECK:   nvvm.cp.async.bulk.tensor
+// CHECK:   nvvm.cp.async.bulk.tensor
+// CHECK: scf.for %{{.*}} iter_args(
+// CHECK-NOT: nvvm.barrier0
+// CHECK:   scf.while : () -> () {
+// CHECK-NEXT: nvvm.mbarrier.try_wait
+// CHECK:   nvvm.wgmma.fence.aligned
+// CHECK-NOT: llvm.extractvalue
+// CHECK-COUNT-4: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+// CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK:   scf.if
+// CHECK:     nvvm.mbarrier.try_wait
+// CHECK:     nvvm.elect.sync
+// CHECK-NEXT: scf.if
+// CHECK:       nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c24576_i32
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[X_MAP]], %{{.*}}, box
+// CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[W_MAP]], %{{.*}}, box
+// CHECK:   nvvm.wgmma.wait.group.sync.aligned 1
+// CHECK:   nvvm.elect.sync
+// CHECK:   scf.if
+// CHECK:     nvvm.mbarrier.arrive %
+// CHECK:   scf.yield
+// CHECK-NOT: nvvm.barrier0
+// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,
+// CHECK: } else {
+// Without maps threads copy, two blocks ahead: a fence between what they copy and what tensor cores read, a barrier for each block.
 // CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32
 // CHECK: scf.for
 // CHECK:   nvvm.cp.async.commit.group
@@ -21,14 +63,13 @@
 // CHECK-NEXT: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK-NEXT: nvvm.barrier0
 // CHECK:   nvvm.wgmma.fence.aligned
-// CHECK-NOT: llvm.extractvalue
-// CHECK-COUNT-4: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+// CHECK-COUNT-4: nvvm.wgmma.mma_async
 // CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
 // CHECK:   nvvm.cp.async.commit.group
 // CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 1
 // CHECK:   scf.yield
 // CHECK: nvvm.cp.async.wait.group 0
-// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,
+// CHECK: "wgmma.wait_group.sync.aligned 0;"
 // Operands that are not aligned: one block after the other.
 // CHECK: scf.for %{{.*}} iter_args(
 // CHECK:   nvvm.barrier0
@@ -54,11 +95,23 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
   // Neighbours in memory of both operands are entries of their outer axes: lines are steps, of 64 entries each, and what lies further
   // is the next panel. Steps of 16 lines are 2048 bytes apart.
   // CHECK-LABEL: llvm.func @weight_gradient(
-  // CHECK-SAME: logitile.threads = 256 : i64
+  // CHECK-SAME: logitile.tensor_maps = [array<i64: 1, 64, 64>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
   // CHECK: arith.constant 4611686293338849280 : i64
   // CHECK: %[[STEP:.*]] = arith.constant 128 : i64
   // CHECK: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 128, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <col>], B[<f16>, <one>, <row>]
   // CHECK: arith.addi %{{.*}}, %[[STEP]] : i64
+  // A box for each panel.
+  // CHECK-COUNT-4: nvvm.cp.async.bulk.tensor
+  // CHECK-NOT: nvvm.cp.async.bulk.tensor
+  // A map is for all tokens: threads copy the block in which those that count end.
+  // CHECK: "wgmma.wait_group.sync.aligned 0;"
+  // CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32
+  // CHECK: nvvm.barrier0
+  // CHECK: nvvm.cp.async.wait.group 0
+  // CHECK-NEXT: nvvm.fence.proxy
+  // CHECK-NEXT: nvvm.barrier0
+  // CHECK: nvvm.wgmma.mma_async
+  // CHECK: "wgmma.wait_group.sync.aligned 0;"
   logitile.kernel @weight_gradient(%n: index from tokens, %g: !logitile.view<?x128xf16> from @g, %x: !logitile.view<?x128xf16> from @x,
                                    %dw: !logitile.view<128x128xf32> from @dw) {
     %zero = arith.constant 0 : index

@@ -33,6 +33,8 @@ public:
   /// An empty kernel of 'threads' threads at the end of the module; code goes into it from here on.
   mlir::LLVM::LLVMFuncOp beginKernel(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments, int64_t threads);
   void endKernel();
+  /// Parameter 'number' of a kernel is a pointer to so many bytes of its own, at a multiple of their number.
+  void passByValue(mlir::LLVM::LLVMFuncOp kernel, unsigned number, int64_t bytes);
 
   // ---- where this thread is -----------------------------------------------------------------------------------------
   Int thread() const { return *threadNumber; }
@@ -85,6 +87,24 @@ public:
   mlir::Value waitForSums(mlir::Value sums);
   /// What this thread has written to shared memory is there for tensor cores that read it.
   void fenceProxy();
+
+  // ---- copies of boxes: Instructions.cpp ----------------------------------------------------------------------------
+  /// An mbarrier, whose phases end with so many arrivals and all bytes that were announced.
+  void startMbarrier(Place mbarrier, int64_t arrivals);
+  /// Behind all of them, for tensor copies to see them.
+  void fenceMbarriers();
+  void arrive(Place mbarrier);
+  /// The same, and 'bytes' will come.
+  void arriveExpecting(Place mbarrier, int64_t bytes);
+  /// Waits until the phase with this 'parity' (i32) has ended; the one before the first has parity 1.
+  void waitForPhase(Place mbarrier, mlir::Value parity);
+  /// The box of 'map' with this corner is on its way; its bytes arrive at 'mbarrier'.
+  void copyBox(Place to, mlir::Value map, Int row, Int column, Place mbarrier);
+  /// True for one thread of the warp, all of whose threads have to be here; i1.
+  mlir::Value elect();
+
+  /// A number that code changes as it goes; it lies in a register.
+  Place variable();
   /// A structure of values, and its fields.
   mlir::Value pack(mlir::ValueRange fields);
   Values unpack(mlir::Value structure);

@@ -138,6 +138,51 @@ Value Emitter::waitForSums(Value sums) {
   return emitPtx(sums.getType(), kInlinePtx[static_cast<int>(InlinePtx::WaitForSums)].text, constraints, fields)->getResult(0);
 }
 
+// ---- copies of boxes ------------------------------------------------------------------------------------------------
+
+void Emitter::passByValue(LLVM::LLVMFuncOp kernel, unsigned number, int64_t bytes) {
+  kernel.setArgAttr(number, LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(LLVM::LLVMArrayType::get(getI8Type(), bytes)));
+  kernel.setArgAttr(number, LLVM::LLVMDialect::getAlignAttrName(), getI64IntegerAttr(bytes));
+  // Else it is copied to local memory, from where tensor copies cannot read it.
+  kernel.setArgAttr(number, NVVM::NVVMDialect::getGridConstantAttrName(), getUnitAttr());
+}
+
+Place Emitter::variable() {
+  Type pointer = LLVM::LLVMPointerType::get(getContext());
+  return {LLVM::AllocaOp::create(*this, pointer, i64, constant(getI32IntegerAttr(1)), /*alignment=*/8), i64};
+}
+
+void Emitter::startMbarrier(Place mbarrier, int64_t arrivals) {
+  NVVM::MBarrierInitOp::create(*this, mbarrier.pointer, constant(getI32IntegerAttr(arrivals)), /*predicate=*/Value());
+}
+void Emitter::fenceMbarriers() { NVVM::FenceMbarrierInitOp::create(*this); }
+void Emitter::arrive(Place mbarrier) {
+  NVVM::MBarrierArriveOp::create(*this, i64, mbarrier.pointer, /*count=*/Value(), NVVM::MemScopeKind::CTA, /*relaxed=*/false);
+}
+void Emitter::arriveExpecting(Place mbarrier, int64_t bytes) {
+  NVVM::MBarrierArriveExpectTxOp::create(*this, i64, mbarrier.pointer, constant(getI32IntegerAttr(bytes)), NVVM::MemScopeKind::CTA,
+                                         /*relaxed=*/false, /*predicate=*/Value());
+}
+void Emitter::waitForPhase(Place mbarrier, Value parity) {
+  auto attempt = [&](OpBuilder &, Location, ValueRange) {
+    Value isOver = NVVM::MBarrierTryWaitOp::create(*this, i1, mbarrier.pointer, parity, /*ticks=*/Value(), NVVM::MemScopeKind::CTA,
+                                                   /*relaxed=*/false);
+    scf::ConditionOp::create(*this, arith::XOrIOp::create(*this, isOver, truth(true)), ValueRange());
+  };
+  scf::WhileOp::create(*this, TypeRange(), ValueRange(), attempt, [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(*this); });
+}
+void Emitter::copyBox(Place to, Value map, Int row, Int column, Place mbarrier) {
+  constexpr unsigned kClusterSpace = 7;
+  Value inCluster = LLVM::AddrSpaceCastOp::create(*this, LLVM::LLVMPointerType::get(getContext(), kClusterSpace), to.pointer);
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      *this, inCluster, map, ValueRange{narrow(column), narrow(row)}, mbarrier.pointer, /*im2colOffsets=*/ValueRange(),
+      /*multicastMask=*/Value(), /*l2CacheHint=*/Value(), NVVM::TMALoadMode::TILE, /*isCTAOnly=*/false, /*group=*/nullptr,
+      /*predicate=*/Value());
+}
+Value Emitter::elect() { return NVVM::ElectSyncOp::create(*this, i1, /*membermask=*/Value()); }
+
+// ---- proxies --------------------------------------------------------------------------------------------------------
+
 void Emitter::fenceProxy() {
   NVVM::FenceProxyOp::create(*this, NVVM::ProxyKindAttr::get(getContext(), NVVM::ProxyKind::async_shared),
                              NVVM::SharedSpaceAttr::get(getContext(), NVVM::SharedSpace::shared_cta));

@@ -6,18 +6,43 @@ using namespace mlir;
 
 namespace logitile::cuda {
 /// The host does not know how many tokens count: a launch gives the place of their number, the first one and the most.
-LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function) {
+LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<TensorMap> ofKernel) {
   unsigned next = 0;
   auto pointer = [&] { return function.getArgument(next++); };
   auto word = [&] { return e.integer(function.getArgument(next++)); };
-  return KernelControl::bindArguments(pointer, word, [&](ScalarRole role) {
+  LogicalResult bound = KernelControl::bindArguments(pointer, word, [&](ScalarRole role) {
     if (role != ScalarRole::Tokens)
       return word();
     Value counted = LLVM::LoadOp::create(e, e.i64, pointer(), /*alignment=*/8);
     Int first = word(), most = word();
+    mostTokens = most;
     Value left = arith::MaxSIOp::create(e, e.integer(counted) - first, e.integer(0));
     return e.integer(arith::MinSIOp::create(e, left, most));
   });
+  for (const TensorMap &map : ofKernel) {
+    Int firstColumn = word();
+    maps.push_back({map, {pointer(), firstColumn}});
+  }
+  if (!maps.empty())
+    prepareBoxes();
+  return bound;
+}
+
+/// Those that use the mbarriers first stand behind the barrier with which a product starts.
+void KernelContext::prepareBoxes() {
+  boxPosition = e.variable();
+  e.store(e.integer(0), *boxPosition);
+  e.when(isEqual(e.thread(), 0), [&] {
+    for (int64_t slot = 0; slot < stages; ++slot) {
+      e.startMbarrier(arrival(e.integer(slot)), 1);
+      e.startMbarrier(departure(e.integer(slot)), threads.sharing.threads / kWarp);
+    }
+    e.fenceMbarriers();
+  });
+}
+
+KernelContext::BoundMap KernelContext::mapOf(Operation *product, bool isRight) const {
+  return llvm::find_if(maps, [&](const auto &map) { return map.first == tensorMapOf(product, isRight); })->second;
 }
 
 // ---- tiles ----------------------------------------------------------------------------------------------------------
@@ -96,8 +121,8 @@ CodeBuilder::Values KernelContext::splitTail(bool mayClip, Int first, int64_t co
 }
 
 Int KernelContext::scratch(int64_t bytes) {
-  allocated = std::max(allocated, static_cast<int64_t>(llvm::alignTo(bytes, 16)));
-  return e.integer(0);
+  allocated = std::max(allocated, first + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
+  return ring();
 }
 
 // ---- control --------------------------------------------------------------------------------------------------------

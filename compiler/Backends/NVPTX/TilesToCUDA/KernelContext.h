@@ -1,6 +1,8 @@
 // KernelContext.h - one kernel while it becomes the code of a GPU thread: what its tiles are to this thread. Each family of
 // ops has a file of its own that works on this context.
 #pragma once
+#include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/TensorMaps.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/Threads.h"
 #include "compiler/Conversion/Tiles/KernelTiles.h"
 #include "dialect/Workspace.h"
@@ -39,14 +41,29 @@ mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op); // Lis
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
-  /// With 'ringBytes' of shared memory for pipelines. The buffers 'workspace' are ours.
-  KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, int64_t ringBytes, int64_t stages, const Buffers &workspace)
-      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(stages), workspace(workspace), allocated(ringBytes) {}
+  /// The buffers 'workspace' are ours.
+  KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, const Pipeline &pipeline, const Buffers &workspace)
+      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(pipeline.stages), workspace(workspace), first(pipeline.first),
+        allocated(pipeline.bytes) {}
 
   Threads threads;
   const int64_t stages; // of a pipeline
 
-  mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function);
+  /// Behind what the ops of the kernel know, the function takes two arguments for each of 'maps' (KernelPlan).
+  mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<TensorMap> maps);
+  /// The tensor map of an operand, and the column of its view with which it begins; beyond all columns where this launch has none.
+  struct BoundMap {
+    mlir::Value map;
+    Int firstColumn;
+  };
+  BoundMap mapOf(mlir::Operation *product, bool isRight) const;
+  /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads that wait for its block, and for who
+  /// copies the next one there (Products/BoxCopies.h). Only in kernels with maps.
+  std::optional<Place> boxPosition;
+  Place arrival(Int slot) { return e.shared(slot * kMbarrierBytes, e.i64); }
+  Place departure(Int slot) { return arrival(slot + stages); }
+  /// How many tokens the launch has at most, of which only some may count.
+  std::optional<Int> mostTokens;
 
   // ---- tiles ------------------------------------------------------------------------------------------------------
   int64_t rowSlots(TileType type) const { return type.getExtent(0) == 1 ? 1 : turnRows ? turnRows : threads.sharing.rowSlots(); }
@@ -86,7 +103,7 @@ public:
   // ---- shared memory ------------------------------------------------------------------------------------------------
   /// Where the memory starts that pipelines, row states and sums use one after the other. Each starts with a barrier: whoever used it
   /// before is done.
-  Int ring() { return e.integer(0); }
+  Int ring() { return e.integer(first); }
   /// The same for an op that takes so many bytes of it.
   Int scratch(int64_t bytes);
   int64_t sharedBytes() const { return allocated; }
@@ -100,8 +117,13 @@ private:
 
   int64_t longestRun(const View &view, mlir::Value first) const;
 
+  void prepareBoxes();
+
+  static constexpr int64_t kMbarrierBytes = 8;
   const Buffers &workspace;
+  const int64_t first;
   int64_t allocated;
+  llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
   int64_t turnRows = 0; // 0: not in a turn
 };
 } // namespace logitile::cuda

@@ -6,6 +6,7 @@ using namespace mlir;
 namespace logitile::cuda {
 constexpr int64_t kMostStages = 4, kLeastStages = 2;
 constexpr int64_t kLeastOfWarpgroups = 3; // one that is read, one whose products may still run, one that is filled
+constexpr int64_t kMbarrierBytes = 1024;  // which few of them leave; stages begin at multiples of it
 constexpr int64_t kThreadsOfTwo = 128;    // that two blocks of a multiprocessor may each have with as many registers as a thread can have
 constexpr int64_t kHiddenBytes = 1024;    // of shared memory, that each block takes besides its own
 
@@ -21,20 +22,20 @@ static Type elementOf(Operation *op) {
 
 /// As many as let two blocks run on a multiprocessor, one of which computes while the other waits; where registers do not, as many
 /// as fit. A multiprocessor has the shared memory of its largest block.
-static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit, int64_t least) {
-  int64_t half = (limit - kHiddenBytes) / 2;
+static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit, int64_t first, int64_t least) {
+  int64_t half = (limit - kHiddenBytes) / 2 - first;
   bool areTwo = threads <= kThreadsOfTwo && half / block >= least;
-  return std::min(kMostStages, (areTwo ? half : limit) / block);
+  return std::min(kMostStages, (areTwo ? half : limit - first) / block);
 }
 
 FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limit) {
-  int64_t block = 0, least = kLeastStages;
+  int64_t block = 0, first = 0, least = kLeastStages;
   Operation *largest = nullptr;
   kernel.walk([&](Operation *op) {
     if (!isa<ProjectOp, ContractOp>(op))
       return;
     if (algorithmOf(op) == Algorithm::Wgmma)
-      least = kLeastOfWarpgroups;
+      least = kLeastOfWarpgroups, first = kMbarrierBytes;
     auto tile = cast<TileType>(op->getResult(0).getType());
     int64_t bytes = (tile.getExtent(0) + tile.getExtent(1)) * depthOf(op) * CodeBuilder::bytesOf(elementOf(op));
     if (bytes > block) {
@@ -44,10 +45,10 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limi
   });
   if (!largest)
     return Pipeline();
-  int64_t stages = stagesOf(block, threads, limit, least);
+  int64_t stages = stagesOf(block, threads, limit, first, least);
   if (stages < least)
     return largest->emitOpError() << "has blocks of " << block << " bytes; " << least << " of them do not fit the " << limit
                                   << " bytes of shared memory";
-  return Pipeline{stages, stages * block};
+  return Pipeline{stages, first, first + stages * block};
 }
 } // namespace logitile::cuda

@@ -3,9 +3,10 @@
 #include "compiler/Backends/NVPTX/Sharing.h"
 
 namespace logitile::cuda {
-/// How many blocks are on their way, and the shared memory that they take, in a kernel with contractions.
+/// How many blocks are on their way, and the shared memory that they take, in a kernel with contractions. Where products are of
+/// warpgroups, 'first' bytes of it are before the first stage: the mbarriers.
 struct Pipeline {
-  int64_t stages = 0, bytes = 0;
+  int64_t stages = 0, first = 0, bytes = 0;
   /// For blocks of 'threads'. Fails with an error at an op whose blocks do not fit 'limit' bytes of shared memory.
   static mlir::FailureOr<Pipeline> get(KernelOp kernel, int64_t threads, int64_t limit);
 };

@@ -3,7 +3,6 @@
 #include "compiler/Backends/NVPTX/GPUTarget.h"
 #include "compiler/Backends/NVPTX/Passes.h"
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
-#include "compiler/Backends/NVPTX/TilesToCUDA/Pipeline.h"
 #include "compiler/Conversion/Tiles/ConvertKernels.h"
 #include "compiler/Target/ModuleTarget.h"
 using namespace mlir;
@@ -18,8 +17,9 @@ using namespace cuda;
 /// Of shared memory: all banks, and what repeats the exchange of chunks in operands of warpgroups.
 constexpr int64_t kBankBytes = 128, kSwizzleBytes = 1024;
 
-/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens.
-SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
+/// A pointer and two strides for a view; a word for a scalar, but a pointer and two words for the number of tokens. Then a word and the
+/// map for each tensor map.
+SmallVector<Type> argumentsOf(KernelOp kernel, ArrayRef<TensorMap> maps, Emitter &e) {
   SmallVector<Type> types;
   for (BlockArgument argument : kernel.getBody().getArguments()) {
     std::optional<ScalarRole> scalar = kernel.scalarOf(argument);
@@ -28,7 +28,15 @@ SmallVector<Type> argumentsOf(KernelOp kernel, Emitter &e) {
     if (!isWord)
       types.append(2, e.i64);
   }
+  for (size_t map = 0; map < maps.size(); ++map)
+    types.append({e.i64, LLVM::LLVMPointerType::get(e.getContext())});
   return types;
+}
+
+/// As the launch plan reads them: argument, columns and rows of each.
+ArrayAttr attributeOf(ArrayRef<TensorMap> maps, Emitter &e) {
+  return e.getArrayAttr(llvm::map_to_vector(
+      maps, [&](const TensorMap &map) -> Attribute { return e.getDenseI64ArrayAttr({map.argument, map.columns, map.rows}); }));
 }
 
 LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, const Buffers &workspace) {
@@ -39,12 +47,16 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, con
   if (failed(pipeline))
     return failure();
   e.setLoc(kernel.getLoc());
-  SmallVector<Type> arguments = argumentsOf(kernel, e);
-  if (static_cast<int64_t>(arguments.size()) * 8 > kMostParameterBytes)
-    return kernel.emitOpError() << "takes " << arguments.size() * 8 << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
+  SmallVector<TensorMap> maps = tensorMapsOf(kernel);
+  SmallVector<Type> arguments = argumentsOf(kernel, maps, e);
+  int64_t bytes = (arguments.size() - 2 * maps.size()) * 8 + 2 * maps.size() * kTensorMapBytes; // each word before a map is as far
+  if (bytes > kMostParameterBytes)
+    return kernel.emitOpError() << "takes " << bytes << " bytes of arguments; a launch passes at most " << kMostParameterBytes;
   LLVM::LLVMFuncOp function = e.beginKernel(kernel.getSymName(), arguments, sharing->threads);
-  KernelContext context(kernel, e, *sharing, pipeline->bytes, pipeline->stages, workspace);
-  if (failed(context.bindArguments(function)) || failed(context.convertBlock(kernel.getBody().front())))
+  for (size_t map = 0; map < maps.size(); ++map)
+    e.passByValue(function, arguments.size() - 1 - 2 * map, kTensorMapBytes);
+  KernelContext context(kernel, e, *sharing, *pipeline, workspace);
+  if (failed(context.bindArguments(function, maps)) || failed(context.convertBlock(kernel.getBody().front())))
     return failure();
   e.endKernel();
   eraseDeadOps(function.getBody());
@@ -53,6 +65,8 @@ LogicalResult convertKernel(KernelOp kernel, Emitter &e, const GpuInfo &gpu, con
                                   << " of a block";
   function->setAttr("logitile.threads", e.getI64IntegerAttr(sharing->threads));
   function->setAttr("logitile.shared_bytes", e.getI64IntegerAttr(context.sharedBytes()));
+  if (!maps.empty())
+    function->setAttr("logitile.tensor_maps", attributeOf(maps, e));
   return success();
 }
 

@@ -43,6 +43,22 @@ static LogicalResult checkTile(Operation *op, TileType type) {
   return op->emitOpError() << "makes " << type << "; products have more than one row and more than one column";
 }
 
+/// A tensor map is for all tokens that the launch may have. A tile that reaches past those that count would get others, which nobody
+/// has written.
+static void bindBoxes(KernelContext &k, Operation *op, Operand &operand, bool endsWithTokens, bool isRight) {
+  constexpr int64_t kNone = int64_t(1) << 32; // beyond all columns
+  Emitter &e = k.e;
+  KernelContext::BoundMap bound = k.mapOf(op, isRight);
+  operand.boxes = bound.map;
+  operand.firstColumn = bound.firstColumn;
+  operand.hasBoxes = isLess(bound.firstColumn, kNone);
+  if (!endsWithTokens || !operand.mayClip)
+    return;
+  Value isCut = isLess(operand.end, operand.first + operand.outer), haveAll = isEqual(operand.end - *k.mostTokens, 0);
+  Value isOfTokens = arith::OrIOp::create(e, haveAll, arith::XOrIOp::create(e, isCut, e.truth(true)));
+  operand.hasBoxes = e.both(operand.hasBoxes, isOfTokens);
+}
+
 /// The operand of 'view' whose outer axis is dimension 'dim'.
 static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const View &view, unsigned dim, Value first, int64_t outer,
                                       bool isRight) {
@@ -51,8 +67,11 @@ static FailureOr<Operand> makeOperand(KernelContext &k, Operation *op, const Vie
     return failure();
   const Sharing &sharing = k.threads.sharing;
   Int warpFirst = isRight ? k.threads.warpColumn * sharing.blockColumns() : k.threads.warpRow * sharing.blockRows();
-  return Operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
-                 algorithmOf(op) == Algorithm::Wgmma};
+  Operand operand{&view, k.scalar(first), *end, outer, k.mayClip(view, dim, first, outer), /*isInnerShared=*/dim == 0, warpFirst,
+                  algorithmOf(op) == Algorithm::Wgmma, {}, {}, k.e.integer(0)};
+  if (operand.isOfWarpgroups)
+    bindBoxes(k, op, operand, /*endsWithTokens=*/ShapedType::isDynamic(view.extent(dim)), isRight);
+  return operand;
 }
 
 // ---- what is there already ------------------------------------------------------------------------------------------
@@ -122,7 +141,8 @@ static CodeBuilder::Values addTo(KernelContext &k, TileType type, ValueRange sum
 struct SharedAxis {
   Int first, end;
   int64_t depth;
-  bool mayClip; // whether a block may reach past the end
+  bool mayClip;          // whether a block may reach past the end
+  bool endsWithOperands; // where it has to end
 };
 
 /// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each product wait for the one before.
@@ -130,7 +150,8 @@ static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const
                      const std::optional<Plus> &plus) {
   auto type = cast<TileType>(op->getResult(0).getType());
   if (algorithmOf(op) == Algorithm::Wgmma) {
-    CodeBuilder::Values sums = WarpgroupLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(zerosOf(k, type), axis.first);
+    WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
+    CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first);
     return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
   }
   CodeBuilder::Values start = plus ? startOf(k, type, *plus) : zerosOf(k, type);
@@ -150,7 +171,7 @@ LogicalResult convertProject(KernelContext &k, ProjectOp op) {
   FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
   if (failed(left) || failed(right))
     return failure();
-  SharedAxis axis{e.integer(0), e.integer(size), depth, size % depth != 0};
+  SharedAxis axis{e.integer(0), e.integer(size), depth, size % depth != 0, hidden.extent(1) == size};
   k.setTile(op->getResult(0), multiply(k, op, *left, *right, axis, std::nullopt));
   return success();
 }
@@ -173,7 +194,9 @@ LogicalResult convertContract(KernelContext &k, ContractOp op) {
     return failure();
   // Blocks start at multiples of their depth, so only the end of the range can cut one.
   bool mayClip = knownDivisor(op.getFirst()) % depth != 0 || knownDivisor(op.getEnd()) % depth != 0;
-  SharedAxis axis{k.scalar(op.getFirst()), k.scalar(op.getEnd()), depth, mayClip};
+  std::optional<int64_t> last = getConstantIntValue(op.getEnd());
+  bool endsWithOperands = last && *last == lhs.extent(1 - outer) && *last == rhs.extent(0);
+  SharedAxis axis{k.scalar(op.getFirst()), k.scalar(op.getEnd()), depth, mayClip, endsWithOperands};
   k.setTile(op.getResult(), multiply(k, op, *left, *right, axis, *plus));
   return success();
 }

@@ -15,11 +15,11 @@ Int StageShape::placeOf(Int line, Int chunk) const {
 }
 
 StageShape Operand::shape(int64_t depth) const {
-  int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
-  if (isOfWarpgroups && !isInnerShared) { // lines of at most 128 bytes
-    int64_t all = outer / perChunk, chunks = std::min<int64_t>(all & -all, 8);
-    return {depth, chunks, 1, all / chunks};
+  if (isOfWarpgroups) {
+    Boxes boxes = Boxes::of(outer, depth, isInnerShared);
+    return {boxes.lines, boxes.chunks, 1, boxes.count};
   }
+  int64_t perChunk = 16 / CodeBuilder::bytesOf(element());
   // Four lanes read a pair of f32 each: two chunks of a line.
   return isInnerShared ? StageShape{outer, depth / perChunk, isFloat() ? 2 : 1} : StageShape{depth, outer / perChunk};
 }

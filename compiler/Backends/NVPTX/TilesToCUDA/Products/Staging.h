@@ -29,6 +29,10 @@ struct Operand {
   Int warpFirst;        // of this warp's block, in the tile
   bool isOfWarpgroups;  // tensor cores read it from shared memory, in a layout that they know
 
+  mlir::Value boxes;     // of warpgroups: its tensor map, where the kernel has one
+  mlir::Value hasBoxes;  // i1: whether there is a map in this launch that says where this tile lies
+  Int firstColumn;       // of the view, with which the map begins
+
   mlir::Type element() const { return view->type.getElement(); }
   bool isFloat() const { return element().isF32(); }
   StageShape shape(int64_t depth) const;

@@ -8,9 +8,10 @@ constexpr int64_t kUnit = 16;            // bytes that places in a descriptor co
 constexpr int64_t kAddressEnd = 1 << 18; // a descriptor has so much of an address
 constexpr int64_t kSteps = 16;           // of the shared axis that one product takes
 
-WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip)
-    : k(k), e(k.e), left(left), right(right), depth(depth), end(end), toLeft(k, left, depth, end, mayClip),
-      toRight(k, right, depth, end, mayClip), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
+WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip,
+                             bool endsWithOperands)
+    : k(k), e(k.e), left(left), right(right), depth(depth), end(end), mayClip(mayClip),
+      isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
       leftDescriptor(e.integer(0)), rightDescriptor(e.integer(0)) {
   int64_t groups = k.threads.sharing.threads / kWarpgroup;
   Int group = groups == 1 ? e.integer(0) : e.uniform(e.warp() / (kWarpgroup / kWarp));
@@ -48,23 +49,67 @@ Value WarpgroupLoop::multiplyBlock(Int slot, Value sums) {
 
 CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first) {
   Int count = divideUp(end - first, depth);
-  Value isPipelined = e.both(e.both(toLeft.isAligned, toRight.isAligned), isLess(e.integer(0), count));
   Value sums = gather(start);
+  e.fenceProxy(); // boxes may be copied to where this thread has written
   e.barrier(); // whoever used this memory before is done, and has read what sums start from, even where nothing is added to them
-  CodeBuilder::Values last = e.choose(
-      isPipelined, sums.getType(), [&]() -> CodeBuilder::Values { return {runPipelined(sums, first, count)}; },
-      [&]() -> CodeBuilder::Values { return {runUnaligned(sums, first, count)}; });
+  auto choose = [&](Value condition, auto then, auto otherwise) -> CodeBuilder::Values {
+    return e.choose(condition, sums.getType(), [&]() -> CodeBuilder::Values { return {then()}; }, otherwise);
+  };
+  CodeBuilder::Values last = choose(
+      e.both(left.hasBoxes, right.hasBoxes), [&] { return runBoxes(sums, first, count); },
+      [&] {
+        Value areAligned = e.both(k.isAligned(*left.view, kVectorBytes), k.isAligned(*right.view, kVectorBytes));
+        return choose(
+            e.both(areAligned, isLess(e.integer(0), count)), [&] { return runPipelined(sums, first, count); },
+            [&]() -> CodeBuilder::Values { return {runUnaligned(sums, first, count)}; });
+      });
   return spread(last.front());
+}
+
+/// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. Where the axis may go on
+/// behind the end, a block that is cut there is copied by all threads.
+Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count) {
+  int64_t ahead = k.stages - 2;
+  Int whole = isCutByBoxes ? count : (end - first) / depth;
+  BoxCopies copies(k, left, right, depth);
+  Int start = copies.begin();
+  auto copy = [&](Int block, Int position) {
+    e.when(copies.isFirstWarp(isLess(block, whole)), [&] { copies.copy(first + block * depth, position); });
+  };
+  e.loop(e.integer(ahead), [&](Int block) { copy(block, copies.after(start, block)); });
+  CodeBuilder::Values last = e.loop(whole, {start, sums}, [&](Int block, ValueRange current) -> CodeBuilder::Values {
+    Int position = e.integer(current[0]);
+    copies.wait(position);
+    Value next = multiplyBlock(copies.slotOf(position), current[1]);
+    copy(block + ahead, copies.after(position, ahead));
+    e.waitForProducts(1);
+    copies.release(copies.before(position), isLess(e.integer(0), block));
+    return {copies.after(position, 1), next};
+  });
+  Int next = e.integer(last[0]);
+  Value done = e.waitForSums(last[1]);
+  copies.release(copies.before(next), isLess(e.integer(0), whole));
+  copies.end(next);
+  if (isCutByBoxes)
+    return done;
+  return e.choose(
+      isLess(whole, count), done.getType(),
+      [&]() -> CodeBuilder::Values {
+        Stagers stagers = makeStagers();
+        return {e.waitForSums(multiplyAlone(stagers, first + whole * depth, done, /*areAligned=*/true))};
+      },
+      [&]() -> CodeBuilder::Values { return {done}; })[0];
 }
 
 /// While the products of a block run, those of the block before it end, and the stage of the one before that is filled.
 Value WarpgroupLoop::runPipelined(Value sums, Int first, Int count) {
   int64_t stages = k.stages, ahead = stages - 2;
+  Stagers stagers = makeStagers();
   auto copy = [&](Int block, Int slot) {
     e.when(isLess(block, count), [&] {
       Int shared = first + block * depth, offset = k.ring() + slot * blockBytes;
-      toLeft.copyChunks(shared, offset);
-      toRight.copyChunks(shared, offset + leftBytes);
+      stagers.left.copyChunks(shared, offset);
+      stagers.right.copyChunks(shared, offset + leftBytes);
     });
     e.commitCopies();
   };
@@ -89,20 +134,24 @@ Value WarpgroupLoop::runPipelined(Value sums, Int first, Int count) {
 
 /// One block after the other.
 Value WarpgroupLoop::runUnaligned(Value sums, Int first, Int count) {
+  Stagers stagers = makeStagers();
   CodeBuilder::Values last = e.loop(count, sums, [&](Int block, ValueRange current) -> CodeBuilder::Values {
-    Int shared = first + block * depth;
-    e.barrier(); // everyone is done with the block before
-    toLeft.copy(shared, k.ring());
-    toRight.copy(shared, k.ring() + leftBytes);
-    e.commitCopies();
-    e.waitForCopies(0);
-    e.fenceProxy();
-    e.barrier();
-    Value next = multiplyBlock(e.integer(0), current.front());
-    e.waitForProducts(0);
-    return {next};
+    return {multiplyAlone(stagers, first + block * depth, current.front(), /*areAligned=*/false)};
   });
   return e.waitForSums(last.front());
+}
+
+Value WarpgroupLoop::multiplyAlone(Stagers &stagers, Int shared, Value sums, bool areAligned) {
+  e.barrier(); // everyone is done with the block before
+  for (auto [stager, offset] : {std::pair(&stagers.left, k.ring()), std::pair(&stagers.right, k.ring() + leftBytes)})
+    areAligned ? stager->copyChunks(shared, offset) : stager->copy(shared, offset);
+  e.commitCopies();
+  e.waitForCopies(0);
+  e.fenceProxy();
+  e.barrier();
+  Value next = multiplyBlock(e.integer(0), sums);
+  e.waitForProducts(0);
+  return next;
 }
 
 // ---- sums -----------------------------------------------------------------------------------------------------------

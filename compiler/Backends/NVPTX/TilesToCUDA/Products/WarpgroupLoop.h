@@ -1,20 +1,29 @@
 // WarpgroupLoop.h - the product of two operands of 16 bits over a shared axis by warpgroups: tensor cores read both operands from
 // shared memory, and compute while threads copy. Fragments of single warps are MainLoop.h.
 #pragma once
-#include "compiler/Backends/NVPTX/TilesToCUDA/Products/Staging.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 
 namespace logitile::cuda {
 class WarpgroupLoop {
 public:
-  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'.
-  WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip);
+  /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'. 'endsWithOperands': neither
+  /// of them has entries behind it.
+  WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip, bool endsWithOperands);
 
   /// The tile's values after adding the product from entry 'first' on to 'start'.
   CodeBuilder::Values run(mlir::ValueRange start, Int first);
 
 private:
+  mlir::Value runBoxes(mlir::Value sums, Int first, Int count);
   mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
   mlir::Value runUnaligned(mlir::Value sums, Int first, Int count);
+  /// What threads copy themselves. Its places are computed where it is made: other loops should not keep them in registers.
+  struct Stagers {
+    Stager left, right;
+  };
+  Stagers makeStagers() { return {Stager(k, left, depth, end, mayClip), Stager(k, right, depth, end, mayClip)}; }
+  /// Copies a block, and waits for the copy and its products.
+  mlir::Value multiplyAlone(Stagers &stagers, Int shared, mlir::Value sums, bool areAligned);
   /// Starts the products of the block in stage 'slot' of the ring, as one group.
   mlir::Value multiplyBlock(Int slot, mlir::Value sums);
   /// What tells tensor cores where an operand of stage 0 lies: from 'offset' bytes of shared memory on.
@@ -30,7 +39,7 @@ private:
   const Operand left, right;
   const int64_t depth;
   const Int end;
-  Stager toLeft, toRight;
+  const bool mayClip, isCutByBoxes; // the second: what boxes have behind 'end' are zeros
   const int64_t leftBytes, blockBytes; // of a stage
   Int leftDescriptor, rightDescriptor; // of stage 0
 };
