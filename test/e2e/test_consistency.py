@@ -392,3 +392,84 @@ def test_an_entry_that_needs_fewer_inputs_has_the_bits_of_the_others(name):
         for field, count in run(jit(loss), {name: given[name] for name in "zyu"}).items():
             if field != "loss":
                 assert (count == (field != "least")).all(), (field, seed)
+
+
+DISTANCES = {  # from the entry y, times a factor: at y itself each is 0
+    "threefold": lambda z, y, u, s: (u - u[y]) * 3.0,
+    "negative": lambda z, y, u, s: (z - z[y]) * -0.3,
+    "to the entry": lambda z, y, u, s: (z[y] - z) * 3.0,
+    "divided": lambda z, y, u, s: (u - u[y]) / 0.7,
+    "positive": lambda z, y, u, s: (z - z[y]) * lt.exp(s),
+    "of unknown sign": lambda z, y, u, s: (z - z[y]) * s,
+    "with a bias": lambda z, y, u, s: ((z + u) - (z + u)[y]) / 0.7,
+}
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1.0, 1e6], ids=str)
+@pytest.mark.parametrize("name", DISTANCES)
+def test_a_logsumexp_of_one_scaled_distance_is_exact(name, scale):
+    """All other entries are masked, so the result is that of y: 0, without the rounding of a product."""
+
+    @lt.loss
+    def loss(z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float], s: lt.Scalar):
+        x = lt.where(lt.column() == y, DISTANCES[name](z, y, u, s), -float("inf"))
+        return lt.Outputs(found=lt.logsumexp(x), used=z[y] + u[y] * s)
+
+    given = inputs(scale)
+    given["u"] *= np.float32(scale)
+    assert not run(jit(loss), {name: given[name] for name in "zyus"})["found"].any()
+
+
+@lt.loss
+def of_the_last_entry(z: lt.Logits, u: lt.Vocab[float]):
+    return lt.Outputs(found=z[0] * lt.logsumexp((u - u[lt.vocab_size() - 1]) * 3.0))
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("number", [0.37, 1.1, -2.3])
+def test_a_logsumexp_of_a_single_scaled_distance_is_exact(number):
+    hidden, weight = inputs(1e6)["z"]
+    given = {"z": (hidden, weight[:1]), "u": np.full(1, number, np.float32)}
+    assert not run(jit(of_the_last_entry), given)["found"].any()
+
+
+@lt.loss
+def chosen_means(z: lt.Logits, y: lt.Token[int], t: lt.Logits):
+    mean, fixed = lt.mean(z), lt.where(lt.column() <= 7, t, lt.mean(z))
+    return lt.Outputs(
+        above=lt.count(lt.maximum(z, mean) - mean > 0.0) - lt.count(z > mean),
+        below=lt.count(mean - lt.minimum(z, mean) > 0.0) - lt.count(z < mean),
+        clamped=lt.count(lt.clamp(z, mean, mean + 1.0) - mean > 0.0) - lt.count(z > mean),
+        target=lt.count(-mean + lt.where(lt.column() == y, mean, t) == 0.0) - lt.count(t == mean),
+        entry=lt.count(fixed - fixed[9] != 0.0) - 8,
+    )
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6], ids=str)
+def test_a_value_per_token_cancels_where_it_is_chosen(scale):
+    """A mean has a low part. An entry that is the mean has none, and no difference from the mean."""
+    given = inputs(scale)
+    hidden, weight = given["z"]
+    out = run(jit(chosen_means), {"z": given["z"], "y": given["y"], "t": (hidden[:, ::-1].copy(), weight)})
+    for name in ("above", "below", "clamped", "entry"):
+        assert not out[name].any(), name
+    assert (out["target"] == 1).all()
+
+
+@lt.loss
+def masked_distances(z: lt.Logits, y: lt.Token[int], a: lt.Token[float], m: lt.Vocab[bool]):
+    i = lt.maximum(y - 1, 0)
+    x = lt.where(m, z - z[i], -float("inf")) / (a * a + 1.0)
+    return lt.logsumexp(x) - x[i]
+
+
+def test_an_entry_that_is_known_needs_nothing_of_the_exponents():
+    """z - z[i] is 0 at i, where no pass picks z: asking for it there ended the process."""
+    given = inputs(1.0)
+    a, mask = np.linspace(-1, 1, TOKENS, dtype=np.float32), np.arange(VOCAB) % 3 > 0
+    head = jit(masked_distances, reduction="none")
+    arguments = {"z": given["z"], "y": given["y"], "a": a, "m": mask}
+    found = brought_back(head(**{name: moved(item, head.options.backend) for name, item in arguments.items()}))
+    np.testing.assert_allclose(found, head.reference(**arguments), rtol=1e-5)

@@ -100,12 +100,30 @@ bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
   return true;
 }
 
+/// Exponents may have the negative of the value: in logsumexp(3 * x - 3 * x[i]), the addend is an entry of -3 * x. The value is
+/// rounded as a whole where it is the base itself, and where no exponents are made of it.
+Planner::Canonical ProgramEmitter::partsOfEntry(NodeRef node, Graph::Origin origin) {
+  Graph &g = planner.g;
+  NodeRef value = origin.value, negative = g.neg(value);
+  auto isBase = [&](NodeRef base) { // that of x - x[i] is x, whose entry needs more than the constant 0 does
+    return planner.maximumOf(base) && (!base->varying || hasPartsOf(node, {base, origin.index}));
+  };
+  Planner::Canonical whole{value, g.constant(1), g.constant(0)};
+  if (planner.maximumOf(value) || planner.maximumOf(negative))
+    return whole;
+  if (Planner::Canonical parts = planner.underLogSumExp(value); isBase(parts.base))
+    return parts;
+  if (Planner::Canonical parts = planner.underLogSumExp(negative); isBase(parts.base))
+    return {parts.base, g.neg(parts.scale), g.neg(parts.addend)};
+  return whole;
+}
+
 bool ProgramEmitter::hasLow(NodeRef node) {
   node = settle(node);
   if (node->type != NodeType::Float)
     return false;
   if (Graph::Origin origin = originOf(node)) {
-    auto [base, scale, addend] = planner.underLogSumExp(origin.value);
+    auto [base, scale, addend] = partsOfEntry(node, origin);
     Accumulator *max = planner.maximumOf(base);
     bool isRearranged = max && base != origin.value; // such as z - z * s, of which exponents make z * (1 - s)
     if (!max || !max->keepsRounding())
@@ -124,6 +142,12 @@ bool ProgramEmitter::hasLow(NodeRef node) {
   case NodeOp::Neg: return hasLow(node->operand(0));
   default: return false;
   }
+}
+
+void ProgramEmitter::reportMissing(NodeRef accumulator) {
+  mlir::emitError(accumulator->loc) << "a value is needed that no earlier pass over the vocabulary keeps; "
+                                       "this is a fault of the compiler: please report the loss";
+  isComplete = false;
 }
 
 bool ProgramEmitter::isCheap(NodeRef node) {

@@ -21,6 +21,8 @@ public:
                  llvm::ArrayRef<GradientNodes> gradients);
   /// Builds the program before 'loss'.
   ProgramOp emit(LossOp loss);
+  /// Whether all values of the program are there; else errors were emitted.
+  bool hasAllValues() const { return isComplete; }
 
   // ---- for the regions
   Planner &planner;
@@ -32,6 +34,8 @@ public:
   bool hasLow(NodeRef node);
   /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.
   Graph::Origin originOf(NodeRef node);
+  /// The value that 'node' is an entry of as scale * base + addend, with the base that exponents have.
+  Planner::Canonical partsOfEntry(NodeRef node, Graph::Origin origin);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
   bool isCheap(NodeRef node);
   /// Asks the finish at the value's point for it; which of its results it will be.
@@ -39,6 +43,8 @@ public:
   /// Asks the finish at a place of a list for the value or the index there.
   ResultAttr requestPlace(NodeRef node);
   unsigned stageOf(const Accumulator *accumulator) const { return accumulatorStages.lookup(accumulator->number); }
+  /// A region needs a slot of row state that no sweep before it has, by a fault of this pass: the program is of no use.
+  void reportMissing(NodeRef accumulator);
 
 private:
   struct Request {
@@ -66,6 +72,7 @@ private:
   unsigned adjointStage() const { return placement.forward.size() + 1; }
   unsigned lateStage() const { return adjointStage() + placement.adjoint.size() + 1; }
 
+  bool isComplete = true;
   const Placement &placement;
   llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs;
   llvm::ArrayRef<GradientNodes> gradients;
@@ -163,6 +170,7 @@ private:
   mlir::Value scaledPlus(NodeRef node, mlir::Value c);
   mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);
   bool lowMatters(NodeRef node);
+  bool mayBe(NodeRef value, NodeRef other) const;
   bool isKnown(NodeRef node);
   RegionEmitter &atEntry(NodeRef index);
   NodeRef constantEntry(NodeRef node);

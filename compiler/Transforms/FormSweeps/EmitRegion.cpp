@@ -131,6 +131,10 @@ Value RegionEmitter::compute(NodeRef node) {
   if (parent && node->is(NodeOp::Select))
     if (NodeRef branch = program.planner.g.branchAt(node, index))
       return value(branch);
+  if (node->is(NodeOp::Accumulator) && !state.contains(node->index)) {
+    program.reportMissing(node);
+    return node->type == NodeType::Float ? f32(0) : i32(0);
+  }
   if (node->is(NodeOp::Accumulator) && !program.hasLow(node))
     return state.at(node->index);
   if (node->is(NodeOp::Gather))
@@ -260,6 +264,13 @@ Value RegionEmitter::softmax(NodeRef node) {
 
 // ---- pairs ------------------------------------------------------------------------------------------------------------
 
+/// Whether 'value' may be 'other' itself, chosen by a condition or an order.
+bool RegionEmitter::mayBe(NodeRef value, NodeRef other) const {
+  value = program.settle(value);
+  bool chooses = value->is(NodeOp::Select) || value->is(NodeOp::Maximum) || value->is(NodeOp::Minimum) || value->is(NodeOp::Clamp);
+  return value == other || (chooses && llvm::any_of(value->operands, [&](NodeRef choice) { return mayBe(choice, other); }));
+}
+
 /// Whether a varying value has a low part worth carrying: one that came in with a per-token value.
 bool RegionEmitter::lowMatters(NodeRef node) {
   auto isEntry = [&](NodeRef operand) { return !operand->varying && program.originOf(program.settle(operand)); };
@@ -269,12 +280,19 @@ bool RegionEmitter::lowMatters(NodeRef node) {
       return false;
     return settled->varying ? lowMatters(settled) : program.hasLow(settled) && !program.originOf(settled);
   };
+  auto chooses = [&](NodeRef varying, NodeRef uniform) { // such as the mean in max(z, mean(z)) - mean(z), where its rounding cancels
+    NodeRef settled = program.settle(uniform);
+    return !settled->varying && mayBe(varying, settled->is(NodeOp::Neg) ? program.settle(settled->operand(0)) : settled);
+  };
   if (auto it = lows.find(node); it != lows.end())
     return it->second;
   bool result = false;
   if (node->type == NodeType::Float) {
-    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) // sparse terms are rounded: so is what they are subtracted from
-      result = !isEntry(node->operand(0)) && !isEntry(node->operand(1)) && (matters(node->operand(0)) || matters(node->operand(1)));
+    if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) { // sparse terms are rounded: so is what they are subtracted from
+      NodeRef a = node->operand(0), b = node->operand(1);
+      bool meetsItself = chooses(a, b) || chooses(b, a);
+      result = !isEntry(a) && !isEntry(b) && !meetsItself && (matters(a) || matters(b));
+    }
     else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));
     else if (node->is(NodeOp::Mul) && isScaled(node))
@@ -314,6 +332,8 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
   switch (node->op) {
   case NodeOp::Constant: return {f32(node->number), f32(node->rounding())}; // what cancels may have come by the number in other steps
   case NodeOp::Accumulator:
+    if (!state.contains(node->index))
+      return {value(node), {}};
     return {state.at(node->index), stateLows.at(node->index)};
   case NodeOp::Pair: {
     Pair large = pairOf(node->operand(0));
@@ -355,7 +375,7 @@ RegionEmitter::Pair RegionEmitter::logSoftmaxPair(const LogSoftmax &of) {
 /// entries is one of them. Null for a base that exponents do not round, and where 'node' is the addend itself, as -lse is where
 /// x is 0 in x - lse.
 RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin origin) {
-  auto [base, scale, addend] = program.planner.underLogSumExp(origin.value);
+  auto [base, scale, addend] = program.partsOfEntry(node, origin);
   if (program.settle(addend) == node)
     return {};
   if (Accumulator *max = program.planner.maximumOf(base); max && max->keepsRounding())

@@ -42,7 +42,10 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
         gradient.dense = planner.factored(gradient.dense);
     llvm::erase_if(gradients, [](const GradientNodes &gradient) { return gradient.isOfInputThatNothingReaches(); });
     Placement placement = placeAccumulators(planner, outputs, gradients);
-    ProgramOp program = ProgramEmitter(planner, placement, outputs, gradients).emit(loss);
+    ProgramEmitter emitter(planner, placement, outputs, gradients);
+    ProgramOp program = emitter.emit(loss);
+    if (!emitter.hasAllValues())
+      return failure();
     if (slice)
       program.setColumns(slice.getColumns());
     loss.erase();

@@ -42,3 +42,23 @@ logitile.loss @beside_another vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %e : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// The entry is one of -3 * u, and exponents are made of 3 * (u - max): both products come with their rounding error.
+// CHECK-LABEL: logitile.program @negative_entry
+// CHECK: logitile.finish @finish1
+// CHECK: %[[ENTRY:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: %[[NEGATIVE:.*]] = arith.negf %[[ENTRY]] : f32
+// CHECK-NEXT: math.fma %{{.*}}, %{{.*}}, %[[NEGATIVE]] : f32
+// CHECK: %[[LARGEST:.*]] = arith.mulf %max0, %{{.*}} : f32
+// CHECK-NEXT: %[[LESS:.*]] = arith.negf %[[LARGEST]] : f32
+// CHECK-NEXT: math.fma %{{.*}}, %{{.*}}, %[[LESS]] : f32
+logitile.loss @negative_entry vocab 100 outputs ["loss"] {
+  %u = logitile.input vocab "u" : f32
+  %y = logitile.input token "y" : i32
+  %three = arith.constant 3.000000e+00 : f32
+  %entry = logitile.gather %u[%y] : f32
+  %distance = arith.subf %u, %entry : f32
+  %x = arith.mulf %distance, %three : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
