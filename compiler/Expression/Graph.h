@@ -172,6 +172,8 @@ public:
   bool isSoftmax(NodeRef x);
   /// Whether there is a logsumexp of 'x'.
   bool isUnderLogSumExp(NodeRef x) const { return underLogSumExp.contains(x); }
+  /// Whether there is a list of the largest entries of 'x', or of their indices.
+  bool hasList(NodeRef x) const { return underLists.contains(x); }
   /// Pushed through elementwise operations: only inputs are picked.
   NodeRef gather(NodeRef x, NodeRef index);
   /// The varying expression of which a uniform one is the value at 'index'.
@@ -216,7 +218,7 @@ private:
   llvm::SpecificBumpPtrAllocator<Node> storage;
   unsigned count_ = 0;
   llvm::DenseMap<NodeRef, Split> hoisted, bared;
-  llvm::DenseSet<NodeRef> underLogSumExp;
+  llvm::DenseSet<NodeRef> underLogSumExp, underLists;
   llvm::DenseMap<NodeRef, NodeRef> exponents;
   llvm::DenseMap<NodeRef, Origin> origins;
   llvm::DenseMap<NodeRef, llvm::DenseMap<NodeRef, NodeRef>> entries; // by index, of constantAt

@@ -181,6 +181,7 @@ NodeRef Graph::count(NodeRef condition) {
 
 NodeRef Graph::top(NodeOp op, NodeRef x, int64_t places) {
   auto [rest, u] = bare(x);
+  underLists.insert(rest);
   NodeRef list = make(op, {rest}, op == NodeOp::Top ? NodeType::Float : NodeType::Int, [&](Node &node) {
     node.index = places;
     node.varying = true;

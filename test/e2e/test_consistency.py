@@ -473,3 +473,28 @@ def test_an_entry_that_is_known_needs_nothing_of_the_exponents():
     arguments = {"z": given["z"], "y": given["y"], "a": a, "m": mask}
     found = brought_back(head(**{name: moved(item, head.options.backend) for name, item in arguments.items()}))
     np.testing.assert_allclose(found, head.reference(**arguments), rtol=1e-5)
+
+
+@lt.loss
+def listed_probabilities(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
+    masked = lt.where(u > 0, z * 0.3, -float("inf"))
+    return lt.Outputs(
+        third=lt.topk(lt.log_softmax(z / 3.0), 2)[0],
+        biased=lt.topk(lt.log_softmax((z + u) / 0.7), 2)[0],
+        positive=lt.topk(lt.log_softmax(z * lt.exp(s)), 3)[0],
+        scaled=lt.topk(lt.log_softmax(z * s), 2)[0],
+        masked=lt.topk(lt.log_softmax(masked), 2)[0],
+        own=lt.count(z / 3.0 >= lt.topk(z / 3.0, 1)[0][0]),
+    )
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e9], ids=str)
+def test_the_best_of_a_list_of_sure_tokens_is_exact(scale):
+    """A list has rounded entries. So does the logsumexp beside it, which its best entry cancels."""
+    given = inputs(scale)
+    out = run(jit(listed_probabilities), {name: given[name] for name in "zus"})
+    for name in ("third", "biased", "positive", "scaled", "masked"):
+        best = out[name][:, 0]
+        assert (best <= 0).all() and (best == 0).mean() > 0.9, name
+    assert (out["own"] >= 1).all()

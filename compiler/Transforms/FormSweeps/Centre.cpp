@@ -185,8 +185,11 @@ static bool isNothing(NodeRef coefficient) {
   return coefficient->isConstant(0) || isDifference;
 }
 
-/// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1.
+/// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1. Values with a list are their own
+/// base: a list has them rounded, and the best of them less their logsumexp is 0 where the others are far below.
 Planner::Canonical Planner::canonical(NodeRef x) {
+  if (g.hasList(x))
+    return {x, g.constant(1), g.constant(0)};
   auto [atoms, addend] = affine(x);
   if (atoms.empty())
     return {g.constant(0), g.constant(1), addend};

@@ -42,3 +42,18 @@ logitile.loss @several vocab 100 outputs ["a", "b"] {
   %b = logitile.reduce argtop %scaled places 7 : f32 -> i32
   logitile.yield %a, %b : f32, i32
 }
+
+// Values with a list are what exponents are made of, rounded as in the list: its best entry cancels the maximum.
+// CHECK-LABEL: logitile.program @scaled_list
+// CHECK: } bound {
+// CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %[[X]] : f32
+logitile.loss @scaled_list vocab 100 outputs ["best"] {
+  %z = logitile.input logits "z" : f32
+  %third = arith.constant 0.333333343 : f32
+  %x = arith.mulf %z, %third : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %list = logitile.reduce top %log_p places 3 : f32 -> f32
+  logitile.yield %list : f32
+}
