@@ -471,7 +471,8 @@ def test_an_entry_that_is_known_needs_nothing_of_the_exponents():
     a, mask = np.linspace(-1, 1, TOKENS, dtype=np.float32), np.arange(VOCAB) % 3 > 0
     head = jit(masked_distances, reduction="none")
     arguments = {"z": given["z"], "y": given["y"], "a": a, "m": mask}
-    found = brought_back(head(**{name: moved(item, head.options.backend) for name, item in arguments.items()}))
+    here = {name: moved(item, head.options.backend) for name, item in arguments.items()}
+    found = brought_back(head(**here))
     np.testing.assert_allclose(found, head.reference(**arguments), rtol=1e-5)
 
 
