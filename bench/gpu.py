@@ -1,6 +1,6 @@
 """Measures steps of training (loss and both gradients) of cross entropy on a GPU, beside torch.
 
-The floor is what cuBLAS needs for the three products of kept logits, Z = X Wᵀ, dX = G W, dW = Gᵀ X, measured
+The floor is what cuBLAS needs for three products of stored logits, Z = X Wᵀ, dX = G W, dW = Gᵀ X, measured
 in the same rounds. Contenders take turns in every round; medians over rounds go to OUT.json and a table.
 A contender whose loss or gradients are not those of torch's eager step is an error.
 """

@@ -122,7 +122,7 @@ def report(compiled: Compiled, target: str, shape: tuple[int, int, int]) -> dict
     tokens, hidden, vocab = shape
     chip = _native.describe_target(f"cuda:{target}")["chip"]
     rows = kernel_rows(compiled, target, chip)
-    pairs = len(compiled.described["pairs"])
+    pairs = len(compiled.described["projections"])
     floor = (6 if compiled.has_gradients else 2) * pairs * tokens * vocab * hidden / chip["library_rate"]
     total = sum(row["predicted_ms"] for row in rows)
     return {

@@ -16,7 +16,7 @@ def CanonicaliseLossPass : Pass<"logitile-canonicalise-loss", "logitile::LossOp"
   let summary = "writes a loss by the rules that are part of the meaning of its text";
   let description = [{
     Before: a loss as its author wrote it, in plain arithmetic. After: the same where a weight of 0 wins against infinities
-    (`logitile.weigh`), exponents that are known are used instead of logarithms of rounded exponentials, and integers
+    (`logitile.multiply_no_nan`), exponents that are known are used instead of logarithms of rounded exponentials, and integers
     saturate at 32 bits. docs/design/spec.md has the rules. Without this pass a text means something else, so it comes
     first. A loss that has a gradient already stays as it is.
     Refuses: nothing.
@@ -44,7 +44,7 @@ def FormSweepsPass : Pass<"logitile-form-sweeps", "mlir::ModuleOp"> {
 
     Unfinished uniform factors and addends are pulled out of reductions where that saves a sweep, every exponent gets a
     running maximum, moments are centred on it, every sum keeps its rounding errors beside it, reductions of one depth
-    share a sweep, equal entries are one. Adjoint reductions join forward sweeps, get sweeps of their own, or are summed
+    share a sweep, equal entries are one. Backward reductions join forward sweeps, get sweeps of their own, or are summed
     while the gradient is made.
     Refuses: a loss that wants gradients and has none.
   }];
@@ -60,7 +60,7 @@ def SliceProgramPass : Pass<"logitile-slice-program", "mlir::ModuleOp"> {
 
     State of sweeps that slices have merged already is read as token inputs, so that what follows from it is made once
     for all tokens, in the prologue. The state of the sweep that runs, or of two slices that are merged, is an output.
-    Refuses: a sweep that the program does not have, sums that are made late.
+    Refuses: a sweep that the program does not have, fused sums.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect"];
 }
@@ -83,21 +83,21 @@ def ClassifyGradientPass : Pass<"logitile-classify-gradient", "logitile::Program
     The gradient may be the exponential times a polynomial of the base that is the same for all entries, or times factors without
     logits. If the exponent is a softcap, the base is the argument of tanh, and the gradient may also be the derivative of
     tanh. Values that are the same for all entries may be added. A small relative error of the base then changes an entry
-    by a small part of itself, so choose-schedule may keep the base in 16 bits relative to its maximum.
+    by a small part of itself, so choose-schedule may store the base in 16 bits relative to its maximum.
     Refuses: nothing.
   }];
 }
 
 def ChooseSchedulePass : Pass<"logitile-choose-schedule", "mlir::ModuleOp"> {
-  let summary = "decides what is kept and what is made again, within the byte budget";
+  let summary = "decides what is stored and what is made again, within the byte budget";
   let description = [{
     Before: programs without a schedule, in a module with a `logitile.request`. After: the same, each with a
     `logitile.schedule`: buffers, launches with their tile sizes, loops over chunks of tokens and vocab_splits of the
     vocabulary, and the interval of token counts that it serves within the budget. The module gets the time that
     the cost model predicts, `logitile.predicted_seconds`.
 
-    Kinds: nothing kept; logits kept for all tokens or for one chunk at a time; logits made again; a part of the
-    vocabulary kept. The cost model takes the fastest that fits.
+    Kinds: nothing stored; logits stored for all tokens or for one chunk at a time; logits made again; a part of the
+    vocabulary stored. The cost model takes the fastest that fits.
     Refuses: a budget below the smallest schedule (names the minimum), a target that does not exist.
   }];
 }
@@ -144,7 +144,7 @@ def ShareCodePass : Pass<"logitile-share-code", "mlir::ModuleOp"> {
 def PrintSparseEntriesPass : Pass<"logitile-print-sparse-entries", "mlir::ModuleOp"> {
   let summary = "marks the row state that a single vocabulary entry per token decides";
   let description = [{
-    Before: kernels. After: the same, with the numbers of such entries as `logitile.sparse` on every `update_rows`.
+    Before: kernels. After: the same, with the numbers of such entries as `logitile.sparse` on every `update_state`.
     Refuses: nothing. For reading and for tests of the analysis.
   }];
 }

@@ -56,11 +56,12 @@ public:
   ArrayAttr of(const std::vector<std::string> &names) {
     return Builder(context).getStrArrayAttr(SmallVector<StringRef>(names.begin(), names.end()));
   }
-  ArrayRef<PairAttr> of(const std::vector<PairPlan> &plans) {
-    for (const PairPlan &pair : plans)
-      pairs.push_back(noted(PairAttr::getChecked(emitError, context, StringRef(pair.name), pair.hidden, typeOf(context, pair.element),
-                                                 typeOf(context, pair.hiddenMemory), typeOf(context, pair.weightMemory))));
-    return pairs;
+  ArrayRef<ProjectionAttr> of(const std::vector<ProjectionPlan> &plans) {
+    for (const ProjectionPlan &projection : plans)
+      projections.push_back(noted(ProjectionAttr::getChecked(emitError, context, StringRef(projection.name), projection.hidden,
+                                                             typeOf(context, projection.element), typeOf(context, projection.hiddenMemory),
+                                                             typeOf(context, projection.weightMemory))));
+    return projections;
   }
   SliceAttr of(const std::optional<SlicePlan> &slice) {
     return slice ? noted(SliceAttr::getChecked(emitError, context, slice->columns, slice->part, slice->sweep)) : SliceAttr();
@@ -77,7 +78,7 @@ private:
 
   MLIRContext *const context;
   const function_ref<InFlightDiagnostic()> emitError;
-  SmallVector<PairAttr> pairs;
+  SmallVector<ProjectionAttr> projections;
 };
 } // namespace
 

@@ -8,22 +8,22 @@
 using namespace mlir;
 using namespace logitile;
 
-/// `[#logitile.pair<...>, ...]`; what only merges states has no pair.
-static FailureOr<SmallVector<PairAttr>> parsePairs(AsmParser &parser) {
-  SmallVector<PairAttr> pairs;
+/// `[#logitile.projection<...>, ...]`; what only merges states has no projection.
+static FailureOr<SmallVector<ProjectionAttr>> parseProjections(AsmParser &parser) {
+  SmallVector<ProjectionAttr> projections;
   ParseResult done = parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    FailureOr<PairAttr> pair = FieldParser<PairAttr>::parse(parser);
-    if (succeeded(pair))
-      pairs.push_back(*pair);
-    return ParseResult(pair);
+    FailureOr<ProjectionAttr> projection = FieldParser<ProjectionAttr>::parse(parser);
+    if (succeeded(projection))
+      projections.push_back(*projection);
+    return ParseResult(projection);
   });
   if (failed(done))
     return failure();
-  return pairs;
+  return projections;
 }
-static void printPairs(AsmPrinter &printer, ArrayRef<PairAttr> pairs) {
+static void printProjections(AsmPrinter &printer, ArrayRef<ProjectionAttr> projections) {
   printer << '[';
-  llvm::interleaveComma(pairs, printer, [&](PairAttr pair) { printer.printStrippedAttrOrType(pair); });
+  llvm::interleaveComma(projections, printer, [&](ProjectionAttr projection) { printer.printStrippedAttrOrType(projection); });
   printer << ']';
 }
 
@@ -64,17 +64,17 @@ void LogitileDialect::registerAttributes() {
       >();
 }
 
-LogicalResult PairAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element,
+LogicalResult ProjectionAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name, int64_t hidden, Type element,
                                Type hiddenMemory, Type weightMemory) {
   if (name.empty())
-    return emitError() << "a pair has no name";
+    return emitError() << "a projection has no name";
   if (hidden <= 0)
-    return emitError() << "hidden size " << hidden << " of pair '" << name << "' must be positive";
+    return emitError() << "hidden size " << hidden << " of projection '" << name << "' must be positive";
   if (hidden > kMostExtent)
-    return emitError() << "hidden size " << hidden << " of pair '" << name << "' is too large; " << kMostExtent << " is the most";
+    return emitError() << "hidden size " << hidden << " of projection '" << name << "' is too large; " << kMostExtent << " is the most";
   for (Type type : {element, hiddenMemory, weightMemory})
     if (!type.isF32() && !type.isBF16() && !type.isF16())
-      return emitError() << "element type " << type << " of pair '" << name << "' must be f32, bf16 or f16";
+      return emitError() << "element type " << type << " of projection '" << name << "' must be f32, bf16 or f16";
   return success();
 }
 
@@ -123,15 +123,15 @@ static LogicalResult verifyBudget(function_ref<InFlightDiagnostic()> emitError, 
   return success();
 }
 
-LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<PairAttr> pairs, DictionaryAttr dense,
+LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<ProjectionAttr> projections, DictionaryAttr dense,
                                   ArrayAttr gradients, DictionaryAttr gradientTypes, Mode mode, int64_t tokens, int64_t workspace,
                                   int64_t chunks, bool, StringRef, int64_t threads, SliceAttr, DictionaryAttr tiles) {
   if (failed(verifyCounts(emitError, tokens, chunks, threads)) || failed(verifyBudget(emitError, workspace, chunks)))
     return failure();
   llvm::StringSet<> names;
-  for (PairAttr pair : pairs)
-    if (!names.insert(pair.getName()).second)
-      return emitError() << "'pairs' names '" << pair.getName() << "' twice";
+  for (ProjectionAttr projection : projections)
+    if (!names.insert(projection.getName()).second)
+      return emitError() << "'projections' names '" << projection.getName() << "' twice";
   if (mode == Mode::Forward && !gradients.empty())
     return emitError() << "mode 'forward' makes no gradients, but 'gradients' asks for " << gradients;
   for (Attribute gradient : gradients) {
@@ -139,7 +139,7 @@ LogicalResult RequestAttr::verify(function_ref<InFlightDiagnostic()> emitError, 
     if (!name || name.empty())
       return emitError() << "'gradients' holds " << gradient << ", which is not a name";
     if (names.contains(name.getValue()))
-      return emitError() << "'gradients' asks for " << name << ", which is a pair; its operands are \"" << name.getValue()
+      return emitError() << "'gradients' asks for " << name << ", which is a projection; its operands are \"" << name.getValue()
                          << ".hidden\" and \"" << name.getValue() << ".weight\"";
   }
   for (DictionaryAttr types : {dense, gradientTypes})

@@ -103,7 +103,8 @@ bool logitile::isScalarMaths(Operation *op) {
   auto isScalar = [](Type type) { return type.isF32() || type.isInteger(32) || type.isInteger(1); };
   if (!llvm::all_of(op->getOperandTypes(), isScalar) || !llvm::all_of(op->getResultTypes(), isScalar))
     return false;
-  return isa<WeighOp, SigmoidOp, SoftplusOp, UniformOp>(op) || op->hasTrait<OpTrait::ConstantLike>() || OpTrait::hasElementwiseMappableTraits(op);
+  return isa<MultiplyNoNanOp, SigmoidOp, SoftplusOp, UniformOp>(op) || op->hasTrait<OpTrait::ConstantLike>() ||
+         OpTrait::hasElementwiseMappableTraits(op);
 }
 
 LogicalResult logitile::verifySignature(Operation *op, StringRef name, Region &region, TypeRange arguments, TypeRange results) {

@@ -15,7 +15,7 @@ namespace {
 struct KeepConstantsInside : DialectFoldInterface {
   using DialectFoldInterface::DialectFoldInterface;
   bool shouldMaterializeInto(Region *region) const override {
-    return isa<SweepOp, FinishOp, GradientOp, InitRowsOp, UpdateRowsOp, UpdateListsOp, FinishListOp, MapOp>(region->getParentOp());
+    return isa<SweepOp, FinishOp, GradientOp, InitStateOp, UpdateStateOp, UpdateListsOp, FinishListOp, MapOp>(region->getParentOp());
   }
 };
 } // namespace

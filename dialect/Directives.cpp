@@ -3,13 +3,13 @@
 using namespace mlir;
 using namespace logitile;
 
-ParseResult logitile::parseRows(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &columns,
+ParseResult logitile::parseSparse(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &columns,
                                 SmallVectorImpl<OpAsmParser::UnresolvedOperand> &coefficients) {
   return parser.parseCommaSeparatedList([&] {
     return failure(parser.parseOperand(columns.emplace_back()) || parser.parseArrow() || parser.parseOperand(coefficients.emplace_back()));
   });
 }
-void logitile::printRows(OpAsmPrinter &printer, Operation *, ValueRange columns, ValueRange coefficients) {
+void logitile::printSparse(OpAsmPrinter &printer, Operation *, ValueRange columns, ValueRange coefficients) {
   llvm::interleaveComma(llvm::zip(columns, coefficients), printer,
                         [&](auto row) { printer << std::get<0>(row) << " -> " << std::get<1>(row); });
 }
@@ -97,8 +97,8 @@ void logitile::printOwner(OpAsmPrinter &printer, Operation *, Attribute owner, I
     printer << '[' << entry.getInt() << ']';
 }
 
-ParseResult logitile::parseRowRegions(OpAsmParser &parser, Region &init, Region &bound, Region &update, Region &merge) {
-  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"bound", &bound}, {"update", &update}, {"merge", &merge}};
+ParseResult logitile::parseStateRegions(OpAsmParser &parser, Region &init, Region &candidate, Region &update, Region &merge) {
+  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"candidate", &candidate}, {"update", &update}, {"merge", &merge}};
   for (auto [keyword, region] : regions) {
     if (succeeded(parser.parseKeyword(keyword)) && succeeded(parser.parseRegion(*region)))
       continue;
@@ -110,8 +110,8 @@ ParseResult logitile::parseRowRegions(OpAsmParser &parser, Region &init, Region 
   }
   return success();
 }
-void logitile::printRowRegions(OpAsmPrinter &printer, Operation *, Region &init, Region &bound, Region &update, Region &merge) {
-  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"bound", &bound}, {"update", &update}, {"merge", &merge}};
+void logitile::printStateRegions(OpAsmPrinter &printer, Operation *, Region &init, Region &candidate, Region &update, Region &merge) {
+  std::pair<StringRef, Region *> const regions[] = {{"init", &init}, {"candidate", &candidate}, {"update", &update}, {"merge", &merge}};
   llvm::interleave(
       regions, printer,
       [&](auto entry) {

@@ -4,9 +4,9 @@
 
 namespace logitile {
 /// `%column -> %coefficient, ...`
-mlir::ParseResult parseRows(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &columns,
+mlir::ParseResult parseSparse(mlir::OpAsmParser &parser, llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &columns,
                             llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &coefficients);
-void printRows(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ValueRange columns, mlir::ValueRange coefficients);
+void printSparse(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ValueRange columns, mlir::ValueRange coefficients);
 /// `["max" : f32, "sum" : f32]`
 mlir::ParseResult parseNamedTypes(mlir::OpAsmParser &parser, mlir::ArrayAttr &names, mlir::ArrayAttr &types);
 void printNamedTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::ArrayAttr names, mlir::ArrayAttr types);
@@ -16,9 +16,10 @@ void printBindings(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Diction
 /// `"z"`, `@sweep[1]` or `"targets"[2]`
 mlir::ParseResult parseOwner(mlir::OpAsmParser &parser, mlir::Attribute &owner, mlir::IntegerAttr &entry);
 void printOwner(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Attribute owner, mlir::IntegerAttr entry);
-/// `init {...} bound {...} update {...} merge {...}`
-mlir::ParseResult parseRowRegions(mlir::OpAsmParser &parser, mlir::Region &init, mlir::Region &bound, mlir::Region &update, mlir::Region &merge);
-void printRowRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &init, mlir::Region &bound, mlir::Region &update,
+/// `init {...} candidate {...} update {...} merge {...}`
+mlir::ParseResult parseStateRegions(mlir::OpAsmParser &parser, mlir::Region &init, mlir::Region &candidate, mlir::Region &update,
+                                    mlir::Region &merge);
+void printStateRegions(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &init, mlir::Region &candidate, mlir::Region &update,
                      mlir::Region &merge);
 /// An integer or a word in capitals.
 mlir::ParseResult parseDim(mlir::OpAsmParser &parser, mlir::Attribute &dim);

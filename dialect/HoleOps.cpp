@@ -19,10 +19,10 @@ struct Hole {
 static const Hole *findHole(StringRef name) {
   using enum BundleKind;
   static const Hole holes[] = {
-      {"update", {Rows, Logits, Inputs}, {Rows}, true},
-      {"merge", {Rows, Rows, Inputs}, {Rows}, false},
-      {"finish", {Rows, Inputs}, {Results}, false},
-      {"base", {Rows, Logits, Inputs}, {Bases, Centres}, true},
+      {"update", {RowState, Logits, Inputs}, {RowState}, true},
+      {"merge", {RowState, RowState, Inputs}, {RowState}, false},
+      {"finish", {RowState, Inputs}, {Results}, false},
+      {"base", {RowState, Logits, Inputs}, {Bases, Centres}, true},
       {"gradient", {Logits, Inputs, Centres}, {Grads, VocabGrads, DenseGrads}, true},
   };
   const Hole *hole = llvm::find_if(holes, [&](const Hole &known) { return known.name == name; });
@@ -106,13 +106,13 @@ static std::string spell(Type type) {
   return text;
 }
 
-LogicalResult InitRowsOp::verifyRegions() {
-  TypeRange types = getRows().getTypes();
+LogicalResult InitStateOp::verifyRegions() {
+  TypeRange types = getState().getTypes();
   if (getInit().empty()) {
     auto bundle = types.size() == 1 ? dyn_cast<BundleType>(types.front()) : BundleType();
-    if (bundle && bundle.getKind() == BundleKind::Rows)
+    if (bundle && bundle.getKind() == BundleKind::RowState)
       return success();
-    return emitOpError() << "gives (" << types << ") without a region; expected one bundle of rows, or the sweep's init region";
+    return emitOpError() << "gives (" << types << ") without a region; expected one bundle of row_state, or the sweep's init region";
   }
   if (!llvm::all_of(types, llvm::IsaPred<TileType>))
     return emitOpError() << "gives (" << types << ") from a region; expected tiles";
@@ -133,15 +133,15 @@ LogicalResult MapOp::verifyRegions() {
 }
 
 /// Rows are columns of one extent of tokens; inputs are tiles of it.
-static LogicalResult verifyRowsAndInputs(UpdateRowsOp op) {
+static LogicalResult verifyRowsAndInputs(UpdateStateOp op) {
   MLIRContext *context = op.getContext();
   Attribute one = dimension(context, 1), columns = one;
-  if (op.getRows().empty())
+  if (op.getState().empty())
     return op.emitOpError() << "has no rows";
-  auto rows = cast<TileType>(op.getRows().front().getType());
-  for (Type type : op.getRows().getTypes())
+  auto rows = cast<TileType>(op.getState().front().getType());
+  for (Type type : op.getState().getTypes())
     if (cast<TileType>(type).getDims()[1] != one || cast<TileType>(type).getDims()[0] != rows.getDims()[0])
-      return op.emitOpError() << "'rows' are (" << op.getRows().getTypes() << "); expected one value for each of the same tokens";
+      return op.emitOpError() << "'state' is (" << op.getState().getTypes() << "); expected one value for each of the same tokens";
   for (Value input : op.getInputs())
     if (Attribute extent = cast<TileType>(input.getType()).getDims()[1]; extent != one)
       columns = columns == one ? extent : columns;
@@ -149,18 +149,18 @@ static LogicalResult verifyRowsAndInputs(UpdateRowsOp op) {
   return verifyRepeats(op, "inputs", op.getInputs(), whole.getDims(), spell(whole));
 }
 
-LogicalResult UpdateRowsOp::verifyRegions() {
-  SmallVector<Type> state = elementsOf(getRows().getTypes()), inputs = elementsOf(getInputs().getTypes()), two = state, all = state;
+LogicalResult UpdateStateOp::verifyRegions() {
+  SmallVector<Type> state = elementsOf(getState().getTypes()), inputs = elementsOf(getInputs().getTypes()), two = state, all = state;
   two.append(state);
   two.append(inputs);
   all.append(inputs);
   if (getLimit() <= 0)
     return emitOpError() << "'below' is " << getLimit() << ", which must be positive";
-  size_t maxima = getBound().front().back().getNumOperands();
+  size_t maxima = getCandidate().front().back().getNumOperands();
   if (maxima > state.size())
-    return emitOpError() << "'bound' gives " << maxima << " candidates for " << state.size() << " entries of state";
+    return emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " entries of state";
   if (failed(verifyRowsAndInputs(*this)) || failed(verifyScalarRegion(*this, "init", getInit(), {}, state, /*hasColumn=*/false)) ||
-      failed(verifyScalarRegion(*this, "bound", getBound(), inputs, TypeRange(state).take_front(maxima), /*hasColumn=*/true)) ||
+      failed(verifyScalarRegion(*this, "candidate", getCandidate(), inputs, TypeRange(state).take_front(maxima), /*hasColumn=*/true)) ||
       failed(verifyScalarRegion(*this, "update", getUpdate(), all, state, /*hasColumn=*/true)) ||
       failed(verifyScalarRegion(*this, "merge", getMerge(), two, state, /*hasColumn=*/false)))
     return failure();

@@ -22,7 +22,7 @@ enum class BundleKind {
   Grads,
   VocabGrads,
   DenseGrads,
-  Rows,
+  RowState,
   Inputs,
   Results,
   Bases,
@@ -32,16 +32,16 @@ enum class BundleKind {
   LogitViews,
   BaseViews,
   CentreViews,
-  KeptViews,
+  StoredViews,
   GradViews,
   VocabGradViews,
   DenseGradViews,
   InputViews,
-  RowViews,
+  StateViews,
   ListViews,
   ResultViews,
-  TermViews,
-  TakenViews,
+  SparseViews,
+  ExtractedViews,
   RowMaps
 };
 #define LOGITILE_ENUM_TEXT
@@ -83,13 +83,13 @@ mlir::ParseResult parseDimension(mlir::AsmParser &parser, mlir::Attribute &dim);
 void printDimension(mlir::AsmPrinter &printer, mlir::Attribute dim);
 /// Names of the symbols that 'type' still uses.
 void collectSymbols(mlir::Type type, llvm::SmallVectorImpl<llvm::StringRef> &symbols);
-/// The word of a bundle in types: "logits", "row_views".
+/// The word of a bundle in types: "logits", "state_views".
 llvm::StringRef stringifyBundleKind(BundleKind kind);
 /// The finish that 'result' is of, where it is one of 'program' and has such a result; else null.
 FinishOp findFinish(ProgramOp program, ResultAttr result);
 /// The type of that result.
 mlir::Type typeOf(FinishOp finish, ResultAttr result);
-/// A buffer as the schedule spells it: `kept of "z"`.
+/// A buffer as the schedule spells it: `stored of "z"`.
 std::string describeBuffer(BufferRole role, llvm::StringRef owner, std::optional<int64_t> entry);
 std::string describeBuffer(BufferOp buffer);
 /// The request attached to 'module', or null.

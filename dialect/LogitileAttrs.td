@@ -46,8 +46,8 @@ def Logitile_CombinerAttr : Logitile_EnumAttr<Logitile_Combiner, "combiner">;
 def Logitile_Phase : Logitile_Enum<"Phase", "when a part of a program runs",
                                    [Logitile_Case<"Prologue", 0, "prologue", "needs no logits: runs once for all tokens">,
                                     Logitile_Case<"Forward", 1, "forward", "needs inputs only">,
-                                    Logitile_Case<"Adjoint", 2, "adjoint", "needs the cotangents as well">,
-                                    Logitile_Case<"Late", 3, "late", "summed while the gradient is made">,
+                                    Logitile_Case<"Backward", 2, "backward", "needs the cotangents as well">,
+                                    Logitile_Case<"Fused", 3, "fused", "summed in the pass that makes the gradient">,
 ]>;
 def Logitile_PhaseAttr : Logitile_EnumAttr<Logitile_Phase, "phase">;
 
@@ -76,7 +76,7 @@ def Logitile_BufferRole
                      Logitile_Case<"RoundedWeight", 3, "rounded_weight", "a rounded copy of the head, where kernels cannot round">,
                      Logitile_Case<"PackedRows", 4, "packed_rows", "hidden states with the lanes along tokens">,
                      Logitile_Case<"PackedColumns", 5, "packed_columns", "hidden states with the lanes along the hidden axis">,
-                     Logitile_Case<"Kept", 6, "kept", "logits of a projection">,
+                     Logitile_Case<"Stored", 6, "stored", "logits of a projection">,
                      Logitile_Case<"Centre", 7, "centre", "maxima that 16-bit logits are relative to, one per tile and token">,
                      Logitile_Case<"LogitGradient", 8, "logit_gradient", "the gradient of a projection's logits">,
                      Logitile_Case<"HiddenGradient", 9, "hidden_gradient", "the gradient of hidden states: the caller's">,
@@ -174,12 +174,12 @@ def Logitile_AlgorithmAttr : Logitile_EnumAttr<Logitile_Algorithm, "algorithm">;
 
 def Logitile_TermAction : Logitile_Enum<"TermAction", "what happens at the sparse terms of a gradient tile", [
   Logitile_Case<"Add", 0, "add", "the coefficient is added to the tile">,
-  Logitile_Case<"Take", 1, "take", "the tile's entry moves into the coefficient and becomes 0">,
+  Logitile_Case<"Extract", 1, "extract", "the tile's entry moves into the coefficient and becomes 0">,
   Logitile_Case<"Sum", 2, "sum", "a tile of one row: the coefficients of all tokens are added at their columns">,
 ]>;
 def Logitile_TermActionAttr : Logitile_EnumAttr<Logitile_TermAction, "term_action">;
 
-def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
+def Logitile_ProjectionAttr : Logitile_Attr<"Projection", "projection"> {
   let summary = "one projection: hidden states times head weights";
   let description = [{
     `element` is the type of both operands. `memory` has their types in memory, hidden first, where one of them is
@@ -187,8 +187,8 @@ def Logitile_PairAttr : Logitile_Attr<"Pair", "pair"> {
     the type in memory.
 
     ```mlir
-    #logitile.pair<"z", hidden = 1024, element = bf16>
-    #logitile.pair<"z", hidden = 1024, element = bf16, memory = [bf16, f32]>
+    #logitile.projection<"z", hidden = 1024, element = bf16>
+    #logitile.projection<"z", hidden = 1024, element = bf16, memory = [bf16, f32]>
     ```
   }];
   let parameters = (ins StringRefParameter<"name of the loss's parameter">:$name, "int64_t":$hidden, "mlir::Type":$element,
@@ -245,18 +245,18 @@ def Logitile_SliceAttr : Logitile_Attr<"Slice", "slice"> {
   let genVerifyDecl = 1;
 }
 
-def Logitile_Pairs : ArrayRefParameter<"PairAttr"> {
-  let parser = "parsePairs($_parser)";
-  let printer = "printPairs($_printer, $_self)";
+def Logitile_Projections : ArrayRefParameter<"ProjectionAttr"> {
+  let parser = "parseProjections($_parser)";
+  let printer = "printProjections($_printer, $_self)";
 }
 def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
   let summary = "what one compilation was asked for";
   let description = [{
     Attached to the module as `logitile.request`, so that the text of any stage compiles again by itself.
 
-    * `pairs`: the projections in the order of the loss's parameters.
+    * `projections`: the projections in the order of the loss's parameters.
     * `dense`: element types in memory of the Dense inputs, by name.
-    * `gradients`: what is wanted: `hidden` and `weight` of a pair as `z.hidden`, `z.weight`, other inputs by their name.
+    * `gradients`: what is wanted: `hidden` and `weight` of a projection as `z.hidden`, `z.weight`, other inputs by their name.
     * `gradient_types`: element types of gradients that have another one than their input, by name.
     * `mode`: which gradients are made, and when.
     * `tokens`: the number of tokens of the call that asked; the schedule covers an interval around it.
@@ -268,13 +268,13 @@ def Logitile_RequestAttr : Logitile_Attr<"Request", "request"> {
 
     ```mlir
     module attributes {logitile.request = #logitile.request<
-        pairs = [#logitile.pair<"z", hidden = 1024, element = f32>], dense = {}, gradients = ["z.hidden"],
+        projections = [#logitile.projection<"z", hidden = 1024, element = f32>], dense = {}, gradients = ["z.hidden"],
         gradient_types = {}, mode = early, tokens = 4096, workspace = 268435456, chunks = 0,
         accumulate = false, target = "cpu:avx2", threads = 2>} {}
     ```
   }];
   // In the order of compiler/Request.def.
-  let parameters = (ins Logitile_Pairs:$pairs, "mlir::DictionaryAttr":$dense, "mlir::ArrayAttr":$gradients,
+  let parameters = (ins Logitile_Projections:$projections, "mlir::DictionaryAttr":$dense, "mlir::ArrayAttr":$gradients,
                         "mlir::DictionaryAttr":$gradient_types, "Mode":$mode, "int64_t":$tokens, "int64_t":$workspace,
                         "int64_t":$chunks, "bool":$accumulate, StringRefParameter<"device kind and features">:$target,
                         "int64_t":$threads, OptionalParameter<"SliceAttr">:$slice,

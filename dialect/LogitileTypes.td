@@ -52,7 +52,7 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
 
     ```mlir
     !logitile.logits<TM x TN x acc>
-    !logitile.rows<TM>
+    !logitile.row_state<TM>
     !logitile.weights
     ```
 
@@ -61,25 +61,25 @@ def Logitile_BundleType : Logitile_Type<"Bundle", "bundle"> {
     | `logits<TM x TN x acc>` | a tile of every projection |
     | `grads<TM x TN x acc>` | the gradient of every projection that needs one |
     | `vocab_grads<...>`, `dense_grads<...>` | the per-element gradients of Vocab and Dense inputs |
-    | `rows<TM>` | the row state of the launch's sweep |
+    | `row_state<TM>` | the row state of the launch's sweep |
     | `inputs<TM x TN>` | what the launch's regions read beside logits |
     | `results<TM>` | what the launch's finish yields |
-    | `bases<TM x TN x acc>`, `centres<TM>` | what is kept of logits in 16 bits, and the maxima that it is relative to |
+    | `bases<TM x TN x acc>`, `centres<TM>` | what is stored of logits in 16 bits, and the maxima that it is relative to |
 
     | memory | stands for |
     |---|---|
     | `hiddens`, `weights` | the operands of every projection, where the launch makes logits |
-    | `kept_views` | kept logits, where the launch reads them instead |
-    | `logit_views`, `grad_views` | where logits are kept in 32 bits; gradients of logits |
-    | `base_views` | where logits are kept in 16 bits |
-    | `centre_views` | the maxima that kept 16-bit logits are relative to, `[tile of columns][token]` |
+    | `stored_views` | stored logits, where the launch reads them instead |
+    | `logit_views`, `grad_views` | where logits are stored in 32 bits; gradients of logits |
+    | `base_views` | where logits are stored in 16 bits |
+    | `centre_views` | the maxima that stored 16-bit logits are relative to, `[tile of columns][token]` |
     | `vocab_grad_views`, `dense_grad_views` | sums over blocks of tokens `[block][column]`; gradients of Dense inputs |
     | `input_views` | token, vocab, dense, scalar, cotangent and known values |
-    | `row_views` | row states of vocabulary splits, `[vocabulary split][token]` |
+    | `state_views` | row states of vocabulary splits, `[vocabulary split][token]` |
     | `result_views` | per-token results |
-    | `term_views` | columns and coefficients of sparse terms that are added to a gradient |
+    | `sparse_views` | columns and coefficients of sparse terms that are added to a gradient |
     | `list_views` | the lists of the sweep, or the one of the finish |
-    | `taken_views` | those of sparse terms that are taken out of a rounded gradient |
+    | `extracted_views` | those of sparse terms that are taken out of a rounded gradient |
     | `row_maps` | the map of tokens, where rows go to memory of the caller |
   }];
   let parameters = (ins "BundleKind":$kind, ArrayRefParameter<"mlir::Attribute">:$dims, "mlir::Type":$element);

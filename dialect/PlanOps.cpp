@@ -73,18 +73,18 @@ static LogicalResult verifyNamedTypes(Operation *op, StringRef what, ArrayAttr n
   return verifyUnique(op, what, names);
 }
 
-/// The leading entries of the state that 'bound' gives candidates for.
+/// The leading entries of the state that 'candidate' has values for.
 static FailureOr<size_t> verifyMaxima(SweepOp sweep, ArrayRef<Type> state) {
-  auto candidates = dyn_cast<YieldOp>(sweep.getBound().front().back());
+  auto candidates = dyn_cast<YieldOp>(sweep.getCandidate().front().back());
   if (!candidates)
-    return sweep.emitOpError() << "'bound' must end in 'logitile.yield', not '" << sweep.getBound().front().back().getName() << "'";
+    return sweep.emitOpError() << "'candidate' must end in 'logitile.yield', not '" << sweep.getCandidate().front().back().getName() << "'";
   size_t maxima = candidates.getNumOperands();
   if (maxima > state.size())
-    return sweep.emitOpError() << "'bound' gives " << maxima << " candidates for " << state.size() << " entries of state";
+    return sweep.emitOpError() << "'candidate' gives " << maxima << " values for " << state.size() << " entries of state";
   for (auto [i, type] : llvm::enumerate(state.take_front(maxima)))
     if (!type.isF32())
       return sweep.emitOpError() << "entry " << i << " of the state is " << type
-                                 << ", but 'bound' gives it a candidate; running maxima are f32";
+                                 << ", but 'candidate' gives it one; running maxima are f32";
   return maxima;
 }
 
@@ -114,14 +114,14 @@ LogicalResult SweepOp::verifyRegions() {
   two.append(state);
   FailureOr<size_t> maxima = verifyMaxima(*this, state);
   if (failed(maxima) || failed(verifySignature(*this, "init", getInit(), {}, state)) ||
-      failed(verifySignature(*this, "bound", getBound(), {}, TypeRange(state).take_front(*maxima))) ||
+      failed(verifySignature(*this, "candidate", getCandidate(), {}, TypeRange(state).take_front(*maxima))) ||
       failed(verifySignature(*this, "update", getUpdate(), state, state)) ||
       failed(verifySignature(*this, "merge", getMerge(), two, state)))
     return failure();
   for (Operation &op : getInit().front())
     if (isa<InputOp, KnownOp, ColumnOp>(op))
       return op.emitOpError() << "stands in 'init', which gives the same state for every token and reads nothing";
-  return failure(failed(verifyReads("init", getInit(), false)) || failed(verifyReads("bound", getBound(), true)) ||
+  return failure(failed(verifyReads("init", getInit(), false)) || failed(verifyReads("candidate", getCandidate(), true)) ||
                  failed(verifyReads("update", getUpdate(), true)) || failed(verifyReads("merge", getMerge(), false)));
 }
 
@@ -187,7 +187,7 @@ static Phase phaseOf(Operation &part) {
   if (auto sweep = dyn_cast<SweepOp>(part))
     return sweep.getPhase();
   auto finish = dyn_cast<FinishOp>(part);
-  return finish ? finish.getPhase() : Phase::Adjoint;
+  return finish ? finish.getPhase() : Phase::Backward;
 }
 
 /// A part reads only what its phase has: logits after the prologue, cotangents after the forward phase.
@@ -202,7 +202,7 @@ static LogicalResult verifyPhase(Operation &part) {
     if (phase == Phase::Prologue && input.getKind() == InputKind::Logits)
       return complain(" in the prologue, which has no logits");
     if (phase <= Phase::Forward && input.getKind() == InputKind::Cotangent)
-      return complain(" in phase ", stringifyPhase(phase), "; cotangents come with the adjoint phase");
+      return complain(" in phase ", stringifyPhase(phase), "; cotangents come with the backward phase");
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -233,7 +233,7 @@ LogicalResult ProgramOp::verifyRegions() {
   if (getWidth() <= 0 || getWidth() > getVocab())
     return emitOpError() << "sees " << getWidth() << " columns of a vocabulary of " << getVocab() << " entries; expected 1 to " << getVocab();
   if (getSweeps() && getSweeps()->size() != 2)
-    return emitOpError() << "counts [" << *getSweeps() << "] sweeps; expected two numbers, forward and adjoint";
+    return emitOpError() << "counts [" << *getSweeps() << "] sweeps; expected two numbers, forward and backward";
   llvm::StringSet<> outputs;
   for (OutputAttr output : getOutputs().getAsRange<OutputAttr>())
     if (!outputs.insert(output.getName()).second)

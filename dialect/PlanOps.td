@@ -23,14 +23,14 @@ let opDocGroup = Logitile_PlanStage in {
     one value per token or per call.
 
     A program of a slice of the vocabulary has `columns`: how many entries of weights, Vocab and Dense inputs it sees, while
-    `vocab` counts those of all slices. `sweeps` says how many forward and adjoint sweeps there were before
+    `vocab` counts those of all slices. `sweeps` says how many forward and backward sweeps there were before
     `logitile-slice-program` took out the part that the slice runs.
 
     `indices` names the token inputs that are used as an index as they are; `checked` has the results that are computed
     indices. Both must lie in the vocabulary when the program runs.
 
     Regions hold scalar arith and math ops, and gathers: a `logitile.gather` of a Vocab or Dense input at an index that
-    is an input too. An op reads no result of a later phase, and no cotangent before the `adjoint` phase. Ops of the
+    is an input too. An op reads no result of a later phase, and no cotangent before the `backward` phase. Ops of the
     `prologue` phase read no logits.
 
     ```mlir
@@ -60,7 +60,7 @@ let opDocGroup = Logitile_PlanStage in {
 def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "one pass over the vocabulary and the row state that it leaves";
   let description = [{
-    The row state is an associative monoid. `init` gives its identity and reads nothing. `bound` gives one candidate for each of the
+    The row state is an associative monoid. `init` gives its identity and reads nothing. `candidate` gives one candidate for each of the
     leading entries, the running maxima; `update` folds one vocabulary entry into a state whose maxima already cover
     the whole tile, so it needs no second exponential; `merge` joins two states: of tiles, vocabulary splits, threads or ranks.
 
@@ -75,7 +75,7 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
       %lowest = arith.constant 0xFF7FFFFF : f32
       %zero = arith.constant 0.0 : f32
       logitile.yield %lowest, %zero : f32, f32
-    } bound {
+    } candidate {
       %z = logitile.input logits "z" : f32
       logitile.yield %z : f32
     } update {
@@ -92,8 +92,8 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
       %db = arith.subf %max_b, %max : f32
       %ea = math.exp %da : f32
       %eb = math.exp %db : f32
-      %a = logitile.weigh %ea, %sum_a : f32
-      %b = logitile.weigh %eb, %sum_b : f32
+      %a = logitile.multiply_no_nan %ea, %sum_a : f32
+      %b = logitile.multiply_no_nan %eb, %sum_b : f32
       %sum = arith.addf %a, %b : f32
       logitile.yield %max, %sum : f32, f32
     }
@@ -101,11 +101,11 @@ def Logitile_SweepOp : Logitile_Op<"sweep", [Symbol, HasParent<"ProgramOp">]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Logitile_PhaseAttr:$phase, OptionalAttr<StrAttr>:$along,
                        StrArrayAttr:$state_names, TypeArrayAttr:$state_types, OptionalAttr<DenseI64ArrayAttr>:$lists);
-  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge,
+  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$candidate, SizedRegion<1>:$update, SizedRegion<1>:$merge,
                         MaxSizedRegion<1>:$rank);
   let assemblyFormat = [{
     $sym_name `` $phase (`along` $along^)? `state` custom<NamedTypes>($state_names, $state_types) (`lists` $lists^)?
-    attr-dict-with-keyword custom<RowRegions>($init, $bound, $update, $merge) (`rank` $rank^)?
+    attr-dict-with-keyword custom<StateRegions>($init, $candidate, $update, $merge) (`rank` $rank^)?
   }];
   let extraClassDeclaration = [{
     /// How many places each of its lists has.
@@ -178,21 +178,21 @@ def Logitile_ScheduleOp : Logitile_Op<"schedule", [SymbolTable, SingleBlock, NoT
   let summary = "buffers and launches that run a program";
   let description = [{
     Covers calls with a number of tokens in `[first, end)`. Each `run` is one phase: `prologue` for what needs no
-    logits, `forward`, and `adjoint` where gradients are made apart. `vocab_split` is the number of vocabulary entries of a
-    vocabulary split, `kept` how many entries per token the schedule keeps between sweeps.
+    logits, `forward`, and `backward` where gradients are made apart. `vocab_split` is the number of vocabulary entries of a
+    vocabulary split, `stored` for how many entries per token the schedule stores logits.
 
     ```mlir
-    logitile.schedule tokens [0, 4096) vocab_split 2048 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 2048 stored 0 {
       logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
       logitile.run forward {
       }
     }
     ```
   }];
-  let arguments = (ins Logitile_Int:$first, Logitile_Int:$end, Logitile_Int:$vocab_split, Logitile_Int:$kept);
+  let arguments = (ins Logitile_Int:$first, Logitile_Int:$end, Logitile_Int:$vocab_split, Logitile_Int:$stored);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `tokens` ` ` `[` $first `,` $end `)` `vocab_split` $vocab_split `kept` $kept attr-dict-with-keyword $body
+    `tokens` ` ` `[` $first `,` $end `)` `vocab_split` $vocab_split `stored` $stored attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -216,8 +216,8 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
     row over row.
 
     ```mlir
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32000xf32, column_major>
-    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x32000xbf16, column_major>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x32000xf32, column_major>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x32000xbf16, column_major>
     logitile.buffer @blocks_bias chunk input_blocks of "bias" per 512 : !logitile.view<?x32000xf32>
     logitile.buffer @second_target call input of "targets"[1] : !logitile.view<?xi32>
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
@@ -241,7 +241,7 @@ def Logitile_BufferOp : Logitile_Op<"buffer", [Symbol, DeclareOpInterfaceMethods
 def Logitile_RunOp : Logitile_Op<"run", [HasParent<"ScheduleOp">, SingleBlock, NoTerminator]> {
   let summary = "the launches of one phase, in order";
   let description = [{
-    A schedule has at most one run of each phase; what is `late` runs with the gradient.
+    A schedule has at most one run of each phase; what is `fused` runs with the gradient.
 
     ```mlir
     logitile.run forward {
@@ -281,7 +281,7 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   let description = [{
     `bindings` give the template's parameters a value; `V`, `SPLIT` and `SPLITS` come from the schedule. `using` is the
     algorithm of the template's products. `sweep` and `finish` name the parts whose regions fill the holes; `input` is the one
-    whose gradient a contraction makes; `keep` stores the logits that the kernel makes; a `part` of a gradient is ended by a
+    whose gradient a contraction makes; `store` stores the logits that the kernel makes; a `part` of a gradient is ended by a
     later launch; `views` gives the template's plain view arguments a buffer; `vocab_splits` limits the kernel to a range of
     vocabulary splits (else the loop's, else all); `accumulate` says when the kernel adds to what is there: `never`, `always`,
     or after the first iteration of a loop.
@@ -293,11 +293,12 @@ def Logitile_LaunchOp : Logitile_Op<"launch", [DeclareOpInterfaceMethods<SymbolU
   }];
   let arguments = (ins StrAttr:$kernel, FlatSymbolRefAttr:$source, DictionaryAttr:$bindings,
       OptionalAttr<Logitile_AlgorithmAttr>:$algorithm, OptionalAttr<FlatSymbolRefAttr>:$sweep, OptionalAttr<FlatSymbolRefAttr>:$finish,
-      OptionalAttr<StrAttr>:$input, UnitAttr:$keep, UnitAttr:$part, OptionalAttr<DictionaryAttr>:$views,
+      OptionalAttr<StrAttr>:$input, UnitAttr:$store, UnitAttr:$part, OptionalAttr<DictionaryAttr>:$views,
       OptionalAttr<DenseI64ArrayAttr>:$vocab_splits, DefaultValuedAttr<Logitile_AccumulateAttr, "Accumulate::Never">:$accumulate);
   let assemblyFormat = [{
     $kernel `from` $source `` custom<Bindings>($bindings) (`using` `` $algorithm^)? (`sweep` $sweep^)? (`finish` $finish^)?
-    (`input` $input^)? (`keep` $keep^)? (`part` $part^)? (`views` $views^)? (`vocab_splits` $vocab_splits^)? (`accumulate` `` $accumulate^)? attr-dict
+    (`input` $input^)? (`store` $store^)? (`part` $part^)? (`views` $views^)? (`vocab_splits` $vocab_splits^)?
+    (`accumulate` `` $accumulate^)? attr-dict
   }];
   let hasVerifier = 1;
   let builders = [OpBuilder<(ins "llvm::StringRef":$kernel, "llvm::StringRef":$source, "mlir::DictionaryAttr":$bindings), [{

@@ -15,8 +15,8 @@ static LogicalResult verifyExtents(ScheduleOp schedule) {
   if (schedule.getVocabSplit() <= 0)
     return schedule.emitOpError() << "vocabulary split of " << schedule.getVocabSplit() << " vocabulary entries must be positive";
   int64_t vocab = cast<ProgramOp>(schedule->getParentOp()).getWidth();
-  if (schedule.getKept() < 0 || schedule.getKept() > vocab)
-    return schedule.emitOpError() << "keeps " << schedule.getKept() << " of " << vocab << " vocabulary entries";
+  if (schedule.getStored() < 0 || schedule.getStored() > vocab)
+    return schedule.emitOpError() << "keeps " << schedule.getStored() << " of " << vocab << " vocabulary entries";
   return success();
 }
 
@@ -187,8 +187,8 @@ static LogicalResult verifySteps(Operation *op, Region &body) {
 }
 
 LogicalResult RunOp::verifyRegions() {
-  if (getPhase() == Phase::Late)
-    return emitOpError() << "has phase 'late'; what is late runs with the gradient, in run forward or run adjoint";
+  if (getPhase() == Phase::Fused)
+    return emitOpError() << "has phase 'fused'; what is fused runs with the gradient, in run forward or run backward";
   return verifySteps(*this, getBody());
 }
 

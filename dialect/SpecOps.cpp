@@ -127,7 +127,7 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
     return success();
   for (Value value : llvm::concat<Value>(adjoint.getColumns(), adjoint.getCoefficients()))
     if (varying.isVarying(value))
-      return adjoint.emitOpError() << "columns and coefficients of rows must be one per token";
+      return adjoint.emitOpError() << "columns and coefficients of 'sparse' must be one per token";
   bool perToken = adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar;
   if (perToken && adjoint.getDense() && varying.isVarying(adjoint.getDense()))
     return adjoint.emitOpError() << "the gradient of " << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex())

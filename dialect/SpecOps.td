@@ -122,7 +122,7 @@ def Logitile_GatherOp : Logitile_Op<"gather", [Pure, AllTypesMatch<["value", "re
   let assemblyFormat = "$value `[` $index `]` attr-dict `:` type($result)";
 }
 
-def Logitile_WeighOp : Logitile_Op<"weigh", [Pure, SameOperandsAndResultType]> {
+def Logitile_MultiplyNoNanOp : Logitile_Op<"multiply_no_nan", [Pure, SameOperandsAndResultType]> {
   let summary = "a product in which a weight of 0 wins";
   let description = [{
     `weight == 0 ? 0 : weight * value`, also where the value is infinite or NaN. Weights are exponentials and what is
@@ -130,7 +130,7 @@ def Logitile_WeighOp : Logitile_Op<"weigh", [Pure, SameOperandsAndResultType]> {
     factoring sees through it.
 
     ```mlir
-    %term = logitile.weigh %p, %log_p : f32
+    %term = logitile.multiply_no_nan %p, %log_p : f32
     ```
   }];
   let arguments = (ins F32:$weight, F32:$value);
@@ -204,7 +204,7 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
       %up = logitile.input cotangent "loss" : f32
       %down = arith.negf %up : f32
       %dense = arith.mulf %up, %p : f32
-      logitile.adjoint logits "z" dense %dense rows [%target -> %down]
+      logitile.adjoint logits "z" dense %dense sparse [%target -> %down]
     }
     ```
   }];
@@ -217,19 +217,19 @@ def Logitile_GradientOp : Logitile_Op<"gradient", [SingleBlock, NoTerminator, Pa
 def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasParent<"GradientOp">]> {
   let summary = "the gradient of one input";
   let description = [{
-    `dense` is the gradient of every entry; each of `rows` adds its coefficient to the entry of its column. They stay
+    `dense` is the gradient of every entry; each of `sparse` adds its coefficient to the entry of its column. They stay
     apart so that the large, exact part of a target never goes through a rounded operand. An input without either
     has no gradient (it is zero).
 
     ```mlir
-    logitile.adjoint logits "z" dense %p rows [%target -> %minus_one]
+    logitile.adjoint logits "z" dense %p sparse [%target -> %minus_one]
     logitile.adjoint scalar "temperature" dense %d
     ```
   }];
   let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
                        Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
-    `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`rows` ` ` `[` custom<Rows>($columns, $coefficients)^ `]`)? attr-dict
+    `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -81,12 +81,12 @@ constexpr MemoryBundle kMemory[] = {
     {BundleKind::LogitViews, BundleKind::Logits, 2},
     {BundleKind::BaseViews, BundleKind::Bases, 2},
     {BundleKind::CentreViews, BundleKind::Centres, 2},
-    {BundleKind::KeptViews, BundleKind::Logits, 2},
+    {BundleKind::StoredViews, BundleKind::Logits, 2},
     {BundleKind::GradViews, BundleKind::Grads, 2},
     {BundleKind::VocabGradViews, BundleKind::VocabGrads, 2},
     {BundleKind::DenseGradViews, BundleKind::DenseGrads, 2},
     {BundleKind::InputViews, BundleKind::Inputs, 2},
-    {BundleKind::RowViews, BundleKind::Rows, 2},
+    {BundleKind::StateViews, BundleKind::RowState, 2},
     {BundleKind::ResultViews, BundleKind::Results, 1},
 };
 } // namespace
@@ -154,7 +154,7 @@ LogicalResult ProjectOp::verify() {
 LogicalResult LogitsOp::verify() {
   return failure(failed(verifyKind(*this, "hidden", getHidden(), BundleKind::Hiddens)) ||
                  failed(verifyKind(*this, "weight", getWeight(), BundleKind::Weights)) ||
-                 failed(verifyKind(*this, "kept", getKept(), BundleKind::KeptViews)) ||
+                 failed(verifyKind(*this, "stored", getStored(), BundleKind::StoredViews)) ||
                  failed(verifyKind(*this, "result", getResult(), BundleKind::Logits)) || failed(verifyDim(*this, "by", getDepth())));
 }
 
@@ -194,9 +194,9 @@ LogicalResult SumRowsOp::canonicalize(SumRowsOp op, PatternRewriter &rewriter) {
 static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
   if (llvm::any_of(terms, isBundle)) {
     auto bundle = terms.size() == 1 ? cast<BundleType>(terms.front().getType()) : BundleType();
-    if (bundle && (bundle.getKind() == BundleKind::TermViews || bundle.getKind() == BundleKind::TakenViews))
+    if (bundle && (bundle.getKind() == BundleKind::SparseViews || bundle.getKind() == BundleKind::ExtractedViews))
       return success();
-    return op->emitOpError() << "has terms (" << terms.getTypes() << "); expected one bundle of term_views or taken_views, or views";
+    return op->emitOpError() << "has terms (" << terms.getTypes() << "); expected one bundle of sparse_views or extracted_views, or views";
   }
   if (terms.size() % 2 != 0)
     return op->emitOpError() << "has " << terms.size() << " views of terms; columns and coefficients come in pairs";
@@ -210,11 +210,11 @@ static LogicalResult verifyTerms(Operation *op, ValueRange terms) {
   return success();
 }
 
-LogicalResult ContractTermsOp::verify() {
+LogicalResult ContractSparseOp::verify() {
   return failure(failed(verifyMatrix(*this, "rhs", getRhs())) || failed(verifyTerms(*this, getTerms())));
 }
 
-LogicalResult TermsOp::verify() {
+LogicalResult SparseTermsOp::verify() {
   if (failed(verifyTerms(*this, getTerms())) || failed(verifyKind(*this, "tile", getTile(), BundleKind::Grads)))
     return failure();
   if (isBundle(getTile()) && !llvm::all_of(getTerms(), isBundle))

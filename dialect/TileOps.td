@@ -175,19 +175,19 @@ def Logitile_ProjectOp : Logitile_Op<"project", [MemoryEffects<[MemRead]>]> {
 def Logitile_LogitsOp : Logitile_Op<"logits", [MemoryEffects<[MemRead]>]> {
   let summary = "the hole of a template where logits come from";
   let description = [{
-    A launch with an algorithm makes them, as `logitile.project` does. Any other launch loads what an earlier one has kept.
+    A launch with an algorithm makes them, as `logitile.project` does. Any other launch loads what an earlier one has stored.
 
     ```mlir
-    %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
-        : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
+    %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
+        : !logitile.hiddens, !logitile.weights or !logitile.stored_views -> !logitile.logits<TM x TN x acc>
     ```
   }];
-  let arguments = (ins Logitile_BundleType:$hidden, Logitile_BundleType:$weight, Logitile_Extent:$depth, Logitile_BundleType:$kept,
+  let arguments = (ins Logitile_BundleType:$hidden, Logitile_BundleType:$weight, Logitile_Extent:$depth, Logitile_BundleType:$stored,
       Index:$row, Index:$column);
   let results = (outs Logitile_BundleType:$result);
   let assemblyFormat = [{
-    `of` $hidden `,` $weight `by` custom<Dim>($depth) `or` $kept `at` ` ` `[` $row `,` $column `]` attr-dict
-    `:` type($hidden) `,` type($weight) `or` type($kept) `->` type($result)
+    `of` $hidden `,` $weight `by` custom<Dim>($depth) `or` $stored `at` ` ` `[` $row `,` $column `]` attr-dict
+    `:` type($hidden) `,` type($weight) `or` type($stored) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -218,7 +218,7 @@ def Logitile_ContractOp : Logitile_Op<"contract", [MemoryEffects<[MemRead]>, Att
   let hasCanonicalizeMethod = 1;
 }
 
-def Logitile_ContractTermsOp : Logitile_Op<"contract_terms", [MemoryEffects<[MemRead]>, AllTypesMatch<["tile", "result"]>]> {
+def Logitile_ContractSparseOp : Logitile_Op<"contract_sparse", [MemoryEffects<[MemRead]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "adds a sparse lhs * rhs, or lhs^T * rhs, to a tile";
   let description = [{
     `terms` alternate between columns (i32) and coefficients (f32), one of each per token: row `i` of the sparse
@@ -226,7 +226,7 @@ def Logitile_ContractTermsOp : Logitile_Op<"contract_terms", [MemoryEffects<[Mem
     left out.
 
     ```mlir
-    %sum = logitile.contract_terms %tile, [%target, %coefficient], %weight at [%row, %column] below %count
+    %sum = logitile.contract_sparse %tile, [%target, %coefficient], %weight at [%row, %column] below %count
         : !logitile.tile<512x256xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<32000x1024xbf16>
     ```
   }];
@@ -246,12 +246,12 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
   let summary = "the hole of a template where the program's scalar regions enter";
   let description = [{
     A closed set: `@update` folds a tile into the row state, `@merge` joins two states, `@finish` makes the per-token
-    results, `@gradient` the gradient of every element. `@base` makes what is kept of logits in 16 bits: the base of their
+    results, `@gradient` the gradient of every element. `@base` makes what is stored of logits in 16 bits: the base of their
     exponential, as its distance from the running maximum so far, and that maximum, the centre.
 
     ```mlir
-    %next = logitile.apply @update(%rows, %z, %in) at %column below V
-        : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+    %next = logitile.apply @update(%running, %z, %in) at %column below V
+        : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
     ```
   }];
   let arguments = (ins SymbolNameAttr:$hole, Variadic<Logitile_BundleType>:$inputs, Optional<Index>:$column,
@@ -263,36 +263,36 @@ def Logitile_ApplyOp : Logitile_Op<"apply", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Logitile_InitRowsOp : Logitile_Op<"init_rows", [Pure]> {
+def Logitile_InitStateOp : Logitile_Op<"init_state", [Pure]> {
   let summary = "the row state before the first vocabulary entry";
   let description = [{
-    In a template it stands for the rows of the launch's sweep; in a kernel it holds the sweep's init region.
+    In a template it stands for the row state of the launch's sweep; in a kernel it holds the sweep's init region.
 
     ```mlir
-    %start = logitile.init_rows : !logitile.rows<TM>
+    %start = logitile.init_state : !logitile.row_state<TM>
     ```
   }];
-  let results = (outs Variadic<Logitile_AnyTile>:$rows);
+  let results = (outs Variadic<Logitile_AnyTile>:$state);
   let regions = (region MaxSizedRegion<1>:$init);
-  let assemblyFormat = "attr-dict `:` type($rows) ($init^)?";
+  let assemblyFormat = "attr-dict `:` type($state) ($init^)?";
   let hasRegionVerifier = 1;
 }
 
-def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSegments,
-    RangedTypesMatchWith<"the next row state has the types of the last", "rows", "results", "$_self">]> {
+def Logitile_UpdateStateOp : Logitile_Op<"update_state", [Pure, AttrSizedOperandSegments,
+    RangedTypesMatchWith<"the next row state has the types of the last", "state", "results", "$_self">]> {
   let summary = "folds one tile into the row state of a sweep";
   let description = [{
-    Columns from `below` on are left out. `bound` takes the inputs, `update` the state and the inputs, `merge` two
-    states and the inputs, of which it uses only those without a vocabulary axis. `logitile.column` in `bound` and
+    Columns from `below` on are left out. `candidate` takes the inputs, `update` the state and the inputs, `merge` two
+    states and the inputs, of which it uses only those without a vocabulary axis. `logitile.column` in `candidate` and
     `update` is `at` plus the element's column.
 
     ```mlir
-    %next:2 = logitile.update_rows(%max, %sum) with (%z) at %column below 32000
+    %next:2 = logitile.update_state(%max, %sum) with (%z) at %column below 32000
         : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
       %lowest = arith.constant 0xFF7FFFFF : f32
       %zero = arith.constant 0.0 : f32
       logitile.yield %lowest, %zero : f32, f32
-    } bound {
+    } candidate {
     ^bb0(%z_in: f32):
       logitile.yield %z_in : f32
     } update {
@@ -309,13 +309,13 @@ def Logitile_UpdateRowsOp : Logitile_Op<"update_rows", [Pure, AttrSizedOperandSe
     }
     ```
   }];
-  let arguments = (ins Variadic<Logitile_TileType>:$rows, Variadic<Logitile_TileType>:$inputs, Index:$column, Logitile_Int:$limit);
+  let arguments = (ins Variadic<Logitile_TileType>:$state, Variadic<Logitile_TileType>:$inputs, Index:$column, Logitile_Int:$limit);
   let results = (outs Variadic<Logitile_TileType>:$results);
-  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$bound, SizedRegion<1>:$update, SizedRegion<1>:$merge);
+  let regions = (region SizedRegion<1>:$init, SizedRegion<1>:$candidate, SizedRegion<1>:$update, SizedRegion<1>:$merge);
   let assemblyFormat = [{
-    `(` $rows `)` `with` `(` $inputs `)` `at` $column `below` $limit attr-dict-with-keyword
-    `:` `(` type($rows) `)` `,` `(` type($inputs) `)`
-    custom<RowRegions>($init, $bound, $update, $merge)
+    `(` $state `)` `with` `(` $inputs `)` `at` $column `below` $limit attr-dict-with-keyword
+    `:` `(` type($state) `)` `,` `(` type($inputs) `)`
+    custom<StateRegions>($init, $candidate, $update, $merge)
   }];
   let hasRegionVerifier = 1;
 }
@@ -403,15 +403,15 @@ def Logitile_MapOp : Logitile_Op<"map", [Pure, AttrSizedOperandSegments]> {
   let hasRegionVerifier = 1;
 }
 
-def Logitile_TermsOp : Logitile_Op<"terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
+def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["tile", "result"]>]> {
   let summary = "the sparse terms (token, column, coefficient) of a gradient tile";
   let description = [{
-    `add` adds each coefficient to the tile's entry at its column. `take` adds the entry to the coefficient in memory
+    `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the coefficient in memory
     and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all
     tokens. `terms` alternate between columns and coefficients.
 
     ```mlir
-    %exact = logitile.terms add %g, [%target, %coefficient] at [%row, %column] below %count
+    %exact = logitile.sparse_terms add %g, [%target, %coefficient] at [%row, %column] below %count
         : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
     ```
   }];

@@ -19,9 +19,9 @@ what may be left out.
 PASSES_TITLE = "# Passes\n\nWhat each pass takes, gives and refuses. `logitile-opt --<name>` runs one.\n\n"
 # How the custom pieces of formats are spelled; {0} and {1} are their arguments.
 PIECES = {
-    "Dim": "{0}", "Rows": "{0} -> {1}, ...", "NamedTypes": "[{0} : {1}, ...]", "Bindings": "<{0}>",
+    "Dim": "{0}", "Sparse": "{0} -> {1}, ...", "NamedTypes": "[{0} : {1}, ...]", "Bindings": "<{0}>",
     "Owner": "{0} ([ {1} ])?",
-    "RowRegions": "init {0} bound {1} update {2} merge {3}",
+    "StateRegions": "init {0} candidate {1} update {2} merge {3}",
 }
 # What tablegen says about operands and attributes, and how it reads better.
 WORDS = {

@@ -16,7 +16,7 @@ public:
   std::optional<uint32_t> take(uint32_t current);
   /// Whether schedules are random, and then a coin with one head in 'sides'.
   bool tossed(uint32_t sides) { return isRandom && random(sides) == 0; }
-  /// Below 'bound'; 0 where schedules are not random.
+  /// Below 'candidate'; 0 where schedules are not random.
   uint32_t random(uint32_t bound);
 
 private:

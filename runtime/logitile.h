@@ -169,12 +169,12 @@ LT_API const char *lt_mode_name(lt_mode mode);
 
 /* A projection: hidden [..., hidden] and weight [V, hidden], operands of one type. In memory each may have another one: then it is
  * rounded while it is packed, and its gradient has the type in memory. */
-typedef struct lt_pair {
+typedef struct lt_projection {
   const char *name;
   int64_t hidden;
   lt_type type;
   lt_type hidden_memory, weight_memory;
-} lt_pair;
+} lt_projection;
 typedef struct lt_named_type {
   const char *name;
   lt_type type;
@@ -202,8 +202,8 @@ typedef struct lt_slice {
 typedef struct lt_request {
   const char *spec;         /* IR text of stage 'spec', without locations */
   const char *located_spec; /* the same with locations, for diagnostics; or null */
-  const lt_pair *pairs;
-  size_t pair_count;
+  const lt_projection *projections;
+  size_t projection_count;
   const lt_named_type *dense; /* Dense inputs: their element types */
   size_t dense_count;
   const char *const *gradients; /* "z.hidden", "z.weight", "bias", ... */
@@ -335,7 +335,7 @@ struct lt_call {
   const lt_stream *stream; /* of calls on GPUs; null: the default stream of device 0 */
 };
 
-/* What the adjoint phase needs of a forward call. */
+/* What the backward phase needs of a forward call. */
 typedef struct lt_saved lt_saved;
 
 /* Fills a call with what the plan was saved for: reduction, ignore, ignore_index and zero_if_all_ignored, which stay valid as long
@@ -347,7 +347,7 @@ LT_API lt_code lt_call_init(const lt_plan *plan, lt_call *call);
 LT_API lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **saved);
 /* Makes the gradients of a forward call, any number of times. Takes the same inputs, and the same stream; outputs, reduction,
  * divisor, ignored tokens and threads are those of the forward call, whatever 'call' says. */
-LT_API lt_code lt_saved_adjoint(const lt_saved *saved, const lt_call *call);
+LT_API lt_code lt_saved_backward(const lt_saved *saved, const lt_call *call);
 /* Bytes that a saved state holds. */
 LT_API int64_t lt_saved_bytes(const lt_saved *saved);
 LT_API void lt_saved_destroy(lt_saved *saved);

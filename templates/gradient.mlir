@@ -1,11 +1,11 @@
-// Turns logits, made here or kept before, into their gradients. Logits kept in 16 bits are relative to %centre. Gradients take
-// the place of kept logits. Sums that only per-token gradients read are made on the way: they are the row state of a late sweep.
+// Turns logits, made here or stored before, into their gradients. Logits stored in 16 bits are relative to %centre. Gradients take
+// the place of stored logits. Sums that only per-token gradients read are made on the way: they are the row state of a fused sweep.
 // Sparse terms are added, or taken out where the gradient is rounded.
 logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
-    %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
-    %inputViews: !logitile.input_views, %added: !logitile.term_views, %taken: !logitile.taken_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
-    %denseGrads: !logitile.dense_grad_views, %partial: !logitile.row_views, %centres: !logitile.centre_views) {
+    %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
+    %inputViews: !logitile.input_views, %added: !logitile.sparse_views, %extracted: !logitile.extracted_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
+    %denseGrads: !logitile.dense_grad_views, %partial: !logitile.state_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
@@ -16,30 +16,30 @@ logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %first = arith.muli %vocab_split, %vocabSplitColumns : index
     %unclipped = arith.addi %first, %vocabSplitColumns : index
     %end = arith.minui %unclipped, %v : index
-    %start = logitile.init_rows : !logitile.rows<TM>
-    %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
+    %start = logitile.init_state : !logitile.row_state<TM>
+    %state = scf.for %column = %first to %end step %tn iter_args(%running = %start) -> (!logitile.row_state<TM>) {
       %tile = arith.divui %column, %tn : index
       %centre = logitile.load %centres at [%tile, %row] : !logitile.centre_views -> !logitile.centres<TM>
-      %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
-          : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
+      %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
+          : !logitile.hiddens, !logitile.weights or !logitile.stored_views -> !logitile.logits<TM x TN x acc>
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
-      %next = logitile.apply @update(%rows, %z, %in) at %column below V
-          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      %next = logitile.apply @update(%running, %z, %in) at %column below V
+          : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
       %g, %ofVocab, %ofDense = logitile.apply @gradient(%z, %in, %centre) at %column below V
           : (!logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>, !logitile.centres<TM>)
          -> (!logitile.grads<TM x TN x acc>, !logitile.vocab_grads<TM x TN x acc>, !logitile.dense_grads<TM x TN x acc>)
-      %exact = logitile.terms add %g, [%added] at [%row, %column] below %tokenCount
-          : !logitile.grads<TM x TN x acc>, [!logitile.term_views]
-      %rest = logitile.terms take %exact, [%taken] at [%row, %column] below %tokenCount
-          : !logitile.grads<TM x TN x acc>, [!logitile.taken_views]
+      %exact = logitile.sparse_terms add %g, [%added] at [%row, %column] below %tokenCount
+          : !logitile.grads<TM x TN x acc>, [!logitile.sparse_views]
+      %rest = logitile.sparse_terms extract %exact, [%extracted] at [%row, %column] below %tokenCount
+          : !logitile.grads<TM x TN x acc>, [!logitile.extracted_views]
       logitile.store %rest to %grads at [%row, %column] : !logitile.grads<TM x TN x acc> to !logitile.grad_views
       logitile.store %ofDense to %denseGrads at [%row, %column] through %map
           : !logitile.dense_grads<TM x TN x acc> to !logitile.dense_grad_views, !logitile.view<? x i32>
       %sums = logitile.sum_tokens %ofVocab at %row below %tokenCount
           : !logitile.vocab_grads<TM x TN x acc> -> !logitile.vocab_grads<1 x TN x acc>
       logitile.store %sums to %vocabGrads at [%block, %column] : !logitile.vocab_grads<1 x TN x acc> to !logitile.vocab_grad_views
-      scf.yield %next : !logitile.rows<TM>
+      scf.yield %next : !logitile.row_state<TM>
     }
-    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.rows<TM> to !logitile.row_views
+    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.row_state<TM> to !logitile.state_views
   }
 }

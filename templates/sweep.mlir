@@ -1,10 +1,10 @@
 // One pass over the vocabulary, which is cut into vocabulary splits so that tasks exist on both axes; the row state of each vocabulary split is left
-// in memory for @finish. Lists lie in memory all the time. The launch makes logits, or reads kept ones. It keeps those that it makes where the schedule says
+// in memory for @finish. Lists lie in memory all the time. The launch makes logits, or reads stored ones. It stores those that it makes where the schedule says
 // so: in 32 bits as they are, in 16 bits the base of their exponential, relative to the maximum so far. Else the views are empty and the stores vanish.
 logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
-    %hiddens: !logitile.hiddens, %weights: !logitile.weights, %kept: !logitile.kept_views,
-    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.row_views,
+    %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
+    %inputViews: !logitile.input_views, %stored: !logitile.logit_views, %bases: !logitile.base_views, %partial: !logitile.state_views,
     %lists: !logitile.list_views, %centres: !logitile.centre_views) {
   %tm = logitile.param TM
   %tn = logitile.param TN
@@ -15,24 +15,24 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
     %first = arith.muli %vocab_split, %vocabSplitColumns : index
     %unclipped = arith.addi %first, %vocabSplitColumns : index
     %end = arith.minui %unclipped, %v : index
-    %start = logitile.init_rows : !logitile.rows<TM>
-    %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.rows<TM>) {
-      %z = logitile.logits of %hiddens, %weights by TK or %kept at [%row, %column]
-          : !logitile.hiddens, !logitile.weights or !logitile.kept_views -> !logitile.logits<TM x TN x acc>
+    %start = logitile.init_state : !logitile.row_state<TM>
+    %state = scf.for %column = %first to %end step %tn iter_args(%running = %start) -> (!logitile.row_state<TM>) {
+      %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
+          : !logitile.hiddens, !logitile.weights or !logitile.stored_views -> !logitile.logits<TM x TN x acc>
       logitile.store %z to %stored at [%row, %column] : !logitile.logits<TM x TN x acc> to !logitile.logit_views
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
-      %next = logitile.apply @update(%rows, %z, %in) at %column below V
-          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.rows<TM>
+      %next = logitile.apply @update(%running, %z, %in) at %column below V
+          : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
       %base, %centre = logitile.apply @base(%next, %z, %in) at %column below V
-          : (!logitile.rows<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+          : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
          -> (!logitile.bases<TM x TN x acc>, !logitile.centres<TM>)
       %tile = arith.divui %column, %tn : index
       logitile.store %centre to %centres at [%tile, %row] : !logitile.centres<TM> to !logitile.centre_views
       logitile.store %base to %bases at [%row, %column] : !logitile.bases<TM x TN x acc> to !logitile.base_views
       logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
           at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
-      scf.yield %next : !logitile.rows<TM>
+      scf.yield %next : !logitile.row_state<TM>
     }
-    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.rows<TM> to !logitile.row_views
+    logitile.store %state to %partial at [%vocab_split, %row] : !logitile.row_state<TM> to !logitile.state_views
   }
 }

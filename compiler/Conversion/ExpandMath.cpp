@@ -15,7 +15,7 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 /// A weight of 0 wins over infinities and NaN.
-static Value weigh(Lanes weight, Lanes value) { return weight.like(0.0).where(weight == 0.0, weight * value); }
+static Value multiplyNoNan(Lanes weight, Lanes value) { return weight.like(0.0).where(weight == 0.0, weight * value); }
 
 /// With e = exp(-|x|), which is at most 1: 1 / (1 + e), or e / (1 + e) for negative x.
 static Value sigmoid(ImplicitLocOpBuilder &b, Lanes x) {
@@ -30,7 +30,7 @@ static Value softplus(ImplicitLocOpBuilder &b, Lanes x) {
 
 Value expandLogitileOp(ImplicitLocOpBuilder &b, Operation *op, ValueRange operands) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<WeighOp>([&](auto) { return weigh({b, operands[0]}, {b, operands[1]}); })
+      .Case<MultiplyNoNanOp>([&](auto) { return multiplyNoNan({b, operands[0]}, {b, operands[1]}); })
       .Case<SigmoidOp>([&](auto) { return sigmoid(b, {b, operands[0]}); })
       .Case<SoftplusOp>([&](auto) { return softplus(b, {b, operands[0]}); })
       .Case<UniformOp>([&](auto) {
@@ -127,7 +127,7 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ProgramOp, LossOp, KernelOp>(op)) // earlier stages stay as they are
         return WalkResult::skip();
-      if (isa<math::MathDialect>(op->getDialect()) || isa<WeighOp, SigmoidOp, SoftplusOp, UniformOp>(op))
+      if (isa<math::MathDialect>(op->getDialect()) || isa<MultiplyNoNanOp, SigmoidOp, SoftplusOp, UniformOp>(op))
         ops.push_back(op);
       return WalkResult::advance();
     });

@@ -3,7 +3,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace logitile {
-/// `weigh`, `sigmoid`, `softplus` and `uniform` on operands that are scalars or vectors; null for every other op.
+/// `multiply_no_nan`, `sigmoid`, `softplus` and `uniform` on operands that are scalars or vectors; null for every other op.
 mlir::Value expandLogitileOp(mlir::ImplicitLocOpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 /// Whether an op becomes the arithmetic of an elementary function: many ops on one number.
 bool isElementary(mlir::Operation *op);

@@ -32,9 +32,9 @@ Value findIndex(Value condition, bool wanted) {
   return compare.getRhs().getDefiningOp<ColumnOp>() ? compare.getLhs() : Value();
 }
 
-std::optional<SparseEntry> matchEntry(UpdateRowsOp op, unsigned entry) {
+std::optional<SparseEntry> matchEntry(UpdateStateOp op, unsigned entry) {
   Block &block = op.getUpdate().front();
-  unsigned stateSize = op.getRows().size();
+  unsigned stateSize = op.getState().size();
   BlockArgument old = block.getArgument(entry);
   auto select = block.getTerminator()->getOperand(entry).getDefiningOp<arith::SelectOp>();
   if (!select || !old.hasOneUse() || *old.getUsers().begin() != select)
@@ -56,7 +56,7 @@ std::optional<SparseEntry> matchEntry(UpdateRowsOp op, unsigned entry) {
 
 struct PrintSparseEntriesPass : impl::PrintSparseEntriesPassBase<PrintSparseEntriesPass> {
   void runOnOperation() override {
-    getOperation().walk([](UpdateRowsOp op) {
+    getOperation().walk([](UpdateStateOp op) {
       SmallVector<int64_t> entries =
           llvm::map_to_vector(findSparseEntries(op), [](const SparseEntry &sparse) { return int64_t(sparse.entry); });
       op->setAttr("logitile.sparse", DenseI64ArrayAttr::get(op.getContext(), entries));
@@ -65,10 +65,10 @@ struct PrintSparseEntriesPass : impl::PrintSparseEntriesPassBase<PrintSparseEntr
 };
 } // namespace
 
-SmallVector<SparseEntry> findSparseEntries(UpdateRowsOp op) {
+SmallVector<SparseEntry> findSparseEntries(UpdateStateOp op) {
   SmallVector<SparseEntry> found;
-  unsigned maxima = op.getBound().front().getTerminator()->getNumOperands(); // these are fixed before the update
-  for (unsigned entry = maxima; entry < op.getRows().size(); ++entry)
+  unsigned maxima = op.getCandidate().front().getTerminator()->getNumOperands(); // these are fixed before the update
+  for (unsigned entry = maxima; entry < op.getState().size(); ++entry)
     if (std::optional<SparseEntry> sparse = matchEntry(op, entry))
       found.push_back(*sparse);
   return found;

@@ -12,5 +12,5 @@ struct SparseEntry {
 
 /// The entries of 'op' whose update is select(column == index, value, old), where neither index nor value read the row
 /// state. A further condition beside the comparison is allowed.
-llvm::SmallVector<SparseEntry> findSparseEntries(UpdateRowsOp op);
+llvm::SmallVector<SparseEntry> findSparseEntries(UpdateStateOp op);
 } // namespace logitile

@@ -113,28 +113,28 @@ NodeRef Graph::mul(NodeRef a, NodeRef b) {
   if (a->isWeight && b->isWeight)
     order(a, b);
   if (a->isWeight)
-    return weigh(a, b); // rule 2
+    return multiplyNoNan(a, b); // rule 2
   if (b->isWeight)
-    return weigh(b, a);
+    return multiplyNoNan(b, a);
   for (auto [x, y] : {std::pair(a, b), std::pair(b, a)}) // in a longer product the weight still wins
-    if (x->is(NodeOp::Weigh))
-      return weigh(x->operand(0), mul(x->operand(1), y));
+    if (x->is(NodeOp::MultiplyNoNan))
+      return multiplyNoNan(x->operand(0), mul(x->operand(1), y));
   order(a, b);
   return make(NodeOp::Mul, {a, b}, NodeType::Float);
 }
 
-NodeRef Graph::weigh(NodeRef weight, NodeRef value) {
+NodeRef Graph::multiplyNoNan(NodeRef weight, NodeRef value) {
   if (weight->isConstant() || value->isConstant())
     return mul(weight, value);
   if (weight->is(NodeOp::Neg))
-    return neg(weigh(weight->operand(0), value));
+    return neg(multiplyNoNan(weight->operand(0), value));
   if (value->is(NodeOp::Neg))
-    return neg(weigh(weight, value->operand(0)));
+    return neg(multiplyNoNan(weight, value->operand(0)));
   if (weight->is(NodeOp::Mul) && weight->operand(0)->isConstant())
-    return mul(weight->operand(0), weigh(weight->operand(1), value));
+    return mul(weight->operand(0), multiplyNoNan(weight->operand(1), value));
   if (value->is(NodeOp::Mul) && value->operand(0)->isConstant())
-    return mul(value->operand(0), weigh(weight, value->operand(1)));
-  return make(NodeOp::Weigh, {weight, value}, NodeType::Float);
+    return mul(value->operand(0), multiplyNoNan(weight, value->operand(1)));
+  return make(NodeOp::MultiplyNoNan, {weight, value}, NodeType::Float);
 }
 
 NodeRef Graph::div(NodeRef a, NodeRef b) {
@@ -152,7 +152,7 @@ NodeRef Graph::div(NodeRef a, NodeRef b) {
     return mul(div(constant(1), b), a);
   if (b->is(NodeOp::Exp)) { // rule 3: keeps the rule of weights where 1 / p would be infinite
     NodeRef inverse = exp(neg(b->operand(0)));
-    return a->isWeight ? weigh(a, inverse) : mul(inverse, a);
+    return a->isWeight ? multiplyNoNan(a, inverse) : mul(inverse, a);
   }
   return make(NodeOp::Div, {a, b}, NodeType::Float);
 }

@@ -65,7 +65,7 @@ Value logitile::emitNode(OpBuilder &b, NodeRef node, ArrayRef<Value> x) {
   case NodeOp::Mul: return isFloat ? Value(arith::MulFOp::create(b, loc, x[0], x[1])) : arith::MulIOp::create(b, loc, x[0], x[1]);
   case NodeOp::Neg: return isFloat ? Value(arith::NegFOp::create(b, loc, x[0])) : emitWithConstant(b, node, x[0]);
   case NodeOp::Not: return emitWithConstant(b, node, x[0]);
-  case NodeOp::Weigh: return WeighOp::create(b, loc, x[0], x[1]);
+  case NodeOp::MultiplyNoNan: return MultiplyNoNanOp::create(b, loc, x[0], x[1]);
   case NodeOp::Div: return arith::DivFOp::create(b, loc, x[0], x[1]);
   case NodeOp::Pow: return math::PowFOp::create(b, loc, x[0], x[1]);
 #define LOGITILE_FUNCTION(Node, Op, Facts, Flows)                                                                                                \

@@ -26,7 +26,7 @@ static bool findWeight(const Node &node) {
     return true;
   switch (node.op) {
   case NodeOp::Mul:
-  case NodeOp::Weigh: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
+  case NodeOp::MultiplyNoNan: return llvm::all_of(node.operands, [](NodeRef x) { return x->isConstant() || x->isWeight; });
   case NodeOp::Pow:
   case NodeOp::Neg:
   case NodeOp::Div: return node.operand(0)->isWeight;
@@ -48,7 +48,7 @@ static bool findPositive(const Node &node) {
   case NodeOp::Maximum: return llvm::any_of(node.operands, positive);
   case NodeOp::Add: return node.isNonNegative && llvm::any_of(node.operands, positive);
   case NodeOp::Mul:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
   case NodeOp::Div: return llvm::all_of(node.operands, positive);
   default: return false;
   }
@@ -65,7 +65,7 @@ static bool findNonNegative(const Node &node) {
   case NodeOp::Mul: return node.operand(0) == node.operand(1) || llvm::all_of(node.operands, nonNegative);
   case NodeOp::Maximum: return llvm::any_of(node.operands, nonNegative);
   case NodeOp::Add:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
   case NodeOp::Div: return llvm::all_of(node.operands, nonNegative);
   default: return false;
   }
@@ -81,7 +81,7 @@ static bool findLinear(const Node &node) {
   case NodeOp::Select: return llvm::any_of(node.operands, linear);
   case NodeOp::Div: return linear(node.operand(0)) && !node.operand(1)->varying;
   case NodeOp::Mul:
-  case NodeOp::Weigh: {
+  case NodeOp::MultiplyNoNan: {
     NodeRef a = node.operand(0), b = node.operand(1);
     return (linear(a) && !b->varying) || (linear(b) && !a->varying);
   }
@@ -90,12 +90,12 @@ static bool findLinear(const Node &node) {
 }
 
 static bool findUnbounded(const Node &node) {
-  if (node.is(NodeOp::Weigh) && node.operand(0)->varying) // a weight that vanishes wins
+  if (node.is(NodeOp::MultiplyNoNan) && node.operand(0)->varying) // a weight that vanishes wins
     return false;
   if (has(node, Fact::Unbounded) && node.operand(0)->isUnbounded)
     return true;
   switch (node.op) {
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
   case NodeOp::Input: return node.kind == InputKind::Logits;
   case NodeOp::Add:
   case NodeOp::Sub:
@@ -119,7 +119,7 @@ static bool findScaledMean(const Node &node) {
   case NodeOp::Neg:
   case NodeOp::Div: return scaledMean(node.operand(0));
   case NodeOp::Mul:
-  case NodeOp::Weigh: return !node.varying && llvm::any_of(node.operands, scaledMean);
+  case NodeOp::MultiplyNoNan: return !node.varying && llvm::any_of(node.operands, scaledMean);
   default: return false;
   }
 }
@@ -158,7 +158,7 @@ static void findFacts(Node &node) {
 NodeRef Graph::exponentOf(NodeRef node) {
   if (node->is(NodeOp::Exp))
     return node->operand(0);
-  if (!node->is(NodeOp::Weigh))
+  if (!node->is(NodeOp::MultiplyNoNan))
     return nullptr;
   if (auto it = exponents.find(node); it != exponents.end())
     return it->second;
@@ -237,7 +237,7 @@ NodeRef Graph::rebuild(NodeRef node, llvm::ArrayRef<NodeRef> x) {
   case NodeOp::Sub: return sub(x[0], x[1]);
   case NodeOp::Neg: return neg(x[0]);
   case NodeOp::Mul: return mul(x[0], x[1]);
-  case NodeOp::Weigh: return weigh(x[0], x[1]);
+  case NodeOp::MultiplyNoNan: return multiplyNoNan(x[0], x[1]);
   case NodeOp::Div: return div(x[0], x[1]);
   case NodeOp::Pow: return pow(x[0], x[1]);
   case NodeOp::Maximum: return maximum(x[0], x[1]);

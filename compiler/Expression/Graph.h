@@ -23,7 +23,7 @@ enum class NodeOp : uint8_t {
   Sub,
   Neg,
   Mul,
-  Weigh,
+  MultiplyNoNan,
   Div,
   Pow,
   Abs,
@@ -135,7 +135,7 @@ public:
   NodeRef mul(NodeRef a, NodeRef b);
   NodeRef div(NodeRef a, NodeRef b);
   /// A product in which a 'weight' of 0 wins, whatever the weight is made of.
-  NodeRef weigh(NodeRef weight, NodeRef value);
+  NodeRef multiplyNoNan(NodeRef weight, NodeRef value);
   NodeRef pow(NodeRef a, NodeRef b);
   NodeRef exp(NodeRef a);
   NodeRef log(NodeRef a);

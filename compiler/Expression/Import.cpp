@@ -122,7 +122,7 @@ NodeRef Importer::importOp(Operation &op) {
       .Case<arith::AddFOp, arith::AddIOp>([&](auto) { return binary(&Graph::add); })
       .Case<arith::SubFOp, arith::SubIOp>([&](auto) { return binary(&Graph::sub); })
       .Case<arith::MulFOp, arith::MulIOp>([&](auto) { return binary(&Graph::mul); })
-      .Case<WeighOp>([&](auto) { return binary(&Graph::weigh); })
+      .Case<MultiplyNoNanOp>([&](auto) { return binary(&Graph::multiplyNoNan); })
       .Case<arith::DivFOp>([&](auto) { return binary(&Graph::div); })
       .Case<arith::NegFOp>([&](auto) { return graph.neg(x[0]); })
       .Case<math::PowFOp>([&](auto) { return binary(&Graph::pow); })

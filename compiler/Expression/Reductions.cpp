@@ -20,13 +20,13 @@ Graph::Split Graph::splitFactors(NodeRef x) {
     auto [u, rest] = hoist(x->operand(0));
     return {neg(u), rest};
   }
-  if (!x->is(NodeOp::Mul) && !x->is(NodeOp::Weigh) && !x->is(NodeOp::Div))
+  if (!x->is(NodeOp::Mul) && !x->is(NodeOp::MultiplyNoNan) && !x->is(NodeOp::Div))
     return {constant(1), x};
   auto [ua, a] = hoist(x->operand(0));
   auto [ub, b] = hoist(x->operand(1));
   if (x->is(NodeOp::Div))
     return {div(ua, ub), div(a, b)};
-  return {mul(ua, ub), x->is(NodeOp::Weigh) ? weigh(a, b) : mul(a, b)};
+  return {mul(ua, ub), x->is(NodeOp::MultiplyNoNan) ? multiplyNoNan(a, b) : mul(a, b)};
 }
 
 /// exp(a - lse(a)) for some a.
@@ -77,7 +77,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     auto [q, v] = bare(x->operand(1));
     return x->is(NodeOp::Add) ? Split(add(p, q), add(u, v)) : Split(sub(p, q), sub(u, v));
   }
-  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
   if (product && !(x->operand(0)->varying && x->operand(1)->varying)) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
@@ -164,7 +164,7 @@ NodeRef Graph::arg(NodeOp op, NodeRef x) {
         return arg(op, a);
       return arg(x->is(NodeOp::Add) ? op : other, b);
     }
-    bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+    bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
     if ((product || x->is(NodeOp::Div)) && !b->varying && b->isPositive)
       return arg(op, a);
     if (product && !a->varying && a->isPositive)

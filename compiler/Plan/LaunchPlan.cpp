@@ -60,7 +60,7 @@ static BufferGeometry geometryOf(const BufferPlan &buffer, int64_t tokens, const
 }
 
 WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory,
-                                          bool adjoint, int64_t guard) {
+                                          bool backward, int64_t guard) {
   constexpr int64_t kAlignment = 64; // a cache line, and the widest vector
   WorkspaceLayout layout;
   auto place = [&](int64_t &end, int64_t bytes) {
@@ -82,7 +82,7 @@ WorkspaceLayout logitile::layoutWorkspace(const std::vector<BufferPlan> &buffers
     } else if (buffer.scope == Scope::Saved) {
       offset = place(layout.savedBytes, geometry.bytes);
     } else if (buffer.scope != Scope::Input && buffer.scope != Scope::Output &&
-               (adjoint ? buffer.inAdjoint : buffer.inForward)) {
+               (backward ? buffer.inBackward : buffer.inForward)) {
       offset = place(layout.phaseBytes, geometry.bytes);
     }
     layout.geometry.push_back(geometry);
@@ -105,7 +105,7 @@ int64_t logitile::workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t
   WorkspaceLayout forward = layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.memory, false);
   int64_t phase = forward.phaseBytes;
   if (plan.isSplit) {
-    int64_t chunk = chunkOf(plan.adjoint, tokens, plan.tokenTile);
+    int64_t chunk = chunkOf(plan.backward, tokens, plan.tokenTile);
     phase = std::max(phase, layoutWorkspace(plan.buffers, tokens, chunk, plan.memory, true).phaseBytes);
   }
   return forward.savedBytes + phase + scratch * threads;

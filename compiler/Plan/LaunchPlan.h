@@ -24,7 +24,7 @@ struct BufferPlan {
   int64_t alias = -1;       // index of the buffer whose memory this one uses, row over row; -1: its own
   int64_t window = 0;       // columns that it holds: those of the current vocabulary splits; 0: all
   bool inForward = false;   // which phases use it (the prologue counts as forward)
-  bool inAdjoint = false;
+  bool inBackward = false;
 };
 
 /// Strides in elements and size of a buffer for a number of tokens. With P, the plan's panel width, element (i, j) lies
@@ -123,7 +123,7 @@ struct InputPlan {
 /// Whether the shape of an input begins with the leading dimensions; it ends with them where it has no entries.
 inline bool isOfTokens(const InputPlan &input) { return input.kind == InputKind::Token; }
 
-struct PairPlan {
+struct ProjectionPlan {
   std::string name;
   int64_t hidden = 0;
   ElementType element = ElementType::F32;                     // of both operands
@@ -180,14 +180,14 @@ struct LaunchPlan {
   std::string target;
   int64_t vocab = 0;                            // of all slices
   int64_t columns = 0;                          // vocabulary entries that the program sees: of its slice, or all
-  int64_t forwardSweeps = 0, adjointSweeps = 0; // of the whole program: a slice runs one at a time
+  int64_t forwardSweeps = 0, backwardSweeps = 0; // of the whole program: a slice runs one at a time
   int64_t tokensFirst = 0, tokensEnd = INT64_MAX;
   int64_t vocabSplit = 1; // vocabulary entries of a vocabulary split
-  int64_t kept = 0;       // vocabulary entries per token whose logits are kept
+  int64_t stored = 0;       // vocabulary entries per token whose logits are stored
   int64_t tokenTile = 1;  // chunks are multiples of it
   MemoryModel memory;
   bool isSplit = false; // gradients are made in a phase of their own
-  std::vector<PairPlan> pairs;
+  std::vector<ProjectionPlan> projections;
   std::vector<InputPlan> inputs;
   std::vector<OutputPlan> outputs;
   std::vector<GradientPlan> gradients;
@@ -195,7 +195,7 @@ struct LaunchPlan {
   std::vector<BufferPlan> buffers;
   std::vector<KernelPlan> kernels;
   std::vector<StepPlan> prologue; // runs once for all tokens, before anything that reads logits
-  std::vector<StepPlan> forward, adjoint;
+  std::vector<StepPlan> forward, backward;
   std::string code; // CPU: an object file; CUDA: PTX; emulator: LLVM bitcode for NVPTX
 
   int64_t vocabSplits() const { return (columns + vocabSplit - 1) / vocabSplit; }
@@ -217,8 +217,8 @@ int64_t chunkTokens(int64_t tokens, int64_t step, int64_t tokenTile);
 /// The same for the steps of a phase: of their loop over tokens, or all tokens.
 int64_t chunkOf(const std::vector<StepPlan> &steps, int64_t tokens, int64_t tokenTile);
 /// Lays out the buffers of one phase, each with 'guard' bytes behind it.
-WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory, bool adjoint,
-                                int64_t guard = 0);
+WorkspaceLayout layoutWorkspace(const std::vector<BufferPlan> &buffers, int64_t tokens, int64_t chunk, const MemoryModel &memory,
+                                bool backward, int64_t guard = 0);
 /// Bytes beyond inputs and outputs of a whole call: what is saved, the larger phase, and the scratch of all threads.
 int64_t workspaceBytes(const LaunchPlan &plan, int64_t tokens, int64_t threads);
 } // namespace logitile

@@ -103,13 +103,13 @@ public:
     plan.tokensFirst = schedule.getFirst();
     plan.tokensEnd = schedule.getEnd();
     plan.vocabSplit = schedule.getVocabSplit();
-    plan.kept = schedule.getKept();
+    plan.stored = schedule.getStored();
     plan.memory = target->facts().memory;
     plan.tokenTile = plan.memory.panelWidth;
     plan.isSplit = request.getMode() == Mode::Split;
-    for (PairAttr pair : request.getPairs())
-      plan.pairs.push_back({pair.getName().str(), pair.getHidden(), elementTypeOf(pair.getElement()), elementTypeOf(pair.getHiddenMemory()),
-                            elementTypeOf(pair.getWeightMemory())});
+    for (ProjectionAttr projection : request.getProjections())
+      plan.projections.push_back({projection.getName().str(), projection.getHidden(), elementTypeOf(projection.getElement()),
+                                  elementTypeOf(projection.getHiddenMemory()), elementTypeOf(projection.getWeightMemory())});
     addInputs(request);
     addOutputs();
     addBuffers();
@@ -119,9 +119,9 @@ public:
         return failure();
     for (RunOp run : schedule.getBody().getOps<RunOp>()) {
       std::vector<StepPlan> &steps = run.getPhase() == Phase::Prologue  ? plan.prologue
-                                     : run.getPhase() == Phase::Adjoint ? plan.adjoint
+                                     : run.getPhase() == Phase::Backward ? plan.backward
                                                                         : plan.forward;
-      if (failed(addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Adjoint)))
+      if (failed(addSteps(run.getBody().front(), steps, run.getPhase() == Phase::Backward)))
         return failure();
     }
     if (failed(addGradients(request)))
@@ -132,9 +132,9 @@ public:
 private:
   void countSweeps() {
     for (SweepOp sweep : program.getBody().getOps<SweepOp>())
-      (sweep.getPhase() == Phase::Forward ? plan.forwardSweeps : plan.adjointSweeps) += sweep.getPhase() != Phase::Late;
+      (sweep.getPhase() == Phase::Forward ? plan.forwardSweeps : plan.backwardSweeps) += sweep.getPhase() != Phase::Fused;
     if (std::optional<ArrayRef<int64_t>> whole = program.getSweeps())
-      plan.forwardSweeps = (*whole)[0], plan.adjointSweeps = (*whole)[1];
+      plan.forwardSweeps = (*whole)[0], plan.backwardSweeps = (*whole)[1];
   }
   void addBuffers() {
     for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
@@ -146,7 +146,7 @@ private:
       entry.window = buffer.getWindow().value_or(0);
       if (buffer.getAlias())
         entry.alias = numbers.at(buffer.getAliasAttr().getAttr());
-      entry.inForward = entry.inAdjoint = isReadInEveryCall(buffer.getRole());
+      entry.inForward = entry.inBackward = isReadInEveryCall(buffer.getRole());
       numbers[buffer.getSymNameAttr()] = plan.buffers.size();
       plan.buffers.push_back(entry);
     }
@@ -160,7 +160,7 @@ private:
       return it == list.end() ? -1 : it - list.begin();
     };
     if (buffer.getRole() <= BufferRole::WeightSum)
-      return number(plan.pairs);
+      return number(plan.projections);
     if (buffer.getRole() <= BufferRole::InputGradient)
       return number(plan.inputs);
     return buffer.getRole() == BufferRole::Cotangent ? number(plan.outputs) : -1;
@@ -200,7 +200,7 @@ private:
   }
   // ---- steps --------------------------------------------------------------------------------------------------------
 
-  LogicalResult addSteps(Block &block, std::vector<StepPlan> &steps, bool adjoint) {
+  LogicalResult addSteps(Block &block, std::vector<StepPlan> &steps, bool backward) {
     for (Operation &op : block) {
       StepPlan step;
       if (auto loop = dyn_cast<LoopOp>(op)) {
@@ -208,7 +208,7 @@ private:
         step.step = loop.getStep();
         step.first = loop.getFirst().value_or(0);
         step.end = loop.getEnd().value_or(0);
-        if (failed(addSteps(loop.getBody().front(), step.body, adjoint)))
+        if (failed(addSteps(loop.getBody().front(), step.body, backward)))
           return failure();
       }
       if (auto launch = dyn_cast<LaunchOp>(op)) {
@@ -220,18 +220,18 @@ private:
           step.vocabSplitFirst = (*vocabSplits)[0];
           step.vocabSplitEnd = (*vocabSplits)[1];
         }
-        markUsed(step.kernel, adjoint);
+        markUsed(step.kernel, backward);
       }
       steps.push_back(std::move(step));
     }
     return success();
   }
-  void markUsed(int64_t kernel, bool adjoint) {
+  void markUsed(int64_t kernel, bool backward) {
     for (const ArgumentPlan &argument : plan.kernels[kernel].arguments) {
       if (!argument.isBuffer)
         continue;
       for (int64_t buffer = argument.buffer; buffer >= 0; buffer = plan.buffers[buffer].alias)
-        (adjoint ? plan.buffers[buffer].inAdjoint : plan.buffers[buffer].inForward) = true;
+        (backward ? plan.buffers[buffer].inBackward : plan.buffers[buffer].inForward) = true;
     }
   }
 
@@ -328,9 +328,9 @@ private:
   }
   /// Which operand or input the gradient of this name is of.
   void findOwner(GradientPlan &entry) {
-    for (auto [i, pair] : llvm::enumerate(plan.pairs)) {
-      bool isHidden = entry.name == pair.hiddenName();
-      if (!isHidden && entry.name != pair.weightName())
+    for (auto [i, projection] : llvm::enumerate(plan.projections)) {
+      bool isHidden = entry.name == projection.hiddenName();
+      if (!isHidden && entry.name != projection.weightName())
         continue;
       entry.of = isHidden ? GradientPlan::Of::Hidden : GradientPlan::Of::Weight;
       entry.owner = i;

@@ -91,7 +91,7 @@ struct TemplateUse {
     source.walk([&](Operation *op) {
       auto apply = dyn_cast<ApplyOp>(op);
       auto store = dyn_cast<StoreOp>(op);
-      hasRows |= isa<InitRowsOp, FinishListOp>(op);
+      hasRows |= isa<InitStateOp, FinishListOp>(op);
       hasFinish |= isa<FinishListOp>(op);
       makesOrLoads |= isa<LogitsOp>(op);
       projects |= isa<ProjectOp>(op);
@@ -124,10 +124,10 @@ static LogicalResult verifyPlaces(LaunchOp launch, TemplateOp source, const Temp
     return complain("makes a part");
   if (multiplies && !launch.getAlgorithm())
     return launch.emitOpError() << "needs 'using' and an algorithm for the products of template @" << source.getSymName();
-  if (launch.getKeep() && !use.keeps)
-    return complain("keeps logits");
-  if (launch.getKeep() && use.makesOrLoads && !launch.getAlgorithm())
-    return launch.emitOpError() << "keeps logits, but makes none: that needs 'using' and an algorithm";
+  if (launch.getStore() && !use.keeps)
+    return complain("stores logits");
+  if (launch.getStore() && use.makesOrLoads && !launch.getAlgorithm())
+    return launch.emitOpError() << "stores logits, but makes none: that needs 'using' and an algorithm";
   auto has = [&](Attribute role) { return llvm::is_contained(source.getRoles(), role); };
   auto hasScalar = [&](ScalarRole role) { return has(ScalarRoleAttr::get(source.getContext(), role)); };
   if (launch.getAccumulate() != Accumulate::Never && !hasScalar(ScalarRole::Accumulate))
@@ -168,7 +168,7 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
     shape.projections.push_back(*shape.sweep.getAlong());
   bool readsState = !shape.finish || !shape.finish.isOfList(); // a finish of a list takes no state to merge
   if (shape.sweep && readsState)
-    for (Region *region : {&shape.sweep.getBound(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
+    for (Region *region : {&shape.sweep.getCandidate(), &shape.sweep.getUpdate(), &shape.sweep.getMerge(), &shape.sweep.getRank()})
       shape.collect(*region);
   if (shape.finish)
     shape.collect(shape.finish.getBody());
@@ -195,43 +195,43 @@ FailureOr<LaunchShape> LaunchShape::get(ProgramOp program, LaunchOp launch, Temp
   return shape;
 }
 
-/// In the order of the schedule's pairs, and with all that is kept where the launch keeps.
+/// In the order of the schedule's projections, and with all that is stored where the launch stores.
 LogicalResult LaunchShape::orderProjections() {
   SmallVector<StringRef> ordered;
   for (BufferOp buffer : schedule.getBody().getOps<BufferOp>()) {
     if (buffer.getRole() != BufferRole::Weight)
       continue;
-    StringRef pair = buffer.getOwnerName();
-    if ((launch.getKeep() && find({BufferRole::Kept, pair})) || llvm::is_contained(projections, pair))
-      ordered.push_back(pair);
+    StringRef projection = buffer.getOwnerName();
+    if ((launch.getStore() && find({BufferRole::Stored, projection})) || llvm::is_contained(projections, projection))
+      ordered.push_back(projection);
   }
-  for (StringRef pair : projections)
-    if (!llvm::is_contained(ordered, pair))
-      return launch.emitOpError() << "reads logits '" << pair << "', but the schedule has no buffer for "
-                                  << describeBuffer(BufferRole::Weight, pair, std::nullopt);
+  for (StringRef projection : projections)
+    if (!llvm::is_contained(ordered, projection))
+      return launch.emitOpError() << "reads logits '" << projection << "', but the schedule has no buffer for "
+                                  << describeBuffer(BufferRole::Weight, projection, std::nullopt);
   projections = ordered;
   return success();
 }
 
-SmallVector<StringRef> LaunchShape::keptProjections(bool inF32) const {
-  return llvm::filter_to_vector(projections, [&](StringRef pair) {
-    BufferOp kept = find({BufferRole::Kept, pair});
-    return kept && cast<ViewType>(kept.getType()).getElement().isF32() == inF32;
+SmallVector<StringRef> LaunchShape::storedProjections(bool inF32) const {
+  return llvm::filter_to_vector(projections, [&](StringRef projection) {
+    BufferOp stored = find({BufferRole::Stored, projection});
+    return stored && cast<ViewType>(stored.getType()).getElement().isF32() == inF32;
   });
 }
-SmallVector<StringRef> LaunchShape::keptLogits() const {
-  return LaunchOp(launch).getKeep() ? keptProjections(/*inF32=*/true) : SmallVector<StringRef>();
+SmallVector<StringRef> LaunchShape::storedLogits() const {
+  return LaunchOp(launch).getStore() ? storedProjections(/*inF32=*/true) : SmallVector<StringRef>();
 }
 SmallVector<StringRef> LaunchShape::halfLogits() const {
-  return loads || LaunchOp(launch).getKeep() ? keptProjections(/*inF32=*/false) : SmallVector<StringRef>();
+  return loads || LaunchOp(launch).getStore() ? storedProjections(/*inF32=*/false) : SmallVector<StringRef>();
 }
 SweepOp LaunchShape::firstSweep() const {
   auto sweeps = ProgramOp(program).getBody().getOps<SweepOp>();
   return sweeps.empty() ? SweepOp() : *sweeps.begin();
 }
 
-bool LaunchShape::isRounded(StringRef pair) const {
-  BufferOp gradient = find({BufferRole::LogitGradient, pair});
+bool LaunchShape::isRounded(StringRef projection) const {
+  BufferOp gradient = find({BufferRole::LogitGradient, projection});
   return gradient && !cast<ViewType>(gradient.getType()).getElement().isF32();
 }
 
@@ -253,7 +253,7 @@ AdjointOp LaunchShape::adjointOf(StringRef input) const {
 SmallVector<unsigned> LaunchShape::termCounts(BundleKind kind) const {
   SmallVector<unsigned> counts;
   for (AdjointOp adjoint : gradients)
-    counts.push_back(isRounded(adjoint.getName()) == (kind == BundleKind::TakenViews) ? 2 * adjoint.getColumns().size() : 0);
+    counts.push_back(isRounded(adjoint.getName()) == (kind == BundleKind::ExtractedViews) ? 2 * adjoint.getColumns().size() : 0);
   return counts;
 }
 
@@ -270,17 +270,17 @@ LaunchShape::Keys LaunchShape::inputKeys() const {
   return keys;
 }
 
-LaunchShape::Keys LaunchShape::termKeys(bool taken) const {
+LaunchShape::Keys LaunchShape::termKeys(bool extracted) const {
   Keys keys;
   if (std::optional<StringRef> input = LaunchOp(launch).getInput()) {
     AdjointOp adjoint = adjointOf(*input);
     bool ofLogits = adjoint && adjoint.getKind() == InputKind::Logits;
-    if (adjoint && (ofLogits ? taken && isRounded(*input) : !taken))
+    if (adjoint && (ofLogits ? extracted && isRounded(*input) : !extracted))
       appendTerms(adjoint, keys);
     return keys;
   }
   for (AdjointOp adjoint : gradients)
-    if (isRounded(adjoint.getName()) == taken)
+    if (isRounded(adjoint.getName()) == extracted)
       appendTerms(adjoint, keys);
   return keys;
 }
@@ -296,7 +296,8 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return llvm::map_to_vector(llvm::seq(count), [&](int64_t i) { return BufferKey{role, part, i}; });
   };
   auto either = [&](BufferRole made, BufferRole given) {
-    return llvm::map_to_vector(projections, [&](StringRef pair) { return BufferKey{find({made, pair}) ? made : given, pair}; });
+    return llvm::map_to_vector(projections,
+                               [&](StringRef projection) { return BufferKey{find({made, projection}) ? made : given, projection}; });
   };
   switch (kind) {
   case BundleKind::Hiddens:
@@ -304,13 +305,13 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
   case BundleKind::Weights:
     return loads ? Keys() : either(BufferRole::RoundedWeight, BufferRole::Weight);
   case BundleKind::LogitViews:
-    return each(keptLogits(), BufferRole::Kept);
+    return each(storedLogits(), BufferRole::Stored);
   case BundleKind::BaseViews:
-    return loads ? Keys() : Keys(each(halfLogits(), BufferRole::Kept));
+    return loads ? Keys() : Keys(each(halfLogits(), BufferRole::Stored));
   case BundleKind::CentreViews:
     return llvm::filter_to_vector(each(halfLogits(), BufferRole::Centre), [&](const BufferKey &key) { return bool(find(key)); });
-  case BundleKind::KeptViews:
-    return projects ? Keys() : Keys(each(projections, BufferRole::Kept));
+  case BundleKind::StoredViews:
+    return projects ? Keys() : Keys(each(projections, BufferRole::Stored));
   case BundleKind::GradViews:
     return each(inputsOf(gradients), BufferRole::LogitGradient);
   case BundleKind::VocabGradViews:
@@ -319,16 +320,16 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return each(inputsOf(denseGradients), BufferRole::InputGradient);
   case BundleKind::InputViews:
     return inputKeys();
-  case BundleKind::RowViews:
+  case BundleKind::StateViews:
     return sweep ? numbered(BufferRole::RowState, SweepOp(sweep).getSymName(), SweepOp(sweep).getStateTypes().size()) : Keys();
   case BundleKind::ListViews:
     return listKeys();
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
-  case BundleKind::TermViews:
-    return termKeys(/*taken=*/false);
-  case BundleKind::TakenViews:
-    return LaunchOp(launch).getPart() ? Keys() : termKeys(/*taken=*/true);
+  case BundleKind::SparseViews:
+    return termKeys(/*extracted=*/false);
+  case BundleKind::ExtractedViews:
+    return LaunchOp(launch).getPart() ? Keys() : termKeys(/*extracted=*/true);
   case BundleKind::RowMaps:
     return LaunchOp(launch).getPart() ? Keys() : Keys{{BufferRole::TokenMap}};
   default: // bundles of values
@@ -390,7 +391,7 @@ LogicalResult LaunchShape::expand(BundleType type, SmallVectorImpl<Type> &types)
   case BundleKind::DenseGrads:
     tiles(denseGradients.size());
     return success();
-  case BundleKind::Rows:
+  case BundleKind::RowState:
     if (sweep)
       perToken(SweepOp(sweep).getStateTypes());
     return success();

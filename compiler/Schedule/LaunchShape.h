@@ -42,9 +42,9 @@ public:
   mlir::FailureOr<llvm::SmallVector<BufferOp>> buffersOf(BundleKind kind) const;
   /// A buffer of the schedule, or null.
   BufferOp find(BufferKey key) const { return ScheduleOp(schedule).findBuffer(key.role, key.owner, key.entry); }
-  /// Projections whose logits the launch keeps as they are, in 32 bits.
-  llvm::SmallVector<llvm::StringRef> keptLogits() const;
-  /// Projections whose logits the launch keeps in 16 bits, or reads where they are kept so. Their base is that of the first sweep.
+  /// Projections whose logits the launch stores as they are, in 32 bits.
+  llvm::SmallVector<llvm::StringRef> storedLogits() const;
+  /// Projections whose logits the launch stores in 16 bits, or reads where they are stored so. Their base is that of the first sweep.
   llvm::SmallVector<llvm::StringRef> halfLogits() const;
   SweepOp firstSweep() const;
   /// The number of single entries of each projection's gradient, in the order of 'gradients'.
@@ -62,7 +62,7 @@ public:
   FinishOp finish;                                // null where the launch has none
   GradientOp gradient;                            // null where the template has no @gradient
   bool projects = false;                          // the launch makes logits
-  bool loads = false;                             // it reads kept ones instead
+  bool loads = false;                             // it reads stored ones instead
   llvm::SmallVector<llvm::StringRef> projections; // whose logits the launch reads or makes
   llvm::SmallVector<InputRef> inputs;
   llvm::SmallVector<AdjointOp> gradients, vocabGradients, denseGradients; // per element, by kind of input
@@ -71,14 +71,14 @@ private:
   void collect(mlir::Region &region);
   mlir::LogicalResult orderProjections();
   void add(InputRef ref);
-  bool isRounded(llvm::StringRef pair) const;
-  /// Of 'projections', those whose logits the schedule keeps in f32, or in fewer bits.
-  llvm::SmallVector<llvm::StringRef> keptProjections(bool inF32) const;
+  bool isRounded(llvm::StringRef projection) const;
+  /// Of 'projections', those whose logits the schedule stores in f32, or in fewer bits.
+  llvm::SmallVector<llvm::StringRef> storedProjections(bool inF32) const;
   using Keys = llvm::SmallVector<BufferKey>;
   Keys keysOf(BundleKind kind) const;
   Keys inputKeys() const;
   Keys listKeys() const;
-  Keys termKeys(bool taken) const;
+  Keys termKeys(bool extracted) const;
   void appendTerms(AdjointOp adjoint, Keys &keys) const;
   AdjointOp adjointOf(llvm::StringRef input) const;
 };

@@ -185,9 +185,9 @@ void ReverseMode::propagate(NodeRef n, NodeRef adjoint) {
     return accumulate(b, g.neg(A), n);
   case NodeOp::Neg: return accumulate(a, g.neg(A), n);
   case NodeOp::Mul:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
     pass(a, [&](NodeRef A) { return g.mul(A, b); });
-    return pass(b, [&](NodeRef A) { return n->is(NodeOp::Weigh) ? g.weigh(a, A) : g.mul(a, A); });
+    return pass(b, [&](NodeRef A) { return n->is(NodeOp::MultiplyNoNan) ? g.multiplyNoNan(a, A) : g.mul(a, A); });
   case NodeOp::Div:
     pass(a, [&](NodeRef A) { return g.div(A, b); });
     return pass(b, [&](NodeRef A) { return g.neg(g.div(g.mul(A, n), b)); });

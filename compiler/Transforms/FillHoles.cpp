@@ -1,7 +1,7 @@
 // FillHoles.cpp - puts the scalar regions of a program into the holes of a skeleton. Cloning the skeleton is Instantiate.cpp.
 #include "compiler/Transforms/Specialise.h"
 #include "compiler/Transforms/HalfLogits/HalfLogits.h"
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "mlir/IR/IRMapping.h"
 using namespace mlir;
 using namespace logitile;
@@ -20,22 +20,22 @@ public:
     }
   }
   void addLogits() {
-    for (StringRef pair : shape.projections)
-      logits.push_back(block.addArgument(Float32Type::get(loc.getContext()), loc)), (void)pair;
+    for (StringRef projection : shape.projections)
+      logits.push_back(block.addArgument(Float32Type::get(loc.getContext()), loc)), (void)projection;
   }
   void addInputs() {
     for (const InputRef &ref : shape.inputs)
       inputs.push_back(block.addArgument(ref.type, loc));
   }
   Value addCentre() { return block.addArgument(Float32Type::get(loc.getContext()), loc); }
-  /// Takes 'base', where there is one, from what was kept of the launch's logits, which is relative to a centre or not.
+  /// Takes 'base', where there is one, from what was stored of the launch's logits, which is relative to a centre or not.
   void readBase(Value base, bool hasCentre) {
-    Value kept = logits[llvm::find(shape.projections, shape.halfLogits().front()) - shape.projections.begin()];
+    Value stored = logits[llvm::find(shape.projections, shape.halfLogits().front()) - shape.projections.begin()];
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     if (hasCentre)
-      kept = arith::AddFOp::create(builder, loc, kept, addCentre());
+      stored = arith::AddFOp::create(builder, loc, stored, addCentre());
     if (base)
-      mapping.map(base, kept);
+      mapping.map(base, stored);
   }
   /// Clones the ops of 'from' up to its end; adjoints are left out, and what has a value already.
   void cloneBody(Block &from) {
@@ -57,10 +57,10 @@ public:
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
     YieldOp::create(builder, loc, values);
   }
-  /// Yields what is kept of 'base'.
-  void yieldKept(Value base, Value maximum) {
+  /// Yields what is stored of 'base'.
+  void yieldStored(Value base, Value maximum) {
     OpBuilder builder = OpBuilder::atBlockEnd(&block);
-    YieldOp::create(builder, loc, keptOf(builder, loc, base, maximum));
+    YieldOp::create(builder, loc, storedOf(builder, loc, base, maximum));
   }
   Value lookup(Value value) const { return mapping.lookup(value); }
   Value zero() {
@@ -115,15 +115,15 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
   if (!shape.sweep || inputs[0].empty()) // a sweep may have lists only
     return {};
   SweepOp sweep = shape.sweep;
-  bool hasLogits = !shape.loads || shape.halfLogits().empty(); // sums of a late sweep do not read what 16 bits keep
+  bool hasLogits = !shape.loads || shape.halfLogits().empty(); // sums of a fused sweep do not read logits stored in 16 bits
   SmallVector<Value> read = flatten(inputs.drop_front(hasLogits ? 1 : 2));
-  auto update = UpdateRowsOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], read, column,
+  auto update = UpdateStateOp::create(builder, loc, ValueRange(inputs[0]).getTypes(), inputs[0], read, column,
                                      cast<IntegerAttr>(limit).getInt());
   SmallVector<Type> state = typesOf(sweep.getStateTypes()), two = state;
   two.append(state);
   IRMapping none;
   sweep.getInit().cloneInto(&update.getInit(), none);
-  fillRegion(shape, sweep.getBound(), update.getBound(), sweep.getLoc(), {}, hasLogits);
+  fillRegion(shape, sweep.getCandidate(), update.getCandidate(), sweep.getLoc(), {}, hasLogits);
   fillRegion(shape, sweep.getUpdate(), update.getUpdate(), sweep.getLoc(), state, hasLogits);
   // The merge of tiles sees the same operands as the update, so logits too, though it cannot use them.
   fillRegion(shape, sweep.getMerge(), update.getMerge(), sweep.getLoc(), two, hasLogits);
@@ -133,9 +133,9 @@ SmallVector<Value> fillUpdate(OpBuilder &builder, Location loc, const LaunchShap
 /// The base of the logits' exponential relative to the running maximum, which is the first of the row state; and that maximum.
 SmallVector<Value> fillBase(OpBuilder &builder, Location loc, const LaunchShape &shape, ArrayRef<SmallVector<Value>> inputs, Value column,
                             TypeRange types) {
-  Block &bound = SweepOp(shape.sweep).getBound().front();
+  Block &candidates = SweepOp(shape.sweep).getCandidate().front();
   SmallVector<Value> read = flatten(inputs.drop_front()), centres;
-  if (!KeptBase::tanhOf(bound))
+  if (!StoredBase::tanhOf(candidates))
     centres.push_back(inputs[0].front());
   llvm::append_range(read, centres);
   auto map = MapOp::create(builder, loc, types.take_front(1), read, column);
@@ -143,8 +143,8 @@ SmallVector<Value> fillBase(OpBuilder &builder, Location loc, const LaunchShape 
   filler.addLogits();
   filler.addInputs();
   Value maximum = centres.empty() ? Value() : filler.addCentre();
-  filler.cloneBody(bound);
-  filler.yieldKept(filler.lookup(KeptBase::of(bound)), maximum);
+  filler.cloneBody(candidates);
+  filler.yieldStored(filler.lookup(StoredBase::of(candidates)), maximum);
   SmallVector<Value> results(map.getResults());
   llvm::append_range(results, centres);
   return results;
@@ -159,7 +159,7 @@ SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchSh
   filler.addInputs();
   Block &body = gradient.getBody().front();
   if (!shape.halfLogits().empty())
-    filler.readBase(KeptBase(shape.firstSweep().getBound().front(), body).inReader(), /*hasCentre=*/!inputs.back().empty());
+    filler.readBase(StoredBase(shape.firstSweep().getCandidate().front(), body).inReader(), /*hasCentre=*/!inputs.back().empty());
   filler.cloneBody(body);
   SmallVector<Value> results;
   for (ArrayRef<AdjointOp> adjoints : {ArrayRef(shape.gradients), ArrayRef(shape.vocabGradients), ArrayRef(shape.denseGradients)})
@@ -170,13 +170,13 @@ SmallVector<Value> fillGradient(OpBuilder &builder, Location loc, const LaunchSh
 }
 } // namespace
 
-SmallVector<Value> logitile::fillInitRows(OpBuilder &builder, Location loc, const LaunchShape &shape, TypeRange types) {
+SmallVector<Value> logitile::fillInitState(OpBuilder &builder, Location loc, const LaunchShape &shape, TypeRange types) {
   if (!shape.sweep || types.empty())
     return {};
-  auto rows = InitRowsOp::create(builder, loc, types);
+  auto rows = InitStateOp::create(builder, loc, types);
   IRMapping none;
   SweepOp(shape.sweep).getInit().cloneInto(&rows.getInit(), none);
-  return rows.getRows();
+  return rows.getState();
 }
 
 void logitile::fillLists(const LaunchShape &shape, UpdateListsOp op) {

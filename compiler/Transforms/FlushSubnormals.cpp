@@ -35,8 +35,8 @@ Value withoutScale(Value value) {
 /// The exponentials of one update whose exponent is relative to a running maximum.
 class RelativeExponentials {
 public:
-  explicit RelativeExponentials(UpdateRowsOp update)
-      : block(update.getUpdate().front()), maxima(update.getBound().front().getTerminator()->getNumOperands()) {}
+  explicit RelativeExponentials(UpdateStateOp update)
+      : block(update.getUpdate().front()), maxima(update.getCandidate().front().getTerminator()->getNumOperands()) {}
 
   void flush() {
     for (math::ExpOp exponential : llvm::to_vector(block.getOps<math::ExpOp>()))
@@ -83,7 +83,7 @@ struct FlushSubnormalsPass : impl::FlushSubnormalsPassBase<FlushSubnormalsPass> 
       });
       kernel.setFlushesSubnormals(usesGradients);
       if (!usesGradients)
-        kernel.walk([](UpdateRowsOp update) { RelativeExponentials(update).flush(); });
+        kernel.walk([](UpdateStateOp update) { RelativeExponentials(update).flush(); });
     }
   }
 };

@@ -27,8 +27,8 @@ StringAttr anyProjection(ProgramOp program) {
     return WalkResult::interrupt();
   });
   RequestAttr request = getRequest(program->getParentOfType<ModuleOp>());
-  if (!name && request && !request.getPairs().empty())
-    name = StringAttr::get(program.getContext(), request.getPairs().front().getName());
+  if (!name && request && !request.getProjections().empty())
+    name = StringAttr::get(program.getContext(), request.getProjections().front().getName());
   return name;
 }
 

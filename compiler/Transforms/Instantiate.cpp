@@ -171,20 +171,20 @@ private:
             [&](LogitsOp logits) { return shape.projects ? cloneProject(logits, loc, builder) : loadLogits(logits, loc, builder); })
         .Case<LoadOp>([&](LoadOp load) { return cloneLoad(load, loc, builder); })
         .Case<StoreOp>([&](StoreOp store) { return cloneStore(store, loc, builder); })
-        .Case<TermsOp>([&](TermsOp terms) { return cloneTerms(terms, loc, builder); })
+        .Case<SparseTermsOp>([&](SparseTermsOp terms) { return cloneTerms(terms, loc, builder); })
         .Case<SumTokensOp>([&](SumTokensOp sum) { return cloneSumTokens(sum, loc, builder); })
-        .Case<ContractTermsOp>([&](ContractTermsOp terms) {
+        .Case<ContractSparseOp>([&](ContractSparseOp terms) {
           SmallVector<Value> views = plainValues(terms.getTerms());
           Value result = plainValue(terms.getTile());
           if (!views.empty())
-            result = ContractTermsOp::create(builder, loc, result, views, plainValue(terms.getRhs()), plainValue(terms.getRow()),
+            result = ContractSparseOp::create(builder, loc, result, views, plainValue(terms.getRhs()), plainValue(terms.getRow()),
                                              plainValue(terms.getColumn()), plainValue(terms.getCount()), terms.getTransposed());
           values[terms] = {result};
           return success();
         })
         .Case<UpdateListsOp>([&](UpdateListsOp update) { return cloneUpdateLists(update, loc, builder); })
         .Case<FinishListOp>([&](FinishListOp finish) { return cloneFinishList(finish, loc, builder); })
-        .Case<InitRowsOp, ApplyOp>([&](auto hole) { return cloneHole(hole, loc, builder); })
+        .Case<InitStateOp, ApplyOp>([&](auto hole) { return cloneHole(hole, loc, builder); })
         .Default([&](Operation *) { return cloneGeneric(op, loc, builder); });
   }
 
@@ -193,7 +193,7 @@ private:
     if (failed(types))
       return failure();
     SmallVector<Value> at{plainValue(logits.getRow()), plainValue(logits.getColumn())}, &tiles = values[logits];
-    for (auto [view, type] : llvm::zip_equal(values.at(logits.getKept()), *types))
+    for (auto [view, type] : llvm::zip_equal(values.at(logits.getStored()), *types))
       tiles.push_back(LoadOp::create(builder, loc, type, view, at, Value()));
     return success();
   }
@@ -258,8 +258,8 @@ private:
       return success();
     if (auto bundle = dyn_cast<BundleType>(store.getView().getType()); bundle && bundle.getKind() == BundleKind::LogitViews) {
       tiles.clear(); // some projections are read once only
-      for (StringRef pair : shape.keptLogits())
-        tiles.push_back(values.at(store.getValue())[llvm::find(shape.projections, pair) - shape.projections.begin()]);
+      for (StringRef projection : shape.storedLogits())
+        tiles.push_back(values.at(store.getValue())[llvm::find(shape.projections, projection) - shape.projections.begin()]);
     }
     if (tiles.size() != views.size())
       return launch.emitOpError() << "stores " << tiles.size() << " tiles to " << views.size() << " buffers in template @" << launch.getSource();
@@ -268,19 +268,19 @@ private:
     return success();
   }
 
-  LogicalResult cloneTerms(TermsOp terms, Location loc, OpBuilder &builder) {
+  LogicalResult cloneTerms(SparseTermsOp terms, Location loc, OpBuilder &builder) {
     SmallVector<Value> views = plainValues(terms.getTerms());
     const SmallVector<Value> &tiles = values.at(terms.getTile());
     // A single tile takes all terms; a bundle of gradients has its own for each.
     SmallVector<unsigned> counts{static_cast<unsigned>(views.size())};
     if (isa<BundleType>(terms.getTile().getType()))
-      counts = shape.termCounts(terms.getAction() == TermAction::Take ? BundleKind::TakenViews : BundleKind::TermViews);
+      counts = shape.termCounts(terms.getAction() == TermAction::Extract ? BundleKind::ExtractedViews : BundleKind::SparseViews);
     SmallVector<Value> results;
     ValueRange rest = views;
     for (auto [tile, count] : llvm::zip_equal(tiles, counts)) {
       Value result = tile;
       if (count > 0)
-        result = TermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()),
+        result = SparseTermsOp::create(builder, loc, terms.getAction(), tile, rest.take_front(count), plainValue(terms.getRow()),
                                  plainValue(terms.getColumn()), plainValue(terms.getCount()));
       rest = rest.drop_front(count);
       results.push_back(result);
@@ -312,7 +312,7 @@ private:
       Attribute limit = hole.getLimit() ? bindings.bind(*hole.getLimit()) : Attribute();
       results = fillHole(builder, loc, shape, hole.getHole(), inputs, plainValue(hole.getColumn()), limit, *types);
     } else {
-      results = fillInitRows(builder, loc, shape, *types);
+      results = fillInitState(builder, loc, shape, *types);
     }
     return bindResults(*hole, results);
   }

@@ -56,8 +56,8 @@ private:
   LogicalResult findSweeps() {
     int64_t forward = 0;
     for (SweepOp sweep : program.getBody().getOps<SweepOp>()) {
-      if (sweep.getPhase() == Phase::Late)
-        return program.emitOpError() << "has late sweep @" << sweep.getSymName() << ", whose sums no slice can merge";
+      if (sweep.getPhase() == Phase::Fused)
+        return program.emitOpError() << "has fused sweep @" << sweep.getSymName() << ", whose sums no slice can merge";
       forward += sweep.getPhase() == Phase::Forward;
       sweeps.push_back(sweep);
     }
@@ -90,7 +90,7 @@ private:
           readState(finish.getBody().front(), stateNames(sweep));
         finish.removeSweepAttr();
       }
-      finish.setPhase(finish.getPhase() <= Phase::Forward ? Phase::Prologue : Phase::Adjoint);
+      finish.setPhase(finish.getPhase() <= Phase::Forward ? Phase::Prologue : Phase::Backward);
     }
   }
   /// The arguments of 'block' become token inputs.
@@ -154,7 +154,7 @@ private:
   /// The merge of the sweep, of two states that are inputs.
   void mergeStates() {
     builder.setInsertionPointAfter(current);
-    Phase phase = current.getPhase() == Phase::Forward ? Phase::Prologue : Phase::Adjoint;
+    Phase phase = current.getPhase() == Phase::Forward ? Phase::Prologue : Phase::Backward;
     state = addFinish("merged", phase, FlatSymbolRefAttr(), stateNames(current), current.getStateTypes());
     IRMapping none;
     current.getMerge().cloneInto(&state.getBody(), none);
@@ -217,7 +217,7 @@ private:
           if (isNew) {
             if (!finish) {
               builder.setInsertionPoint(gradient);
-              finish = addFinish("local_columns", Phase::Adjoint, FlatSymbolRefAttr(), {}, builder.getArrayAttr({}));
+              finish = addFinish("local_columns", Phase::Backward, FlatSymbolRefAttr(), {}, builder.getArrayAttr({}));
               finish.getBody().emplaceBlock();
             }
             builder.setInsertionPointToEnd(&finish.getBody().front());
@@ -249,7 +249,7 @@ private:
   /// The outputs of the loss are there wherever cotangents may be read, for these belong to outputs.
   void setOutputs() {
     SmallVector<Attribute> outputs;
-    if (!runsSweep() || (current && current.getPhase() == Phase::Adjoint))
+    if (!runsSweep() || (current && current.getPhase() == Phase::Backward))
       llvm::append_range(outputs, program.getOutputs());
     if (current)
       for (auto [i, name, type] : llvm::enumerate(stateNames(current), current.getStateTypes().getAsValueRange<TypeAttr>()))

@@ -28,5 +28,5 @@ llvm::SmallVector<mlir::Value> fillHole(mlir::OpBuilder &builder, mlir::Location
 void fillLists(const LaunchShape &shape, UpdateListsOp op);
 void fillList(const LaunchShape &shape, FinishListOp op);
 /// The row state before the first entry; no op where the launch has no sweep.
-llvm::SmallVector<mlir::Value> fillInitRows(mlir::OpBuilder &builder, mlir::Location loc, const LaunchShape &shape, mlir::TypeRange types);
+llvm::SmallVector<mlir::Value> fillInitState(mlir::OpBuilder &builder, mlir::Location loc, const LaunchShape &shape, mlir::TypeRange types);
 } // namespace logitile

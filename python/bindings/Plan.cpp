@@ -107,12 +107,12 @@ std::optional<Saved> forward(const Plan &plan, const CallOptions &options, py::h
   return saved ? std::optional<Saved>(Saved{Owner<lt_saved, lt_saved_destroy>(saved)}) : std::nullopt;
 }
 
-void adjoint(const Saved &saved, py::handle inputs, py::handle gradients, py::handle cotangents, py::handle stream) {
+void backward(const Saved &saved, py::handle inputs, py::handle gradients, py::handle cotangents, py::handle stream) {
   CallArrays arrays(inputs, py::tuple(), gradients, cotangents, stream);
   lt_code code;
   {
     WithoutGil release;
-    code = lt_saved_adjoint(saved.handle.get(), &arrays.call);
+    code = lt_saved_backward(saved.handle.get(), &arrays.call);
   }
   check(code);
 }
@@ -151,6 +151,6 @@ void logitile::python::bindPlan(py::module_ &module) {
            py::arg("cotangents") = py::tuple(), py::arg("divisor") = py::none(), py::arg("stream") = py::none());
   py::class_<Saved>(module, "Saved")
       .def_property_readonly("nbytes", [](const Saved &saved) { return lt_saved_bytes(saved.handle.get()); })
-      .def("adjoint", &adjoint, py::arg("inputs"), py::arg("gradients"), py::arg("cotangents") = py::tuple(),
+      .def("backward", &backward, py::arg("inputs"), py::arg("gradients"), py::arg("cotangents") = py::tuple(),
            py::arg("stream") = py::none());
 }

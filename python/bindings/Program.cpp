@@ -59,15 +59,16 @@ private:
   // ---- lists
   static lt_type typeOf(py::handle code) { return static_cast<lt_type>(code.cast<int>()); }
   const char *nameOf(py::handle text) { return names.emplace_back(text.cast<std::string>()).c_str(); }
-  void readList(py::handle list, const lt_pair *&to, size_t &count) {
+  void readList(py::handle list, const lt_projection *&to, size_t &count) {
     for (py::handle entry : list) {
-      auto pair = entry.cast<py::tuple>();
-      if (pair.size() != 5)
-        throw py::type_error("a pair is a tuple of name, hidden size and three codes of types");
-      pairs.push_back({nameOf(pair[0]), pair[1].cast<int64_t>(), typeOf(pair[2]), typeOf(pair[3]), typeOf(pair[4])});
+      auto projection = entry.cast<py::tuple>();
+      if (projection.size() != 5)
+        throw py::type_error("a projection is a tuple of name, hidden size and three codes of types");
+      projections.push_back(
+          {nameOf(projection[0]), projection[1].cast<int64_t>(), typeOf(projection[2]), typeOf(projection[3]), typeOf(projection[4])});
     }
-    to = pairs.data();
-    count = pairs.size();
+    to = projections.data();
+    count = projections.size();
   }
   void readList(py::handle list, const lt_named_type *&to, size_t &count) {
     std::vector<lt_named_type> &named = types.emplace_back();
@@ -91,7 +92,7 @@ private:
   size_t taken = 0;
   std::string known;
   lt_slice slice{};
-  std::vector<lt_pair> pairs;
+  std::vector<lt_projection> projections;
   std::deque<std::vector<lt_named_type>> types;
   std::deque<std::vector<const char *>> lists;
   std::deque<std::string> names;

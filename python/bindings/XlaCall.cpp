@@ -153,7 +153,7 @@ std::optional<XlaFailure> XlaCall::run(const xla::Buffers &given, const xla::Buf
     return std::nullopt;
   Owner<lt_saved, lt_saved_destroy> saved(state);
   arrays.addGradients(call);
-  lt_code code = lt_saved_adjoint(saved.get(), &call);
+  lt_code code = lt_saved_backward(saved.get(), &call);
   return code == LT_OK ? std::nullopt : std::optional(failure(code));
 }
 

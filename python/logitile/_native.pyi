@@ -174,7 +174,7 @@ class Program:
         engine: compiles and keeps the plans.
         spec: text of stage "spec", without locations: the key sees it.
         located_spec: the same with locations, for diagnostics.
-        pairs: name, hidden size and type code of every projection, and the type codes of hidden and weight in
+        projections: name, hidden size and type code of each, and the type codes of hidden and weight in
             memory.
         dense: name and type code of every Dense input.
         gradients: "z.hidden", "z.weight", "bias", ...
@@ -201,7 +201,7 @@ class Program:
         *,
         spec: str,
         located_spec: str | None = None,
-        pairs: Sequence[tuple[str, int, int, int, int]],
+        projections: Sequence[tuple[str, int, int, int, int]],
         dense: Sequence[tuple[str, int]] = (),
         gradients: Sequence[str] = (),
         gradient_types: Sequence[tuple[str, int]] = (),
@@ -313,7 +313,7 @@ class Plan:
                 0; with none at all that of the loss is 1.
             divisor: what a mean divides by; None: the sum of the output `weight`, else the tokens that count.
             stream: of arrays on a GPU; None: its default stream, and memory of the driver.
-        Returns: what the adjoint phase needs, in mode "split".
+        Returns: what the backward phase needs, in mode "split".
 
         Raises:
             CallTypeError, CallValueError: an array is missing or wrong.
@@ -322,11 +322,11 @@ class Plan:
         """
 
 class Saved:
-    """What the adjoint phase needs of a forward call."""
+    """What the backward phase needs of a forward call."""
 
     @property
     def nbytes(self) -> int: ...
-    def adjoint(
+    def backward(
         self,
         inputs: Sequence[Array],
         gradients: Sequence[Array],

@@ -266,10 +266,10 @@ class Head(InspectedHead):
             vocab_size: of all slices together.
             state: the merged state of the sweep before; left out for the first one.
             wrt: names of the gradients that `finish_grad` shall make, for the first sweep; left out: none.
-            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, adjoint ones at its
+            grad_output: as for `value_and_grad`. Forward sweeps look at its names only, backward ones at its
                 values too.
 
-        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or an "adjoint"
+        Returns: a state, which says in `next` what is to run once it is merged: a "forward" or a "backward"
         sweep, or None.
 
         Raises:
@@ -312,7 +312,7 @@ class Head(InspectedHead):
         Args:
             state: of all slices, merged, after the last sweep.
             args, inputs, column_offset, vocab_size: those of this slice, as for `partial`.
-            grad_output: as for `value_and_grad`; left out where an adjoint sweep had it.
+            grad_output: as for `value_and_grad`; left out where a backward sweep had it.
             grad_dtype: "float32" for gradients in that type; left out, each has the type of its input.
 
         Raises:

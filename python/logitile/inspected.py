@@ -57,7 +57,7 @@ class InspectedHead:
                 else hidden and weight.
             kernel: the name of one kernel; left out, all of them.
             part: of a slice of the vocabulary, whose arguments are as for `partial`: "forward0",
-                "merge forward0", ..., "adjoint0", "merge adjoint0", ..., "finish" or "gradient".
+                "merge forward0", ..., "backward0", "merge backward0", ..., "finish" or "gradient".
             vocab_size: of all slices together, with `part`.
             segments: as for a call, whose program makes numbers per token.
 

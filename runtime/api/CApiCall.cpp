@@ -137,12 +137,12 @@ lt_code lt_plan_forward(const lt_plan *plan, const lt_call *call, lt_saved **sav
   });
 }
 
-lt_code lt_saved_adjoint(const lt_saved *saved, const lt_call *call) {
+lt_code lt_saved_backward(const lt_saved *saved, const lt_call *call) {
   return guarded([&]() -> Status {
     CallOf copied;
     if (Status status = copied.copy(*call); !status.isOk())
       return status;
-    return saved->engine->adjoint(*saved->saved, copied.arguments);
+    return saved->engine->backward(*saved->saved, copied.arguments);
   });
 }
 int64_t lt_saved_bytes(const lt_saved *saved) { return saved->saved->memory.size(); }

@@ -32,10 +32,10 @@ public:
   }
 
   // ---- lists
-  void copyList(const lt_pair *from, size_t count, std::vector<PairPlan> &to) {
-    for (const lt_pair &pair : std::span(from, count))
-      to.push_back({pair.name, pair.hidden, floatOf(pair.type, pair.name), floatOf(pair.hidden_memory, pair.name),
-                    floatOf(pair.weight_memory, pair.name)});
+  void copyList(const lt_projection *from, size_t count, std::vector<ProjectionPlan> &to) {
+    for (const lt_projection &projection : std::span(from, count))
+      to.push_back({projection.name, projection.hidden, floatOf(projection.type, projection.name),
+                    floatOf(projection.hidden_memory, projection.name), floatOf(projection.weight_memory, projection.name)});
   }
   void copyList(const lt_named_type *from, size_t count, ElementTypes &to) {
     for (const lt_named_type &named : std::span(from, count))

@@ -40,8 +40,8 @@ const Array *logitile::findArray(std::span<const Array> arrays, const LaunchPlan
   return array ? array : findArray(arrays, shortName(plan, name));
 }
 std::string logitile::shortName(const LaunchPlan &plan, std::string_view name) {
-  if (plan.pairs.size() == 1 && name.starts_with(plan.pairs.front().name + "."))
-    name.remove_prefix(plan.pairs.front().name.size() + 1);
+  if (plan.projections.size() == 1 && name.starts_with(plan.projections.front().name + "."))
+    name.remove_prefix(plan.projections.front().name.size() + 1);
   return std::string(name);
 }
 

@@ -10,8 +10,8 @@ static Status missing(const std::string &what, const std::string &name) {
 
 /// What makes no logits reads states of slices: values and lists of each token.
 Binding::TokenInput Binding::tokenInput() const {
-  if (!plan.pairs.empty())
-    return {plan.pairs.front().hiddenName(), true};
+  if (!plan.projections.empty())
+    return {plan.projections.front().hiddenName(), true};
   const InputPlan &input = *std::ranges::find_if(plan.inputs, isOfTokens);
   return {input.name, input.entries > 0};
 }
@@ -37,7 +37,7 @@ Result<Tokens> Binding::findTokens(const CallArguments &arguments) const {
   const std::string name(array->name);
   if (input.hasAxis && array->rank == 0)
     return Status(ErrorCode::Value, "input '" + name + "' has no axis; its shape is leading dimensions and " +
-                                        (plan.pairs.empty() ? "its entries" : "the hidden size"));
+                                        (plan.projections.empty() ? "its entries" : "the hidden size"));
   Tokens tokens;
   tokens.leading = array->extents().first(array->rank - input.hasAxis);
   tokens.total = 1;
@@ -64,19 +64,19 @@ Status Binding::bindRows(const Array &array, const Tokens &tokens, int64_t buffe
   return Status();
 }
 
-Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tokens &tokens) {
-  const PairPlan &pair = plan.pairs[index];
-  const PlanTables::Pair &table = tables.pairs[index];
-  const Array *hidden = findArray(arguments.inputs, plan, pair.hiddenName());
-  const Array *weight = findArray(arguments.inputs, plan, pair.weightName());
+Status Binding::bindProjection(size_t index, const CallArguments &arguments, const Tokens &tokens) {
+  const ProjectionPlan &projection = plan.projections[index];
+  const PlanTables::Projection &table = tables.projections[index];
+  const Array *hidden = findArray(arguments.inputs, plan, projection.hiddenName());
+  const Array *weight = findArray(arguments.inputs, plan, projection.weightName());
   if (!hidden || !weight)
-    return missing("input", shortName(plan, hidden ? pair.weightName() : pair.hiddenName()));
+    return missing("input", shortName(plan, hidden ? projection.weightName() : projection.hiddenName()));
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
-  rows.push_back(pair.hidden);
-  if (Status status = checkArray(*hidden, "input", rows, {&pair.hiddenMemory, 1}); !status.isOk())
+  rows.push_back(projection.hidden);
+  if (Status status = checkArray(*hidden, "input", rows, {&projection.hiddenMemory, 1}); !status.isOk())
     return status;
-  int64_t matrix[] = {plan.columns, pair.hidden};
-  if (Status status = checkArray(*weight, "input", matrix, {&pair.weightMemory, 1}); !status.isOk())
+  int64_t matrix[] = {plan.columns, projection.hidden};
+  if (Status status = checkArray(*weight, "input", matrix, {&projection.weightMemory, 1}); !status.isOk())
     return status;
   if (table.weight >= 0)
     states[table.weight] = {weight->bytes(), weight->stride(0), weight->stride(1)};
@@ -84,8 +84,8 @@ Status Binding::bindPair(size_t index, const CallArguments &arguments, const Tok
 }
 
 Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens) {
-  for (size_t i = 0; i < plan.pairs.size(); ++i)
-    if (Status status = bindPair(i, arguments, tokens); !status.isOk())
+  for (size_t i = 0; i < plan.projections.size(); ++i)
+    if (Status status = bindProjection(i, arguments, tokens); !status.isOk())
       return status;
   for (size_t i = 0; i < plan.inputs.size(); ++i) {
     const InputPlan &input = plan.inputs[i];
@@ -110,9 +110,9 @@ Status Binding::bindInputs(const CallArguments &arguments, const Tokens &tokens)
 std::vector<int64_t> Binding::shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const {
   std::vector<int64_t> rows(tokens.leading.begin(), tokens.leading.end());
   if (gradient.of == GradientPlan::Of::Weight)
-    return {plan.columns, plan.pairs[gradient.owner].hidden};
+    return {plan.columns, plan.projections[gradient.owner].hidden};
   if (gradient.of == GradientPlan::Of::Hidden)
-    return rows.push_back(plan.pairs[gradient.owner].hidden), rows;
+    return rows.push_back(plan.projections[gradient.owner].hidden), rows;
   switch (gradient.kind) {
   case GradientPlan::Kind::Direct:
     return rows.push_back(plan.columns), rows;
@@ -153,7 +153,7 @@ Status Binding::bindGradient(const GradientPlan &gradient, const Array &array, c
 }
 
 Status Binding::bindGradients(const CallArguments &arguments, const Tokens &tokens) {
-  if (plan.isSplit && !isAdjoint)
+  if (plan.isSplit && !isBackward)
     return Status();
   for (const GradientPlan &gradient : plan.gradients) {
     const Array *array = findArray(arguments.gradients, plan, gradient.name);

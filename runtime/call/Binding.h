@@ -14,8 +14,8 @@ struct BufferState {
 /// The buffers of one phase of one call.
 class Binding {
 public:
-  Binding(const LoadedPlan &loaded, bool isAdjoint)
-      : plan(loaded.plan), tables(loaded.tables), isAdjoint(isAdjoint), states(plan.buffers.size()) {}
+  Binding(const LoadedPlan &loaded, bool isBackward)
+      : plan(loaded.plan), tables(loaded.tables), isBackward(isBackward), states(plan.buffers.size()) {}
 
   /// Leading dimensions and number of tokens, from the first projection.
   Result<Tokens> findTokens(const CallArguments &arguments) const;
@@ -53,13 +53,13 @@ public:
 private:
   /// The rows of an array [leading, last axis].
   Status bindRows(const Array &array, const Tokens &tokens, int64_t buffer, int64_t map);
-  Status bindPair(size_t pair, const CallArguments &arguments, const Tokens &tokens);
+  Status bindProjection(size_t projection, const CallArguments &arguments, const Tokens &tokens);
   Status bindGradient(const GradientPlan &gradient, const Array &array, const Tokens &tokens);
   std::vector<int64_t> shapeOf(const GradientPlan &gradient, const Array &array, const Tokens &tokens) const;
 
   const LaunchPlan &plan;
   const PlanTables &tables;
-  const bool isAdjoint;
+  const bool isBackward;
   std::vector<BufferState> states;
   std::vector<RowMap> maps;
 };

@@ -15,16 +15,16 @@ namespace {
 /// One phase of one call.
 class Call {
 public:
-  Call(const LoadedPlan &loaded, const CallArguments &arguments, bool isAdjoint, CallReport &report)
-      : loaded(loaded), plan(loaded.plan), tables(loaded.tables), arguments(arguments), isAdjoint(isAdjoint), report(report),
-        binding(loaded, isAdjoint) {}
+  Call(const LoadedPlan &loaded, const CallArguments &arguments, bool isBackward, CallReport &report)
+      : loaded(loaded), plan(loaded.plan), tables(loaded.tables), arguments(arguments), isBackward(isBackward), report(report),
+        binding(loaded, isBackward) {}
 
-  /// Fills 'saved' as far as the adjoint phase needs it.
+  /// Fills 'saved' as far as the backward phase needs it.
   Status forward(Saved &saved);
-  Status adjoint(const Saved &saved);
+  Status backward(const Saved &saved);
 
 private:
-  bool makesGradients() const { return !plan.gradients.empty() && (isAdjoint || !plan.isSplit); }
+  bool makesGradients() const { return !plan.gradients.empty() && (isBackward || !plan.isSplit); }
   bool isReduced(size_t output) const { return static_cast<int64_t>(output) == tables.loss && arguments.reduction != Reduction::None; }
   bool hasLossCotangent() const { return makesGradients() && tables.loss >= 0 && tables.cotangents[tables.loss] >= 0; }
 
@@ -57,7 +57,7 @@ private:
   const LaunchPlan &plan;
   const PlanTables &tables;
   const CallArguments &arguments;
-  const bool isAdjoint;
+  const bool isBackward;
   CallReport &report;
   Binding binding;
   Tokens tokens;
@@ -119,7 +119,7 @@ Status Call::checkInterval() const {
 }
 
 Status Call::checkOutputs() const {
-  if (isAdjoint)
+  if (isBackward)
     return Status();
   if (tables.loss < 0 && arguments.reduction != Reduction::None)
     return Status(ErrorCode::Value, "a reduction is asked for, but '" + plan.name + "' has no output 'loss'");
@@ -194,9 +194,9 @@ Status Call::prepareGradients() const {
 }
 
 Status Call::takeMemory(WorkspaceBlock *saved) {
-  const std::vector<StepPlan> &steps = isAdjoint ? plan.adjoint : plan.forward;
+  const std::vector<StepPlan> &steps = isBackward ? plan.backward : plan.forward;
   int64_t chunk = chunkOf(steps, tokens.counted, plan.tokenTile);
-  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.memory, isAdjoint, loaded.device->guardBytes());
+  layout = layoutWorkspace(plan.buffers, tokens.counted, chunk, plan.memory, isBackward, loaded.device->guardBytes());
   if (saved && layout.savedBytes > 0) {
     Result<WorkspaceBlock> block = loaded.device->takeMemory(layout.savedBytes, arguments.stream);
     if (!block.isOk())
@@ -212,11 +212,11 @@ Status Call::takeMemory(WorkspaceBlock *saved) {
   report.predictedBytes = workspaceBytes(plan, tokens.counted, arguments.threads);
   binding.bindWorkspace(layout, savedMemory, memory.data());
   Result<std::unique_ptr<DeviceCall>> started =
-      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isAdjoint); }, arguments.stream);
+      loaded.code->start([this] { return listMemory(loaded, binding, layout, arguments, isBackward); }, arguments.stream);
   if (!started.isOk())
     return started.status();
   device = std::move(*started);
-  if (Status status = checkWaiting(); !isAdjoint && !status.isOk())
+  if (Status status = checkWaiting(); !isBackward && !status.isOk())
     return status;
   work = loaded.device->isHost() ? std::unique_ptr<ElementWork>(std::make_unique<HostWork>(loaded, binding, arguments, savedDivisor))
                                  : std::make_unique<gpu::KernelWork>(loaded, binding, arguments, *device);
@@ -272,7 +272,7 @@ Status Call::loadCotangents() {
       continue;
     const OutputPlan &output = plan.outputs[i];
     double constant = arguments.cotangents.empty() && output.role == OutputPlan::Role::Loss ? 1 : 0;
-    bool isDivided = isReduced(i) && (isAdjoint || !isDivisorLate());
+    bool isDivided = isReduced(i) && (isBackward || !isDivisorLate());
     Status status = work->loadCotangent(i, findArray(arguments.cotangents, output.name), constant, isDivided, tokens);
     if (!status.isOk())
       return status;
@@ -381,7 +381,7 @@ Status Call::storeGradients() {
 /// Results where no token counts: nothing has run.
 Status Call::storeNothing() {
   Status status;
-  for (size_t i = 0; i < plan.outputs.size() && !isAdjoint && status.isOk(); ++i) {
+  for (size_t i = 0; i < plan.outputs.size() && !isBackward && status.isOk(); ++i) {
     const Array &array = *findArray(arguments.outputs, plan.outputs[i].name);
     TokenValues nothing{nullptr, plan.outputs[i].element, plan.outputs[i].places};
     status = isReduced(i) ? work->storeReduced(array, nothing, tokens) : work->storeTokens(array, nothing, tokens);
@@ -413,7 +413,7 @@ Status Call::forward(Saved &saved) {
   return status;
 }
 
-Status Call::adjoint(const Saved &saved) {
+Status Call::backward(const Saved &saved) {
   Status status = findTokens();
   if (!status.isOk())
     return status;
@@ -430,7 +430,7 @@ Status Call::adjoint(const Saved &saved) {
     return status;
   if (tokens.counted == 0)
     return storeNothing();
-  return inOrder([&] { return loadInputs(); }, [&] { return loadCotangents(); }, [&] { return runSteps(plan.adjoint); },
+  return inOrder([&] { return loadInputs(); }, [&] { return loadCotangents(); }, [&] { return runSteps(plan.backward); },
                  [&] { return storeGradients(); }, [&] { return work->finish(tokens); });
 }
 
@@ -441,14 +441,14 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
     if (Status status = earlier->take(); !status.isOk())
       return status;
   auto saved = std::make_unique<Saved>();
-  Call call(*loaded, arguments, /*isAdjoint=*/false, report);
+  Call call(*loaded, arguments, /*isBackward=*/false, report);
   if (Status status = call.forward(*saved); !status.isOk())
     return status;
   if (!loaded->plan.isSplit)
     return std::unique_ptr<Saved>();
   saved->loaded = loaded;
   saved->counted = report.counted;
-  const Array &hidden = *findArray(arguments.inputs, loaded->plan, loaded->plan.pairs.front().hiddenName());
+  const Array &hidden = *findArray(arguments.inputs, loaded->plan, loaded->plan.projections.front().hiddenName());
   saved->leading.assign(hidden.shape, hidden.shape + hidden.rank - 1);
   saved->reduction = arguments.reduction;
   saved->ignore = arguments.ignore;
@@ -458,9 +458,9 @@ Result<std::unique_ptr<Saved>> logitile::runForward(const std::shared_ptr<const 
   return saved;
 }
 
-Status logitile::runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report) {
+Status logitile::runBackward(const Saved &saved, const CallArguments &arguments, CallReport &report) {
   if (arguments.stream.ordinal != saved.stream.ordinal || arguments.stream.handle != saved.stream.handle)
-    return Status(ErrorCode::Value, "the adjoint phase is to run on another stream or device than its forward call, which what was "
+    return Status(ErrorCode::Value, "the backward phase is to run on another stream or device than its forward call, which what was "
                                     "saved may not be ready for; use the same one");
   DefaultFloatEnvironment environment;
   CallArguments same = arguments;
@@ -469,5 +469,5 @@ Status logitile::runAdjoint(const Saved &saved, const CallArguments &arguments, 
   same.ignore = saved.ignore;
   same.ignoreIndex = saved.ignoreIndex;
   same.threads = saved.threads;
-  return Call(*saved.loaded, same, /*isAdjoint=*/true, report).adjoint(saved);
+  return Call(*saved.loaded, same, /*isBackward=*/true, report).backward(saved);
 }

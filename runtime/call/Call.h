@@ -1,4 +1,4 @@
-// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart, adjoint.
+// Call.h - running a plan on the arrays of a caller: forward, and where gradients are made apart, backward.
 // Which plan runs is Engine's decision.
 #pragma once
 #include "runtime/arrays/Arrays.h"
@@ -46,7 +46,7 @@ struct CallReport {
   std::vector<KernelUse> kernels;
 };
 
-/// What the adjoint phase needs of a forward call: memory, and how the loss was reduced.
+/// What the backward phase needs of a forward call: memory, and how the loss was reduced.
 struct Saved {
   std::shared_ptr<const LoadedPlan> loaded;
   WorkspaceBlock memory;
@@ -67,5 +67,5 @@ Result<std::unique_ptr<Saved>> runForward(const std::shared_ptr<const LoadedPlan
 
 /// Makes the gradients of a forward call from the same inputs, as often as asked, on the same stream. Reduction, divisor,
 /// ignored tokens and threads are those of the forward call; 'outputs' are not written.
-Status runAdjoint(const Saved &saved, const CallArguments &arguments, CallReport &report);
+Status runBackward(const Saved &saved, const CallArguments &arguments, CallReport &report);
 } // namespace logitile

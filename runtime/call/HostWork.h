@@ -5,7 +5,7 @@
 namespace logitile {
 class HostWork : public ElementWork {
 public:
-  /// 'divisor': of the forward call, in the adjoint phase.
+  /// 'divisor': of the forward call, in the backward phase.
   HostWork(const LoadedPlan &loaded, Binding &binding, const CallArguments &arguments, double divisor)
       : loaded(loaded), plan(loaded.plan), binding(binding), arguments(arguments), lossDivisor(divisor) {}
 

@@ -18,8 +18,8 @@ static std::vector<bool> filledByHost(const LoadedPlan &loaded) {
   };
   const PlanTables &tables = loaded.tables;
   fill(tables.map);
-  for (const PlanTables::Pair &pair : tables.pairs)
-    fill(pair.map);
+  for (const PlanTables::Projection &projection : tables.projections)
+    fill(projection.map);
   for (const PlanTables::Input &input : tables.inputs) {
     fill(input.map);
     std::ranges::for_each(input.buffers, fill);
@@ -29,7 +29,7 @@ static std::vector<bool> filledByHost(const LoadedPlan &loaded) {
 }
 
 std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Binding &binding, const WorkspaceLayout &layout,
-                                              const CallArguments &arguments, bool isAdjoint) {
+                                              const CallArguments &arguments, bool isBackward) {
   const LaunchPlan &plan = loaded.plan;
   std::vector<MemoryRange> list;
   auto add = [&](const Array *array, bool isDefined) {
@@ -50,7 +50,7 @@ std::vector<MemoryRange> logitile::listMemory(const LoadedPlan &loaded, const Bi
     const BufferPlan &buffer = plan.buffers[i];
     if (buffer.alias >= 0 || layout.offsets[i] < 0)
       continue;
-    bool isDefined = filled[i] || (isAdjoint && buffer.scope == Scope::Saved);
+    bool isDefined = filled[i] || (isBackward && buffer.scope == Scope::Saved);
     list.push_back({buffer.name, binding[i].base, layout.geometry[i].bytes, isDefined});
   }
   return list;

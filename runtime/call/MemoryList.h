@@ -8,5 +8,5 @@ MemoryRange rangeOf(const Array &array, bool isDefined);
 /// The arrays of the caller that kernels may use, and every buffer in workspace. What the runtime fills itself before the
 /// first launch is defined, and what an earlier phase has saved.
 std::vector<MemoryRange> listMemory(const LoadedPlan &loaded, const Binding &binding, const WorkspaceLayout &layout,
-                                    const CallArguments &arguments, bool isAdjoint);
+                                    const CallArguments &arguments, bool isBackward);
 } // namespace logitile

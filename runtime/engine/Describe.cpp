@@ -45,11 +45,11 @@ json::Object millisecondsOf(const std::vector<StageMilliseconds> &stages) {
 
 /// The layouts of both phases for one number of tokens.
 struct Layouts {
-  WorkspaceLayout forward, adjoint;
+  WorkspaceLayout forward, backward;
 
   Layouts(const LaunchPlan &plan, int64_t tokens)
       : forward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.forward, tokens, plan.tokenTile), plan.memory, false)),
-        adjoint(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.adjoint, tokens, plan.tokenTile), plan.memory, true)) {}
+        backward(layoutWorkspace(plan.buffers, tokens, chunkOf(plan.backward, tokens, plan.tokenTile), plan.memory, true)) {}
 
   /// Bytes of a buffer's own: none for the caller's memory, and for what lies in that of another buffer.
   int64_t bytesOf(const LaunchPlan &plan, size_t i) const {
@@ -57,7 +57,7 @@ struct Layouts {
     if (buffer.alias >= 0)
       return 0;
     int64_t bytes = forward.offsets[i] >= 0 ? forward.geometry[i].bytes : 0;
-    return std::max(bytes, plan.isSplit && adjoint.offsets[i] >= 0 ? adjoint.geometry[i].bytes : 0);
+    return std::max(bytes, plan.isSplit && backward.offsets[i] >= 0 ? backward.geometry[i].bytes : 0);
   }
 };
 
@@ -72,7 +72,7 @@ json::Object bufferOf(const LaunchPlan &plan, const Layouts &layouts, size_t i) 
                       {"rows", buffer.rows},
                       {"columns", buffer.columns},
                       {"forward", buffer.inForward},
-                      {"adjoint", buffer.inAdjoint},
+                      {"backward", buffer.inBackward},
                       {"bytes", layouts.bytesOf(plan, i)}};
   if (buffer.alias >= 0)
     object["alias"] = plan.buffers[buffer.alias].name;
@@ -120,7 +120,7 @@ int64_t productTilesOf(const KernelPlan &kernel, const LaunchPosition &position)
 
 json::Array launchesOf(const LaunchPlan &plan, int64_t tokens) {
   json::Array launches;
-  for (const auto *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
+  for (const auto *steps : {&plan.prologue, &plan.forward, &plan.backward})
     (void)visitLaunches(plan, *steps, tokens, [&](const StepPlan &step, const LaunchPosition &position) {
       const KernelPlan &kernel = plan.kernels[step.kernel];
       launches.push_back(json::Object{{"kernel", kernel.name},
@@ -150,12 +150,12 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                       {"target", plan.target},
                       {"vocab", plan.vocab},
                       {"columns", plan.columns},
-                      {"sweeps", json::Array{plan.forwardSweeps, plan.adjointSweeps}},
+                      {"sweeps", json::Array{plan.forwardSweeps, plan.backwardSweeps}},
                       {"interval", json::Array{plan.tokensFirst, plan.tokensEnd}},
                       {"vocab_split", plan.vocabSplit},
                       {"forward_chunk", chunkOf(plan.forward, tokens, plan.tokenTile)},
-                      {"adjoint_chunk", chunkOf(plan.adjoint, tokens, plan.tokenTile)},
-                      {"kept", plan.kept},
+                      {"backward_chunk", chunkOf(plan.backward, tokens, plan.tokenTile)},
+                      {"stored", plan.stored},
                       {"split", plan.isSplit},
                       {"code_bytes", static_cast<int64_t>(plan.code.size())},
                       {"tokens", tokens},
@@ -163,11 +163,11 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
                       {"workspace_bytes", workspaceBytes(plan, tokens, threads)},
                       {"saved_bytes", layouts.forward.savedBytes},
                       {"buffers", std::move(buffers)}};
-  object["pairs"] = arrayOf(plan.pairs, [](const PairPlan &pair) -> json::Value {
-    return json::Object{{"name", pair.name},
-                        {"hidden", pair.hidden},
-                        {"element", word(pair.element)},
-                        {"memory", json::Array{word(pair.hiddenMemory), word(pair.weightMemory)}}};
+  object["projections"] = arrayOf(plan.projections, [](const ProjectionPlan &projection) -> json::Value {
+    return json::Object{{"name", projection.name},
+                        {"hidden", projection.hidden},
+                        {"element", word(projection.element)},
+                        {"memory", json::Array{word(projection.hiddenMemory), word(projection.weightMemory)}}};
   });
   object["inputs"] = arrayOf(plan.inputs, [](const InputPlan &input) -> json::Value {
     return json::Object{{"name", input.name},
@@ -192,7 +192,7 @@ json::Object planOf(const LaunchPlan &plan, int64_t tokens, int64_t threads) {
   object["kernels"] = arrayOf(plan.kernels, [&](const KernelPlan &kernel) { return kernelOf(plan, kernel); });
   object["prologue"] = stepsOf(plan, plan.prologue);
   object["forward"] = stepsOf(plan, plan.forward);
-  object["adjoint"] = stepsOf(plan, plan.adjoint);
+  object["backward"] = stepsOf(plan, plan.backward);
   object["launches"] = launchesOf(plan, tokens);
   return object;
 }
@@ -277,7 +277,7 @@ std::string logitile::describeHistory(const std::vector<LaunchRecord> &records) 
                         {"key", record.key.hex()},
                         {"program", record.program},
                         {"event", word(record.origin.event)},
-                        {"phase", record.isAdjoint ? "adjoint" : "forward"},
+                        {"phase", record.isBackward ? "backward" : "forward"},
                         {"tokens", record.tokens},
                         {"counted", record.counted},
                         {"chunks", record.chunks},

@@ -65,18 +65,18 @@ Result<std::unique_ptr<Saved>> Engine::forward(const std::shared_ptr<const Loade
   Stopwatch watch;
   Result<std::unique_ptr<Saved>> saved = runForward(loaded, timed, report);
   if (saved.isOk())
-    record(*loaded, /*isAdjoint=*/false, report, watch.milliseconds());
+    record(*loaded, /*isBackward=*/false, report, watch.milliseconds());
   return saved;
 }
 
-Status Engine::adjoint(const Saved &saved, const CallArguments &arguments) {
+Status Engine::backward(const Saved &saved, const CallArguments &arguments) {
   CallArguments timed = arguments;
   timed.isTimed |= timesKernels;
   CallReport report;
   Stopwatch watch;
-  Status status = runAdjoint(saved, timed, report);
+  Status status = runBackward(saved, timed, report);
   if (status.isOk())
-    record(*saved.loaded, /*isAdjoint=*/true, report, watch.milliseconds());
+    record(*saved.loaded, /*isBackward=*/true, report, watch.milliseconds());
   return status;
 }
 
@@ -91,13 +91,13 @@ Status Engine::check() {
   return Status();
 }
 
-void Engine::record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &report, double milliseconds) {
+void Engine::record(const LoadedPlan &loaded, bool isBackward, const CallReport &report, double milliseconds) {
   LaunchRecord entry;
   entry.key = loaded.key;
   entry.program = loaded.plan.name;
   if (!loaded.isOriginTold.exchange(true))
     entry.origin = loaded.origin;
-  entry.isAdjoint = isAdjoint;
+  entry.isBackward = isBackward;
   entry.tokens = report.tokens;
   entry.counted = report.counted;
   entry.chunks = report.chunks;

@@ -48,7 +48,7 @@ public:
 
   /// As in Call.h. Leaves a record; the first one of a plan tells the plan's origin, whoever had it made.
   Result<std::unique_ptr<Saved>> forward(const std::shared_ptr<const LoadedPlan> &loaded, const CallArguments &arguments);
-  Status adjoint(const Saved &saved, const CallArguments &arguments);
+  Status backward(const Saved &saved, const CallArguments &arguments);
 
   /// The tile sizes of the target's table that serve a program, the default first; as requests have them.
   static Result<std::vector<std::string>> tileChoices(const Request &request);
@@ -74,7 +74,7 @@ public:
 
 private:
   class PlanMaker;
-  void record(const LoadedPlan &loaded, bool isAdjoint, const CallReport &report, double milliseconds);
+  void record(const LoadedPlan &loaded, bool isBackward, const CallReport &report, double milliseconds);
 
   const std::shared_ptr<PlanMaker> maker;
   const bool timesKernels;

@@ -15,7 +15,7 @@ struct LaunchRecord {
   KernelKey key;
   std::string program;
   PlanOrigin origin; // of the plan in its first record, a hit in all others
-  bool isAdjoint = false;
+  bool isBackward = false;
   int64_t tokens = 0, counted = 0, chunks = 1;
   int64_t predictedBytes = 0, measuredBytes = 0;
   double runMilliseconds = 0;

@@ -158,7 +158,7 @@ Result<std::vector<std::string>> Engine::tileChoices(const Request &request) {
     return target.status();
   std::string error;
   std::vector<std::string> choices;
-  for (const TileSizes &sizes : listTileSizes(**target, std::max<int64_t>(request.pairs.size() + request.dense.size(), 1), error))
+  for (const TileSizes &sizes : listTileSizes(**target, std::max<int64_t>(request.projections.size() + request.dense.size(), 1), error))
     choices.push_back(spellTileSizes(sizes));
   if (choices.empty())
     return Status(ErrorCode::Internal, error);

@@ -27,10 +27,10 @@ private:
   void put(std::string_view text) { writer.field(std::string(text)); }
   void put(ElementType type) { put(std::string_view(typeName(type))); }
   void put(Mode mode) { put(wordOf(mode)); }
-  void put(const PairPlan &pair) {
-    put(pair.name);
-    put(pair.hidden);
-    for (ElementType type : {pair.element, pair.hiddenMemory, pair.weightMemory})
+  void put(const ProjectionPlan &projection) {
+    put(projection.name);
+    put(projection.hidden);
+    for (ElementType type : {projection.element, projection.hiddenMemory, projection.weightMemory})
       put(type);
   }
   template <typename T> void put(const std::vector<T> &list) {

@@ -12,10 +12,10 @@ public:
   Status run() {
     check(plan.vocab >= plan.columns && plan.columns > 0 && plan.vocabSplit > 0 && plan.tokenTile > 0, "its sizes");
     check(plan.memory.panelWidth > 0 && plan.memory.rowAlignment > 0, "its memory model");
-    check(!plan.pairs.empty() || std::ranges::any_of(plan.inputs, isOfTokens), "its projections");
-    check(!plan.pairs.empty() || !plan.isSplit, "its phases");
+    check(!plan.projections.empty() || std::ranges::any_of(plan.inputs, isOfTokens), "its projections");
+    check(!plan.projections.empty() || !plan.isSplit, "its phases");
     int64_t map = plan.findBuffer(BufferRole::TokenMap);
-    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inAdjoint || !plan.isSplit), "the token map");
+    check(map >= 0 && plan.buffers[map].inForward && (plan.buffers[map].inBackward || !plan.isSplit), "the token map");
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const BufferPlan &buffer = plan.buffers[i];
       check(buffer.alias < static_cast<int64_t>(i) && buffer.tokensPerRow > 0 && buffer.window >= 0, "buffer '" + buffer.name + "'");
@@ -30,7 +30,7 @@ public:
     }
     for (const KernelPlan &kernel : plan.kernels)
       checkKernel(kernel);
-    for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.adjoint})
+    for (const std::vector<StepPlan> *steps : {&plan.prologue, &plan.forward, &plan.backward})
       checkSteps(*steps);
     for (const OutputPlan &output : plan.outputs)
       check(hasBuffer(output.buffer) && (output.places == 0 || plan.buffers[output.buffer].columns == output.places),
@@ -50,7 +50,7 @@ private:
   /// How many owners buffers of this role may have.
   int64_t ownersOf(BufferRole role) const {
     if (role <= BufferRole::WeightSum)
-      return plan.pairs.size();
+      return plan.projections.size();
     if (role <= BufferRole::InputGradient)
       return plan.inputs.size();
     return role == BufferRole::Cotangent ? plan.outputs.size() : 0;
@@ -98,7 +98,7 @@ private:
       check(hasBuffer(buffer) || (mayLack && buffer == -1), "gradient '" + gradient.name + "'");
     check(gradient.kind == GradientPlan::Kind::Zero || !gradient.buffers.empty(), "gradient '" + gradient.name + "'");
     bool isOfInput = gradient.of == GradientPlan::Of::Input;
-    int64_t owners = isOfInput ? plan.inputs.size() : plan.pairs.size();
+    int64_t owners = isOfInput ? plan.inputs.size() : plan.projections.size();
     check(gradient.owner < owners && gradient.owner >= (isOfInput ? -1 : 0), "gradient '" + gradient.name + "'");
   }
 
@@ -118,9 +118,9 @@ bool haveArgument(const LaunchPlan &plan, const std::vector<StepPlan> &steps, in
 
 PlanTables tablesOf(const LaunchPlan &plan) {
   PlanTables tables;
-  for (int64_t pair = 0; pair < static_cast<int64_t>(plan.pairs.size()); ++pair)
-    tables.pairs.push_back({plan.findBuffer(BufferRole::Hidden, pair), plan.findBuffer(BufferRole::Weight, pair),
-                            plan.findBuffer(BufferRole::HiddenMap, pair)});
+  for (int64_t projection = 0; projection < static_cast<int64_t>(plan.projections.size()); ++projection)
+    tables.projections.push_back({plan.findBuffer(BufferRole::Hidden, projection), plan.findBuffer(BufferRole::Weight, projection),
+                                  plan.findBuffer(BufferRole::HiddenMap, projection)});
   for (int64_t i = 0; i < static_cast<int64_t>(plan.inputs.size()); ++i) {
     PlanTables::Input &table = tables.inputs.emplace_back();
     table.map = plan.findBuffer(BufferRole::InputMap, i);

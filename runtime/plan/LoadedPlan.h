@@ -8,14 +8,14 @@
 namespace logitile {
 /// Indices of buffers by what calls know them as; -1 where the plan has no such buffer.
 struct PlanTables {
-  struct Pair {
+  struct Projection {
     int64_t hidden = -1, weight = -1, map = -1;
   };
   struct Input {
     std::vector<int64_t> buffers; // one for each entry of a token input, else one: the entries of a list are its columns
     int64_t map = -1;             // Dense: rows of the caller's array
   };
-  std::vector<Pair> pairs;
+  std::vector<Projection> projections;
   std::vector<Input> inputs;
   std::vector<int64_t> cotangents; // by output
   std::vector<int64_t> roots;     // by buffer: whose memory it uses

@@ -30,7 +30,7 @@ template <typename F, typename T> void visitBuffer(F &f, T &buffer) {
   f.field(buffer.alias);
   f.field(buffer.window);
   f.field(buffer.inForward);
-  f.field(buffer.inAdjoint);
+  f.field(buffer.inBackward);
 }
 template <typename F, typename T> void visitAxes(F &f, T &axes) {
   f.list(axes, [&](auto &axis) {
@@ -81,12 +81,12 @@ template <typename F, typename T> void visitSteps(F &f, T &steps, int depth = 0)
   });
 }
 template <typename F, typename T> void visitInterface(F &f, T &plan) {
-  f.list(plan.pairs, [&](auto &pair) {
-    f.field(pair.name);
-    f.field(pair.hidden);
-    f.field(pair.element, ElementType::Bool);
-    f.field(pair.hiddenMemory, ElementType::Bool);
-    f.field(pair.weightMemory, ElementType::Bool);
+  f.list(plan.projections, [&](auto &projection) {
+    f.field(projection.name);
+    f.field(projection.hidden);
+    f.field(projection.element, ElementType::Bool);
+    f.field(projection.hiddenMemory, ElementType::Bool);
+    f.field(projection.weightMemory, ElementType::Bool);
   });
   f.list(plan.inputs, [&](auto &input) {
     f.field(input.kind);
@@ -117,8 +117,8 @@ template <typename F, typename T> void visitInterface(F &f, T &plan) {
 template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.field(plan.name);
   f.field(plan.target);
-  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.adjointSweeps, &plan.tokensFirst, &plan.tokensEnd,
-                       &plan.vocabSplit, &plan.kept, &plan.tokenTile, &plan.memory.panelWidth, &plan.memory.rowAlignment})
+  for (auto *number : {&plan.vocab, &plan.columns, &plan.forwardSweeps, &plan.backwardSweeps, &plan.tokensFirst, &plan.tokensEnd,
+                       &plan.vocabSplit, &plan.stored, &plan.tokenTile, &plan.memory.panelWidth, &plan.memory.rowAlignment})
     f.field(*number);
   f.field(plan.isSplit);
   visitInterface(f, plan);
@@ -126,7 +126,7 @@ template <typename F, typename T> void visitPlan(F &f, T &plan) {
   f.list(plan.kernels, [&](auto &kernel) { visitKernel(f, kernel); });
   visitSteps(f, plan.prologue);
   visitSteps(f, plan.forward);
-  visitSteps(f, plan.adjoint);
+  visitSteps(f, plan.backward);
   f.field(plan.code);
 }
 

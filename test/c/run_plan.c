@@ -132,7 +132,7 @@ static void run(const lt_plan *plan) {
   call.gradient_count = 6;
   call.cotangents = cotangents;
   call.cotangent_count = 1;
-  check(lt_saved_adjoint(saved, &call) == LT_OK, "adjoint");
+  check(lt_saved_backward(saved, &call) == LT_OK, "backward");
   check_numbers(-2);
 
   target[3] = kVocab;

@@ -8,10 +8,10 @@ logitile.program @every_form vocab 5 outputs [] indices [] checked [] {
     %t = logitile.input token "t" : i32
     // CHECK-NEXT: %[[D:.*]] = logitile.input token "d" : f32
     %d = logitile.input token "d" : f32
-    // CHECK-NEXT: logitile.adjoint logits "z" dense %[[D]] rows [%[[T]] -> %[[D]]]
-    logitile.adjoint logits "z" dense %d rows [%t -> %d]
-    // CHECK-NEXT: logitile.adjoint vocab "bias" rows [%[[T]] -> %[[D]], %[[T]] -> %[[D]]]
-    logitile.adjoint vocab "bias" rows [%t -> %d, %t -> %d]
+    // CHECK-NEXT: logitile.adjoint logits "z" dense %[[D]] sparse [%[[T]] -> %[[D]]]
+    logitile.adjoint logits "z" dense %d sparse [%t -> %d]
+    // CHECK-NEXT: logitile.adjoint vocab "bias" sparse [%[[T]] -> %[[D]], %[[T]] -> %[[D]]]
+    logitile.adjoint vocab "bias" sparse [%t -> %d, %t -> %d]
     // CHECK-NEXT: logitile.adjoint dense "p" dense %[[D]]
     logitile.adjoint dense "p" dense %d
     // CHECK-NEXT: logitile.adjoint token "w"[3] dense %[[D]]

@@ -50,7 +50,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %t = logitile.input token "t" : i32
     %d = logitile.input token "d" : f32
     // expected-error @+1 {{'logitile.adjoint' op gives token 'w'[1] rows, but it has no vocabulary axis}}
-    logitile.adjoint token "w"[1] rows [%t -> %d]
+    logitile.adjoint token "w"[1] sparse [%t -> %d]
   }
 }
 
@@ -86,8 +86,8 @@ logitile.loss @a vocab 5 outputs ["l"] gradient of ["l"] wrt ["z"] {
   %l = arith.constant 1.0 : f32
   %t = logitile.input token "t" : i32
   logitile.gradient {
-    // expected-error @+1 {{'logitile.adjoint' op columns and coefficients of rows must be one per token}}
-    logitile.adjoint logits "z" rows [%t -> %z]
+    // expected-error @+1 {{'logitile.adjoint' op columns and coefficients of 'sparse' must be one per token}}
+    logitile.adjoint logits "z" sparse [%t -> %z]
   }
   logitile.yield %l : f32
 }

@@ -21,7 +21,7 @@ HERE = "<example>"
 PROGRAM = f"""logitile.program @around vocab 32000 outputs [] indices [] checked [] {{
 {HERE}
 }}"""
-SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) vocab_split 2048 kept 0 {{
+SCHEDULE = PROGRAM.replace(HERE, f"""logitile.schedule tokens [0, 4096) vocab_split 2048 stored 0 {{
 logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x1024xf32>
 {HERE}
 }}""")
@@ -42,7 +42,7 @@ OUTPUTS = f"""logitile.loss @around vocab 32000 outputs ["loss", "entropy"] {{
 SWEEP = """logitile.sweep @statistics forward state ["max" : f32, "sum" : f32] init {
 %c = arith.constant 0.0 : f32
 logitile.yield %c, %c : f32, f32
-} bound {
+} candidate {
 logitile.yield
 } update {
 ^bb0(%a: f32, %b: f32):

@@ -13,7 +13,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["sum" : f32] init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%sum: f32):
@@ -22,9 +22,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   ^bb0(%a: f32, %b: f32):
     logitile.yield %a : f32
   }
-  // CHECK: logitile.finish @after adjoint of @s results ["x" : f32] attributes {note} {
+  // CHECK: logitile.finish @after backward of @s results ["x" : f32] attributes {note} {
   // CHECK-NEXT: ^bb0(%[[SUM:.*]]: f32):
-  logitile.finish @after adjoint of @s results ["x" : f32] attributes {note} {
+  logitile.finish @after backward of @s results ["x" : f32] attributes {note} {
   ^bb0(%sum: f32):
     // CHECK-NEXT: %[[ONE:.*]] = logitile.known <@before[0]> : f32
     %one = logitile.known <@before[0]> : f32
@@ -33,8 +33,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     // CHECK-NEXT: logitile.yield %[[X]] : f32
     logitile.yield %x : f32
   }
-  // CHECK: logitile.finish @nothing late results [] {
-  logitile.finish @nothing late results [] {
+  // CHECK: logitile.finish @nothing fused results [] {
+  logitile.finish @nothing fused results [] {
     logitile.yield
   }
   // CHECK: logitile.finish @best prologue lists ["a.values", "a.indices"] places 5 place 2 results ["third" : f32] {

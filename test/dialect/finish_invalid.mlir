@@ -43,7 +43,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -57,10 +57,10 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.sweep @s adjoint state ["m" : f32] init {
+  logitile.sweep @s backward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -69,7 +69,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   ^bb0(%ma: f32, %mb: f32):
     logitile.yield %ma : f32
   }
-  // expected-error @+1 {{'logitile.finish' op is forward, but its sweep @s is adjoint}}
+  // expected-error @+1 {{'logitile.finish' op is forward, but its sweep @s is backward}}
   logitile.finish @f forward of @s results [] {
   ^bb0(%m: f32):
     logitile.yield

@@ -4,7 +4,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -29,7 +29,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -54,7 +54,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -84,7 +84,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -109,7 +109,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):

@@ -15,6 +15,6 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
     // CHECK-NEXT: %{{.*}} = logitile.known <@f[0]> {note} : f32
     %x = logitile.known <@f[0]> {note} : f32
     %z = logitile.input logits "z" : f32
-    logitile.adjoint logits "z" dense %z rows [%y -> %x]
+    logitile.adjoint logits "z" dense %z sparse [%y -> %x]
   }
 }

@@ -27,12 +27,12 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.finish @f adjoint results ["x" : f32] {
+  logitile.finish @f backward results ["x" : f32] {
     %x = arith.constant 1.0 : f32
     logitile.yield %x : f32
   }
   logitile.finish @g forward results ["y" : f32] {
-    // expected-error @+1 {{'logitile.known' op reads @f[0] in phase forward, but its finish is adjoint}}
+    // expected-error @+1 {{'logitile.known' op reads @f[0] in phase forward, but its finish is backward}}
     %y = logitile.known <@f[0]> : f32
     logitile.yield %y : f32
   }

@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 100 stored 0 {
     logitile.buffer @x call input of "x" : !logitile.view<?xf32>
     logitile.run forward {
       // CHECK: logitile.launch "bare" from @pack<>{{$}}
@@ -11,8 +11,8 @@ logitile.program @a vocab 300 outputs [] indices [] checked [] {
       // Bindings are sorted by name.
       // CHECK-NEXT: logitile.launch "bound" from @pack<TM = 32, in = bf16, op = f32>
       logitile.launch "bound" from @pack<TM = 32, op = f32, in = bf16>
-      // CHECK-NEXT: logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
-      logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f keep
+      // CHECK-NEXT: logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f store
+      logitile.launch "sweep" from @sweep<TM = 32> using panels sweep @s finish @f store
       // CHECK-NEXT: logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {grad = @x, out = @x} vocab_splits [1, 3] accumulate vocab_splits {note}
       logitile.launch "gradient" from @contract_hidden<TM = 32> using panels input "z" views {out = @x, grad = @x} vocab_splits [1, 3] accumulate vocab_splits {note}
       // CHECK-NEXT: logitile.launch "tokens" from @pack<> accumulate tokens

@@ -38,8 +38,8 @@ func.func private @a(!logitile.view<?x2147418113xf32>)
 
 // -----
 
-// expected-error @+1 {{hidden size 2147418113 of pair 'z' is too large; 2147418112 is the most}}
-func.func private @a() attributes {x = #logitile.pair<"z", hidden = 2147418113, element = f32>}
+// expected-error @+1 {{hidden size 2147418113 of projection 'z' is too large; 2147418112 is the most}}
+func.func private @a() attributes {x = #logitile.projection<"z", hidden = 2147418113, element = f32>}
 
 // -----
 
@@ -49,31 +49,31 @@ func.func private @a() attributes {x = #logitile.slice<columns = 2147418113, par
 // -----
 
 // expected-error @+1 {{'tokens' is 2147483648; 2147483647 are the most}}
-func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 2147483648, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'chunks' is 2147483648; 2147483647 are the most}}
-func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 1, workspace = 0, chunks = 2147483648, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'threads' is 65537; 65536 are the most}}
-func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 65537>}
 
 // -----
 
 // expected-error @+1 {{'tiles' has "TM" = 16385; 16384 is the most}}
-func.func private @a() attributes {x = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+func.func private @a() attributes {x = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, tiles = {TM = 16385}>}
 
 // -----
 
 logitile.program @a vocab 50 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 10) vocab_split 50 kept 0 {
+  logitile.schedule tokens [0, 10) vocab_split 50 stored 0 {
     // expected-error @+1 {{'b' has a window of 1 columns and 2147418113 tokens to a row; 2147418112 is the most of either}}
     logitile.buffer @b chunk input of "b" per 2147418113 : !logitile.view<?x50xf32>
   }

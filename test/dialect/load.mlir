@@ -16,12 +16,12 @@ func.func @views(%vector: !logitile.view<?xf32>, %matrix: !logitile.view<?x64xbf
 }
 
 // CHECK-LABEL: func.func @bundles
-func.func @bundles(%inputs: !logitile.input_views, %rows: !logitile.row_views, %kept: !logitile.logit_views, %map: !logitile.view<?xi32>, %i: index) {
+func.func @bundles(%inputs: !logitile.input_views, %rows: !logitile.state_views, %stored: !logitile.logit_views, %map: !logitile.view<?xi32>, %i: index) {
   // CHECK-NEXT: %{{.*}} = logitile.load %{{.*}} at [%{{.*}}, %{{.*}}] through %{{.*}} : !logitile.input_views, !logitile.view<?xi32> -> !logitile.inputs<TM x 1>
   %0 = logitile.load %inputs at [%i, %i] through %map : !logitile.input_views, !logitile.view<?xi32> -> !logitile.inputs<TM x 1>
-  // CHECK-NEXT: %{{.*}} = logitile.load %{{.*}} at [%{{.*}}, %{{.*}}] : !logitile.row_views -> !logitile.rows<TM>
-  %1 = logitile.load %rows at [%i, %i] : !logitile.row_views -> !logitile.rows<TM>
+  // CHECK-NEXT: %{{.*}} = logitile.load %{{.*}} at [%{{.*}}, %{{.*}}] : !logitile.state_views -> !logitile.row_state<TM>
+  %1 = logitile.load %rows at [%i, %i] : !logitile.state_views -> !logitile.row_state<TM>
   // CHECK-NEXT: %{{.*}} = logitile.load %{{.*}} at [%{{.*}}, %{{.*}}] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
-  %2 = logitile.load %kept at [%i, %i] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
+  %2 = logitile.load %stored at [%i, %i] : !logitile.logit_views -> !logitile.logits<TM x TN x acc>
   return
 }

@@ -34,25 +34,25 @@ func.func @a(%x: !logitile.view<?xf32>, %map: !logitile.view<?xf32>, %i: index) 
 
 // Bundles.
 
-func.func @a(%kept: !logitile.logit_views, %i: index) {
+func.func @a(%stored: !logitile.logit_views, %i: index) {
   // expected-error @+1 {{'logitile.load' op 'view' is '!logitile.logit_views' but 'result' is '!logitile.tile<4x4xf32>'; bundles meet bundles}}
-  %0 = logitile.load %kept at [%i, %i] : !logitile.logit_views -> !logitile.tile<4x4xf32>
+  %0 = logitile.load %stored at [%i, %i] : !logitile.logit_views -> !logitile.tile<4x4xf32>
   return
 }
 
 // -----
 
-func.func @a(%kept: !logitile.logit_views, %i: index) {
-  // expected-error @+1 {{'logitile.load' op 'result' is '!logitile.rows<TM>', expected a bundle of logits}}
-  %0 = logitile.load %kept at [%i, %i] : !logitile.logit_views -> !logitile.rows<TM>
+func.func @a(%stored: !logitile.logit_views, %i: index) {
+  // expected-error @+1 {{'logitile.load' op 'result' is '!logitile.row_state<TM>', expected a bundle of logits}}
+  %0 = logitile.load %stored at [%i, %i] : !logitile.logit_views -> !logitile.row_state<TM>
   return
 }
 
 // -----
 
-func.func @a(%rows: !logitile.rows<TM>, %i: index) {
-  // expected-error @+1 {{'logitile.load' op 'view' is '!logitile.rows<TM>', of which no tile is loaded or stored}}
-  %0 = logitile.load %rows at [%i, %i] : !logitile.rows<TM> -> !logitile.rows<TM>
+func.func @a(%rows: !logitile.row_state<TM>, %i: index) {
+  // expected-error @+1 {{'logitile.load' op 'view' is '!logitile.row_state<TM>', of which no tile is loaded or stored}}
+  %0 = logitile.load %rows at [%i, %i] : !logitile.row_state<TM> -> !logitile.row_state<TM>
   return
 }
 

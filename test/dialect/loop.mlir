@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) vocab_split 1 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 1 stored 0 {
     logitile.run forward {
       // CHECK: logitile.loop tokens 512 {
       logitile.loop tokens 512 {

@@ -14,8 +14,8 @@ func.func @map(%z: !logitile.tile<64x32xf32>, %lse: !logitile.tile<64x1xf32>, %b
      -> (!logitile.tile<64x32xf32>, !logitile.tile<64x32xi32>) {
   // CHECK-NEXT: ^bb0(%[[A:.*]]: f32, %[[B:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
   ^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
-    // CHECK-NEXT: %[[X:.*]] = logitile.weigh %[[A]], %[[B]] : f32
-    %x = logitile.weigh %a, %b : f32
+    // CHECK-NEXT: %[[X:.*]] = logitile.multiply_no_nan %[[A]], %[[B]] : f32
+    %x = logitile.multiply_no_nan %a, %b : f32
     // CHECK-NEXT: %[[C:.*]] = logitile.column : i32
     %column_in = logitile.column : i32
     // CHECK-NEXT: logitile.yield %[[X]], %[[C]] : f32, i32

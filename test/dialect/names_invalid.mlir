@@ -34,17 +34,17 @@ func.func private @a() attributes {x = #logitile.output<"" : f32 is <@f[0]>>}
 
 // -----
 
-// expected-error @+1 {{a pair has no name}}
-func.func private @a() attributes {x = #logitile.pair<"", hidden = 8, element = f32>}
+// expected-error @+1 {{a projection has no name}}
+func.func private @a() attributes {x = #logitile.projection<"", hidden = 8, element = f32>}
 
 // -----
 
-// expected-error @+1 {{'gradients' asks for "z", which is a pair; its operands are "z.hidden" and "z.weight"}}
-func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
+// expected-error @+1 {{'gradients' asks for "z", which is a projection; its operands are "z.hidden" and "z.weight"}}
+func.func private @a() attributes {x = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {},
     gradients = ["z"], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}
 
 // -----
 
 // expected-error @+1 {{'gradients' holds "", which is not a name}}
-func.func private @a() attributes {x = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {},
+func.func private @a() attributes {x = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {},
     gradients = [""], gradient_types = {}, mode = early, tokens = 1, workspace = 1, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>}

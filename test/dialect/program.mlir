@@ -23,8 +23,8 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@seco
     %weight = logitile.gather %table[%best] : f32
     logitile.yield %weight : f32
   }
-  // CHECK: logitile.finish @third adjoint results ["down" : f32]
-  logitile.finish @third adjoint results ["down" : f32] {
+  // CHECK: logitile.finish @third backward results ["down" : f32]
+  logitile.finish @third backward results ["down" : f32] {
     %up = logitile.input cotangent "loss" : f32
     %loss = logitile.known <@second[0]> : f32
     %down = arith.mulf %up, %loss : f32
@@ -35,7 +35,7 @@ logitile.program @parts vocab 5 outputs [#logitile.output<"loss" : f32 is <@seco
     %down = logitile.known <@third[0]> : f32
     logitile.adjoint logits "z" dense %down
   }
-  // CHECK: logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
-  logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
+  // CHECK: logitile.schedule tokens [0, 16) vocab_split 5 stored 0 {
+  logitile.schedule tokens [0, 16) vocab_split 5 stored 0 {
   }
 }

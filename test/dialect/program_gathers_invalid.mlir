@@ -22,7 +22,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %u = logitile.input token "u" : f32
     %down = arith.negf %u : f32
     // expected-error @+1 {{'logitile.adjoint' op coefficient 1 is no token or known input; a finish has to make it known first}}
-    logitile.adjoint logits "z" rows [%t -> %u, %t -> %down]
+    logitile.adjoint logits "z" sparse [%t -> %u, %t -> %down]
   }
 }
 
@@ -33,6 +33,6 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %column = logitile.column : i32
     %u = logitile.input token "u" : f32
     // expected-error @+1 {{'logitile.adjoint' op column 0 is no token or known input; a finish has to make it known first}}
-    logitile.adjoint logits "z" rows [%column -> %u]
+    logitile.adjoint logits "z" sparse [%column -> %u]
   }
 }

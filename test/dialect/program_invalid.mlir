@@ -12,7 +12,7 @@ logitile.program @a vocab 5 columns 6 outputs [] indices [] checked [] {
 
 // -----
 
-// expected-error @+1 {{'logitile.program' op counts [1] sweeps; expected two numbers, forward and adjoint}}
+// expected-error @+1 {{'logitile.program' op counts [1] sweeps; expected two numbers, forward and backward}}
 logitile.program @a vocab 5 columns 5 sweeps [1] outputs [] indices [] checked [] {
 }
 
@@ -38,9 +38,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 1) vocab_split 5 kept 0 {
+  logitile.schedule tokens [0, 1) vocab_split 5 stored 0 {
   }
   // expected-error @+1 {{'logitile.schedule' op is the second one of program @a}}
-  logitile.schedule tokens [1, 2) vocab_split 5 kept 0 {
+  logitile.schedule tokens [1, 2) vocab_split 5 stored 0 {
   }
 }

@@ -4,7 +4,7 @@
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f forward results ["x" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase forward; cotangents come with the adjoint phase}}
+    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase forward; cotangents come with the backward phase}}
     %x = logitile.input cotangent "loss" : f32
     logitile.yield %x : f32
   }
@@ -50,7 +50,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.finish @f prologue results ["x" : f32] {
-    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase prologue; cotangents come with the adjoint phase}}
+    // expected-error @+1 {{'logitile.input' op reads cotangent 'loss' in phase prologue; cotangents come with the backward phase}}
     %x = logitile.input cotangent "loss" : f32
     logitile.yield %x : f32
   }
@@ -62,7 +62,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s prologue state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):

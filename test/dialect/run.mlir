@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: logitile.program @a
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 5 stored 0 {
     // CHECK: logitile.run forward attributes {note} {
     // CHECK-NEXT: logitile.launch "one" from @pack<>
     // CHECK-NEXT: logitile.loop tokens 4 {
@@ -12,9 +12,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
       logitile.loop tokens 4 {
       }
     }
-    // CHECK: logitile.run adjoint {
+    // CHECK: logitile.run backward {
     // CHECK-NEXT: }
-    logitile.run adjoint {
+    logitile.run backward {
     }
   }
 }

@@ -7,9 +7,9 @@ logitile.run forward {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
-    // expected-error @+1 {{'logitile.run' op has phase 'late'; what is late runs with the gradient, in run forward or run adjoint}}
-    logitile.run late {
+  logitile.schedule tokens [0, 16) vocab_split 5 stored 0 {
+    // expected-error @+1 {{'logitile.run' op has phase 'fused'; what is fused runs with the gradient, in run forward or run backward}}
+    logitile.run fused {
     }
   }
 }
@@ -17,7 +17,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 16) vocab_split 5 kept 0 {
+  logitile.schedule tokens [0, 16) vocab_split 5 stored 0 {
     logitile.run forward {
       // expected-error @+1 {{'arith.constant' op has no place in 'logitile.run': expected loop or launch}}
       %c = arith.constant 1 : i32

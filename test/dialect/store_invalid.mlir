@@ -24,17 +24,17 @@ func.func @a(%tile: !logitile.tile<4x1xf32>, %x: !logitile.view<?xf32>, %map: !l
 
 // -----
 
-func.func @a(%rows: !logitile.rows<TM>, %x: !logitile.view<?xf32>, %i: index) {
-  // expected-error @+1 {{'logitile.store' op 'view' is '!logitile.view<?xf32>' but 'value' is '!logitile.rows<TM>'; bundles meet bundles}}
-  logitile.store %rows to %x at [%i] : !logitile.rows<TM> to !logitile.view<?xf32>
+func.func @a(%rows: !logitile.row_state<TM>, %x: !logitile.view<?xf32>, %i: index) {
+  // expected-error @+1 {{'logitile.store' op 'view' is '!logitile.view<?xf32>' but 'value' is '!logitile.row_state<TM>'; bundles meet bundles}}
+  logitile.store %rows to %x at [%i] : !logitile.row_state<TM> to !logitile.view<?xf32>
   return
 }
 
 // -----
 
-func.func @a(%grads: !logitile.grads<TM x TN x acc>, %kept: !logitile.logit_views, %i: index) {
+func.func @a(%grads: !logitile.grads<TM x TN x acc>, %stored: !logitile.logit_views, %i: index) {
   // expected-error @+1 {{'logitile.store' op 'value' is '!logitile.grads<TM x TN x acc>', expected a bundle of logits}}
-  logitile.store %grads to %kept at [%i, %i] : !logitile.grads<TM x TN x acc> to !logitile.logit_views
+  logitile.store %grads to %stored at [%i, %i] : !logitile.grads<TM x TN x acc> to !logitile.logit_views
   return
 }
 
@@ -48,9 +48,9 @@ func.func @a(%results: !logitile.results<TM>, %views: !logitile.result_views, %i
 
 // -----
 
-func.func @a(%terms: !logitile.term_views, %grads: !logitile.grads<TM x TN x acc>, %i: index) {
-  // expected-error @+1 {{'logitile.store' op 'view' is '!logitile.term_views', of which no tile is loaded or stored}}
-  logitile.store %grads to %terms at [%i, %i] : !logitile.grads<TM x TN x acc> to !logitile.term_views
+func.func @a(%terms: !logitile.sparse_views, %grads: !logitile.grads<TM x TN x acc>, %i: index) {
+  // expected-error @+1 {{'logitile.store' op 'view' is '!logitile.sparse_views', of which no tile is loaded or stored}}
+  logitile.store %grads to %terms at [%i, %i] : !logitile.grads<TM x TN x acc> to !logitile.sparse_views
   return
 }
 

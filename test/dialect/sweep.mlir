@@ -11,8 +11,8 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %no = arith.constant false
     // CHECK: logitile.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : f32, f32, i32, i1
     logitile.yield %lowest, %zero, %none, %no : f32, f32, i32, i1
-  // CHECK-NEXT: } bound {
-  } bound {
+  // CHECK-NEXT: } candidate {
+  } candidate {
     // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
     // CHECK-NEXT: logitile.yield %[[Z]] : f32
     %z = logitile.input logits "z" : f32
@@ -32,14 +32,14 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     // CHECK-NEXT: logitile.yield %[[A]], %[[SB]], %[[BB]], %[[CB]] : f32, f32, i32, i1
     logitile.yield %ma, %sb, %bb, %ab : f32, f32, i32, i1
   }
-  // A sweep without maxima has no candidates; the phases are forward, adjoint and late.
-  // CHECK: logitile.sweep @sums adjoint state ["sum" : f32] attributes {note} init {
-  logitile.sweep @sums adjoint state ["sum" : f32] attributes {note} init {
+  // A sweep without maxima has no candidates; the phases are forward, backward and fused.
+  // CHECK: logitile.sweep @sums backward state ["sum" : f32] attributes {note} init {
+  logitile.sweep @sums backward state ["sum" : f32] attributes {note} init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  // CHECK: } bound {
+  // CHECK: } candidate {
   // CHECK-NEXT: logitile.yield{{$}}
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%sum: f32):
@@ -48,11 +48,11 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   ^bb0(%a: f32, %b: f32):
     logitile.yield %a : f32
   }
-  // CHECK: logitile.sweep @late late state ["any" : i1] init {
-  logitile.sweep @late late state ["any" : i1] init {
+  // CHECK: logitile.sweep @fused fused state ["any" : i1] init {
+  logitile.sweep @fused fused state ["any" : i1] init {
     %no = arith.constant false
     logitile.yield %no : i1
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%any: i1):
@@ -69,7 +69,7 @@ logitile.program @lists vocab 5 outputs [#logitile.output<"best" : i32 is <@top[
   // CHECK: logitile.sweep @s forward state [] lists [3, 2] init {
   logitile.sweep @s forward state [] lists [3, 2] init {
     logitile.yield
-  } bound {
+  } candidate {
     logitile.yield
   } update {
     logitile.yield

@@ -10,7 +10,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["x" : f32] init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%x: f32):

@@ -4,7 +4,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   // expected-error @+1 {{'logitile.sweep' op has no state}}
   logitile.sweep @s forward state [] init {
     logitile.yield
-  } bound {
+  } candidate {
     logitile.yield
   } update {
     logitile.yield
@@ -20,7 +20,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32, "m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c, %c : f32, f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32, %n: f32):
@@ -56,7 +56,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 logitile.sweep @s forward state ["m" : f32] init {
   %c = arith.constant 0.0 : f32
   logitile.yield %c : f32
-} bound {
+} candidate {
   logitile.yield
 } update {
 ^bb0(%m: f32):
@@ -71,11 +71,11 @@ logitile.sweep @s forward state ["m" : f32] init {
 // The candidates for maxima.
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op 'bound' must end in 'logitile.yield', not 'ub.unreachable'}}
+  // expected-error @+1 {{'logitile.sweep' op 'candidate' must end in 'logitile.yield', not 'ub.unreachable'}}
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     ub.unreachable
   } update {
   ^bb0(%m: f32):
@@ -89,11 +89,11 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op 'bound' gives 2 candidates for 1 entries of state}}
+  // expected-error @+1 {{'logitile.sweep' op 'candidate' gives 2 values for 1 entries of state}}
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     %z = logitile.input logits "z" : f32
     logitile.yield %z, %z : f32, f32
   } update {
@@ -108,11 +108,11 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op entry 0 of the state is 'i32', but 'bound' gives it a candidate; running maxima are f32}}
+  // expected-error @+1 {{'logitile.sweep' op entry 0 of the state is 'i32', but 'candidate' gives it one; running maxima are f32}}
   logitile.sweep @s forward state ["best" : i32] init {
     %c = arith.constant 0 : i32
     logitile.yield %c : i32
-  } bound {
+  } candidate {
     %column = logitile.column : i32
     logitile.yield %column : i32
   } update {

@@ -5,7 +5,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -23,7 +23,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -44,7 +44,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] lists [1025] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -61,11 +61,11 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @a vocab 5 outputs [] indices [] checked [] {
-  // expected-error @+1 {{'logitile.sweep' op has lists in phase adjoint; only forward sweeps have some}}
-  logitile.sweep @s adjoint state ["m" : f32] lists [3] init {
+  // expected-error @+1 {{'logitile.sweep' op has lists in phase backward; only forward sweeps have some}}
+  logitile.sweep @s backward state ["m" : f32] lists [3] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):

@@ -7,7 +7,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     // expected-error @+1 {{'logitile.input' op stands in 'init', which gives the same state for every token and reads nothing}}
     %c = logitile.input token "t" : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -24,7 +24,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -44,7 +44,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):

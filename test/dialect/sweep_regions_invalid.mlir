@@ -7,7 +7,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
   ^bb0(%m: f32):
     logitile.yield %m : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -24,7 +24,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   // expected-error @+1 {{'logitile.sweep' op 'init' must end in 'logitile.yield', not 'ub.unreachable'}}
   logitile.sweep @s forward state ["m" : f32] init {
     ub.unreachable
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -42,7 +42,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
     %c = arith.constant 0 : i32
     // expected-error @+1 {{'logitile.yield' op of 'init' gives ('i32'), expected ('f32')}}
     logitile.yield %c : i32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):
@@ -59,9 +59,9 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     %column = logitile.column : i32
-    // expected-error @+1 {{'logitile.yield' op of 'bound' gives ('i32'), expected ('f32')}}
+    // expected-error @+1 {{'logitile.yield' op of 'candidate' gives ('i32'), expected ('f32')}}
     logitile.yield %column : i32
   } update {
   ^bb0(%m: f32):
@@ -79,7 +79,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
     %z = logitile.input logits "z" : f32
@@ -97,7 +97,7 @@ logitile.program @a vocab 5 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["m" : f32] init {
     %c = arith.constant 0.0 : f32
     logitile.yield %c : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%m: f32):

@@ -74,10 +74,10 @@ logitile.template @a<TM, acc>(%x: !logitile.view<? x D x acc> from "x") {
 // -----
 
 // expected-note @+1 {{parameters are declared here}}
-logitile.template @a<TM>(%rows: !logitile.row_views) {
+logitile.template @a<TM>(%rows: !logitile.state_views) {
   %zero = arith.constant 0 : index
   // expected-error @+1 {{'logitile.load' op uses 'TN', which template '@a' does not declare}}
-  %tile = logitile.load %rows at [%zero, %zero] : !logitile.row_views -> !logitile.rows<TN>
+  %tile = logitile.load %rows at [%zero, %zero] : !logitile.state_views -> !logitile.row_state<TN>
 }
 
 // -----

@@ -22,13 +22,13 @@ func.func private @rounded(!logitile.view<?x1024xf32 to bf16>, !logitile.view<V 
                            !logitile.rounded<f32 to bf16>)
 // CHECK-LABEL: func.func private @tile_bundles(
 // CHECK-SAME: !logitile.logits<TM x TN x acc>, !logitile.grads<64x32xf32>, !logitile.vocab_grads<1 x TN x acc>,
-// CHECK-SAME: !logitile.dense_grads<TM x TN x f32>, !logitile.rows<TM>, !logitile.inputs<TM x 1>, !logitile.results<512>)
+// CHECK-SAME: !logitile.dense_grads<TM x TN x f32>, !logitile.row_state<TM>, !logitile.inputs<TM x 1>, !logitile.results<512>)
 func.func private @tile_bundles(!logitile.logits<TM x TN x acc>, !logitile.grads<64x32xf32>, !logitile.vocab_grads<1 x TN x acc>,
-                                !logitile.dense_grads<TM x TN x f32>, !logitile.rows<TM>, !logitile.inputs<TM x 1>, !logitile.results<512>)
+                                !logitile.dense_grads<TM x TN x f32>, !logitile.row_state<TM>, !logitile.inputs<TM x 1>, !logitile.results<512>)
 // CHECK-LABEL: func.func private @memory_bundles(
 // CHECK-SAME: !logitile.hiddens, !logitile.weights, !logitile.logit_views, !logitile.grad_views, !logitile.vocab_grad_views,
-// CHECK-SAME: !logitile.dense_grad_views, !logitile.input_views, !logitile.row_views, !logitile.result_views, !logitile.term_views,
-// CHECK-SAME: !logitile.taken_views)
+// CHECK-SAME: !logitile.dense_grad_views, !logitile.input_views, !logitile.state_views, !logitile.result_views, !logitile.sparse_views,
+// CHECK-SAME: !logitile.extracted_views)
 func.func private @memory_bundles(!logitile.hiddens, !logitile.weights, !logitile.logit_views, !logitile.grad_views, !logitile.vocab_grad_views,
-                                  !logitile.dense_grad_views, !logitile.input_views, !logitile.row_views, !logitile.result_views,
-                                  !logitile.term_views, !logitile.taken_views)
+                                  !logitile.dense_grad_views, !logitile.input_views, !logitile.state_views, !logitile.result_views,
+                                  !logitile.sparse_views, !logitile.extracted_views)

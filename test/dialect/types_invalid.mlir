@@ -89,12 +89,12 @@ func.func private @a(!logitile.view<?xf32, column_major>)
 // Bundles.
 
 // expected-error @+1 {{expected '<'}}
-func.func private @a(!logitile.rows)
+func.func private @a(!logitile.row_state)
 
 // -----
 
 // expected-error @+1 {{expected '>'}}
-func.func private @a(!logitile.rows<TM x TN>)
+func.func private @a(!logitile.row_state<TM x TN>)
 
 // -----
 
@@ -114,7 +114,7 @@ func.func private @a(!logitile.inputs<? x TN>)
 // -----
 
 // expected-error @+1 {{extent 0 must be positive}}
-func.func private @a(!logitile.rows<0>)
+func.func private @a(!logitile.row_state<0>)
 
 // -----
 

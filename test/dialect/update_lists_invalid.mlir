@@ -1,8 +1,8 @@
 // RUN: %refused %s
 
-func.func @a(%lists: !logitile.row_views, %z: !logitile.logits<TM x TN x acc>, %i: index) {
-  // expected-error @+1 {{'logitile.update_lists' op takes '!logitile.row_views'; expected list_views}}
-  logitile.update_lists %lists with (%z : !logitile.logits<TM x TN x acc>) at [%i, %i, %i] from %i tokens TM : !logitile.row_views
+func.func @a(%lists: !logitile.state_views, %z: !logitile.logits<TM x TN x acc>, %i: index) {
+  // expected-error @+1 {{'logitile.update_lists' op takes '!logitile.state_views'; expected list_views}}
+  logitile.update_lists %lists with (%z : !logitile.logits<TM x TN x acc>) at [%i, %i, %i] from %i tokens TM : !logitile.state_views
   return
 }
 

@@ -11,7 +11,7 @@ from logitile.calls import demands
 from logitile.runtime import engine
 
 # Everything kept in one piece or in three; as little memory as possible, so that logits are made again; and
-# gradients in a phase of their own with all, some or none of the logits kept from the first.
+# gradients in a phase of their own with all, some or none of the logits stored from the first.
 KINDS = ("kept", "chunks", "recompute", "split kept", "split hybrid", "split recompute", "statistics")
 
 

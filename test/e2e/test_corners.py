@@ -15,7 +15,7 @@ pytestmark = pytest.mark.emulated
 
 @pytest.fixture(autouse=True)
 def dirty_memory(monkeypatch):
-    """A call whose kept logits are not finite leaves them in the workspace that the test's call takes."""
+    """A call whose stored logits are not finite leaves them in the workspace that the test's call takes."""
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "2")
     x = np.full((64, HIDDEN), 1e30, np.float32)
     for vocab in (VOCAB, 2 * VOCAB, 8 * VOCAB):

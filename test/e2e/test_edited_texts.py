@@ -117,7 +117,7 @@ def test_a_missing_barrier_is_a_race():
 
 def test_a_report_names_the_operation_and_its_line():
     text = text_of(head(GPU), "tiles")
-    line = next(one for one in text.splitlines() if "logitile.store %state#0 to %rows_forward0" in one)
+    line = next(one for one in text.splitlines() if "logitile.store %state#0 to %state_forward0" in one)
     error = fault(text.replace(line + "\n", ""), "tiles")
     assert {report.kind for report in error.reports} == {"uninitialised"}
     (party,) = error.reports[0].parties
@@ -139,7 +139,7 @@ def test_faults_of_a_loss_name_the_skeleton():
 
 def test_faults_are_pickled():
     text = text_of(head(GPU), "tiles")
-    line = next(one for one in text.splitlines() if "logitile.store %state#0 to %rows_forward0" in one)
+    line = next(one for one in text.splitlines() if "logitile.store %state#0 to %state_forward0" in one)
     error = fault(text.replace(line + "\n", ""), "tiles")
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.kernel, again.reports) == (str(error), error.kernel, error.reports)

@@ -50,7 +50,7 @@ logitile.loss @broken vocab 50 outputs ["loss"] {
 
 def program(spec, target=None, **request):
     pairs = [("z", 8, *[_native.TYPES["float32"]] * 3)]
-    given = {"workspace": 1 << 26, "threads": 2, "pairs": pairs, **request}
+    given = {"workspace": 1 << 26, "threads": 2, "projections": pairs, **request}
     return _native.Program(_native.Engine(), spec=spec, target=target or _native.host_target(), **given)
 
 

@@ -1,4 +1,4 @@
-"""Logits kept in 16 bits, relative to the one that weighs most, on data where another one would be wrong."""
+"""Logits stored in 16 bits, relative to the one that weighs most, on data where another would be wrong."""
 
 import logitile as lt
 import numpy as np
@@ -100,7 +100,7 @@ def targets_kept(keep):
     return kept[np.random.default_rng(4).integers(0, len(kept), TOKENS)]
 
 
-pytestmark = [pytest.mark.contract("5 kept format"), pytest.mark.emulated("full")]
+pytestmark = [pytest.mark.contract("5 stored format"), pytest.mark.emulated("full")]
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +113,7 @@ def keeps_half_logits(backend):
 def test_they_are():
     z, targets = operands(), np.zeros(TOKENS, np.int64)
     text = jit(plain).ir("plan", *z, y=targets)
-    assert f'chunk kept of "z" : !logitile.view<?x{VOCAB}xf16' in text
+    assert f'chunk stored of "z" : !logitile.view<?x{VOCAB}xf16' in text
     assert "centre" not in jit(plain).ir("plan", *(operand.astype(np.float32) for operand in z), y=targets)
 
 
@@ -124,8 +124,8 @@ def test_they_are_where_the_backward_pass_is_apart(kind):
         one.check()
         buffers = {buffer["role"]: buffer for plan in plans(one) for buffer in plan["buffers"]}
         launches = {step["launch"] for plan in plans(one) for step in plan["forward"] if "launch" in step}
-    assert buffers["kept"]["element"] == "float16"
-    assert ("forward0_kept" in launches) == (kind == "split hybrid")
+    assert buffers["stored"]["element"] == "float16"
+    assert ("forward0_stored" in launches) == (kind == "split hybrid")
 
 
 @pytest.mark.parametrize("loss", [plain, entropy, smoothed])

@@ -26,7 +26,7 @@ DEEP = f"@g = external global {'[1 x ' * 200_000}i8{']' * 200_000}"  # LLVM's pa
 def program(spec=SPEC, **request):
     float32 = _native.TYPES["float32"]
     given = {
-        "pairs": [("z", 8, float32, float32, float32)], "gradients": ["z.hidden", "z.weight"],
+        "projections": [("z", 8, float32, float32, float32)], "gradients": ["z.hidden", "z.weight"],
         "mode": "early", "workspace": 1 << 26, "threads": 2, "target": _native.host_target(),
     }  # fmt: skip
     return _native.Program(_native.Engine(disk_cache=""), spec=spec, **given | request)
@@ -45,10 +45,14 @@ def test_the_request_of_these_tests_is_a_good_one():
 @pytest.mark.parametrize(
     ("spec", "request_", "message"),
     [  # the ids are their places: some specs are long
-        (SPEC, {"gradients": ["z"]}, "'gradients' asks for \"z\", which is a pair"),
+        (SPEC, {"gradients": ["z"]}, "'gradients' asks for \"z\", which is a projection"),
         (SPEC, {"gradients": [""]}, "'gradients' holds \"\", which is not a name"),
-        (SPEC, {"pairs": [("", 8, 2, 2, 2)]}, "a pair has no name"),
-        (SPEC, {"pairs": [("z", 2**55, 2, 2, 2)]}, "hidden size 36028797018963968 of pair 'z' is too large"),
+        (SPEC, {"projections": [("", 8, 2, 2, 2)]}, "a projection has no name"),
+        (
+            SPEC,
+            {"projections": [("z", 2**55, 2, 2, 2)]},
+            "hidden size 36028797018963968 of projection 'z' is too large",
+        ),
         (SPEC, {"tiles": "TM=1048576"}, "'tiles' has \"TM\" = 1048576; 16384 is the most"),
         (SPEC.replace('"target"', '""'), {}, "spec:4:13: .*is of a token input without a name"),
         (SPEC.replace("vocab 50", "vocab 9223372036854775807"), {}, "spec:2:1: .*is too large; 2147418112"),

@@ -79,7 +79,7 @@ FEW = ("standardised_kl", "teacher_at_argmax", "next_column", "second_best", "va
     "name", [pytest.param(n, marks=() if n in FEW else pytest.mark.full) for n in sorted({*CASES, *CANARIES})]
 )
 def test_losses_in_use_and_canaries(name, monkeypatch):
-    """The first ones have adjoint sweeps, computed indices, or states that are no sums."""
+    """The first ones have backward sweeps, computed indices, or states that are no sums."""
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")
     on_mesh(canary(name, SHAPE)).check()
 
@@ -359,7 +359,7 @@ EVERY_KIND = ("plain", "standardised_kl", "vocab_scale", "learned_temperature", 
 @pytest.mark.parametrize("check_vma", [True, False])
 @pytest.mark.parametrize("name", EVERY_KIND)
 def test_shard_map(name, check_vma, monkeypatch):
-    """Every kind of input, with adjoint sweeps too, against the call on one device."""
+    """Every kind of input, with backward sweeps too, against the call on one device."""
     monkeypatch.setenv("LOGITILE_NUM_THREADS", "1")
     made, mesh = canary(name, (16, 24, 8)), mesh_of((2, 2))
     specs = {"token": P("data"), "vocab": P("tp"), "dense": P("data", "tp"), "scalar": P()}

@@ -36,7 +36,7 @@ early = not call["split"]
 saved = plan.forward(options, inputs, outputs, gradients if early else (), cotangents if early else ())
 assert (saved is None) == early
 if saved is not None:
-    saved.adjoint(inputs, gradients, cotangents)
+    saved.backward(inputs, gradients, cotangents)
 np.savez(f"{folder}/results.npz", **results)
 """
 

@@ -119,12 +119,12 @@ def test_sweeps_that_are_missing():
         f"{done} of {total} sweeps have run; run the others with head.partial(..., state=state) while "
         f"state.next"
     )
-    assert state.next == "adjoint"
+    assert state.next == "backward"
     while state.next:
         state = lt.merge(slices.swept(state=state, grad_output=3.0))
     assert refused(
         lt.CallValueError, lambda: head.finish_grad(state, **slices.calls[0], grad_output=2.0)
-    ) == ("grad_output of 'loss' is 2.0, but the adjoint sweeps had 3.0; give the same, or leave it out")
+    ) == ("grad_output of 'loss' is 2.0, but the backward sweeps had 3.0; give the same, or leave it out")
     kept, again = (head.finish_grad(state, **slices.calls[0], grad_output=up) for up in (None, 3.0))
     np.testing.assert_array_equal(kept["hidden"], again["hidden"])
 

@@ -53,7 +53,7 @@ def test_some_budgets_keep_a_part_of_the_logits(name, monkeypatch):
             one = sample(name, "float32", (150, 1201, 96), workspace=workspace)
             one.check()
             launches = {step["launch"] for plan in plans(one) for step in plan["forward"] if "launch" in step}
-            found.add("forward0_kept" in launches)
+            found.add("forward0_stored" in launches)
             check_memory(one)
     assert found == {True, False}
 
@@ -66,7 +66,7 @@ def test_every_loss_in_sixteen_bits(name, dtype, monkeypatch):
     sample(name, dtype).check()
 
 
-@pytest.mark.contract("5 kept format")
+@pytest.mark.contract("5 stored format")
 @pytest.mark.full
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", CASES)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import logitile
 import torch
 from logitile.reference import philox
-from torch_reference import Weigh
+from torch_reference import MultiplyNoNan
 
 
 def _operator(function):
@@ -121,10 +121,10 @@ def _product(a, b):
     """Weights come first, so that one of 0 wins over every other factor."""
     if a.weight is None and b.weight is None:
         return Value(a.tensor * b.tensor)
-    weight = _joined(a.weight, b.weight, Weigh.apply)
+    weight = _joined(a.weight, b.weight, MultiplyNoNan.apply)
     rest = _joined(*(x.tensor if x.weight is None else x.rest for x in (a, b)), torch.mul)
     if rest is not None:
-        return Value(Weigh.apply(weight, rest), weight, rest)
+        return Value(MultiplyNoNan.apply(weight, rest), weight, rest)
     has_log = a.log is not None and b.log is not None
     return Value(weight, weight, None, (lambda: a.log() + b.log()) if has_log else None)
 

@@ -52,7 +52,7 @@ class NativeCall:
         defaults = {"target": _native.host_target(), "threads": self.threads, **budget}
         return {
             "spec": self.spec.text(of, order, locations=False), "located_spec": self.spec.text(of, order),
-            "pairs": [(name, hidden.shape[-1], *[FLOAT32] * 3) for name, (hidden, _) in self.pairs.items()],
+            "projections": [(name, x.shape[-1], *[FLOAT32] * 3) for name, (x, _) in self.pairs.items()],
             "dense": dense, "gradients": self.gradients, "mode": self.mode, **defaults, **request,
         }  # fmt: skip
 
@@ -84,7 +84,7 @@ class NativeCall:
             native, inputs, list(outputs.items()), early, cotangents if early else (), divisor=divisor
         )
         if saved is not None:
-            saved.adjoint(inputs, made, cotangents)
+            saved.backward(inputs, made, cotangents)
         return outputs, gradients
 
     def reference(self, grad_output=None, **extra):

@@ -60,7 +60,7 @@ def read_plan(text: str) -> list[Part]:
         elif line == "logitile.gradient {":
             parts.append(Part("gradient", ""))
             region = parts[-1].regions.setdefault("body", Region())
-        elif match := re.match(r"\} (bound|update|merge) \{", line):
+        elif match := re.match(r"\} (candidate|update|merge) \{", line):
             region = parts[-1].regions.setdefault(match.group(1), Region())
         elif line.startswith("^bb0"):
             region.arguments = re.findall(r"(%[\w-]+)", line)
@@ -93,7 +93,7 @@ def _fma(a, b, c):
     return (np.float64(a) * np.float64(b) + np.float64(c)).astype(F32)
 
 
-def _weigh(w, x):
+def _multiply_no_nan(w, x):
     return np.where(w == 0, F32(0), w * x)
 
 
@@ -109,7 +109,7 @@ _BINARY = {
     "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply, "arith.andi": np.logical_and,
     "arith.ori": np.logical_or, "arith.xori": np.logical_xor, "arith.maximumf": np.maximum,
     "arith.minimumf": np.minimum, "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
-    "math.powf": np.power, "logitile.weigh": _weigh,
+    "math.powf": np.power, "logitile.multiply_no_nan": _multiply_no_nan,
 }  # fmt: skip
 _ORDER = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
@@ -276,8 +276,8 @@ class PlanRun:
         width = self._visit(tile)
         frame, regions = self.frame, part.regions
         state = self.nothing(part)
-        self._view(regions["bound"])
-        bounds = frame.results(regions["bound"])
+        self._view(regions["candidate"])
+        bounds = frame.results(regions["candidate"])
         with np.errstate(invalid="ignore"):
             for i, bound in enumerate(bounds):
                 x = self._full(bound, width)

@@ -78,7 +78,7 @@ def replaced(operation, digests):
     return re.sub(r"%[\w$.-]+", lambda match: digests[match.group()], operation)
 
 
-@pytest.mark.contract("3 weigh", "5 equivalent forms")
+@pytest.mark.contract("3 multiply_no_nan", "5 equivalent forms")
 @pytest.mark.parametrize("name", SETS)
 def test_compiler_and_reference_have_the_same_rules(name, logitile_opt):
     specs = [spec for spec in SETS[name]() if spec is not None]

@@ -30,7 +30,7 @@ call = head.explain(*large, target=lt.ShapeDtype((512,), "int64"))
 print(json.dumps({
     "target": _native.host_target(), "off": off, "said": str(told), "threads": told.threads,
     "product_rate": told.product_rate, "memory_rate": told.memory_rate,
-    "predicted": call.predicted_milliseconds, "chunks": call.chunks, "kept": call.kept,
+    "predicted": call.predicted_milliseconds, "chunks": call.chunks, "stored": call.stored,
     "kernels": sum(kernel.predicted_milliseconds for kernel in call.kernels),
 }))
 """
@@ -103,7 +103,7 @@ def test_seconds_are_predicted_by_the_record(folder):
     record(folder, 10, 20, 2, 0.2)
     slower = call(folder)
     assert 5 * found["predicted"] < slower["predicted"] < 10 * found["predicted"]
-    assert [found[name] for name in ("chunks", "kept")] == [slower[name] for name in ("chunks", "kept")]
+    assert [found[name] for name in ("chunks", "stored")] == [slower[name] for name in ("chunks", "stored")]
     lower = call(folder, LOGITILE_CPU_TIER="avx2")  # the record is of wider vectors
     assert lower["memory_rate"] == slower["memory_rate"] and lower["product_rate"] > slower["product_rate"]
 

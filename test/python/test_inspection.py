@@ -125,8 +125,8 @@ def slice_of_deviations(part, stage=None, **more):
 
 
 PARTS = (
-    "forward0", "merge forward0", "forward1", "merge forward1", "forward2", "merge forward2", "adjoint0",
-    "merge adjoint0", "finish", "gradient",
+    "forward0", "merge forward0", "forward1", "merge forward1", "forward2", "merge forward2", "backward0",
+    "merge backward0", "finish", "gradient",
 )  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_explanation_of_a_part_of_a_slice():
     assert told.flops == 2 * TOKENS * VOCAB * HIDDEN
     assert told.compile_milliseconds["obj"] > 0
     assert slice_of_deviations("gradient").mode == "early"
-    assert slice_of_deviations("merge adjoint0").flops == 0
+    assert slice_of_deviations("merge backward0").flops == 0
 
 
 @pytest.mark.contract("4 ir", "4 explain")
@@ -159,8 +159,8 @@ def test_parts_that_are_not_there():
         slice_of_deviations("forward3", "plan")
     assert str(error.value) == (
         "there is no part 'forward3'; did you mean 'forward2'?; this slice has 'forward0', 'merge forward0', "
-        "'forward1', 'merge forward1', 'forward2', 'merge forward2', 'adjoint0', 'merge adjoint0', 'finish' "
-        "and 'gradient'"
+        "'forward1', 'merge forward1', 'forward2', 'merge forward2', 'backward0', 'merge backward0', "
+        "'finish' and 'gradient'"
     )
     with pytest.raises(lt.CallValueError, match="has 'forward0', 'merge forward0', .* and 'finish'"):
         slice_of_deviations("gradient", "plan", grad=())
@@ -181,8 +181,8 @@ def test_parts_that_are_not_there():
 def test_explanation_of_a_kept_schedule():
     told = lt.jit(losses.cross_entropy, workspace="64MiB").explain(*shapes(), target=TARGET_SHAPE)
     assert (told.name, told.tokens, told.vocab, told.mode) == ("cross_entropy", TOKENS, VOCAB, "early")
-    assert told.schedule == "all kept" and told.kept == VOCAB and told.chunks == 1
-    assert (told.forward_sweeps, told.adjoint_sweeps) == (1, 0)
+    assert told.schedule == "all stored" and told.stored == VOCAB and told.chunks == 1
+    assert (told.forward_sweeps, told.backward_sweeps) == (1, 0)
     assert told.flops == 3 * 2 * TOKENS * VOCAB * HIDDEN
     assert told.workspace_bytes == sum(told.workspace.values()) <= told.budget == 64 * 2**20
     assert told.workspace["logits and their gradient"] >= TOKENS * VOCAB * 4
@@ -190,7 +190,7 @@ def test_explanation_of_a_kept_schedule():
     assert all(kernel.milliseconds is None for kernel in told.kernels)
 
 
-@pytest.mark.contract("5 adjoint sweeps")
+@pytest.mark.contract("5 backward sweeps")
 def test_explanation_counts_the_projections_that_recomputing_adds():
     hidden, weight = lt.ShapeDtype((512, 64), "float32"), lt.ShapeDtype((20000, 64), "float32")
     target = lt.ShapeDtype((512,), "int32")
@@ -198,7 +198,7 @@ def test_explanation_counts_the_projections_that_recomputing_adds():
         lt.jit(losses.cross_entropy, workspace=1).explain(hidden, weight, target=target)
     least = refused.value.minimum_workspace
     told = lt.jit(losses.cross_entropy, workspace=least).explain(hidden, weight, target=target)
-    assert told.schedule == "recompute" and told.kept == 0
+    assert told.schedule == "recompute" and told.stored == 0
     assert told.flops == 4 * 2 * 512 * 20000 * 64
 
 
@@ -248,7 +248,7 @@ def test_the_text_of_an_explanation():
     checks = """
     CHECK: cross_entropy on cpu:{{.*}} threads, gradients: along with the outputs
     CHECK: tokens 96 in 1 chunk; the same program serves {{13|25|49}} to
-    CHECK: schedule all kept: 300 of 300 logits per token stay between sweeps; 1 forward and 0 adjoint sweeps
+    CHECK: schedule all stored: 300 of 300 logits per token stay between sweeps; 1 forward and 0 backward
     CHECK: work 0.0111 Gflop
     CHECK: predicted {{.*}} ms, by {{.*}} Gflop/s and {{.*}} GB/s of memory
     CHECK: compiled plan {{.*}} ms, tiles {{.*}} ms, device {{.*}} ms, obj {{.*}} ms, load {{.*}} ms

@@ -35,25 +35,25 @@ def operations(use):
 # ---- masks: a weight of 0 wins -----------------------------------------------------------------------------
 
 
-@pytest.mark.contract("3 weigh")
+@pytest.mark.contract("3 multiply_no_nan")
 def test_exponentials_weigh():
     filecheck(
         expression(lambda z, t, u, s: lt.exp(z) * t),
         """
         CHECK: %[[P:.*]] = math.exp %0
-        CHECK-NEXT: logitile.weigh %[[P]], %1
+        CHECK-NEXT: logitile.multiply_no_nan %[[P]], %1
     """,
     )
     filecheck(
         expression(lambda z, t, u, s: t * lt.exp(z)),
         """
         CHECK: %[[P:.*]] = math.exp %0
-        CHECK-NEXT: logitile.weigh %[[P]], %1
+        CHECK-NEXT: logitile.multiply_no_nan %[[P]], %1
     """,
     )
 
 
-@pytest.mark.contract("3 weigh")
+@pytest.mark.contract("3 multiply_no_nan")
 @pytest.mark.parametrize("weight", [
     lambda z, u: lt.exp(z), lambda z, u: lt.exp2(z), lambda z, u: lt.softmax(z), lambda z, u: lt.sigmoid(z),
     lambda z, u: -lt.sigmoid(z), lambda z, u: lt.sqrt(lt.sigmoid(z)), lambda z, u: lt.sigmoid(z) ** u,
@@ -62,11 +62,11 @@ def test_exponentials_weigh():
     lambda z, u: lt.where(z > 0, lt.sigmoid(z), 0.0), lambda z, u: lt.exp(z) * lt.exp(u),
 ])  # fmt: skip
 def test_what_is_a_weight(weight):
-    assert operations(lambda z, t, u, s: weight(z, u) * t)[-1] == "weigh"
-    assert operations(lambda z, t, u, s: t * weight(z, u))[-1] == "weigh"
+    assert operations(lambda z, t, u, s: weight(z, u) * t)[-1] == "multiply_no_nan"
+    assert operations(lambda z, t, u, s: t * weight(z, u))[-1] == "multiply_no_nan"
 
 
-@pytest.mark.contract("3 weigh")
+@pytest.mark.contract("3 multiply_no_nan")
 @pytest.mark.parametrize("factor", [
     lambda z, u: lt.tanh(z), lambda z, u: lt.softplus(z), lambda z, u: lt.exp(z) + lt.exp(u),
     lambda z, u: 1 - lt.exp(z), lambda z, u: lt.expm1(z), lambda z, u: lt.where(z > 0, lt.exp(z), z),
@@ -86,12 +86,12 @@ def test_weights_come_first_in_longer_products():
         """
         CHECK: %[[P:.*]] = logitile.sigmoid %0
         CHECK: %[[REST:.*]] = arith.mulf %2, %1
-        CHECK-NEXT: logitile.weigh %[[P]], %[[REST]]
+        CHECK-NEXT: logitile.multiply_no_nan %[[P]], %[[REST]]
     """,
     )
-    assert operations(lambda z, t, u, s: t * (-(lt.sigmoid(z) * u)))[-1] == "weigh"
-    assert operations(lambda z, t, u, s: t * (2.0 * (lt.sigmoid(z) * u)))[-1] == "weigh"
-    assert operations(lambda z, t, u, s: t * ((lt.sigmoid(z) * u) / s))[-1] == "weigh"
+    assert operations(lambda z, t, u, s: t * (-(lt.sigmoid(z) * u)))[-1] == "multiply_no_nan"
+    assert operations(lambda z, t, u, s: t * (2.0 * (lt.sigmoid(z) * u)))[-1] == "multiply_no_nan"
+    assert operations(lambda z, t, u, s: t * ((lt.sigmoid(z) * u) / s))[-1] == "multiply_no_nan"
 
 
 def test_a_product_of_weights_is_one():
@@ -100,21 +100,21 @@ def test_a_product_of_weights_is_one():
         """
         CHECK: %[[P:.*]] = logitile.sigmoid %0
         CHECK: %[[Q:.*]] = logitile.sigmoid %1
-        CHECK: %[[W:.*]] = logitile.weigh %[[P]], %[[Q]]
+        CHECK: %[[W:.*]] = logitile.multiply_no_nan %[[P]], %[[Q]]
         CHECK: %[[REST:.*]] = arith.mulf %2, %3
-        CHECK: logitile.weigh %[[W]], %[[REST]]
+        CHECK: logitile.multiply_no_nan %[[W]], %[[REST]]
     """,
     )
 
 
-@pytest.mark.contract("3 weigh")
+@pytest.mark.contract("3 multiply_no_nan")
 def test_division_by_an_exponential_is_a_product():
     filecheck(
         expression(lambda z, t, u, s: t / lt.exp(z)),
         """
         CHECK: %[[N:.*]] = arith.negf %0
         CHECK: %[[R:.*]] = math.exp %[[N]]
-        CHECK: logitile.weigh %[[R]], %1
+        CHECK: logitile.multiply_no_nan %[[R]], %1
     """,
     )
     assert operations(lambda z, t, u, s: 1 / lt.exp(z)) == ["negf", "exp", "mulf"]
@@ -126,7 +126,7 @@ def test_in_a_quotient_of_exponentials_the_numerator_weighs():
         """
         CHECK: %[[Q:.*]] = math.exp %1
         CHECK: %[[R:.*]] = math.exp
-        CHECK: logitile.weigh %[[Q]], %[[R]]
+        CHECK: logitile.multiply_no_nan %[[Q]], %[[R]]
     """,
     )
 
@@ -148,7 +148,7 @@ def test_in_a_quotient_of_exponentials_the_numerator_weighs():
     (lambda z, t, u, s: lt.rsqrt(lt.exp(z)), ["mulf", "exp"]),
     (lambda z, t, u, s: lt.sqrt(lt.exp(z) * lt.exp(t)), ["addf", "mulf", "exp"]),
     (lambda z, t, u, s: lt.exp(z) ** 3, ["mulf", "exp"]),
-    (lambda z, t, u, s: lt.exp(z) ** u, ["weigh", "exp"]),
+    (lambda z, t, u, s: lt.exp(z) ** u, ["multiply_no_nan", "exp"]),
     (lambda z, t, u, s: (lt.exp(z) * lt.exp(t)) ** 2.0, ["addf", "mulf", "exp"]),
     (lambda z, t, u, s: lt.exp(z) ** 0, ["exp", "powf"]),
     (lambda z, t, u, s: lt.log(lt.sigmoid(z)), ["sigmoid", "log"]),
@@ -172,7 +172,7 @@ def test_log_of_a_sum_of_exponentials_is_logsumexp():
         CHECK: %[[A:.*]] = logitile.reduce logsumexp %0
         CHECK: %[[B:.*]] = logitile.reduce logsumexp %1
         CHECK: %[[LOGP:.*]] = arith.subf %1, %[[B]]
-        CHECK: %[[POWER:.*]] = logitile.weigh %2, %[[LOGP]]
+        CHECK: %[[POWER:.*]] = logitile.multiply_no_nan %2, %[[LOGP]]
         CHECK: logitile.reduce logsumexp %[[POWER]]
         CHECK-NOT: math.log
         CHECK-NOT: math.exp

@@ -113,7 +113,7 @@ def test_split_gradients_from_pointers_of_torch(engine):
     assert saved.nbytes > 0
     gradients = {name: torch.full(array.shape, torch.nan) for name, array in gradients_like(inputs).items()}
     for _ in range(2):
-        saved.adjoint(
+        saved.backward(
             arrays,
             [described(name, tensor) for name, tensor in gradients.items()],
             [("loss", np.float32(-3))],
@@ -237,7 +237,7 @@ def test_damaged_plans_are_refused(engine):
 def test_programs_say_what_is_wrong(engine):
     good = {
         "spec": "",
-        "pairs": [("z", 8, *[_native.TYPES["float32"]] * 3)],
+        "projections": [("z", 8, *[_native.TYPES["float32"]] * 3)],
         "workspace": 1,
         "target": "cpu:portable",
         "threads": 1,
@@ -263,11 +263,11 @@ ONE_LOSS = """logitile.loss @one vocab 7 outputs ["loss"] {
 @pytest.mark.parametrize(("dtype", "name"), [("float64", "f64"), ("bool", "i1")])
 def test_element_types_of_projections(engine, dtype, name):
     program = _native.Program(
-        engine, spec=ONE_LOSS, pairs=[("z", 8, *[_native.TYPES[dtype]] * 3)], workspace=1 << 20,
+        engine, spec=ONE_LOSS, projections=[("z", 8, *[_native.TYPES[dtype]] * 3)], workspace=1 << 20,
         target="cpu:portable", threads=1,
     )  # fmt: skip
     with pytest.raises(
-        errors.CompileError, match=f"element type '{name}' of pair 'z' must be f32, bf16 or f16"
+        errors.CompileError, match=f"element type '{name}' of projection 'z' must be f32, bf16 or f16"
     ):
         program.plan(5)
 
@@ -283,7 +283,7 @@ def test_errors_may_quote_bytes_that_are_no_text(monkeypatch):
 
 def test_keys_do_not_depend_on_locations(engine):
     good = {
-        "pairs": [("z", 8, *[_native.TYPES["float32"]] * 3)],
+        "projections": [("z", 8, *[_native.TYPES["float32"]] * 3)],
         "workspace": 1,
         "target": "cpu:portable",
         "threads": 1,
@@ -303,7 +303,7 @@ def test_plans_are_saved_and_described(engine):
     described = plan.describe(tokens=100, threads=2)
     assert described["split"] and described["vocab"] == VOCAB
     roles = {(buffer["role"], buffer["owner"]) for buffer in described["buffers"]}
-    assert roles >= {("hidden", 0), ("kept", 0)}
+    assert roles >= {("hidden", 0), ("stored", 0)}
 
 
 def test_history_and_usage():
@@ -336,7 +336,7 @@ def test_saved_states_outlive_their_engine():
     inputs, loss, gradients = data((6,)), np.zeros((), np.float32), gradients_like(data((6,)))
     saved = load(engine, "split").forward(options(), list(inputs.items()), [("loss", loss)])
     del engine
-    saved.adjoint(list(inputs.items()), list(gradients.items()))
+    saved.backward(list(inputs.items()), list(gradients.items()))
     check(gradients, reference(inputs)[1])
 
 

@@ -77,7 +77,7 @@ def test_specs_are_distinct_and_use_the_whole_language():
     reductions = ("sum", "mean", "max", "min", "argmax", "argmin", "logsumexp", "count", "any", "all")
     assert {f"logitile.reduce {name}" for name in reductions} <= used
     others = (
-        "logitile.weigh logitile.sigmoid logitile.softplus logitile.stop_gradient logitile.column "
+        "logitile.multiply_no_nan logitile.sigmoid logitile.softplus logitile.stop_gradient logitile.column "
         "logitile.gather math.floor math.clampf math.rsqrt math.exp2 arith.maximumf arith.select arith.cmpi "
         "arith.cmpf arith.addi arith.sitofp arith.uitofp"
     )

@@ -261,7 +261,7 @@ def test_no_logits_are_stored_for_one_sweep():
     arrays = lt.ShapeDtype((4096, 64), "float32"), lt.ShapeDtype((32000, 64), "float32")
     seed, one = lt.ShapeDtype((), "int64"), lt.ShapeDtype((), "float32")
     plan = DRAW.explain(*arrays, seed=seed, temperature=one, grad=())
-    assert plan.forward_sweeps == 1 and plan.kept == 0
+    assert plan.forward_sweeps == 1 and plan.stored == 0
     assert DRAW.explain(*arrays, seed=seed, min_p=one, grad=()).forward_sweeps == 2
     assert lt.jit(lt.losses.sample, top_k=50).explain(*arrays, seed=seed, grad=()).forward_sweeps == 2
 

@@ -437,7 +437,7 @@ def test_weights_are_found_at_any_depth(usual_depth):
         return lt.sum(x * z)
 
     spec = lt.jit(chosen)._bind(lt.ShapeDtype((2, 3), "float32"), lt.ShapeDtype((5, 3), "float32")).form.spec
-    assert canonical(spec).ops[-2].name == "logitile.weigh"
+    assert canonical(spec).ops[-2].name == "logitile.multiply_no_nan"
 
 
 def test_recursion_with_an_end(usual_depth):

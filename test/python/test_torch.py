@@ -89,15 +89,15 @@ def test_which_gradients_are_made_early():
 
     assert run(HEAD, hidden, weight, target=target) == ["forward"]
     assert run(HEAD, *sixteen[:2], target=target) == ["forward"]
-    assert run(EACH, hidden, weight, target=target) == ["forward", "adjoint"]
-    assert run(HEAD, *halves[:2], target=target) == ["forward", "adjoint"]
-    assert run(lt.jit(soft), hidden, weight, q=q) == ["forward", "adjoint"]
+    assert run(EACH, hidden, weight, target=target) == ["forward", "backward"]
+    assert run(HEAD, *halves[:2], target=target) == ["forward", "backward"]
+    assert run(lt.jit(soft), hidden, weight, q=q) == ["forward", "backward"]
     assert run(lt.jit(soft), hidden, weight, q=q.detach()) == ["forward"]
     buffer = torch.zeros(V, D)
-    assert run(HEAD, hidden, weight, target=target, weight_grad_out=buffer) == ["forward", "adjoint"]
+    assert run(HEAD, hidden, weight, target=target, weight_grad_out=buffer) == ["forward", "backward"]
     assert phases(lambda: POLICY(hidden, weight, target=target).logprob.sum().backward()) == [
         "forward",
-        "adjoint",
+        "backward",
     ]
 
 

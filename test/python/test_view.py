@@ -257,8 +257,8 @@ def test_launches_in_their_order():
         {"loop": "tokens", "body": [{"launch": "b"}, {"loop": "vocab_splits", "step": 2, "range": [1, 6],
                                                      "body": [{"launch": "c"}]}]},
     ]  # fmt: skip
-    described = {"columns": 100, "vocab_split": 10, "tokens": 50, "forward_chunk": 25, "adjoint_chunk": 0,
-                 "prologue": [], "forward": steps, "adjoint": []}  # fmt: skip
+    described = {"columns": 100, "vocab_split": 10, "tokens": 50, "forward_chunk": 25, "backward_chunk": 0,
+                 "prologue": [], "forward": steps, "backward": []}  # fmt: skip
     assert times.launch_order(described) == ["a", *["b", "c", "c", "c"] * 2]
 
 

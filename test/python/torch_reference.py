@@ -14,7 +14,7 @@ from logitile.reference.canonical import canonical
 from logitile.spec.operations import CALL_TOKEN
 
 
-class Weigh(torch.autograd.Function):
+class MultiplyNoNan(torch.autograd.Function):
     """weight * value, where a weight of 0 wins: forward and backward."""
 
     @staticmethod
@@ -45,7 +45,8 @@ ELEMENTWISE = {
     "arith.mulf": torch.mul, "arith.muli": torch.mul, "arith.divf": torch.div, "arith.negf": torch.neg,
     "arith.maximumf": torch.maximum, "arith.minimumf": torch.minimum, "arith.maxsi": torch.maximum,
     "arith.minsi": torch.minimum, "arith.andi": torch.logical_and, "arith.ori": torch.logical_or,
-    "arith.xori": torch.logical_xor, "arith.select": torch.where, "logitile.weigh": Weigh.apply,
+    "arith.xori": torch.logical_xor, "arith.select": torch.where,
+    "logitile.multiply_no_nan": MultiplyNoNan.apply,
     "logitile.sigmoid": torch.sigmoid, "logitile.softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
     "logitile.stop_gradient": torch.Tensor.detach, "math.absf": torch.abs, "math.floor": torch.floor,
     "math.exp": torch.exp, "math.exp2": torch.exp2, "math.log": torch.log, "math.log2": torch.log2,

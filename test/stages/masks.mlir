@@ -1,7 +1,7 @@
 // Masks along the vocabulary and per token, the best entry and what other inputs hold there, all kinds of outputs, gradients
-// per token from a late sweep.
+// per token from a fused sweep.
 // RUN: %python %S/check_stages.py %s
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 40, element = f32>], dense = {seen = i1},
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 40, element = f32>], dense = {seen = i1},
     gradients = ["z.hidden", "shift"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "$TARGET", threads = 2>} {
   logitile.loss @masks vocab 1000 outputs ["loss", "best", "is_seen"] gradient of ["loss"] wrt ["z", "shift"] {

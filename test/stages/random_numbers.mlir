@@ -17,7 +17,7 @@
 // RUN: sed 's/$TARGET/cuda:sm_80/' %s | logitile-compile --to=plan | FileCheck %s --check-prefix=PLAN
 // PLAN: logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
 // PLAN-NOT: of "call.token"
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = f32>], dense = {},
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = f32>], dense = {},
     gradients = [], gradient_types = {}, mode = forward, tokens = 4096, workspace = 268435456, chunks = 0, accumulate = false,
     target = "$TARGET", threads = 2>} {
   logitile.loss @draw vocab 8000 outputs ["index"] {

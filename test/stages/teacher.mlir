@@ -1,7 +1,7 @@
 // A divergence from a teacher, whose projection has its own hidden size. A backward pass of its own, a part of the logits saved.
 // RUN: %python %S/check_stages.py %s
 module attributes {logitile.request = #logitile.request<
-    pairs = [#logitile.pair<"z", hidden = 40, element = f32>, #logitile.pair<"t", hidden = 24, element = f32>], dense = {},
+    projections = [#logitile.projection<"z", hidden = 40, element = f32>, #logitile.projection<"t", hidden = 24, element = f32>], dense = {},
     gradients = ["z.hidden", "z.weight"], gradient_types = {}, mode = split, tokens = 512, workspace = 8000000, chunks = 0,
     accumulate = true, target = "$TARGET", threads = 2>} {
   logitile.loss @teacher vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
@@ -16,7 +16,7 @@ module attributes {logitile.request = #logitile.request<
     %sum = arith.addf %p, %q : f32
     %log_sum = math.log %sum : f32
     %d = arith.subf %log_q, %log_sum : f32
-    %term = logitile.weigh %q, %d : f32
+    %term = logitile.multiply_no_nan %q, %d : f32
     %loss = logitile.reduce sum %term : f32 -> f32
     logitile.yield %loss : f32
   }

@@ -35,7 +35,7 @@ def program() -> ast.ClassDef:
 
 
 def test_the_table_has_rows():
-    assert ("LIST", ["pairs", "pair_count"]) in rows() and ("", ["threads"]) in rows()
+    assert ("LIST", ["projections", "projection_count"]) in rows() and ("", ["threads"]) in rows()
 
 
 def test_the_c_struct_has_the_members_of_the_table():

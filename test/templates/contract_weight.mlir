@@ -11,7 +11,7 @@
 // CHECK-NEXT: logitile.store %sum to %gradient_z_weight at [%row, %column] : !logitile.tile<32x8xf32> to !logitile.view<300x24xf32>
 // CHECK-NEXT: }
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.finish @f adjoint results ["row" : f32] {
+  logitile.finish @f backward results ["row" : f32] {
     %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
@@ -19,15 +19,15 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
     %row = logitile.known <@f[0]> : f32
-    logitile.adjoint logits "z" dense %z rows [%target -> %row]
+    logitile.adjoint logits "z" dense %z sparse [%target -> %row]
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
     logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xf32>
-    logitile.run adjoint {
+    logitile.run backward {
       logitile.loop tokens 512 {
         logitile.launch "weight" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
             input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} accumulate tokens

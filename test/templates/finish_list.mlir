@@ -2,8 +2,8 @@
 
 // The sweep takes entries into its lists, which lie in memory; it has no other state. Each list has a finish of its own.
 // CHECK-LABEL: logitile.kernel @entries(%tokens: index from tokens,
-// CHECK-SAME: %kept_z: !logitile.view<?x300xf32> from @kept_z, %list_s_0: !logitile.view<?x150xi64> from @list_s_0, %list_s_1: !logitile.view<?x6xi64> from @list_s_1) {
-// CHECK-NOT: logitile.init_rows
+// CHECK-SAME: %stored_z: !logitile.view<?x300xf32> from @stored_z, %list_s_0: !logitile.view<?x150xi64> from @list_s_0, %list_s_1: !logitile.view<?x6xi64> from @list_s_1) {
+// CHECK-NOT: logitile.init_state
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK: logitile.update_lists %list_s_0, %list_s_1 with(%z : !logitile.tile<64x32xf32>) at [%vocab_split, %row, %column] from %first tokens 64 places [50, 2] :
 // CHECK-SAME: !logitile.view<?x150xi64>, !logitile.view<?x6xi64> {
@@ -23,7 +23,7 @@
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.sweep @s forward state [] lists [50, 2] init {
     logitile.yield
-  } bound {
+  } candidate {
     logitile.yield
   } update {
     logitile.yield
@@ -40,10 +40,10 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %shifted = arith.addf %value, %shift : f32
     logitile.yield %shifted, %index : f32, i32
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @shift call input of "shift" : !logitile.view<?xf32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
     logitile.buffer @known_value call result of @f[0] : !logitile.view<?x2xf32>
     logitile.buffer @known_index call result of @f[1] : !logitile.view<?x2xi32>
     logitile.buffer @list_s_0 chunk row_list of @s[0] : !logitile.view<?x150xi64>

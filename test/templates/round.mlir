@@ -8,7 +8,7 @@
 // CHECK-NEXT: %tile = logitile.load %sum_z_weight at [%row, %column] : !logitile.view<300x24xf32> -> !logitile.tile<64x8xf32>
 // CHECK-NEXT: logitile.store %tile to %gradient_z_weight at [%row, %column] : !logitile.tile<64x8xf32> to !logitile.view<300x24xbf16>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @sum_z_weight call weight_sum of "z" : !logitile.view<300x24xf32>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<300x24xbf16>
     logitile.run forward {

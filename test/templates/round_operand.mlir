@@ -8,7 +8,7 @@
 // CHECK-NEXT: %tile = logitile.load %z_weight at [%row, %column] : !logitile.view<300x24xf32 to bf16> -> !logitile.tile<64x8xbf16>
 // CHECK-NEXT: logitile.store %tile to %rounded_z_weight at [%row, %column] : !logitile.tile<64x8xbf16> to !logitile.view<300x24xbf16>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32 to bf16>
     logitile.buffer @rounded_z_weight call rounded_weight of "z" : !logitile.view<300x24xbf16>
     logitile.run prologue {

@@ -7,10 +7,10 @@
 // CHECK-SAME: %gradient_z_hidden: !logitile.view<?x24xbf16> from @gradient_z_hidden) {
 // CHECK: scf.forall (%row, %column) = (0, 0) to (%tokens, %d) step (%tm, %td) {
 // CHECK-NEXT: %tile = logitile.load %sum_z_hidden at [%row, %column] : !logitile.view<?x24xf32> -> !logitile.tile<64x8xf32>
-// CHECK-NEXT: %exact = logitile.contract_terms %tile, [%target, %known_row], %z_weight at [%row, %column] below %tokens : !logitile.tile<64x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<300x24xbf16>
+// CHECK-NEXT: %exact = logitile.contract_sparse %tile, [%target, %known_row], %z_weight at [%row, %column] below %tokens : !logitile.tile<64x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<300x24xbf16>
 // CHECK-NEXT: logitile.store %exact to %gradient_z_hidden at [%row, %column] through %tokens_map : !logitile.tile<64x8xf32> to !logitile.view<?x24xbf16>, !logitile.view<?xi32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.finish @f adjoint results ["row" : f32] {
+  logitile.finish @f backward results ["row" : f32] {
     %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
@@ -18,9 +18,9 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
     %row = logitile.known <@f[0]> : f32
-    logitile.adjoint logits "z" dense %z rows [%target -> %row]
+    logitile.adjoint logits "z" dense %z sparse [%target -> %row]
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xbf16>
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
@@ -28,7 +28,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xbf16>
     logitile.buffer @sum_z_hidden chunk hidden_sum of "z" : !logitile.view<?x24xf32>
     logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xbf16>
-    logitile.run adjoint {
+    logitile.run backward {
       logitile.launch "round" from @round_rows<TM = 64, TD = 8, D = 24, in = bf16, acc = f32, out = bf16>
           input "z" views {sum = @sum_z_hidden, weight = @z_weight, out = @gradient_z_hidden}
     }

@@ -6,10 +6,10 @@
 // CHECK: %blocks = arith.ceildivui %tokens, %tm : index
 // CHECK-NEXT: scf.forall (%column) = (0) to (%v) step (%tn) {
 // CHECK-NEXT: %sum = logitile.sum_rows %blocks_bias at %column below %blocks plus %gradient_bias when %accumulate_tokens : !logitile.view<?x300xf32> plus !logitile.view<1x300xf32> -> !logitile.tile<1x32xf32>
-// CHECK-NEXT: %exact = logitile.terms sum %sum, [%target, %known_row] at [%zero, %column] below %tokens : !logitile.tile<1x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
+// CHECK-NEXT: %exact = logitile.sparse_terms sum %sum, [%target, %known_row] at [%zero, %column] below %tokens : !logitile.tile<1x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
 // CHECK-NEXT: logitile.store %exact to %gradient_bias at [%zero, %column] : !logitile.tile<1x32xf32> to !logitile.view<1x300xf32>
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.finish @f adjoint results ["row" : f32] {
+  logitile.finish @f backward results ["row" : f32] {
     %up = logitile.input cotangent "loss" : f32
     logitile.yield %up : f32
   }
@@ -17,14 +17,14 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     %target = logitile.input token "target" : i32
     %row = logitile.known <@f[0]> : f32
-    logitile.adjoint vocab "bias" dense %z rows [%target -> %row]
+    logitile.adjoint vocab "bias" dense %z sparse [%target -> %row]
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
     logitile.buffer @known_row chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @blocks_bias chunk input_blocks of "bias" per 64 : !logitile.view<?x300xf32>
     logitile.buffer @gradient_bias call input_gradient of "bias" : !logitile.view<1x300xf32>
-    logitile.run adjoint {
+    logitile.run backward {
       logitile.loop tokens 512 {
         logitile.launch "bias" from @sum_blocks<TM = 64, TN = 32, acc = f32> input "bias" views {partial = @blocks_bias, out = @gradient_bias} accumulate tokens
       }

@@ -3,7 +3,7 @@
 // A sweep that makes its logits: one keeps them, one does not.
 // CHECK-LABEL: logitile.kernel @keeps(%tokens: index from tokens,
 // CHECK-SAME: %z_hidden: !logitile.view<?x24xf32> from @z_hidden, %z_weight: !logitile.view<300x24xf32> from @z_weight,
-// CHECK-SAME: %bias: !logitile.view<300xf32> from @bias, %kept_z: !logitile.view<?x300xf32> from @kept_z, %rows_s_sum: !logitile.view<3x?xf32> from @rows_s_sum) {
+// CHECK-SAME: %bias: !logitile.view<300xf32> from @bias, %stored_z: !logitile.view<?x300xf32> from @stored_z, %state_s_sum: !logitile.view<3x?xf32> from @state_s_sum) {
 // CHECK: %vocabSplitFirst = arith.constant 0 : index
 // CHECK: %vocabSplitEnd = arith.constant 3 : index
 // CHECK: %vocabSplitColumns = arith.constant 100 : index
@@ -11,17 +11,17 @@
 // CHECK-NEXT: %first = arith.muli %vocab_split, %vocabSplitColumns : index
 // CHECK-NEXT: %unclipped = arith.addi %first, %vocabSplitColumns : index
 // CHECK-NEXT: %end = arith.minui %unclipped, %v : index
-// CHECK-NEXT: %start = logitile.init_rows : !logitile.tile<64x1xf32> {
-// CHECK: %state = scf.for %column = %first to %end step %tn iter_args(%rows = %start) -> (!logitile.tile<64x1xf32>) {
+// CHECK-NEXT: %start = logitile.init_state : !logitile.tile<64x1xf32> {
+// CHECK: %state = scf.for %column = %first to %end step %tn iter_args(%running = %start) -> (!logitile.tile<64x1xf32>) {
 // CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xf32>, !logitile.view<300x24xf32> -> !logitile.tile<64x32xf32>
-// CHECK-NEXT: logitile.store %z to %kept_z at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x300xf32>
+// CHECK-NEXT: logitile.store %z to %stored_z at [%row, %column] : !logitile.tile<64x32xf32> to !logitile.view<?x300xf32>
 // CHECK-NEXT: %in = logitile.load %bias at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
-// CHECK-NEXT: %next = logitile.update_rows(%rows) with(%z, %in) at %column below 300 :
+// CHECK-NEXT: %next = logitile.update_state(%running) with(%z, %in) at %column below 300 :
 // CHECK: scf.yield %next : !logitile.tile<64x1xf32>
-// CHECK: logitile.store %state to %rows_s_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
+// CHECK: logitile.store %state to %state_s_sum at [%vocab_split, %row] : !logitile.tile<64x1xf32> to !logitile.view<3x?xf32>
 
 // CHECK-LABEL: logitile.kernel @forgets(
-// CHECK-NOT: kept_z
+// CHECK-NOT: stored_z
 // CHECK: %z = logitile.project
 // CHECK-NEXT: %in = logitile.load %bias
 // CHECK-LABEL: logitile.program @p
@@ -29,7 +29,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["sum" : f32] init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%sum: f32):
@@ -43,14 +43,14 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %both = arith.addf %a, %b : f32
     logitile.yield %both : f32
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xf32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @bias call input of "bias" : !logitile.view<300xf32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
-    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @state_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "keeps" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "keeps" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
       logitile.launch "forgets" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s
     }
   }

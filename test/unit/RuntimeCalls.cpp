@@ -120,9 +120,9 @@ Status TestCall::forward(const std::shared_ptr<const LoadedPlan> &plan, std::uni
     *saved = std::move(*result);
   return result.status();
 }
-Status TestCall::adjoint(const Saved &saved) {
+Status TestCall::backward(const Saved &saved) {
   report = {};
-  return runAdjoint(saved, arguments(), report);
+  return runBackward(saved, arguments(), report);
 }
 
 // ---- reference --------------------------------------------------------------------------------------------------------------

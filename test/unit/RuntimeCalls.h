@@ -48,7 +48,7 @@ struct TestCall {
   /// Outputs of this reduction, filled with garbage.
   void setReduction(Reduction reduction);
   Status forward(const std::shared_ptr<const LoadedPlan> &plan, std::unique_ptr<Saved> *saved = nullptr);
-  Status adjoint(const Saved &saved);
+  Status backward(const Saved &saved);
   /// Checks every output and, with gradients, every gradient against f64 from the same inputs.
   void expectRight(const PlanOptions &options, bool withGradients) const;
 

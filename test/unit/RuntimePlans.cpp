@@ -15,7 +15,7 @@ const std::string &test::kernelObject() {
 }
 
 namespace {
-enum class Phase { Prologue, Forward, Adjoint };
+enum class Phase { Prologue, Forward, Backward };
 
 class PlanMaker {
 public:
@@ -26,11 +26,11 @@ public:
     plan.target = "cpu:portable";
     plan.vocab = plan.columns = kVocab;
     plan.vocabSplit = kVocabSplit;
-    plan.kept = std::min(options.keptVocabSplits * kVocabSplit, kVocab);
+    plan.stored = std::min(options.storedVocabSplits * kVocabSplit, kVocab);
     plan.tokenTile = plan.memory.panelWidth = kPanel;
     plan.isSplit = options.gradients == PlanOptions::Gradients::Split;
     plan.code = kernelObject();
-    plan.pairs = {{"z", kHidden, ElementType::F32}};
+    plan.projections = {{"z", kHidden, ElementType::F32}};
     addInputs();
     addBuffers();
     addForward();
@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  bool keepsAll() const { return options.keptVocabSplits == kVocabSplits; }
+  bool keepsAll() const { return options.storedVocabSplits == kVocabSplits; }
   Scope knownScope() const { return plan.isSplit ? Scope::Saved : Scope::Chunk; }
 
   // ---- buffers
@@ -80,7 +80,7 @@ private:
     buffer("z_weight", Weight, 0, Scope::Input, kVocab, kHidden);
     buffer("mask", Input, Mask, Scope::Input, -1, kVocab);
     buffer("tokens_map", TokenMap, -1, Scope::Call, -1, 1, kInt).inForward = true;
-    plan.buffers.back().inAdjoint = true;
+    plan.buffers.back().inBackward = true;
     buffer("map_z_hidden", HiddenMap, 0, Scope::Call, -1, 1, kInt);
     buffer("map_mask", InputMap, Mask, Scope::Call, -1, 1, kInt);
     buffer("target", Input, Target, Scope::Call, -1, 1, kInt);
@@ -95,13 +95,13 @@ private:
     buffer("known_even", Result, -1, Scope::Call, -1, 1, ElementType::Bool);
     buffer("known_lse", Result, -1, knownScope(), -1);
     buffer("known_nll", Result, -1, knownScope(), -1);
-    for (const char *name : {"rows_max", "rows_sum", "rows_pick"})
+    for (const char *name : {"state_max", "state_sum", "state_pick"})
       buffer(name, RowState, -1, Scope::Chunk, kVocabSplits, -1);
     buffer("packed_z_rows", PackedRows, 0, Scope::Chunk, -1, kHidden, ElementType::F32, Layout::RowPanels);
-    Scope keptScope = plan.isSplit ? Scope::Saved : Scope::Chunk;
-    buffer("kept_z", Kept, 0, keptScope, -1, kVocab, ElementType::F32, Layout::ColumnMajor);
+    Scope storedScope = plan.isSplit ? Scope::Saved : Scope::Chunk;
+    buffer("stored_z", Stored, 0, storedScope, -1, kVocab, ElementType::F32, Layout::ColumnMajor);
     if (!keepsAll())
-      plan.buffers.back().window = options.keptVocabSplits * kVocabSplit;
+      plan.buffers.back().window = options.storedVocabSplits * kVocabSplit;
     addGradientBuffers();
   }
   void addGradientBuffers() {
@@ -112,7 +112,7 @@ private:
     buffer("known_scale", Result, -1, Scope::Chunk, -1);
     buffer("grad_z", LogitGradient, 0, Scope::Chunk, -1, kVocab, ElementType::F32, Layout::ColumnMajor);
     if (options.group == 0)
-      plan.buffers.back().alias = indexOf("kept_z");
+      plan.buffers.back().alias = indexOf("stored_z");
     else if (options.group < kVocabSplits)
       plan.buffers.back().window = options.group * kVocabSplit;
     buffer("blocks_bias", InputBlocks, Bias, Scope::Chunk, -1, kVocab).tokensPerRow = 8;
@@ -158,7 +158,7 @@ private:
         return {false, -1, kind};
     int64_t index = indexOf(name);
     for (int64_t used = index; used >= 0; used = plan.buffers[used].alias)
-      (phase == Phase::Adjoint ? plan.buffers[used].inAdjoint : plan.buffers[used].inForward) = true;
+      (phase == Phase::Backward ? plan.buffers[used].inBackward : plan.buffers[used].inForward) = true;
     return {true, index, ScalarRole::Tokens};
   }
   std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string> &rest) {
@@ -194,14 +194,14 @@ private:
     }
     steps.push_back(launch(Phase::Forward, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
     std::vector<std::string> sweep =
-        with({"tokens", "vocab_split_first", "vocab_split_end"}, with(logits, {"target", "rows_max", "rows_sum", "rows_pick"}));
-    if (options.keptVocabSplits > 0)
+        with({"tokens", "vocab_split_first", "vocab_split_end"}, with(logits, {"target", "state_max", "state_sum", "state_pick"}));
+    if (options.storedVocabSplits > 0)
       steps.push_back(
-          launch(Phase::Forward, "sweep_keep", Grid::TokensAndVocabSplits, with(sweep, {"kept_z"}), 0, options.keptVocabSplits));
-    if (options.keptVocabSplits < kVocabSplits)
-      steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndVocabSplits, sweep, options.keptVocabSplits, kVocabSplits));
+          launch(Phase::Forward, "sweep_keep", Grid::TokensAndVocabSplits, with(sweep, {"stored_z"}), 0, options.storedVocabSplits));
+    if (options.storedVocabSplits < kVocabSplits)
+      steps.push_back(launch(Phase::Forward, "sweep", Grid::TokensAndVocabSplits, sweep, options.storedVocabSplits, kVocabSplits));
     steps.push_back(launch(Phase::Forward, "finish", Grid::Tokens,
-                           {"tokens", "rows_max", "rows_sum", "rows_pick", "alpha", "beta", "known_loss", "known_lse", "known_nll"}));
+                           {"tokens", "state_max", "state_sum", "state_pick", "alpha", "beta", "known_loss", "known_lse", "known_nll"}));
     forwardSteps = std::move(steps);
     if (options.gradients != PlanOptions::Gradients::Early)
       plan.forward = chunked(forwardSteps);
@@ -213,7 +213,7 @@ private:
   }
 
   void addGradients() {
-    Phase phase = plan.isSplit ? Phase::Adjoint : Phase::Forward;
+    Phase phase = plan.isSplit ? Phase::Backward : Phase::Forward;
     std::vector<StepPlan> steps;
     if (plan.isSplit)
       steps.push_back(launch(phase, "pack", Grid::Tokens, {"tokens", "map_z_hidden", "z_hidden", "packed_z_rows"}));
@@ -229,7 +229,7 @@ private:
     }
     steps.push_back(launch(phase, "sum_blocks", Grid::One, {"tokens", "accumulate_tokens", "blocks_bias", "sum_bias"}));
     if (plan.isSplit) {
-      plan.adjoint = chunked(std::move(steps));
+      plan.backward = chunked(std::move(steps));
     } else {
       forwardSteps.insert(forwardSteps.end(), steps.begin(), steps.end());
       plan.forward = chunked(forwardSteps);
@@ -238,7 +238,7 @@ private:
   }
   void addGroups(Phase phase, std::vector<StepPlan> &steps) {
     for (bool kept : {true, false}) {
-      int64_t first = kept ? 0 : options.keptVocabSplits, end = kept ? options.keptVocabSplits : kVocabSplits;
+      int64_t first = kept ? 0 : options.storedVocabSplits, end = kept ? options.storedVocabSplits : kVocabSplits;
       if (first == end)
         continue;
       std::vector<std::string> hidden{"tokens", "vocab_split_first", "vocab_split_end", "accumulate_vocab_splits",
@@ -251,8 +251,8 @@ private:
   StepPlan gradient(Phase phase, bool kept, int64_t first, int64_t end) {
     std::vector<std::string> arguments{"tokens",    "vocab_split_first", "vocab_split_end", "tokens_map",  "target",
                                        "known_lse", "known_scale",       "grad_z",          "blocks_bias", "gradient_mask"};
-    return launch(phase, kept ? "gradient_kept" : "gradient_project", Grid::TokensAndVocabSplits,
-                  with(arguments, kept ? std::vector<std::string>{"kept_z"} : logits), first, end);
+    return launch(phase, kept ? "gradient_stored" : "gradient_project", Grid::TokensAndVocabSplits,
+                  with(arguments, kept ? std::vector<std::string>{"stored_z"} : logits), first, end);
   }
   StepPlan weight(Phase phase, int64_t first, int64_t end) {
     return launch(phase, options.accumulates ? "weight_more" : "weight", Grid::VocabSplits,

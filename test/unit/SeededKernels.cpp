@@ -59,7 +59,7 @@ static CompileRequest requestFor(SeededProgram::Schedule schedule, ElementType e
   CompileRequest request;
   request.spec = kSpec;
   request.spec.replace(request.spec.find("$GRADIENT"), 9, makesGradients ? R"( gradient of ["loss"] wrt ["z", "bias"])" : "");
-  request.pairs = {{"z", hidden, element, element, element}};
+  request.projections = {{"z", hidden, element, element, element}};
   if (makesGradients)
     request.gradients = {"z.hidden", "z.weight", "bias"};
   request.mode = makesGradients ? Mode::Early : Mode::Forward;
@@ -102,7 +102,7 @@ SeededCall::SeededCall(const SeededProgram &program, const std::string &device) 
   LaunchPlan plan = program.plan;
   plan.code = emulatedCode(device);
   loaded = load(plan, std::make_shared<EmulatorDevice>(std::make_shared<Workspace>(0)));
-  const PairPlan &pair = program.request.pairs.front();
+  const ProjectionPlan &pair = program.request.projections.front();
   ElementType type = pair.element;
   inputs = {{"z.hidden", type, {kRows, pair.hidden}},
             {"z.weight", type, {kEntries, pair.hidden}},

@@ -1,4 +1,4 @@
-// cpu_contractions_test.cpp - pack, project, contract and contract_terms as machine code against plain loops, on every
+// cpu_contractions_test.cpp - pack, project, contract and contract_sparse as machine code against plain loops, on every
 // tier that this machine has.
 #include "test/unit/CpuKernelTest.h"
 using namespace logitile;
@@ -329,12 +329,12 @@ TEST_P(CpuContractions, ContractOverNothingIsZero) {
       EXPECT_EQ(0, out.at(i, d));
 }
 
-// ---- contract_terms -----------------------------------------------------------------------------------------------------
+// ---- contract_sparse -----------------------------------------------------------------------------------------------------
 
 TEST_P(CpuContractions, ContractTermsAddsRowsOfTheHead) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;
   for (Number in : {Number::F32, Number::BF16, Number::F16}) {
-    auto kernels = compile("contract_terms_hidden", {{"V", text(vocab)}, {"D", text(size)}, {"IN", nameOf(in)}, {"TM", text(width)}});
+    auto kernels = compile("contract_sparse_hidden", {{"V", text(vocab)}, {"D", text(size)}, {"IN", nameOf(in)}, {"TM", text(width)}});
     ASSERT_TRUE(kernels);
     Matrix g = makeGradient(Number::F32, count, vocab, padded(count), random), weight(in, vocab, size), a(Number::F32, count, 1),
            out(Number::F32, count, size);
@@ -358,7 +358,7 @@ TEST_P(CpuContractions, ContractTermsAddsHiddenStatesToTheRowsOfTheirTokens) {
   int64_t count = 2 * width + 5, size = width + 3, vocab = 23;
   for (Number in : {Number::F32, Number::BF16}) {
     Number op = operand(in);
-    auto kernels = compile("contract_terms_weight", {{"ALGORITHM", algorithm(op)},
+    auto kernels = compile("contract_sparse_weight", {{"ALGORITHM", algorithm(op)},
                                                      {"V", text(vocab)}, {"D", text(size)}, {"OP", nameOf(op)}, {"TM", text(width)}});
     ASSERT_TRUE(kernels);
     Matrix g(op, count, vocab, 1, padded(count)), x(in, count, size), a(Number::F32, count, 1), out(Number::F32, vocab, size);

@@ -12,7 +12,7 @@ protected:
   Matrix columnMajor(Number type, int64_t count, int64_t vocab) { return Matrix(type, count, vocab, 1, padded(count) + 2); }
 };
 
-// ---- update_rows --------------------------------------------------------------------------------------------------------
+// ---- update_state --------------------------------------------------------------------------------------------------------
 
 /// Runs the sweep over 'z' and gives max, sum and pick of both vocabulary splits.
 struct Statistics {
@@ -161,7 +161,7 @@ TEST_P(CpuElementwise, ManySparsePicksAreFoundWhateverTheirValueIs) {
 // ---- map, terms, stores ---------------------------------------------------------------------------------------------------
 
 std::string termsText(const char *action) {
-  return fill("%exact = logitile.terms $ACTION %dz, [%t, %a] at [%row, %column] below %n : !logitile.tile<$TMx8xf32>, "
+  return fill("%exact = logitile.sparse_terms $ACTION %dz, [%t, %a] at [%row, %column] below %n : !logitile.tile<$TMx8xf32>, "
               "[!logitile.view<?xi32>, !logitile.view<?xf32>]",
               {{"ACTION", action}});
 }
@@ -169,7 +169,7 @@ std::string termsText(const char *action) {
 TEST_P(CpuElementwise, GradientTakesThePlaceOfLogitsWithAllKindsOfInputsAndTerms) {
   int64_t vocab = 21;
   for (int64_t count : {int64_t(1), width + 3})
-    for (const char *action : {"", "add", "take"})
+    for (const char *action : {"", "add", "extract"})
       for (Number type : {Number::F32, Number::BF16, Number::F16})
         for (bool inPlace : {true, false}) {
           bool isTerms = *action;
@@ -198,7 +198,7 @@ TEST_P(CpuElementwise, GradientTakesThePlaceOfLogitsWithAllKindsOfInputsAndTerms
             for (int64_t v = 0; v < vocab; ++v) {
               float want = std::exp(before.at(i, v) - lse[i]) + float(v) * (bias.at(v) * scale);
               bool isTerm = isTerms && target[i] == v;
-              if (isTerm && std::string(action) == "take") {
+              if (isTerm && std::string(action) == "extract") {
                 ASSERT_NEAR(aBefore[i] + want, a[i], 1e-5 * (1 + std::fabs(want)));
                 want = 0;
               } else if (isTerm) {

@@ -27,8 +27,8 @@ static void expectRight(TestCall &call, const PlanOptions &options) {
     ASSERT_TRUE(status.isOk()) << status.error().text;
     EXPECT_LE(call.report.measuredBytes, call.report.predictedBytes);
     ASSERT_EQ(saved != nullptr, options.gradients == Gradients::Split);
-    for (int again = 0; saved && again < 2; ++again) { // the adjoint phase may run more than once
-      status = call.adjoint(*saved);
+    for (int again = 0; saved && again < 2; ++again) { // the backward phase may run more than once
+      status = call.backward(*saved);
       ASSERT_TRUE(status.isOk()) << status.error().text;
       EXPECT_LE(call.report.measuredBytes, call.report.predictedBytes);
     }
@@ -230,7 +230,7 @@ static void expectNothing(TestCall &call, const PlanOptions &options, double los
   Status status = call.forward(plan, &saved);
   ASSERT_TRUE(status.isOk()) << status.error().text;
   if (saved)
-    ASSERT_TRUE(call.adjoint(*saved).isOk());
+    ASSERT_TRUE(call.backward(*saved).isOk());
   if (call.options.reduction != Reduction::None)
     EXPECT_TRUE(std::isnan(loss) ? std::isnan(call.loss.get(0)) : call.loss.get(0) == loss) << call.loss.get(0);
   for (TestArray *array : {&call.dHidden, &call.dWeight, &call.dMask, &call.dBias, &call.dAlpha, &call.dBeta})
@@ -274,12 +274,12 @@ TEST(CallAccumulation, AddsToTheWeightGradient) {
   std::unique_ptr<Saved> saved;
   ASSERT_TRUE(call.forward(plan, &saved).isOk());
   call.dWeight.fill(0);
-  ASSERT_TRUE(call.adjoint(*saved).isOk());
+  ASSERT_TRUE(call.backward(*saved).isOk());
   call.expectRight(options, true);
   std::vector<double> once;
   for (int64_t i = 0; i < call.dWeight.elements(); ++i)
     once.push_back(call.dWeight.get(i));
-  ASSERT_TRUE(call.adjoint(*saved).isOk());
+  ASSERT_TRUE(call.backward(*saved).isOk());
   for (int64_t i = 0; i < call.dWeight.elements(); ++i)
     EXPECT_NEAR(call.dWeight.get(i), 2 * once[i], 1e-5);
 }
@@ -293,7 +293,7 @@ TEST(CallAccumulation, LeavesTheBufferAloneWhereNothingCounts) {
   call.dWeight.fill(1.5);
   std::unique_ptr<Saved> saved;
   ASSERT_TRUE(call.forward(load(makePlan(options)), &saved).isOk());
-  ASSERT_TRUE(call.adjoint(*saved).isOk());
+  ASSERT_TRUE(call.backward(*saved).isOk());
   EXPECT_EQ(call.dWeight.get(17), 1.5);
   EXPECT_EQ(call.dHidden.get(3), 0);
 }

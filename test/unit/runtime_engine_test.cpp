@@ -33,7 +33,7 @@ Request request() {
   Request request;
   request.spec = "spec";
   request.locatedSpec = "spec with places";
-  request.pairs = {{"z", kHidden, ElementType::F32}};
+  request.projections = {{"z", kHidden, ElementType::F32}};
   request.dense = {{"mask", ElementType::F32}};
   request.gradients = {"z.hidden"};
   request.gradientTypes = {{"z.hidden", ElementType::F32}};
@@ -44,7 +44,7 @@ Request request() {
   return request;
 }
 
-/// Forward and adjoint of one call.
+/// Forward and backward of one call.
 void runCall(Engine &engine, const PlanUse &use, const PlanOptions &options, int64_t tokens) {
   TestCall call({tokens});
   std::vector<Array> inputs = {call.hidden.array(), call.weight.array(), call.target.array(), call.alpha.array(),
@@ -58,7 +58,7 @@ void runCall(Engine &engine, const PlanUse &use, const PlanOptions &options, int
   arguments.gradients = gradients;
   Result<std::unique_ptr<Saved>> saved = engine.forward(use.loaded, arguments);
   ASSERT_TRUE(saved.isOk()) << saved.status().error().text;
-  ASSERT_TRUE(engine.adjoint(**saved, arguments).isOk());
+  ASSERT_TRUE(engine.backward(**saved, arguments).isOk());
   call.expectRight(options, true);
 }
 
@@ -116,7 +116,7 @@ TEST_F(EngineTest, RecordsTellWhatHappened) {
   EXPECT_EQ(records[0].origin.stages.at(1).stage, Stage::Obj);
   EXPECT_EQ(records[0].origin.stages.at(1).milliseconds, 20);
   EXPECT_GT(records[0].origin.loadMilliseconds, 0);
-  EXPECT_TRUE(records[1].isAdjoint);
+  EXPECT_TRUE(records[1].isBackward);
   EXPECT_EQ(records[2].origin.event, PlanEvent::Hit);
   EXPECT_TRUE(records[2].origin.stages.empty());
   EXPECT_EQ(records[2].tokens, 40);
@@ -361,7 +361,7 @@ TEST(Describe, PlansSayWhatTheyTake) {
   EXPECT_EQ(*(*object.getArray("forward"))[0].getAsObject()->getString("loop"), "tokens");
   int64_t own = 0;
   for (const llvm::json::Value &buffer : *object.getArray("buffers")) {
-    if (*buffer.getAsObject()->getString("role") == "kept") {
+    if (*buffer.getAsObject()->getString("role") == "stored") {
       EXPECT_EQ(*buffer.getAsObject()->getString("scope"), "saved");
       EXPECT_EQ(buffer.getAsObject()->getInteger("window"), 2 * kVocabSplit);
     }

@@ -80,7 +80,7 @@ static double project(const Logits *l, int64_t i, int64_t v) {
 /* tokens, vocab_split_first, vocab_split_end, logits, target, rows.max, rows.sum, rows.pick (, kept.z) */
 static void sweep_vocab_split(const int64_t *a, int64_t task, float *row, int keeps) {
   Logits l = logits(a + 3);
-  View target = view(a + 18), rows_max = view(a + 21), rows_sum = view(a + 24), rows_pick = view(a + 27);
+  View target = view(a + 18), state_max = view(a + 21), state_sum = view(a + 24), state_pick = view(a + 27);
   int64_t vocabSplit = a[1] + task % (a[2] - a[1]);
   Range r = tokens_of(task / (a[2] - a[1]), a[0]), c = columns_of(vocabSplit);
   for (int64_t i = r.first; i < r.end; ++i) {
@@ -94,9 +94,9 @@ static void sweep_vocab_split(const int64_t *a, int64_t task, float *row, int ke
     }
     for (int64_t v = c.first; v < c.end; ++v)
       sum += exp_(row[v - c.first] - most);
-    *at(rows_max, vocabSplit, i) = (float)most;
-    *at(rows_sum, vocabSplit, i) = (float)sum;
-    *at(rows_pick, vocabSplit, i) = (float)pick;
+    *at(state_max, vocabSplit, i) = (float)most;
+    *at(state_sum, vocabSplit, i) = (float)sum;
+    *at(state_pick, vocabSplit, i) = (float)pick;
   }
 }
 void sweep(const int64_t *a, int64_t task, void *scratch) { sweep_vocab_split(a, task, scratch, 0); }
@@ -104,16 +104,16 @@ void sweep_keep(const int64_t *a, int64_t task, void *scratch) { sweep_vocab_spl
 
 /* tokens, rows.max, rows.sum, rows.pick, alpha, beta, known.loss, known.lse, known.nll */
 void finish(const int64_t *a, int64_t task, void *scratch) {
-  View rows_max = view(a + 1), rows_sum = view(a + 4), rows_pick = view(a + 7), alpha = view(a + 10), beta = view(a + 13);
+  View state_max = view(a + 1), state_sum = view(a + 4), state_pick = view(a + 7), alpha = view(a + 10), beta = view(a + 13);
   View loss = view(a + 16), lse = view(a + 19), nll = view(a + 22);
   Range r = tokens_of(task, a[0]);
   for (int64_t i = r.first; i < r.end; ++i) {
     double most = -1e300, sum = 0, pick = 0;
     for (int64_t s = 0; s < kVocabSplits; ++s)
-      most = *at(rows_max, s, i) > most ? *at(rows_max, s, i) : most;
+      most = *at(state_max, s, i) > most ? *at(state_max, s, i) : most;
     for (int64_t s = 0; s < kVocabSplits; ++s) {
-      sum += *at(rows_sum, s, i) * exp_(*at(rows_max, s, i) - most);
-      pick += *at(rows_pick, s, i);
+      sum += *at(state_sum, s, i) * exp_(*at(state_max, s, i) - most);
+      pick += *at(state_pick, s, i);
     }
     *value_at(lse, i) = (float)(most + log_(sum));
     *value_at(nll, i) = (float)(most + log_(sum) - pick);
@@ -151,16 +151,16 @@ void coefficients(const int64_t *a, int64_t task, void *scratch) {
 }
 
 /* tokens, vocab_split_first, vocab_split_end, map, target, known.lse, known.scale, grad.z, blocks.bias, gradient.mask, logits or kept.z */
-static void gradient(const int64_t *a, int64_t task, int reads_kept) {
+static void gradient(const int64_t *a, int64_t task, int reads_stored) {
   View map = view(a + 3), target = view(a + 6), lse = view(a + 9), scale = view(a + 12), grad = view(a + 15), blocks = view(a + 18), dmask = view(a + 21);
   static const Logits none;
-  Logits l = reads_kept ? none : logits(a + 24);
+  Logits l = reads_stored ? none : logits(a + 24);
   int64_t block = task / (a[2] - a[1]);
   Range r = tokens_of(block, a[0]), c = columns_of(a[1] + task % (a[2] - a[1]));
   for (int64_t v = c.first; v < c.end; ++v) {
     float sum = 0;
     for (int64_t i = r.first; i < r.end; ++i) {
-      double z = reads_kept ? *at(view(a + 24), i, v) : project(&l, i, v);
+      double z = reads_stored ? *at(view(a + 24), i, v) : project(&l, i, v);
       float g = *value_at(scale, i) * (float)(exp_(z - *value_at(lse, i)) - (v == index_at(target, i)));
       *at(grad, i, v) = g;
       *at(dmask, index_at(map, i), v) = g;
@@ -169,7 +169,7 @@ static void gradient(const int64_t *a, int64_t task, int reads_kept) {
     *at(blocks, block, v) = sum;
   }
 }
-void gradient_kept(const int64_t *a, int64_t task, void *scratch) { gradient(a, task, 1); }
+void gradient_stored(const int64_t *a, int64_t task, void *scratch) { gradient(a, task, 1); }
 void gradient_project(const int64_t *a, int64_t task, void *scratch) { gradient(a, task, 0); }
 
 static double contract_row(View grad, View weight, int64_t i, int64_t d, int64_t first, int64_t end) {

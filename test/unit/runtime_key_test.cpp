@@ -8,7 +8,7 @@ using namespace logitile;
 static Request request() {
   Request request;
   request.spec = "logitile.loss @a {}";
-  request.pairs = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
+  request.projections = {{"student", 64, ElementType::F32}, {"teacher", 32, ElementType::BF16}};
   request.dense = {{"mask", ElementType::F32}};
   request.gradients = {"student.hidden", "bias"};
   request.gradientTypes = {{"bias", ElementType::BF16}};
@@ -21,13 +21,13 @@ static Request request() {
 
 static const std::function<void(Request &)> kChanges[] = {
     [](Request &r) { r.spec += " "; },
-    [](Request &r) { r.pairs[0].name = "students"; },
-    [](Request &r) { r.pairs[0].hidden = 65; },
-    [](Request &r) { r.pairs[1].element = ElementType::F16; },
-    [](Request &r) { r.pairs[1].hiddenMemory = ElementType::F32; },
-    [](Request &r) { r.pairs[1].weightMemory = ElementType::F32; },
-    [](Request &r) { std::swap(r.pairs[0], r.pairs[1]); },
-    [](Request &r) { r.pairs.pop_back(); },
+    [](Request &r) { r.projections[0].name = "students"; },
+    [](Request &r) { r.projections[0].hidden = 65; },
+    [](Request &r) { r.projections[1].element = ElementType::F16; },
+    [](Request &r) { r.projections[1].hiddenMemory = ElementType::F32; },
+    [](Request &r) { r.projections[1].weightMemory = ElementType::F32; },
+    [](Request &r) { std::swap(r.projections[0], r.projections[1]); },
+    [](Request &r) { r.projections.pop_back(); },
     [](Request &r) { r.dense["mask"] = ElementType::BF16; },
     [](Request &r) { r.dense["mask2"] = ElementType::F32; },
     [](Request &r) { r.dense.clear(); },
@@ -67,7 +67,7 @@ TEST(KernelKey, LocationsDoNotChangeIt) {
 TEST(KernelKey, IsTheSameInEveryProcess) {
   // A key names entries of caches that outlive processes: this value changes only with the layout of keys.
   EXPECT_EQ(KernelKey::of(Request(), "").hex().size(), 64u);
-  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "47e88ff377fc5d10e01e655ef1a27f97802442ed3e07e031108f8d37e195293e");
+  EXPECT_EQ(KernelKey::of(request(), "build").hex(), "6952e3fe4e7237f97a2b3016d9a93423c2f29a54cc2d5369939e25f49bff7009");
 }
 TEST(KernelKey, IsTheDigestOfBytesThatNameTheBuild) {
   std::set<std::string> spellings{requestBytes(request(), "build")};

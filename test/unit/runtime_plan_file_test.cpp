@@ -38,7 +38,7 @@ TEST(PlanFile, EveryFieldIsThere) {
   plan.kernels[0].work.globalBytes = {{34, {}}, {56, {}, 7}};
   plan.gradients[4].buffers.push_back(-1);
   plan.inputs[1].entries = 5;
-  plan.pairs[0].element = plan.pairs[0].hiddenMemory = ElementType::BF16;
+  plan.projections[0].element = plan.projections[0].hiddenMemory = ElementType::BF16;
   Result<SavedPlan> saved = readPlan(writePlan(plan, CallRules{Reduction::Sum, "target", -7, true}));
   ASSERT_TRUE(saved.isOk());
   const LaunchPlan *read = &saved->plan;
@@ -46,12 +46,12 @@ TEST(PlanFile, EveryFieldIsThere) {
   EXPECT_EQ(read->target, plan.target);
   EXPECT_EQ(read->tokensFirst, 3);
   EXPECT_EQ(read->tokensEnd, 1234567890123);
-  EXPECT_EQ(read->kept, plan.kept);
+  EXPECT_EQ(read->stored, plan.stored);
   EXPECT_TRUE(read->isSplit);
-  EXPECT_EQ(read->pairs.at(0).hidden, kHidden);
-  EXPECT_EQ(read->pairs.at(0).element, ElementType::BF16);
-  EXPECT_EQ(read->pairs.at(0).hiddenMemory, ElementType::BF16);
-  EXPECT_EQ(read->pairs.at(0).weightMemory, ElementType::F32);
+  EXPECT_EQ(read->projections.at(0).hidden, kHidden);
+  EXPECT_EQ(read->projections.at(0).element, ElementType::BF16);
+  EXPECT_EQ(read->projections.at(0).hiddenMemory, ElementType::BF16);
+  EXPECT_EQ(read->projections.at(0).weightMemory, ElementType::F32);
   EXPECT_TRUE(read->inputs.at(0).isIndex);
   EXPECT_EQ(read->inputs.at(1).entries, 5);
   EXPECT_EQ(read->kernels.at(0).grid.at(0).upper.cap, 77);
@@ -88,7 +88,7 @@ TEST(PlanFile, APlanFromBytesRuns) {
   TestCall call({3, 9});
   std::unique_ptr<Saved> saved;
   ASSERT_TRUE(call.forward(load(plan->plan), &saved).isOk());
-  ASSERT_TRUE(call.adjoint(*saved).isOk());
+  ASSERT_TRUE(call.backward(*saved).isOk());
   call.expectRight(options, true);
 }
 

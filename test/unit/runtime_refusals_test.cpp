@@ -182,7 +182,7 @@ TEST_F(CallRefusal, LateDivisorOfAccumulatedGradients) {
   call.dWeight.fill(0);
   EXPECT_TRUE(call.forward(load(makePlan(late))).isOk());
 }
-TEST_F(CallRefusal, AnotherStreamForTheAdjointPhase) {
+TEST_F(CallRefusal, AnotherStreamForTheBackwardPhase) {
   PlanOptions split{Gradients::Split, 0, 0, 1};
   TestCall call({5});
   call.options.stream.handle = &call;
@@ -190,15 +190,15 @@ TEST_F(CallRefusal, AnotherStreamForTheAdjointPhase) {
   ASSERT_TRUE(call.forward(load(makePlan(split)), &saved).isOk());
   for (DeviceStream stream : {DeviceStream{0, nullptr, {}}, DeviceStream{1, &call, {}}}) {
     call.options.stream = stream;
-    Status status = call.adjoint(*saved);
+    Status status = call.backward(*saved);
     ASSERT_FALSE(status.isOk());
-    EXPECT_EQ(status.error().text, "the adjoint phase is to run on another stream or device than its forward call, which what was "
+    EXPECT_EQ(status.error().text, "the backward phase is to run on another stream or device than its forward call, which what was "
                                    "saved may not be ready for; use the same one");
   }
   call.options.stream = {0, &call, {}};
-  EXPECT_TRUE(call.adjoint(*saved).isOk());
+  EXPECT_TRUE(call.backward(*saved).isOk());
 }
-TEST_F(CallRefusal, InputsThatChangedBeforeTheAdjointPhase) {
+TEST_F(CallRefusal, InputsThatChangedBeforeTheBackwardPhase) {
   PlanOptions split{Gradients::Split, 0, 0, 1};
   TestCall call({5});
   call.options.ignore = "target";
@@ -207,11 +207,11 @@ TEST_F(CallRefusal, InputsThatChangedBeforeTheAdjointPhase) {
   ASSERT_TRUE(call.forward(load(makePlan(split)), &saved).isOk());
   double before = call.target.get(2);
   call.target.set(2, -7);
-  Status status = call.adjoint(*saved);
+  Status status = call.backward(*saved);
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.error().text, "4 tokens of [5] count, but in the forward call 5 of [5]; an input was changed in between");
   call.target.set(2, before);
-  EXPECT_TRUE(call.adjoint(*saved).isOk());
+  EXPECT_TRUE(call.backward(*saved).isOk());
   call.expectRight(split, true);
 }
 
@@ -283,7 +283,7 @@ TEST(PlanRefusal, LoopsInThePrologueAreLookedInto) {
 }
 TEST(PlanRefusal, AnIntervalOfAPlanWithoutProjections) {
   LaunchPlan plan = makePlan({Gradients::None});
-  plan.pairs.clear();
+  plan.projections.clear();
   for (BufferPlan &buffer : plan.buffers)
     if (buffer.role <= BufferRole::WeightSum)
       buffer.owner = -1;

@@ -138,7 +138,7 @@ TEST(WorkspaceOfCalls, IsWhatThePlanSays) {
     EXPECT_EQ(call.report.predictedBytes, workspaceBytes(plan->plan, 300, 2));
     if (saved) {
       EXPECT_EQ(memory->usage().takenBytes, saved->memory.size());
-      ASSERT_TRUE(call.adjoint(*saved).isOk());
+      ASSERT_TRUE(call.backward(*saved).isOk());
       most = std::max(most, call.report.measuredBytes);
     }
     EXPECT_EQ(most, call.report.predictedBytes);
@@ -219,7 +219,7 @@ TEST(WorkspaceLayout, RowsBeginWhereTheMemoryModelSays) {
   buffer.rows = 3;
   buffer.columns = 5;
   buffer.inForward = true;
-  auto stride = [&](MemoryModel memory) { return layoutWorkspace({buffer}, 1, 1, memory, /*adjoint=*/false).geometry[0].stride0; };
+  auto stride = [&](MemoryModel memory) { return layoutWorkspace({buffer}, 1, 1, memory, /*backward=*/false).geometry[0].stride0; };
   EXPECT_EQ(stride({1, 1}), 5);
   EXPECT_EQ(stride({16, 1}), 5);
   EXPECT_EQ(stride({1, 16}), 8) << "16 bytes are 8 values";
@@ -236,7 +236,7 @@ TEST(WorkspaceLayout, SizesThatOverflowAreHuge) {
       buffer.columns = kMost;
       buffer.inForward = true;
     }
-    EXPECT_GT(layoutWorkspace(buffers, kMost, kMost, {16, 1}, /*adjoint=*/false).phaseBytes, int64_t(1) << 52);
+    EXPECT_GT(layoutWorkspace(buffers, kMost, kMost, {16, 1}, /*backward=*/false).phaseBytes, int64_t(1) << 52);
   }
   Workspace workspace(0);
   EXPECT_FALSE(workspace.take(int64_t(1) << 52).isOk());

@@ -43,7 +43,7 @@ TEST_F(TypesTest, ExtentsOfAKernelsTileAreNumbers) {
 
 TEST_F(TypesTest, SymbolsAreFoundInDimensionsAndElements) {
   EXPECT_EQ(symbolsOf(TileType::get(&context, {symbol("TM"), symbol("TN")}, acc)), SmallVector<StringRef>({"TM", "TN", "acc"}));
-  EXPECT_EQ(symbolsOf(BundleType::get(&context, BundleKind::Rows, {symbol("TM")}, Type())), SmallVector<StringRef>({"TM"}));
+  EXPECT_EQ(symbolsOf(BundleType::get(&context, BundleKind::RowState, {symbol("TM")}, Type())), SmallVector<StringRef>({"TM"}));
   EXPECT_TRUE(symbolsOf(TileType::get(&context, {extent(4), extent(1)}, f32)).empty());
 }
 

@@ -104,7 +104,7 @@ private:
         .Case<scf::ForOp>([&](auto loop) { return visitFor(loop); })
         .Case<ProjectOp>([&](auto project) { return visitProject(project); })
         .Case<ContractOp>([&](auto contract) { return visitContract(contract); })
-        .Case<StoreOp, UpdateRowsOp, MapOp, TermsOp, ContractTermsOp>([&](auto op) {
+        .Case<StoreOp, UpdateStateOp, MapOp, SparseTermsOp, ContractSparseOp>([&](auto op) {
           add(op);
           return success();
         })
@@ -207,13 +207,13 @@ private:
       addBytes(entries(row, sharing.rows) * rowReads() / sharing.rows * kNumberBytes, row);
   }
 
-  void add(UpdateRowsOp op) {
-    size_t state = op.getRows().size();
+  void add(UpdateStateOp op) {
+    size_t state = op.getState().size();
     if (state == 0)
       return;
     for (auto [i, input] : llvm::enumerate(op.getInputs())) {
       bool isMerged = !op.getMerge().getArgument(2 * state + i).use_empty();
-      bool isRead = isMerged || !op.getBound().getArgument(i).use_empty() || !op.getUpdate().getArgument(state + i).use_empty();
+      bool isRead = isMerged || !op.getCandidate().getArgument(i).use_empty() || !op.getUpdate().getArgument(state + i).use_empty();
       if (isRead)
         addBytes(readBytes(input));
       if (isMerged) // thread t reads row t
@@ -246,20 +246,20 @@ private:
     work.globalBytes.back().share = upper.isConstant ? std::min(upper.scale, upper.cap) : upper.cap;
   }
 
-  void add(TermsOp op) {
+  void add(SparseTermsOp op) {
     int64_t terms = op.getTerms().size() / 2;
     switch (op.getAction()) {
     case TermAction::Sum: // every thread has a column and looks at all tokens
       return addBytes(terms * sharing.threads * 2 * kNumberBytes, {}, tokensOf(op.getCount()));
     case TermAction::Add:
       return addBytes(terms * rowReads() * 2 * kNumberBytes);
-    case TermAction::Take:
+    case TermAction::Extract:
       addBytes(terms * rowReads() * kNumberBytes);
       return addNamed(op.getColumn(), terms * 2 * kNumberBytes, op.getRow()); // one thread has the entry
     }
   }
 
-  void add(ContractTermsOp op) {
+  void add(ContractSparseOp op) {
     int64_t terms = op.getTerms().size() / 2, row = kNumberBytes + sharing.columnSlots() * bytesOf(op.getRhs());
     if (!op.getTransposed()) {
       addBytes(readBytes(op.getTile()));

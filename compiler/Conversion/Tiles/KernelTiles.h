@@ -22,11 +22,11 @@ protected:
   mlir::LogicalResult convert(LoadGatherOp op) final { return convertGather(self(), op); }
   mlir::LogicalResult convert(ProjectOp op) final { return convertProject(self(), op); }
   mlir::LogicalResult convert(ContractOp op) final { return convertContract(self(), op); }
-  mlir::LogicalResult convert(ContractTermsOp op) final { return convertContractTerms(self(), op); }
-  mlir::LogicalResult convert(TermsOp op) final { return convertTerms(self(), op); }
+  mlir::LogicalResult convert(ContractSparseOp op) final { return convertContractSparse(self(), op); }
+  mlir::LogicalResult convert(SparseTermsOp op) final { return convertSparseTerms(self(), op); }
   mlir::LogicalResult convert(SumRowsOp op) final { return convertSumRows(self(), op); }
   mlir::LogicalResult convert(SumTokensOp op) final { return convertSumTokens(self(), op); }
-  mlir::LogicalResult convert(UpdateRowsOp op) final { return convertUpdateRows(self(), op); }
+  mlir::LogicalResult convert(UpdateStateOp op) final { return convertUpdateState(self(), op); }
   mlir::LogicalResult convert(MapOp op) final { return convertMap(self(), op); }
   mlir::LogicalResult convert(UpdateListsOp op) final { return convertUpdateLists(self(), op); }
   mlir::LogicalResult convert(FinishListOp op) final { return convertFinishList(self(), op); }

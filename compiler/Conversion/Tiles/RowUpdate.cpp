@@ -4,7 +4,7 @@ using namespace mlir;
 using namespace logitile;
 
 CodeBuilder::Values RowUpdate::fold(const RowGroup &rows, Widener &values) {
-  rows.mapUniform(values, inputArguments(op.getBound(), 0));
+  rows.mapUniform(values, inputArguments(op.getCandidate(), 0));
   rows.mapUniform(values, inputArguments(op.getUpdate(), stateSize));
   rows.mapUniform(values, inputArguments(op.getMerge(), 2 * stateSize));
   CodeBuilder::Values state = values.getYielded(op.getInit());
@@ -20,14 +20,14 @@ Value RowUpdate::larger(Value candidate, Value known, Value isCounted) const {
 
 /// The maxima of these columns first: under them, the update needs one exponential for each entry.
 void RowUpdate::boundMaxima(const RowGroup &rows, Widener &values, CodeBuilder::Values &state) {
-  values.emitReady(op.getBound());
+  values.emitReady(op.getCandidate());
   if (maxima == 0)
     return;
   CodeBuilder::Values start(state.begin(), state.begin() + maxima);
   CodeBuilder::Values best = rows.forColumns(start, [&](const Column &column, ValueRange best) {
     Widener element = values;
-    rows.mapColumn(element, op.getBound(), inputArguments(op.getBound(), 0), column);
-    CodeBuilder::Values candidates = element.getYielded(op.getBound()), next;
+    rows.mapColumn(element, op.getCandidate(), inputArguments(op.getCandidate(), 0), column);
+    CodeBuilder::Values candidates = element.getYielded(op.getCandidate()), next;
     for (auto [candidate, known] : llvm::zip_equal(candidates, best))
       next.push_back(larger(candidate, known, column.inside));
     keepCandidates(column, candidates);
@@ -68,7 +68,7 @@ void RowUpdate::updateState(const RowGroup &rows, Widener &values, CodeBuilder::
 
 CodeBuilder::Values RowUpdate::merge(const Widener &uniform, ValueRange first, ValueRange second) const {
   Widener both = uniform;
-  UpdateRowsOp update = op;
+  UpdateStateOp update = op;
   both.map(update.getMerge().getArguments().take_front(stateSize), first);
   both.map(update.getMerge().getArguments().slice(stateSize, stateSize), second);
   return both.getYielded(update.getMerge());

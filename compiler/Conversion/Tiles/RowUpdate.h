@@ -1,4 +1,4 @@
-// RowUpdate.h - an update_rows on a group of rows: what its regions make of the columns. Where the state lies, and who has the
+// RowUpdate.h - an update_state on a group of rows: what its regions make of the columns. Where the state lies, and who has the
 // columns of a row, is the business of each target.
 #pragma once
 #include "compiler/Conversion/Tiles/RowGroup.h"
@@ -7,8 +7,8 @@
 namespace logitile {
 class RowUpdate {
 public:
-  RowUpdate(CodeBuilder &builder, UpdateRowsOp op)
-      : op(op), stateSize(op.getRows().size()), maxima(op.getBound().front().getTerminator()->getNumOperands()), builder(builder) {}
+  RowUpdate(CodeBuilder &builder, UpdateStateOp op)
+      : op(op), stateSize(op.getState().size()), maxima(op.getCandidate().front().getTerminator()->getNumOperands()), builder(builder) {}
   virtual ~RowUpdate() = default;
 
 protected:
@@ -28,11 +28,11 @@ protected:
   /// Maxima of a part of the columns become those of all columns that are folded together.
   virtual void joinMaxima(llvm::MutableArrayRef<mlir::Value> maxima) {}
 
-  mlir::Type typeOf(unsigned entry) { return llvm::cast<TileType>(op.getRows()[entry].getType()).getElement(); }
+  mlir::Type typeOf(unsigned entry) { return llvm::cast<TileType>(op.getState()[entry].getType()).getElement(); }
   mlir::ValueRange inputArguments(mlir::Region &region, unsigned state) const { return region.getArguments().drop_front(state); }
   mlir::Value yielded(mlir::Region &region, unsigned entry) const { return region.front().getTerminator()->getOperand(entry); }
 
-  UpdateRowsOp op;
+  UpdateStateOp op;
   unsigned stateSize, maxima;
 
 private:

@@ -51,10 +51,10 @@ LogicalResult TileConversion::check(Operation &op) {
 
 // ---- ops ------------------------------------------------------------------------------------------------------------
 
-LogicalResult TileConversion::convertInitRows(InitRowsOp op) {
+LogicalResult TileConversion::convertInitState(InitStateOp op) {
   Widener widener(builder, regionLanes());
   CodeBuilder::Values values = widener.getYielded(op.getInit());
-  for (auto [row, value] : llvm::zip_equal(op.getRows(), values)) {
+  for (auto [row, value] : llvm::zip_equal(op.getState(), values)) {
     if (auto type = cast<TileType>(row.getType()); type.getExtent(1) != 1)
       return op.emitOpError() << "starts a row state of " << type << "; expected 1 column";
     startRow(row, value);
@@ -76,10 +76,10 @@ LogicalResult TileConversion::convertOp(Operation &op) {
   if (failed(check(op)))
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractTermsOp, TermsOp, SumRowsOp,
+      .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractSparseOp, SparseTermsOp, SumRowsOp,
             SumTokensOp, MapOp, UpdateListsOp, FinishListOp>([&](auto tiles) { return convert(tiles); })
-      .Case<InitRowsOp>([&](auto init) { return convertInitRows(init); })
-      .Case<UpdateRowsOp>([&](auto update) { return update.getRows().empty() ? success() : convert(update); })
+      .Case<InitStateOp>([&](auto init) { return convertInitState(init); })
+      .Case<UpdateStateOp>([&](auto update) { return update.getState().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })
       .Default([&](Operation *) { return convertIndexOp(op); });
 }

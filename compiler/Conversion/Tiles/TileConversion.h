@@ -24,11 +24,11 @@ protected:
   virtual mlir::LogicalResult convert(LoadGatherOp op) = 0;
   virtual mlir::LogicalResult convert(ProjectOp op) = 0;
   virtual mlir::LogicalResult convert(ContractOp op) = 0;
-  virtual mlir::LogicalResult convert(ContractTermsOp op) = 0;
-  virtual mlir::LogicalResult convert(TermsOp op) = 0;
+  virtual mlir::LogicalResult convert(ContractSparseOp op) = 0;
+  virtual mlir::LogicalResult convert(SparseTermsOp op) = 0;
   virtual mlir::LogicalResult convert(SumRowsOp op) = 0;
   virtual mlir::LogicalResult convert(SumTokensOp op) = 0;
-  virtual mlir::LogicalResult convert(UpdateRowsOp op) = 0;
+  virtual mlir::LogicalResult convert(UpdateStateOp op) = 0;
   virtual mlir::LogicalResult convert(MapOp op) = 0;
   virtual mlir::LogicalResult convert(UpdateListsOp op) = 0;
   virtual mlir::LogicalResult convert(FinishListOp op) = 0;
@@ -44,6 +44,6 @@ private:
   mlir::LogicalResult check(mlir::Operation &op);
   mlir::LogicalResult checkMap(mlir::Operation *op, mlir::Value view, mlir::Value map);
   mlir::LogicalResult checkSum(SumRowsOp op);
-  mlir::LogicalResult convertInitRows(InitRowsOp op);
+  mlir::LogicalResult convertInitState(InitStateOp op);
 };
 } // namespace logitile

@@ -49,7 +49,7 @@ bool Exponentials::findWeight(Value x) {
     return true;
   if (Writer::is<arith::NegFOp, math::PowFOp, arith::DivFOp, GatherOp>(x) || isExtreme(x))
     return isWeight(Writer::operand(x, 0));
-  if (Writer::is<WeighOp>(x))
+  if (Writer::is<MultiplyNoNanOp>(x))
     return isWeight(Writer::operand(x, 0)) && isWeight(Writer::operand(x, 1));
   if (Scaled found = scaled(x))
     return isWeight(found.x);
@@ -93,7 +93,7 @@ Exponentials::Exponential Exponentials::exponential(Value x) {
 Exponentials::Exponential Exponentials::findExponential(Value x) {
   if (Writer::is<math::ExpOp, math::Exp2Op>(x))
     return {Writer::is<math::ExpOp>(x) ? Base::E : Base::Two, Writer::operand(x, 0)};
-  if (Writer::is<WeighOp>(x)) {
+  if (Writer::is<MultiplyNoNanOp>(x)) {
     Exponential first = exponential(Writer::operand(x, 0)), second = exponential(Writer::operand(x, 1));
     if (!first || !second)
       return {};
@@ -165,9 +165,9 @@ Value Exponentials::findEntry(Value x, llvm::function_ref<Value(Value)> of, bool
     return x;
   if (Writer::is<math::ExpOp, math::Exp2Op>(x))
     return withExponent(Writer::is<math::ExpOp>(x) ? Base::E : Base::Two, of(Writer::operand(x, 0)));
-  if (Writer::is<WeighOp>(x) && exponential(x)) {
+  if (Writer::is<MultiplyNoNanOp>(x) && exponential(x)) {
     Value first = entry(Writer::operand(x, 0), of, onVarying, known), second = entry(Writer::operand(x, 1), of, onVarying, known);
-    return first && second ? weigh(first, second) : Value();
+    return first && second ? multiplyNoNan(first, second) : Value();
   }
   Scaled found = positivelyScaled(x);
   Value inner = found ? entry(found.x, of, onVarying, known) : Value();
@@ -197,9 +197,9 @@ Value Exponentials::product(Value a, Value b) {
   Split first = split(a), second = split(b);
   if (!first.weight && !second.weight)
     return times(a, b);
-  Value weight = first.weight && second.weight ? weigh(first.weight, second.weight) : first.weight ? first.weight : second.weight;
+  Value weight = first.weight && second.weight ? multiplyNoNan(first.weight, second.weight) : first.weight ? first.weight : second.weight;
   Value rest = first.rest && second.rest ? product(first.rest, second.rest) : first.rest ? first.rest : second.rest;
-  return rest ? weigh(weight, rest) : weight;
+  return rest ? multiplyNoNan(weight, rest) : weight;
 }
 
 Value Exponentials::quotient(Value a, Value b) {
@@ -208,7 +208,7 @@ Value Exponentials::quotient(Value a, Value b) {
     return w.write<arith::DivFOp>(a, b);
   Value reciprocal = withExponent(known.base, negated(known.exponent));
   // 1 / 0 is no weight that could lose: where both are masked, the numerator decides.
-  return isWeight(a) ? weigh(a, reciprocal) : product(reciprocal, a);
+  return isWeight(a) ? multiplyNoNan(a, reciprocal) : product(reciprocal, a);
 }
 
 Value Exponentials::power(Value a, Value b) {
@@ -217,14 +217,14 @@ Value Exponentials::power(Value a, Value b) {
   if (!known || constant == 0.0) // p ** 0 is 1, for p = 0 as well
     return w.write<math::PowFOp>(a, b);
   // A power that is no constant may be 0, and must give 1 for p = 0, so 0 * -inf = 0 in the exponent: the power weighs.
-  return withExponent(known.base, constant ? product(b, known.exponent) : weigh(b, known.exponent));
+  return withExponent(known.base, constant ? product(b, known.exponent) : multiplyNoNan(b, known.exponent));
 }
 
 /// x = weight * rest.
 Exponentials::Split Exponentials::split(Value x) {
   if (isWeight(x))
     return {x, {}};
-  if (Writer::is<WeighOp>(x))
+  if (Writer::is<MultiplyNoNanOp>(x))
     return {Writer::operand(x, 0), Writer::operand(x, 1)};
   Scaled factor = scaled(x);
   if (!factor && !Writer::is<arith::NegFOp, arith::DivFOp>(x))

@@ -62,7 +62,7 @@ private:
   mlir::Value entry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of, bool onVarying, Known &known);
   mlir::Value findEntry(mlir::Value x, llvm::function_ref<mlir::Value(mlir::Value)> of, bool onVarying, Known &known);
   Split split(mlir::Value x);
-  mlir::Value weigh(mlir::Value weight, mlir::Value x) { return w.write<WeighOp>(weight, x); }
+  mlir::Value multiplyNoNan(mlir::Value weight, mlir::Value x) { return w.write<MultiplyNoNanOp>(weight, x); }
   mlir::Value times(mlir::Value a, mlir::Value b) { return w.write<mlir::arith::MulFOp>(a, b); }
   mlir::Value plus(mlir::Value a, mlir::Value b) { return w.write<mlir::arith::AddFOp>(a, b); }
   mlir::Value negated(mlir::Value x) { return w.write<mlir::arith::NegFOp>(x); }

@@ -1,4 +1,4 @@
-// Buffers.cpp - the memory that a schedule needs: what is kept, packed, summed, and for how long.
+// Buffers.cpp - the memory that a schedule needs: what is stored, packed, summed, and for how long.
 #include "compiler/Schedule/BuildPlan.h"
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 using namespace mlir;
@@ -16,42 +16,44 @@ void ScheduleBuilder::declare(BufferKey key, Scope scope, Use use, ViewType type
   buffers.push_back({key, type});
   plans.push_back(makeBufferPlan(key.role, scope, type));
   plans.back().inForward = use & Forward;
-  plans.back().inAdjoint = use & Adjoint;
+  plans.back().inBackward = use & Backward;
 }
 
-/// Whether the adjoint phase has to make logits again.
-bool ScheduleBuilder::projectsInAdjoint() const { return problem.isSplit() && choice.keptVocabSplits < problem.vocabSplits; }
+/// Whether the backward phase has to make logits again.
+bool ScheduleBuilder::projectsInBackward() const { return problem.isSplit() && choice.storedVocabSplits < problem.vocabSplits; }
 
-/// Whether the adjoint phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
-bool ScheduleBuilder::packsRowsAgain(const PairProblem &pair) const {
-  return projectsInAdjoint() || (problem.isSplit() && pair.wantsWeight && !problem.facts.packsOperands);
+/// Whether the backward phase reads packed rows: of logits, or where panels are not packed, of weight gradients.
+bool ScheduleBuilder::packsRowsAgain(const ProjectionProblem &projection) const {
+  return projectsInBackward() || (problem.isSplit() && projection.wantsWeight && !problem.facts.packsOperands);
 }
 
 /// Whether kernels read a rounded copy of the head: they round on the way to packed panels, or cannot.
-bool ScheduleBuilder::copiesWeight(const PairProblem &pair) const {
-  return !problem.facts.packsOperands && isa<RoundedType>(pair.weightElement);
+bool ScheduleBuilder::copiesWeight(const ProjectionProblem &projection) const {
+  return !problem.facts.packsOperands && isa<RoundedType>(projection.weightElement);
 }
-BufferKey ScheduleBuilder::weightOf(const PairProblem &pair) const {
-  return {copiesWeight(pair) ? BufferRole::RoundedWeight : BufferRole::Weight, pair.name};
+BufferKey ScheduleBuilder::weightOf(const ProjectionProblem &projection) const {
+  return {copiesWeight(projection) ? BufferRole::RoundedWeight : BufferRole::Weight, projection.name};
 }
-Type ScheduleBuilder::weightElement(const PairProblem &pair) const { return copiesWeight(pair) ? pair.operand : pair.weightElement; }
+Type ScheduleBuilder::weightElement(const ProjectionProblem &projection) const {
+  return copiesWeight(projection) ? projection.operand : projection.weightElement;
+}
 
 /// The hidden states that weight gradients read.
-BufferKey ScheduleBuilder::hiddenOfWeight(const PairProblem &pair) const {
-  return {problem.facts.packsOperands ? BufferRole::PackedColumns : BufferRole::PackedRows, pair.name};
+BufferKey ScheduleBuilder::hiddenOfWeight(const ProjectionProblem &projection) const {
+  return {problem.facts.packsOperands ? BufferRole::PackedColumns : BufferRole::PackedRows, projection.name};
 }
 
-/// Whether gradients take the place of the kept logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
+/// Whether gradients take the place of the stored logits. A 16-bit gradient beside f32 logits starts at half the offset of its logit.
 /// So the gradients of a later tile of tokens would overwrite logits that another task, with an earlier tile, may still read.
-bool ScheduleBuilder::liesOverLogits(const PairProblem &pair) const {
+bool ScheduleBuilder::liesOverLogits(const ProjectionProblem &projection) const {
   bool isOneTile = choice.chunk > 0 && choice.chunk <= problem.tiles.TM && problem.facts.tokensAreLanes;
-  bool sameBits = pair.operand.getIntOrFloatBitWidth() == pair.keptElement.getIntOrFloatBitWidth();
-  return choice.inPlace() && pair.isReadAgain && (sameBits || isOneTile);
+  bool sameBits = projection.operand.getIntOrFloatBitWidth() == projection.storedElement.getIntOrFloatBitWidth();
+  return choice.inPlace() && projection.isReadAgain && (sameBits || isOneTile);
 }
 
 /// 16-bit gradients of many chunks are summed in f32 first.
-bool ScheduleBuilder::sumsWeight(const PairProblem &pair) const {
-  return pair.wantsWeight && hasManyChunks() && !pair.weightGradient.isF32();
+bool ScheduleBuilder::sumsWeight(const ProjectionProblem &projection) const {
+  return projection.wantsWeight && hasManyChunks() && !projection.weightGradient.isF32();
 }
 
 void ScheduleBuilder::declareBuffers() {
@@ -61,19 +63,22 @@ void ScheduleBuilder::declareBuffers() {
   constexpr int64_t kTokens = ShapedType::kDynamic;
   for (SweepOp sweep : problem.forwardSweeps)
     declareRows(sweep, Forward);
-  for (const PairProblem &pair : problem.pairs) {
-    if (copiesWeight(pair))
-      declare(weightOf(pair), problem.isSplit() ? Scope::Saved : Scope::Call, Both,
-              view({problem.columns, pair.hidden}, pair.operand));
-    declare({BufferRole::PackedRows, pair.name}, Scope::Chunk, packsRowsAgain(pair) ? Both : Forward,
-            view({kTokens, pair.hidden}, pair.operand, problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
-    if (choice.keptVocabSplits > 0 && pair.isReadAgain) {
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (copiesWeight(projection))
+      declare(weightOf(projection), problem.isSplit() ? Scope::Saved : Scope::Call, Both,
+              view({problem.columns, projection.hidden}, projection.operand));
+    declare({BufferRole::PackedRows, projection.name}, Scope::Chunk, packsRowsAgain(projection) ? Both : Forward,
+            view({kTokens, projection.hidden}, projection.operand,
+                 problem.facts.packsOperands && !problem.hasFewTokens() ? Layout::RowPanels : Layout::Strided));
+    if (choice.storedVocabSplits > 0 && projection.isReadAgain) {
       Scope scope = problem.isSplit() ? Scope::Saved : Scope::Chunk;
-      declare({BufferRole::Kept, pair.name}, scope, Both, view({kTokens, problem.columns}, pair.keptElement, logitLayout()));
-      if (choice.keptVocabSplits < problem.vocabSplits)
-        last().window = choice.keptVocabSplits * problem.vocabSplit;
-      if (problem.hasCentres(pair))
-        declare({BufferRole::Centre, pair.name}, scope, Both, view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
+      declare({BufferRole::Stored, projection.name}, scope, Both,
+              view({kTokens, problem.columns}, projection.storedElement, logitLayout()));
+      if (choice.storedVocabSplits < problem.vocabSplits)
+        last().window = choice.storedVocabSplits * problem.vocabSplit;
+      if (problem.hasCentres(projection))
+        declare({BufferRole::Centre, projection.name}, scope, Both,
+                view({int64_t(llvm::divideCeil(problem.columns, problem.tiles.TN)), kTokens}, f32));
     }
   }
   if (problem.makesGradients())
@@ -94,10 +99,11 @@ void ScheduleBuilder::declareRows(SweepOp sweep, Use use) {
 void ScheduleBuilder::declareInputs() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   constexpr int64_t kTokens = ShapedType::kDynamic;
-  for (const PairProblem &pair : problem.pairs) {
-    declare({BufferRole::Hidden, pair.name}, Scope::Input, Both, view({kTokens, pair.hidden}, pair.hiddenElement));
-    declare({BufferRole::Weight, pair.name}, Scope::Input, Both, view({problem.columns, pair.hidden}, pair.weightElement));
-    declare({BufferRole::HiddenMap, pair.name}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
+  for (const ProjectionProblem &projection : problem.projections) {
+    declare({BufferRole::Hidden, projection.name}, Scope::Input, Both, view({kTokens, projection.hidden}, projection.hiddenElement));
+    declare({BufferRole::Weight, projection.name}, Scope::Input, Both,
+            view({problem.columns, projection.hidden}, projection.weightElement));
+    declare({BufferRole::HiddenMap, projection.name}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   }
   declare({BufferRole::TokenMap}, Scope::Call, Both, view({kTokens}, IntegerType::get(context, 32)));
   if (!problem.facts.sharesHostMemory)
@@ -109,7 +115,7 @@ void ScheduleBuilder::declareInputs() {
     switch (input.getKind()) {
     case InputKind::Token: declare(key, Scope::Call, Both, view({kTokens}, element)); break;
     case InputKind::Cotangent:
-      declare(key, Scope::Call, problem.isSplit() ? Adjoint : Both, view({kTokens}, element));
+      declare(key, Scope::Call, problem.isSplit() ? Backward : Both, view({kTokens}, element));
       break;
     case InputKind::Vocab: declare(key, Scope::Call, Both, view({problem.columns}, element)); break;
     case InputKind::Scalar: declare(key, Scope::Call, Both, view({1}, element)); break;
@@ -138,7 +144,7 @@ void ScheduleBuilder::declareGivenLists(FinishOp finish) {
   }
 }
 
-/// What devices with their own memory find out about tokens themselves. The adjoint phase divides by what the forward phase has counted.
+/// What devices with their own memory find out about tokens themselves. The backward phase divides by what the forward phase has counted.
 void ScheduleBuilder::declareFacts() {
   Type i32 = IntegerType::get(ProgramOp(problem.program).getContext(), 32);
   constexpr int64_t kFactWords = 16;
@@ -147,17 +153,17 @@ void ScheduleBuilder::declareFacts() {
   declare({BufferRole::WrongTokens}, Scope::Call, Both, view({ShapedType::kDynamic}, i32));
 }
 
-/// Results of finishes: of the call where the runtime reads them, saved where the adjoint phase does, else of a chunk.
+/// Results of finishes: of the call where the runtime reads them, saved where the backward phase does, else of a chunk.
 void ScheduleBuilder::declareKnown() {
   for (FinishOp finish : ProgramOp(problem.program).getBody().getOps<FinishOp>()) {
     bool forward = finish.getPhase() <= Phase::Forward, prologue = finish.getPhase() == Phase::Prologue;
     for (auto [number, type] : llvm::enumerate(finish.getResultTypes().getAsValueRange<TypeAttr>())) {
       auto result = ResultAttr::get(FlatSymbolRefAttr::get(finish), number);
-      bool saved = problem.isSplit() && forward && problem.knownInAdjoint.contains(result);
+      bool saved = problem.isSplit() && forward && problem.knownInBackward.contains(result);
       Scope scope = saved                                              ? Scope::Saved
                           : prologue || problem.knownOfCall.contains(result) ? Scope::Call
                                                                              : Scope::Chunk;
-      Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Adjoint;
+      Use use = !problem.isSplit() || saved ? Both : forward ? Forward : Backward;
       SmallVector<int64_t, 2> extents{ShapedType::kDynamic};
       if (std::optional<int64_t> places = problem.placesOf(finish))
         extents.push_back(*places);
@@ -170,30 +176,34 @@ void ScheduleBuilder::declareGradients() {
   MLIRContext *context = ProgramOp(problem.program).getContext();
   Type f32 = Float32Type::get(context);
   constexpr int64_t kTokens = ShapedType::kDynamic;
-  Use use = problem.isSplit() ? Adjoint : Both;
-  for (SweepOp sweep : problem.adjointSweeps)
+  Use use = problem.isSplit() ? Backward : Both;
+  for (SweepOp sweep : problem.backwardSweeps)
     declareRows(sweep, use);
-  if (problem.lateSweep)
-    declareRows(problem.lateSweep, use);
-  for (const PairProblem &pair : problem.pairs) {
-    if (!pair.wantsHidden && !pair.wantsWeight)
+  if (problem.fusedSweep)
+    declareRows(problem.fusedSweep, use);
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (!projection.wantsHidden && !projection.wantsWeight)
       continue;
-    declare({BufferRole::LogitGradient, pair.name}, Scope::Chunk, use, view({kTokens, problem.columns}, pair.operand, logitLayout()));
-    if (liesOverLogits(pair))
-      last().alias = numbers.at({BufferRole::Kept, pair.name, -1});
+    declare({BufferRole::LogitGradient, projection.name}, Scope::Chunk, use,
+            view({kTokens, problem.columns}, projection.operand, logitLayout()));
+    if (liesOverLogits(projection))
+      last().alias = numbers.at({BufferRole::Stored, projection.name, -1});
     else if (!choice.inPlace() && choice.group < problem.vocabSplits)
       last().window = choice.group * problem.vocabSplit;
-    if (pair.wantsHidden)
-      declare({BufferRole::HiddenGradient, pair.name}, Scope::Output, use, view({kTokens, pair.hidden}, pair.hiddenGradient));
-    if (sumsHidden(pair))
-      declare({BufferRole::HiddenSum, pair.name}, Scope::Chunk, use, view({kTokens, pair.hidden}, f32));
-    if (pair.wantsWeight) {
+    if (projection.wantsHidden)
+      declare({BufferRole::HiddenGradient, projection.name}, Scope::Output, use,
+              view({kTokens, projection.hidden}, projection.hiddenGradient));
+    if (sumsHidden(projection))
+      declare({BufferRole::HiddenSum, projection.name}, Scope::Chunk, use, view({kTokens, projection.hidden}, f32));
+    if (projection.wantsWeight) {
       if (problem.facts.packsOperands)
-        declare({BufferRole::PackedColumns, pair.name}, Scope::Chunk, use, view({kTokens, pair.hidden}, pair.operand, Layout::ColumnPanels));
-      declare({BufferRole::WeightGradient, pair.name}, Scope::Output, use, view({problem.columns, pair.hidden}, pair.weightGradient));
+        declare({BufferRole::PackedColumns, projection.name}, Scope::Chunk, use,
+                view({kTokens, projection.hidden}, projection.operand, Layout::ColumnPanels));
+      declare({BufferRole::WeightGradient, projection.name}, Scope::Output, use,
+              view({problem.columns, projection.hidden}, projection.weightGradient));
     }
-    if (sumsWeight(pair))
-      declare({BufferRole::WeightSum, pair.name}, Scope::Call, use, view({problem.columns, pair.hidden}, f32));
+    if (sumsWeight(projection))
+      declare({BufferRole::WeightSum, projection.name}, Scope::Call, use, view({problem.columns, projection.hidden}, f32));
   }
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
     for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>()) {
@@ -216,14 +226,14 @@ int64_t ScheduleBuilder::scratchBytes() const {
   if (!problem.facts.sharesHostMemory) // it is the device's own memory
     return 0;
   const TileSizes &t = problem.tiles;
-  int64_t pairs = problem.pairs.size(), tile = t.TM * t.TN * 4;
-  int64_t sweep = (2 * pairs + 2) * tile + t.TN * (t.TKproject + 16) * 4;
+  int64_t projections = problem.projections.size(), tile = t.TM * t.TN * 4;
+  int64_t sweep = (2 * projections + 2) * tile + t.TN * (t.TKproject + 16) * 4;
   int64_t contraction = 0;
-  for (const PairProblem &pair : problem.pairs) {
-    HiddenTile hidden = hiddenTile(pair);
-    WeightTile weight = weightTile(pair);
+  for (const ProjectionProblem &projection : problem.projections) {
+    HiddenTile hidden = hiddenTile(projection);
+    WeightTile weight = weightTile(projection);
     if (problem.hasFewTokens())
-      sweep += kDotRows * dotCopyStride(pair.hidden) * 4;
+      sweep += kDotRows * dotCopyStride(projection.hidden) * 4;
     contraction = std::max(contraction, weight.columns * (weight.hidden + t.TKweight + 32) * 4);
     contraction = std::max(contraction, (hidden.tokens + t.TKhidden) * (hidden.hidden + 16) * 4 + t.TKhidden * (hidden.tokens + 32) * 4);
   }

@@ -1,4 +1,4 @@
-// ChooseSchedule.cpp - the pass that decides what is kept and what is made again, within the byte budget. What a choice
+// ChooseSchedule.cpp - the pass that decides what is stored and what is made again, within the byte budget. What a choice
 // costs is Cost.cpp, what it looks like Buffers.cpp and Launches.cpp.
 #include "compiler/Passes.h"
 #include "compiler/Support/SizeText.h"
@@ -65,14 +65,15 @@ private:
   }
   /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has the one or the other.
   bool needsLogitsAgain() const {
-    return !problem.forwardSweeps.empty() && llvm::any_of(problem.pairs, [](const PairProblem &pair) { return pair.isReadAgain; });
+    return !problem.forwardSweeps.empty() &&
+           llvm::any_of(problem.projections, [](const ProjectionProblem &projection) { return projection.isReadAgain; });
   }
-  /// With a number of chunks asked for, everything of a chunk is kept: bits do not depend on the number.
+  /// With a number of chunks asked for, everything of a chunk is stored: bits do not depend on the number.
   Choice inChunks(int64_t chunk) const {
     Choice choice;
     choice.chunk = choice.forwardChunk = chunk;
     bool keeps = needsLogitsAgain() && !(problem.isSplit() && chunk != 0);
-    choice.keptVocabSplits = keeps ? problem.vocabSplits : 0;
+    choice.storedVocabSplits = keeps ? problem.vocabSplits : 0;
     choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.vocabSplits : 0;
     return choice;
   }
@@ -89,15 +90,15 @@ private:
     SmallVector<Choice> shapes;
     bool keeps = !problem.forwardSweeps.empty();
     if (keeps && !problem.isSplit())
-      shapes.push_back({0, 0, all, 0}); // gradients in the place of the kept logits
-    // Kept from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
+      shapes.push_back({0, 0, all, 0}); // gradients in the place of the stored logits
+    // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
     // that they stay in the caches until they are contracted, or where that does not fill the units, more of them.
     int64_t eighth = (all + 7) / 8, quarter = (all + 3) / 4, least = problem.leastGroup;
     bool isFilled = problem.facts.isFilledByOneVocabSplit;
-    for (int64_t kept : {all, all * 7 / 8, all * 3 / 4, all / 2, all / 4})
+    for (int64_t stored : {all, all * 7 / 8, all * 3 / 4, all / 2, all / 4})
       for (int64_t group : {least, isFilled ? least : eighth, isFilled ? least : quarter})
-        if (keeps && kept > 0 && (kept < all || problem.isSplit()))
-          shapes.push_back({0, 0, kept, group});
+        if (keeps && stored > 0 && (stored < all || problem.isSplit()))
+          shapes.push_back({0, 0, stored, group});
     for (int64_t group : {all, quarter, least})
       shapes.push_back({0, 0, 0, group}); // logits made again
     return shapes;
@@ -133,8 +134,8 @@ private:
     }
     return std::nullopt;
   }
-  /// Then what is kept has to hold all tokens.
-  bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.keptVocabSplits > 0; }
+  /// Then what is stored has to hold all tokens.
+  bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.storedVocabSplits > 0; }
   Choice withChunk(Choice choice, int64_t chunk) const {
     choice.chunk = choice.forwardChunk = chunk;
     return choice;

@@ -42,8 +42,8 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
   ProgramOp program = problem.program;
   templates = std::make_unique<TemplateLibrary>(program.getContext());
   OpBuilder b = OpBuilder::atBlockEnd(&program.getBody().front());
-  int64_t kept = std::min(choice.keptVocabSplits * problem.vocabSplit, problem.columns);
-  auto schedule = ScheduleOp::create(b, program.getLoc(), first, end, problem.vocabSplit, kept);
+  int64_t stored = std::min(choice.storedVocabSplits * problem.vocabSplit, problem.columns);
+  auto schedule = ScheduleOp::create(b, program.getLoc(), first, end, problem.vocabSplit, stored);
   b.setInsertionPointToEnd(&schedule.getBody().emplaceBlock());
   emitBuffers(b);
   auto openRun = [&](Phase phase) {
@@ -58,7 +58,7 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
     auto loop = LoopOp::create(b, program.getLoc(), Axis::Tokens, chunk, IntegerAttr(), IntegerAttr());
     b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
   };
-  bool copies = llvm::any_of(problem.pairs, [&](const PairProblem &pair) { return copiesWeight(pair); });
+  bool copies = llvm::any_of(problem.projections, [&](const ProjectionProblem &projection) { return copiesWeight(projection); });
   if (copies || !problem.finishesAfter(SweepOp(), Phase::Prologue).empty()) {
     openRun(Phase::Prologue);
     emitPrologue(b);
@@ -69,10 +69,10 @@ LogicalResult ScheduleBuilder::emit(int64_t first, int64_t end) {
   if (!problem.makesGradients())
     return failure(lacksTemplate);
   if (problem.isSplit()) {
-    run = openRun(Phase::Adjoint);
+    run = openRun(Phase::Backward);
     openLoop(choice.chunk);
   }
-  emitAdjoint(b);
+  emitBackward(b);
   b.setInsertionPointToEnd(&run.getBody().front());
   emitEnd(b);
   return failure(lacksTemplate);
@@ -90,7 +90,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::RoundedWeight: return "rounded_" + owner + "_weight";
   case BufferRole::PackedRows: return "packed_" + owner + "_rows";
   case BufferRole::PackedColumns: return "packed_" + owner + "_columns";
-  case BufferRole::Kept: return "kept_" + owner;
+  case BufferRole::Stored: return "stored_" + owner;
   case BufferRole::Centre: return "centre_" + owner;
   case BufferRole::LogitGradient: return "grad_" + owner;
   case BufferRole::HiddenGradient: return "gradient_" + owner + "_hidden";
@@ -105,7 +105,7 @@ static std::string nameOf(BufferKey key, Operation *part) {
   case BufferRole::Cotangent:
     return "cotangent_" + owner;
   case BufferRole::RowState:
-    return "rows_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
+    return "state_" + owner + "_" + cast<StringAttr>(cast<SweepOp>(part).getStateNames()[*key.entry]).str();
   case BufferRole::RowList: return "list_" + owner + entry;
   case BufferRole::Result:
     return "known_" + cast<StringAttr>(cast<FinishOp>(part).getResultNames()[*key.entry]).str();
@@ -138,57 +138,60 @@ void ScheduleBuilder::emitBuffers(OpBuilder &b) {
 
 // ---- forward ------------------------------------------------------------------------------------------------------------
 
-void ScheduleBuilder::emitPack(OpBuilder &b, const PairProblem &pair, bool rows, StringRef suffix) {
-  launch(b, "pack_" + pair.name + (rows ? "_rows" : "_columns") + suffix, Purpose::Pack,
-         {{"TM", number(problem.panelWidth)}, {"D", number(pair.hidden)}, {"in", type(pair.hiddenElement)}, {"op", type(pair.operand)}},
-         {{"source", {BufferRole::Hidden, pair.name}},
-          {"map", {BufferRole::HiddenMap, pair.name}},
-          {"packed", {rows ? BufferRole::PackedRows : BufferRole::PackedColumns, pair.name}}});
+void ScheduleBuilder::emitPack(OpBuilder &b, const ProjectionProblem &projection, bool rows, StringRef suffix) {
+  launch(b, "pack_" + projection.name + (rows ? "_rows" : "_columns") + suffix, Purpose::Pack,
+         {{"TM", number(problem.panelWidth)},
+          {"D", number(projection.hidden)},
+          {"in", type(projection.hiddenElement)},
+          {"op", type(projection.operand)}},
+         {{"source", {BufferRole::Hidden, projection.name}},
+          {"map", {BufferRole::HiddenMap, projection.name}},
+          {"packed", {rows ? BufferRole::PackedRows : BufferRole::PackedColumns, projection.name}}});
 }
 
 void ScheduleBuilder::emitPrologue(OpBuilder &b) {
-  for (const PairProblem &pair : problem.pairs) {
-    if (!copiesWeight(pair))
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (!copiesWeight(projection))
       continue;
-    launch(b, "round_" + pair.name + "_operand", Purpose::Round,
+    launch(b, "round_" + projection.name + "_operand", Purpose::Round,
            {{"TN", number(problem.tiles.TN)},
             {"TD", number(problem.tiles.TD)},
-            {"D", number(pair.hidden)},
-            {"in", type(pair.weightElement)},
-            {"tile", type(pair.operand)},
-            {"out", type(pair.operand)}},
-           {{"source", {BufferRole::Weight, pair.name}}, {"out", weightOf(pair)}});
+            {"D", number(projection.hidden)},
+            {"in", type(projection.weightElement)},
+            {"tile", type(projection.operand)},
+            {"out", type(projection.operand)}},
+           {{"source", {BufferRole::Weight, projection.name}}, {"out", weightOf(projection)}});
   }
   emitFinishes(b, SweepOp(), Phase::Prologue);
 }
 
 void ScheduleBuilder::emitForward(OpBuilder &b) {
-  for (const PairProblem &pair : problem.pairs)
+  for (const ProjectionProblem &projection : problem.projections)
     if (!problem.forwardSweeps.empty() || problem.makesGradients())
-      emitPack(b, pair, /*rows=*/true, "");
+      emitPack(b, projection, /*rows=*/true, "");
   for (auto [i, sweep] : llvm::enumerate(problem.forwardSweeps)) {
-    emitSweep(b, sweep, /*makesKept=*/i == 0);
+    emitSweep(b, sweep, /*makesStored=*/i == 0);
     emitFinishes(b, sweep, Phase::Forward);
   }
 }
 
-/// Over the vocabulary splits that are kept, and over those that are not.
-void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesKept) {
+/// Over the vocabulary splits that are stored, and over those that are not.
+void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
   Attribute f32 = type(b.getF32Type());
-  bool hasKept = choice.keptVocabSplits > 0, hasRest = choice.keptVocabSplits < problem.vocabSplits;
-  for (bool kept : {true, false}) {
-    if (kept ? !hasKept : !hasRest)
+  bool hasStored = choice.storedVocabSplits > 0, hasRest = choice.storedVocabSplits < problem.vocabSplits;
+  for (bool stored : {true, false}) {
+    if (stored ? !hasStored : !hasRest)
       continue;
-    bool projects = !kept || makesKept;
+    bool projects = !stored || makesStored;
     LaunchOp op =
-        launch(b, sweep.getSymName() + (kept && hasRest ? "_kept" : ""), Purpose::Sweep,
+        launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep,
                {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
-    op.setKeep(kept && makesKept);
-    if (hasKept && hasRest)
-      op.setVocabSplits(ArrayRef<int64_t>{kept ? 0 : choice.keptVocabSplits, kept ? choice.keptVocabSplits : problem.vocabSplits});
+    op.setStore(stored && makesStored);
+    if (hasStored && hasRest)
+      op.setVocabSplits(ArrayRef<int64_t>{stored ? 0 : choice.storedVocabSplits, stored ? choice.storedVocabSplits : problem.vocabSplits});
   }
 }
 
@@ -201,23 +204,23 @@ void ScheduleBuilder::emitFinishes(OpBuilder &b, SweepOp sweep, Phase phase) {
   }
 }
 
-// ---- adjoint ------------------------------------------------------------------------------------------------------------
+// ---- backward ------------------------------------------------------------------------------------------------------------
 
-void ScheduleBuilder::emitAdjoint(OpBuilder &b) {
-  for (const PairProblem &pair : problem.pairs)
-    if (packsRowsAgain(pair))
-      emitPack(b, pair, /*rows=*/true, "_again");
-  emitFinishes(b, SweepOp(), Phase::Adjoint);
-  for (SweepOp sweep : problem.adjointSweeps) {
-    emitSweep(b, sweep, /*makesKept=*/false);
-    emitFinishes(b, sweep, Phase::Adjoint);
+void ScheduleBuilder::emitBackward(OpBuilder &b) {
+  for (const ProjectionProblem &projection : problem.projections)
+    if (packsRowsAgain(projection))
+      emitPack(b, projection, /*rows=*/true, "_again");
+  emitFinishes(b, SweepOp(), Phase::Backward);
+  for (SweepOp sweep : problem.backwardSweeps) {
+    emitSweep(b, sweep, /*makesStored=*/false);
+    emitFinishes(b, sweep, Phase::Backward);
   }
-  for (const PairProblem &pair : problem.pairs)
-    if (pair.wantsWeight && problem.facts.packsOperands)
-      emitPack(b, pair, /*rows=*/false, "");
+  for (const ProjectionProblem &projection : problem.projections)
+    if (projection.wantsWeight && problem.facts.packsOperands)
+      emitPack(b, projection, /*rows=*/false, "");
   emitGradient(b);
-  if (problem.lateSweep)
-    emitFinishes(b, problem.lateSweep, Phase::Late);
+  if (problem.fusedSweep)
+    emitFinishes(b, problem.fusedSweep, Phase::Fused);
   // Vocab inputs: blocks of tokens, then sparse terms, added to what earlier chunks left.
   Attribute f32 = type(b.getF32Type());
   for (GradientOp gradient : ProgramOp(problem.program).getBody().getOps<GradientOp>())
@@ -236,48 +239,49 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
   if (!problem.gradient)
     return;
   if (choice.inPlace()) {
-    emitGradientPart(b, "", /*kept=*/true, 0, problem.vocabSplits);
+    emitGradientPart(b, "", /*stored=*/true, 0, problem.vocabSplits);
     emitContractions(b, "", /*whole=*/true, Accumulate::Never);
     return;
   }
-  // In groups of vocabulary splits: those that are kept, then the others.
-  for (bool kept : {true, false}) {
-    int64_t first = kept ? 0 : choice.keptVocabSplits, end = kept ? choice.keptVocabSplits : problem.vocabSplits;
+  // In groups of vocabulary splits: those that are stored, then the others.
+  for (bool stored : {true, false}) {
+    int64_t first = stored ? 0 : choice.storedVocabSplits, end = stored ? choice.storedVocabSplits : problem.vocabSplits;
     if (first == end)
       continue;
     OpBuilder::InsertionGuard guard(b);
     auto loop = LoopOp::create(b, ProgramOp(problem.program).getLoc(), Axis::VocabSplits, choice.group, b.getI64IntegerAttr(first),
                                b.getI64IntegerAttr(end));
     b.setInsertionPointToEnd(&loop.getBody().emplaceBlock());
-    StringRef suffix = kept && end < problem.vocabSplits ? "_kept" : "";
-    emitGradientPart(b, suffix, kept, -1, -1);
+    StringRef suffix = stored && end < problem.vocabSplits ? "_stored" : "";
+    emitGradientPart(b, suffix, stored, -1, -1);
     emitContractions(b, suffix, /*whole=*/false, first > 0 ? Accumulate::Always : Accumulate::VocabSplits);
   }
-  for (const PairProblem &pair : problem.pairs) {
-    if (!pair.wantsHidden)
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (!projection.wantsHidden)
       continue;
-    HiddenTile tile = hiddenTile(pair);
-    LaunchOp op =
-        launch(b, "round_" + pair.name + "_hidden", Purpose::HiddenEnd,
-               {{"TM", number(tile.tokens)},
-                {"TD", number(tile.hidden)},
-                {"D", number(pair.hidden)},
-                {"in", type(weightElement(pair))},
-                {"acc", type(b.getF32Type())},
-                {"out", type(pair.hiddenGradient)}},
-               {{"sum", {BufferRole::HiddenSum, pair.name}}, {"weight", weightOf(pair)}, {"out", {BufferRole::HiddenGradient, pair.name}}});
-    op.setInput(pair.name);
+    HiddenTile tile = hiddenTile(projection);
+    LaunchOp op = launch(b, "round_" + projection.name + "_hidden", Purpose::HiddenEnd,
+                         {{"TM", number(tile.tokens)},
+                          {"TD", number(tile.hidden)},
+                          {"D", number(projection.hidden)},
+                          {"in", type(weightElement(projection))},
+                          {"acc", type(b.getF32Type())},
+                          {"out", type(projection.hiddenGradient)}},
+                         {{"sum", {BufferRole::HiddenSum, projection.name}},
+                          {"weight", weightOf(projection)},
+                          {"out", {BufferRole::HiddenGradient, projection.name}}});
+    op.setInput(projection.name);
   }
 }
 
-void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept, int64_t first, int64_t end) {
+void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool stored, int64_t first, int64_t end) {
   LaunchOp op = launch(
       b, "gradient" + suffix, Purpose::Gradient,
       {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", type(b.getF32Type())}});
-  if (!kept)
+  if (!stored)
     op.setAlgorithm(projectAlgorithm());
-  if (problem.lateSweep)
-    op.setSweepAttr(symbolOf(problem.lateSweep));
+  if (problem.fusedSweep)
+    op.setSweepAttr(symbolOf(problem.fusedSweep));
   if (first >= 0)
     op.setVocabSplits(ArrayRef<int64_t>{first, end});
 }
@@ -285,39 +289,39 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool kept
 /// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of vocabulary splits.
 void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Accumulate accumulate) {
   Attribute f32 = type(b.getF32Type());
-  for (const PairProblem &pair : problem.pairs) {
-    SmallVector<std::pair<StringRef, Attribute>> common{{"D", number(pair.hidden)}, {"g", type(pair.operand)}, {"acc", f32}};
-    if (pair.wantsHidden) {
+  for (const ProjectionProblem &projection : problem.projections) {
+    SmallVector<std::pair<StringRef, Attribute>> common{{"D", number(projection.hidden)}, {"g", type(projection.operand)}, {"acc", f32}};
+    if (projection.wantsHidden) {
       auto bindings = common;
-      HiddenTile tile = hiddenTile(pair);
+      HiddenTile tile = hiddenTile(projection);
       bindings.append({{"TM", number(tile.tokens)},
                        {"TD", number(tile.hidden)},
-                       {"TK", number(hiddenDepth(pair))},
-                       {"in", type(weightElement(pair))},
-                       {"out", whole ? type(pair.hiddenGradient) : f32}});
-      LaunchOp op = launch(b, pair.name + "_hidden" + suffix, Purpose::HiddenGradient, bindings,
-                           {{"grad", {BufferRole::LogitGradient, pair.name}},
-                            {"weight", weightOf(pair)},
-                            {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, pair.name}}});
-      op.setAlgorithm(hiddenAlgorithm(pair));
-      op.setInput(pair.name);
+                       {"TK", number(hiddenDepth(projection))},
+                       {"in", type(weightElement(projection))},
+                       {"out", whole ? type(projection.hiddenGradient) : f32}});
+      LaunchOp op = launch(b, projection.name + "_hidden" + suffix, Purpose::HiddenGradient, bindings,
+                           {{"grad", {BufferRole::LogitGradient, projection.name}},
+                            {"weight", weightOf(projection)},
+                            {"out", {whole ? BufferRole::HiddenGradient : BufferRole::HiddenSum, projection.name}}});
+      op.setAlgorithm(hiddenAlgorithm(projection));
+      op.setInput(projection.name);
       op.setPart(!whole);
       if (!whole)
         op.setAccumulate(accumulate);
     }
-    if (pair.wantsWeight) {
-      bool sums = sumsWeight(pair);
+    if (projection.wantsWeight) {
+      bool sums = sumsWeight(projection);
       auto bindings = common;
-      WeightTile tile = weightTile(pair);
+      WeightTile tile = weightTile(projection);
       bindings.append({{"TN", number(tile.columns)}, {"TD", number(tile.hidden)},
-                       {"TK", number(depthOf(problem.tiles.TKweight, pair.operand))}, {"op", type(pair.operand)},
-                       {"out", sums ? f32 : type(pair.weightGradient)}});
-      LaunchOp op = launch(b, pair.name + "_weight" + suffix, Purpose::WeightGradient, bindings,
-                           {{"grad", {BufferRole::LogitGradient, pair.name}},
-                            {"hidden", hiddenOfWeight(pair)},
-                            {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, pair.name}}});
-      op.setAlgorithm(weightAlgorithm(pair));
-      op.setInput(pair.name);
+                       {"TK", number(depthOf(problem.tiles.TKweight, projection.operand))}, {"op", type(projection.operand)},
+                       {"out", sums ? f32 : type(projection.weightGradient)}});
+      LaunchOp op = launch(b, projection.name + "_weight" + suffix, Purpose::WeightGradient, bindings,
+                           {{"grad", {BufferRole::LogitGradient, projection.name}},
+                            {"hidden", hiddenOfWeight(projection)},
+                            {"out", {sums ? BufferRole::WeightSum : BufferRole::WeightGradient, projection.name}}});
+      op.setAlgorithm(weightAlgorithm(projection));
+      op.setInput(projection.name);
       bool accumulates = problem.request.getAccumulate();
       op.setAccumulate(accumulates ? Accumulate::Always : hasManyChunks() ? Accumulate::Tokens : Accumulate::Never);
     }
@@ -326,16 +330,16 @@ void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whol
 
 /// After the last chunk: what was summed in f32 is rounded.
 void ScheduleBuilder::emitEnd(OpBuilder &b) {
-  for (const PairProblem &pair : problem.pairs) {
-    if (!sumsWeight(pair))
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (!sumsWeight(projection))
       continue;
-    launch(b, "round_" + pair.name + "_weight", Purpose::Round,
+    launch(b, "round_" + projection.name + "_weight", Purpose::Round,
            {{"TN", number(problem.tiles.TN)},
             {"TD", number(problem.tiles.TD)},
-            {"D", number(pair.hidden)},
+            {"D", number(projection.hidden)},
             {"in", type(b.getF32Type())},
             {"tile", type(b.getF32Type())},
-            {"out", type(pair.weightGradient)}},
-           {{"source", {BufferRole::WeightSum, pair.name}}, {"out", {BufferRole::WeightGradient, pair.name}}});
+            {"out", type(projection.weightGradient)}},
+           {{"source", {BufferRole::WeightSum, projection.name}}, {"out", {BufferRole::WeightGradient, projection.name}}});
   }
 }

@@ -1,7 +1,7 @@
 // Problem.cpp - reads program and request into a scheduling problem.
 #include "compiler/Transforms/ChooseSchedule/Problem.h"
 #include "compiler/Target/Backend.h"
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 using namespace mlir;
@@ -45,7 +45,7 @@ void Problem::collectReads() {
     auto sweep = known->getParentOfType<SweepOp>();
     bool forward = (finish && finish.getPhase() <= Phase::Forward) || (sweep && sweep.getPhase() == Phase::Forward);
     if (!forward)
-      knownInAdjoint.insert(known.getSource());
+      knownInBackward.insert(known.getSource());
     for (Operation *user : known->getUsers())
       if (auto adjoint = dyn_cast<AdjointOp>(user))
         if (adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar)
@@ -76,9 +76,9 @@ SmallVector<FinishOp> Problem::finishesAfter(SweepOp sweep, Phase phase) const {
   return finishes;
 }
 
-bool Problem::hasCentres(const PairProblem &pair) const {
-  bool isCapped = !forwardSweeps.empty() && KeptBase::tanhOf(SweepOp(forwardSweeps.front()).getBound().front());
-  return !pair.keptElement.isF32() && !isCapped;
+bool Problem::hasCentres(const ProjectionProblem &projection) const {
+  bool isCapped = !forwardSweeps.empty() && StoredBase::tanhOf(SweepOp(forwardSweeps.front()).getCandidate().front());
+  return !projection.storedElement.isF32() && !isCapped;
 }
 
 static bool wants(RequestAttr request, const Twine &name) {
@@ -98,7 +98,7 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
     if (input.getKind() == InputKind::Dense)
       dense.insert(input.getName());
   });
-  return std::max<int64_t>(request.getPairs().size() + dense.size(), 1);
+  return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
 /// Elements as kernels read them from memory.
@@ -111,15 +111,15 @@ static TileChoice tileChoice(RequestAttr request) {
   return choice;
 }
 
-/// What kept logits are rounded to: 16 bits, where errors of an exponent are no more than those of the operands, and where
+/// What stored logits are rounded to: 16 bits, where errors of an exponent are no more than those of the operands, and where
 /// gradients of as many bits then lie over them. Operands of f16 have errors that are smaller than that. Not where another number of
 /// chunks would make the logits again: bits do not depend on that number.
-static Type keptElement(const Problem &problem, const PairProblem &pair) {
+static Type storedElement(const Problem &problem, const ProjectionProblem &projection) {
   MLIRContext *context = problem.request.getContext();
   bool isExponential = problem.gradient && GradientOp(problem.gradient).getExponential();
   bool mayBeMadeAgain = problem.isSplit() && problem.request.getChunks() > 0;
-  bool hasGradient = pair.wantsHidden || pair.wantsWeight;
-  bool halves = pair.operand.isBF16() && hasGradient && isExponential && !mayBeMadeAgain;
+  bool hasGradient = projection.wantsHidden || projection.wantsWeight;
+  bool halves = projection.operand.isBF16() && hasGradient && isExponential && !mayBeMadeAgain;
   return halves ? Type(Float16Type::get(context)) : Type(Float32Type::get(context));
 }
 
@@ -164,32 +164,33 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     if (auto sweep = dyn_cast<SweepOp>(op)) {
       if (!sweep.getPlaces().empty() && !problem.facts.makesLists)
         return sweep.emitOpError() << "has lists, which kernels of target '" << problem.target->name() << "' do not make";
-      if (sweep.getPhase() == Phase::Late)
-        problem.lateSweep = sweep;
+      if (sweep.getPhase() == Phase::Fused)
+        problem.fusedSweep = sweep;
       else
-        (sweep.getPhase() == Phase::Forward ? problem.forwardSweeps : problem.adjointSweeps).push_back(sweep);
+        (sweep.getPhase() == Phase::Forward ? problem.forwardSweeps : problem.backwardSweeps).push_back(sweep);
     }
     if (auto gradient = dyn_cast<GradientOp>(op)) {
       bool perElement = llvm::any_of(gradient.getBody().getOps<AdjointOp>(), [](AdjointOp adjoint) {
         return adjoint.getKind() != InputKind::Token && adjoint.getKind() != InputKind::Scalar;
       });
-      if (!problem.gradient && (perElement || problem.lateSweep))
+      if (!problem.gradient && (perElement || problem.fusedSweep))
         problem.gradient = gradient;
     }
   }
   SmallVector<Operation *> again;
   for (SweepOp sweep : llvm::drop_begin(problem.forwardSweeps, problem.forwardSweeps.empty() ? 0 : 1))
     again.push_back(sweep);
-  for (Operation *op : problem.adjointSweeps)
+  for (Operation *op : problem.backwardSweeps)
     again.push_back(op);
-  again.append({problem.lateSweep ? problem.lateSweep.getOperation() : nullptr, problem.gradient ? problem.gradient.getOperation() : nullptr});
+  again.append(
+      {problem.fusedSweep ? problem.fusedSweep.getOperation() : nullptr, problem.gradient ? problem.gradient.getOperation() : nullptr});
   SmallVector<StringRef> readAgain = problem.pairsOf(again), used = problem.pairsOf(program.getOperation());
 
-  for (PairAttr pair : request.getPairs()) {
-    PairProblem entry;
-    entry.name = pair.getName();
-    entry.hidden = pair.getHidden();
-    Type element = pair.getElement(), hidden = pair.getHiddenMemory(), weight = pair.getWeightMemory();
+  for (ProjectionAttr projection : request.getProjections()) {
+    ProjectionProblem entry;
+    entry.name = projection.getName();
+    entry.hidden = projection.getHidden();
+    Type element = projection.getElement(), hidden = projection.getHiddenMemory(), weight = projection.getWeightMemory();
     bool dots = element.isBF16() ? problem.facts.multipliesBF16 : element.isF16() && problem.facts.multipliesF16;
     entry.hiddenElement = readAs(hidden, element);
     entry.weightElement = readAs(weight, element);
@@ -199,14 +200,14 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     entry.hiddenGradient = gradientType(request, entry.name + ".hidden", hidden);
     entry.weightGradient = gradientType(request, entry.name + ".weight", weight);
     entry.isReadAgain = llvm::is_contained(readAgain, entry.name);
-    entry.keptElement = keptElement(problem, entry);
-    problem.pairs.push_back(entry);
+    entry.storedElement = storedElement(problem, entry);
+    problem.projections.push_back(entry);
   }
   problem.collectReads();
   for (StringRef name : used)
-    if (llvm::none_of(problem.pairs, [&](const PairProblem &pair) { return pair.name == name; }))
-      return program.emitOpError() << "reads logits '" << name << "', which the request has no pair for";
-  if (!request.getGradients().empty() && problem.pairs.empty())
-    return program.emitOpError() << "makes gradients but has no pair";
+    if (llvm::none_of(problem.projections, [&](const ProjectionProblem &projection) { return projection.name == name; }))
+      return program.emitOpError() << "reads logits '" << name << "', which the request has no projection for";
+  if (!request.getGradients().empty() && problem.projections.empty())
+    return program.emitOpError() << "makes gradients but has no projection";
   return problem;
 }

@@ -10,7 +10,7 @@
 
 namespace logitile {
 /// One projection of the program, and the types that its operands have on the way.
-struct PairProblem {
+struct ProjectionProblem {
   llvm::StringRef name;
   int64_t hidden = 0;
   mlir::Type hiddenElement, weightElement; // in memory, and what they are rounded to when they are read
@@ -18,7 +18,7 @@ struct PairProblem {
   bool wantsHidden = false, wantsWeight = false;
   mlir::Type hiddenGradient, weightGradient;
   bool isReadAgain = false;                // after the first sweep: keeping its logits pays
-  mlir::Type keptElement;                  // of those logits
+  mlir::Type storedElement;                  // of those logits
 };
 
 struct Problem {
@@ -35,13 +35,13 @@ struct Problem {
   int64_t panelWidth = 1;
   int64_t columns = 0, vocabSplit = 1, vocabSplits = 1; // vocabulary entries, those of a vocabulary split, number of vocabulary splits
   int64_t leastGroup = 1; // fewest vocabulary splits whose gradient is made at a time
-  llvm::SmallVector<PairProblem> pairs;
-  llvm::SmallVector<SweepOp> forwardSweeps, adjointSweeps;
-  SweepOp lateSweep;
+  llvm::SmallVector<ProjectionProblem> projections;
+  llvm::SmallVector<SweepOp> forwardSweeps, backwardSweeps;
+  SweepOp fusedSweep;
   GradientOp gradient;                    // per element; null where there is none
   llvm::SmallVector<InputOp> inputs;      // that need memory of their own: one op for each, in the order of the program
   llvm::DenseSet<mlir::Attribute> knownOfCall;    // results of finishes that the runtime reads
-  llvm::DenseSet<mlir::Attribute> knownInAdjoint; // and those that are read after the forward phase
+  llvm::DenseSet<mlir::Attribute> knownInBackward; // and those that are read after the forward phase
   /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
   /// token's results do not depend on that number.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
@@ -49,8 +49,8 @@ struct Problem {
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
   bool makesGradients() const { return request.getMode() != Mode::Forward; }
-  /// Whether what is kept of logits is a distance from a centre: all but softcaps in 16 bits.
-  bool hasCentres(const PairProblem &pair) const;
+  /// Whether what is stored of logits is a distance from a centre: all but softcaps in 16 bits.
+  bool hasCentres(const ProjectionProblem &projection) const;
   /// How many places the list of a finish has; none where it is of no list.
   std::optional<int64_t> placesOf(FinishOp finish) const;
   /// Fills in the vocabulary splits; 'finer' as in 'get'.
@@ -60,15 +60,17 @@ struct Problem {
   /// Finishes of a sweep, or of a phase without one, in order.
   llvm::SmallVector<FinishOp> finishesAfter(SweepOp sweep, Phase phase) const;
   llvm::SmallVector<llvm::StringRef> pairsOf(llvm::ArrayRef<mlir::Operation *> parts) const;
-  const PairProblem &pair(llvm::StringRef name) const { return *llvm::find_if(pairs, [&](auto &p) { return p.name == name; }); }
+  const ProjectionProblem &projection(llvm::StringRef name) const {
+    return *llvm::find_if(projections, [&](auto &p) { return p.name == name; });
+  }
 };
 
-/// How the tokens are cut, what is kept, and how much of the gradient is made at a time.
+/// How the tokens are cut, what is stored, and how much of the gradient is made at a time.
 struct Choice {
   int64_t chunk = 0;        // as in loops over tokens; 0: all tokens at once
   int64_t forwardChunk = 0; // of the forward phase, where gradients are made apart
-  int64_t keptVocabSplits = 0; // vocabulary splits [0, kept) keep their logits
-  int64_t group = 0;           // vocabulary splits whose gradient is made at a time; 0: all, in the place of the kept logits
+  int64_t storedVocabSplits = 0; // vocabulary splits [0, stored) keep their logits
+  int64_t group = 0;           // vocabulary splits whose gradient is made at a time; 0: all, in the place of the stored logits
 
   bool inPlace() const { return group == 0; }
 };
@@ -89,7 +91,7 @@ public:
   mlir::LogicalResult emit(int64_t first, int64_t end);
 
 private:
-  enum Use { Forward = 1, Adjoint = 2, Both = 3 };
+  enum Use { Forward = 1, Backward = 2, Both = 3 };
   // ---- buffers (Buffers.cpp)
   void declareBuffers();
   void declareInputs();
@@ -106,26 +108,26 @@ private:
   double headSeconds(int64_t chunks, const Machine &machine) const;
   double pageSeconds(const Machine &machine) const;
   double idleFactor(int64_t tokens) const;
-  double projections(const PairProblem &pair) const;
+  double timesProjected(const ProjectionProblem &projection) const;
 
   // ---- tiles (Tiles.cpp)
   struct HiddenTile {
     int64_t tokens, hidden;
   };
-  HiddenTile hiddenTile(const PairProblem &pair) const;
+  HiddenTile hiddenTile(const ProjectionProblem &projection) const;
   struct WeightTile {
     int64_t columns, hidden;
   };
-  WeightTile weightTile(const PairProblem &pair) const;
+  WeightTile weightTile(const ProjectionProblem &projection) const;
   int64_t widest(int64_t rows) const;
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
-  int64_t hiddenDepth(const PairProblem &pair) const;
+  int64_t hiddenDepth(const ProjectionProblem &projection) const;
   int64_t projectDepth() const;
   Algorithm usualAlgorithm(bool isBF16) const;
   bool suitsWarpgroups(mlir::Type operand, int64_t rows, int64_t columns, int64_t depth, int64_t tiles) const;
   Algorithm projectAlgorithm() const;
-  Algorithm hiddenAlgorithm(const PairProblem &pair) const;
-  Algorithm weightAlgorithm(const PairProblem &pair) const;
+  Algorithm hiddenAlgorithm(const ProjectionProblem &projection) const;
+  Algorithm weightAlgorithm(const ProjectionProblem &projection) const;
 
   // ---- launches (Launches.cpp)
   /// What templates may ask for: values of parameters, and buffers of views, each by the name that templates have for it.
@@ -133,12 +135,12 @@ private:
   using Views = llvm::ArrayRef<std::pair<llvm::StringRef, BufferKey>>;
   void emitPrologue(mlir::OpBuilder &b);
   void emitForward(mlir::OpBuilder &b);
-  void emitAdjoint(mlir::OpBuilder &b);
-  void emitPack(mlir::OpBuilder &b, const PairProblem &pair, bool rows, llvm::StringRef suffix);
-  void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesKept);
+  void emitBackward(mlir::OpBuilder &b);
+  void emitPack(mlir::OpBuilder &b, const ProjectionProblem &projection, bool rows, llvm::StringRef suffix);
+  void emitSweep(mlir::OpBuilder &b, SweepOp sweep, bool makesStored);
   void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);
   void emitGradient(mlir::OpBuilder &b);
-  void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool kept, int64_t first, int64_t end);
+  void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool stored, int64_t first, int64_t end);
   void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Accumulate accumulate);
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
@@ -147,17 +149,17 @@ private:
   LaunchOp launch(mlir::OpBuilder &b, const llvm::Twine &kernel, Purpose purpose, Values values, Views views = {});
   mlir::Attribute number(int64_t value) const;
   mlir::Attribute type(mlir::Type value) const { return mlir::TypeAttr::get(value); }
-  bool sumsWeight(const PairProblem &pair) const;
-  bool sumsHidden(const PairProblem &pair) const { return pair.wantsHidden && !choice.inPlace(); }
-  bool projectsInAdjoint() const;
-  bool packsRowsAgain(const PairProblem &pair) const;
-  BufferKey hiddenOfWeight(const PairProblem &pair) const;
+  bool sumsWeight(const ProjectionProblem &projection) const;
+  bool sumsHidden(const ProjectionProblem &projection) const { return projection.wantsHidden && !choice.inPlace(); }
+  bool projectsInBackward() const;
+  bool packsRowsAgain(const ProjectionProblem &projection) const;
+  BufferKey hiddenOfWeight(const ProjectionProblem &projection) const;
   /// The layout of memory with an entry for each token and vocabulary entry.
   Layout logitLayout() const { return problem.facts.tokensAreLanes ? Layout::ColumnMajor : Layout::Strided; }
-  bool liesOverLogits(const PairProblem &pair) const;
-  bool copiesWeight(const PairProblem &pair) const;
-  BufferKey weightOf(const PairProblem &pair) const;
-  mlir::Type weightElement(const PairProblem &pair) const;
+  bool liesOverLogits(const ProjectionProblem &projection) const;
+  bool copiesWeight(const ProjectionProblem &projection) const;
+  BufferKey weightOf(const ProjectionProblem &projection) const;
+  mlir::Type weightElement(const ProjectionProblem &projection) const;
   bool hasManyChunks() const { return choice.chunk != 0; }
 
   const Problem &problem;

@@ -8,10 +8,10 @@ using namespace logitile;
 /// Gradients of weights, where they are so large that every call gets new pages for them.
 double ScheduleBuilder::pageSeconds(const Machine &machine) const {
   double bytes = 0;
-  for (const PairProblem &pair : problem.pairs) {
-    if (!pair.wantsWeight || problem.request.getAccumulate())
+  for (const ProjectionProblem &projection : problem.projections) {
+    if (!projection.wantsWeight || problem.request.getAccumulate())
       continue;
-    int64_t gradient = problem.columns * pair.hidden * pair.weightGradient.getIntOrFloatBitWidth() / 8;
+    int64_t gradient = problem.columns * projection.hidden * projection.weightGradient.getIntOrFloatBitWidth() / 8;
     if (gradient > machine.mostOldBytes)
       bytes += gradient;
   }
@@ -21,15 +21,15 @@ double ScheduleBuilder::pageSeconds(const Machine &machine) const {
 /// Traffic of the head and its gradient in all passes, in place of the 4 bytes of each chunk that schedules are compared by.
 double ScheduleBuilder::headSeconds(int64_t chunks, const Machine &machine) const {
   double bytes = 0;
-  for (const PairProblem &pair : problem.pairs) {
-    double passes = projections(pair) + (pair.wantsHidden ? 1 : 0);
-    Type element = weightElement(pair);
+  for (const ProjectionProblem &projection : problem.projections) {
+    double passes = timesProjected(projection) + (projection.wantsHidden ? 1 : 0);
+    Type element = weightElement(projection);
     if (auto rounded = dyn_cast<RoundedType>(element))
       element = rounded.getMemory();
     double entry = chunks * (passes * element.getIntOrFloatBitWidth() / 8 - 4);
-    if (pair.wantsWeight) // fetched and written by the first chunk
-      entry += sumsWeight(pair) ? 8 : pair.weightGradient.getIntOrFloatBitWidth() / 4;
-    bytes += entry * problem.columns * pair.hidden;
+    if (projection.wantsWeight) // fetched and written by the first chunk
+      entry += sumsWeight(projection) ? 8 : projection.weightGradient.getIntOrFloatBitWidth() / 4;
+    bytes += entry * problem.columns * projection.hidden;
   }
   return bytes / machine.memoryRate;
 }
@@ -47,19 +47,21 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
     double ideal = idealSeconds(contraction, machine);
     seconds += times * (logitile::tiledSeconds(contraction, machine) - ideal + slower * ideal);
   };
-  for (const PairProblem &pair : problem.pairs) {
-    int64_t bytes = pair.operand.getIntOrFloatBitWidth() / 8;
-    TiledContraction project{problem.columns, chunk, pair.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
+  for (const ProjectionProblem &projection : problem.projections) {
+    int64_t bytes = projection.operand.getIntOrFloatBitWidth() / 8;
+    TiledContraction project{problem.columns, chunk, projection.hidden, tiles.TN, tiles.TM, projectDepth(), bytes};
     project.tasks = problem.vocabSplits * llvm::divideCeil(chunk, tiles.TM);
-    add(project, chunks * projections(pair));
-    if (pair.wantsHidden) {
-      HiddenTile tile = hiddenTile(pair);
-      TiledContraction hidden{chunk, pair.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, pair.operand), bytes};
+    add(project, chunks * timesProjected(projection));
+    if (projection.wantsHidden) {
+      HiddenTile tile = hiddenTile(projection);
+      TiledContraction hidden{chunk, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
+                              bytes};
       add(hidden, static_cast<double>(chunks) * groups);
     }
-    if (pair.wantsWeight) {
-      WeightTile tile = weightTile(pair);
-      TiledContraction weight{columns, pair.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, pair.operand), bytes};
+    if (projection.wantsWeight) {
+      WeightTile tile = weightTile(projection);
+      TiledContraction weight{columns, projection.hidden, chunk, tile.columns, tile.hidden, depthOf(tiles.TKweight, projection.operand),
+                              bytes};
       add(weight, static_cast<double>(chunks) * groups);
     }
   }

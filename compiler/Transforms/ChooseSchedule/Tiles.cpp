@@ -13,11 +13,11 @@ int64_t ScheduleBuilder::widest(int64_t rows) const {
 }
 
 /// Tiles of a gradient of the head. For few tokens, they get whole rows by having fewer.
-ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair) const {
+ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const ProjectionProblem &projection) const {
   WeightTile tile{problem.tiles.TN, problem.tiles.TD};
   if (!problem.hasFewTokens())
     return tile;
-  int64_t least = problem.facts.registerRows, whole = llvm::alignTo(pair.hidden, problem.panelWidth);
+  int64_t least = problem.facts.registerRows, whole = llvm::alignTo(projection.hidden, problem.panelWidth);
   while (widest(tile.columns) < whole && tile.columns % 2 == 0 && tile.columns / 2 >= least) // vocabulary splits are multiples of it
     tile.columns /= 2;
   return {tile.columns, std::min(widest(tile.columns), whole)};
@@ -25,17 +25,17 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const PairProblem &pair)
 
 /// Tiles of a gradient of hidden states. Each operand is read again for every tile along the other axis, so they are as
 /// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
-ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const PairProblem &pair) const {
+ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem &projection) const {
   if (problem.facts.hasFixedTiles)
     return {problem.tiles.TM, problem.tiles.TD};
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)
     tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));
   int64_t highest = std::min<int64_t>(llvm::alignTo(tokens, width), problem.tiles.TM);
-  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(pair.hidden, widest(highest));
+  int64_t rows = llvm::divideCeil(tokens, problem.tiles.TM), columns = llvm::divideCeil(projection.hidden, widest(highest));
   auto tile = [&] {
     return HiddenTile{static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(tokens, rows), width)),
-                      static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(pair.hidden, columns), width))};
+                      static_cast<int64_t>(llvm::alignTo(llvm::divideCeil(projection.hidden, columns), width))};
   };
   constexpr int64_t kEnough = 8; // tasks for each thread, whose rest does not matter
   for (HiddenTile now = tile(); std::max(now.tokens, now.hidden) > width; now = tile()) {
@@ -55,14 +55,14 @@ int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
   return steps * 32 / operand.getIntOrFloatBitWidth();
 }
 
-int64_t ScheduleBuilder::hiddenDepth(const PairProblem &pair) const {
-  return hiddenAlgorithm(pair) == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, pair.operand);
+int64_t ScheduleBuilder::hiddenDepth(const ProjectionProblem &projection) const {
+  return hiddenAlgorithm(projection) == Algorithm::RankUpdates ? kUpdateRows : depthOf(problem.tiles.TKhidden, projection.operand);
 }
 
 int64_t ScheduleBuilder::projectDepth() const {
   int64_t depth = INT64_MAX;
-  for (const PairProblem &pair : problem.pairs)
-    depth = std::min(depth, depthOf(problem.tiles.TKproject, pair.operand));
+  for (const ProjectionProblem &projection : problem.projections)
+    depth = std::min(depth, depthOf(problem.tiles.TKproject, projection.operand));
   return depth;
 }
 
@@ -89,24 +89,26 @@ bool ScheduleBuilder::suitsWarpgroups(Type operand, int64_t rows, int64_t column
 Algorithm ScheduleBuilder::projectAlgorithm() const {
   if (problem.hasFewTokens())
     return Algorithm::DotProducts;
-  bool suits = llvm::all_of(problem.pairs, [&](const PairProblem &pair) {
-    return suitsWarpgroups(pair.operand, problem.tiles.TM, problem.tiles.TN, projectDepth(), problem.pairs.size());
+  bool suits = llvm::all_of(problem.projections, [&](const ProjectionProblem &projection) {
+    return suitsWarpgroups(projection.operand, problem.tiles.TM, problem.tiles.TN, projectDepth(), problem.projections.size());
   });
-  auto isBF16 = [](const PairProblem &pair) { return pair.operand.isBF16(); };
-  return suits ? Algorithm::Wgmma : usualAlgorithm(llvm::all_of(problem.pairs, isBF16));
+  auto isBF16 = [](const ProjectionProblem &projection) { return projection.operand.isBF16(); };
+  return suits ? Algorithm::Wgmma : usualAlgorithm(llvm::all_of(problem.projections, isBF16));
 }
 
-Algorithm ScheduleBuilder::hiddenAlgorithm(const PairProblem &pair) const {
+Algorithm ScheduleBuilder::hiddenAlgorithm(const ProjectionProblem &projection) const {
   bool hasFewEntries = problem.facts.packsOperands && problem.columns <= kUpdateRows; // of the vocabulary: one update takes all
   if (problem.hasFewTokens() || hasFewEntries)
     return Algorithm::RankUpdates;
-  HiddenTile tile = hiddenTile(pair);
-  int64_t depth = depthOf(problem.tiles.TKhidden, pair.operand);
-  return suitsWarpgroups(pair.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm(pair.operand.isBF16());
+  HiddenTile tile = hiddenTile(projection);
+  int64_t depth = depthOf(problem.tiles.TKhidden, projection.operand);
+  return suitsWarpgroups(projection.operand, tile.tokens, tile.hidden, depth, 1) ? Algorithm::Wgmma
+                                                                                 : usualAlgorithm(projection.operand.isBF16());
 }
 
-Algorithm ScheduleBuilder::weightAlgorithm(const PairProblem &pair) const {
-  WeightTile tile = weightTile(pair);
-  int64_t depth = depthOf(problem.tiles.TKweight, pair.operand);
-  return suitsWarpgroups(pair.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma : usualAlgorithm(pair.operand.isBF16());
+Algorithm ScheduleBuilder::weightAlgorithm(const ProjectionProblem &projection) const {
+  WeightTile tile = weightTile(projection);
+  int64_t depth = depthOf(problem.tiles.TKweight, projection.operand);
+  return suitsWarpgroups(projection.operand, tile.columns, tile.hidden, depth, 1) ? Algorithm::Wgmma
+                                                                                  : usualAlgorithm(projection.operand.isBF16());
 }

@@ -35,7 +35,7 @@ std::optional<std::pair<NodeRef, NodeRef>> Planner::stripOnce(NodeRef node, unsi
     return x ? std::optional(std::pair(g.neg(x->first), g.neg(x->second))) : std::nullopt;
   }
   case NodeOp::Mul:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
   case NodeOp::Div:
     for (unsigned i : {0u, 1u}) {
       NodeRef varying = node->operand(i), factor = node->operand(1 - i);
@@ -113,7 +113,7 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x, bool stops) {
     return {atoms, subtracts ? g.sub(u, v) : g.add(u, v)};
   }
   NodeRef inner = nullptr, factor = nullptr;
-  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
   if (x->is(NodeOp::Neg))
     inner = x->operand(0);
   else if (product && x->operand(0)->varying != x->operand(1)->varying) {
@@ -127,9 +127,9 @@ std::pair<Planner::Affine, NodeRef> Planner::affineOnce(NodeRef x, bool stops) {
   auto [atoms, u] = affine(inner, stops);
   for (auto &[id, atom] : atoms) {
     atom.coefficient = scaled(atom.coefficient);
-    atom.weighs |= x->is(NodeOp::Weigh);
+    atom.weighs |= x->is(NodeOp::MultiplyNoNan);
   }
-  return {atoms, g.timesAddend(u, [&](NodeRef y) { return x->is(NodeOp::Weigh) ? g.weigh(factor, y) : scaled(y); })};
+  return {atoms, g.timesAddend(u, [&](NodeRef y) { return x->is(NodeOp::MultiplyNoNan) ? g.multiplyNoNan(factor, y) : scaled(y); })};
 }
 
 Planner::Written Planner::asWritten(NodeRef x) {
@@ -156,7 +156,7 @@ Planner::Written Planner::asWrittenOnce(NodeRef x) {
     auto times = [&](NodeRef y) { return g.mul(g.div(g.constant(1), x->operand(1)), y); };
     return {times(a.rest), g.timesAddend(a.addend, times), a.leaves};
   }
-  bool isProduct = x->is(NodeOp::Mul) || x->is(NodeOp::Weigh);
+  bool isProduct = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
   if (isProduct && x->operand(0)->varying != x->operand(1)->varying) {
     unsigned inner = x->operand(0)->varying ? 0 : 1;
     Written a = asWritten(x->operand(inner));
@@ -205,7 +205,7 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   NodeRef base = nullptr;
   for (auto &[id, scaled] : atoms) {
     auto [atom, coefficient, weighs] = scaled;
-    NodeRef part = shared ? atom : weighs ? g.weigh(coefficient, atom) : g.mul(coefficient, atom);
+    NodeRef part = shared ? atom : weighs ? g.multiplyNoNan(coefficient, atom) : g.mul(coefficient, atom);
     base = base ? g.add(base, part) : part;
   }
   return {base, shared ? first : g.constant(1), addend};
@@ -268,7 +268,7 @@ Planner::Centred Planner::centre(NodeRef pivot, unsigned L, Accumulator *exponen
   };
   if (pivot->is(NodeOp::Neg))
     return scaled(a, [&](NodeRef x) { return g.neg(x); });
-  if ((pivot->is(NodeOp::Mul) || pivot->is(NodeOp::Weigh)) && !(a->varying && b->varying))
+  if ((pivot->is(NodeOp::Mul) || pivot->is(NodeOp::MultiplyNoNan)) && !(a->varying && b->varying))
     return scaled(a->varying ? a : b, [&](NodeRef x) { return g.mul(x, a->varying ? b : a); });
   if (pivot->is(NodeOp::Div) && !b->varying)
     return scaled(a, [&](NodeRef x) { return g.div(x, b); });

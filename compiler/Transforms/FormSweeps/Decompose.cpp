@@ -3,7 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
-static bool isProduct(NodeRef node) { return node->is(NodeOp::Mul) || node->is(NodeOp::Weigh); }
+static bool isProduct(NodeRef node) { return node->is(NodeOp::Mul) || node->is(NodeOp::MultiplyNoNan); }
 static bool isVaryingProduct(NodeRef node) { return isProduct(node) && node->operand(0)->varying && node->operand(1)->varying; }
 
 /// Larger ones are not worth the sweep that they save.

@@ -10,17 +10,17 @@ ProgramEmitter::ProgramEmitter(Planner &planner, const Placement &placement, Arr
   for (auto [i, sweep] : llvm::enumerate(placement.forward))
     for (Accumulator *accumulator : sweep)
       accumulatorStages[accumulator->number] = i + 1;
-  for (auto [i, sweep] : llvm::enumerate(placement.adjoint))
+  for (auto [i, sweep] : llvm::enumerate(placement.backward))
     for (Accumulator *accumulator : sweep)
-      accumulatorStages[accumulator->number] = adjointStage() + i + 1;
-  for (auto [reduction, accumulator] : placement.late)
-    accumulatorStages[accumulator->number] = lateStage();
+      accumulatorStages[accumulator->number] = backwardStage() + i + 1;
+  for (auto [reduction, accumulator] : placement.fused)
+    accumulatorStages[accumulator->number] = fusedStage();
 }
 
 // ---- points -------------------------------------------------------------------------------------------------------
 
 NodeRef ProgramEmitter::settle(NodeRef node) const {
-  for (auto [reduction, accumulator] : placement.late)
+  for (auto [reduction, accumulator] : placement.fused)
     if (reduction == node)
       return planner.resultOf(accumulator);
   NodeRef resolution = planner.resolved(node);
@@ -35,7 +35,7 @@ int ProgramEmitter::pointOf(NodeRef node) {
   if (node->is(NodeOp::Accumulator))
     point = stageOf(planner.accumulatorOf(node)) * kHops;
   else if (node->isInput(InputKind::Cotangent))
-    point = adjointStage() * kHops;
+    point = backwardStage() * kHops;
   else if (node->isPlaceOfList()) // a hop after its list is made
     point = stageOf(planner.accumulatorOf(node->operand(0))) * kHops + 1;
   else if (node->is(NodeOp::Gather)) { // of memory: a hop after its index is known
@@ -61,7 +61,7 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
   if (node->is(NodeOp::Exp)) // exp(x)[i] is traced as exp(x[i])
     if (Graph::Origin exponent = originOf(node->operand(0)))
       return {planner.g.exp(exponent.value), exponent.index};
-  bool isProduct = node->is(NodeOp::Mul) || node->is(NodeOp::Weigh);
+  bool isProduct = node->is(NodeOp::Mul) || node->is(NodeOp::MultiplyNoNan);
   if (isProduct && !planner.g.originOf(node)) { // so is p[i] * q[i]
     Graph::Origin a = originOf(node->operand(0)), b = originOf(node->operand(1));
     if (a && b && a.index == b.index)
@@ -137,7 +137,7 @@ bool ProgramEmitter::hasLow(NodeRef node) {
   case NodeOp::Add:
   case NodeOp::Sub:
   case NodeOp::Mul:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
   case NodeOp::Div: return true;
   case NodeOp::Neg: return hasLow(node->operand(0));
   default: return false;
@@ -283,20 +283,20 @@ ProgramOp ProgramEmitter::emit(LossOp loss) {
   requestChecks();
   // Every part goes in front of what is there.
   emitPerTokenGradients();
-  SweepAccumulators late; // two sums may have come to the same
-  for (auto [reduction, accumulator] : placement.late)
-    if (!llvm::is_contained(late, accumulator))
-      late.push_back(accumulator);
-  emitFinishes(lateStage(), Phase::Late, late, "late");
+  SweepAccumulators fused; // two sums may have come to the same
+  for (auto [reduction, accumulator] : placement.fused)
+    if (!llvm::is_contained(fused, accumulator))
+      fused.push_back(accumulator);
+  emitFinishes(fusedStage(), Phase::Fused, fused, "fused");
   emitGradient();
-  if (!late.empty())
-    emitSweep(lateStage(), Phase::Late, late, "late");
-  for (unsigned i = placement.adjoint.size(); i-- > 0;) {
-    std::string name = "adjoint" + std::to_string(i);
-    emitFinishes(adjointStage() + i + 1, Phase::Adjoint, placement.adjoint[i], name);
-    emitSweep(adjointStage() + i + 1, Phase::Adjoint, placement.adjoint[i], name);
+  if (!fused.empty())
+    emitSweep(fusedStage(), Phase::Fused, fused, "fused");
+  for (unsigned i = placement.backward.size(); i-- > 0;) {
+    std::string name = "backward" + std::to_string(i);
+    emitFinishes(backwardStage() + i + 1, Phase::Backward, placement.backward[i], name);
+    emitSweep(backwardStage() + i + 1, Phase::Backward, placement.backward[i], name);
   }
-  emitFinishes(adjointStage(), Phase::Adjoint, {}, "");
+  emitFinishes(backwardStage(), Phase::Backward, {}, "");
   for (const SweepAccumulators &sweep : placement.forward) // behind all that they read
     for (Accumulator *list : listsOf(sweep))
       emitList(list);
@@ -423,15 +423,15 @@ void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, Val
   AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, dense, columns, coefficients);
 }
 
-/// Gradients per element. Present, if empty, where a late sweep needs a pass over the vocabulary.
+/// Gradients per element. Present, if empty, where a fused sweep needs a pass over the vocabulary.
 void ProgramEmitter::emitGradient() {
   bool perElement = llvm::any_of(gradients, [](const GradientNodes &gradient) { return !gradient.isPerToken(); });
-  if (!perElement && placement.late.empty())
+  if (!perElement && placement.fused.empty())
     return;
   builder.setInsertionPointToStart(&program.getBody().front());
   auto op = GradientOp::create(builder, program.getLoc(), /*exponential=*/false);
   Block &block = op.getBody().emplaceBlock();
-  RegionEmitter emitter(*this, block, lateStage() * kHops, /*isFinish=*/false);
+  RegionEmitter emitter(*this, block, fusedStage() * kHops, /*isFinish=*/false);
   Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
   for (const GradientNodes &gradient : gradients) {
     if (gradient.isPerToken())
@@ -442,7 +442,7 @@ void ProgramEmitter::emitGradient() {
       auto [column, coefficient] = row;
       // A result of its own: kernels may change it in place.
       std::string name = ("row." + gradient.name + "." + Twine(i)).str();
-      ResultAttr own = addRequest(std::max<int>(pointOf(coefficient), adjointStage() * kHops), {name, coefficient, Part::Whole, false});
+      ResultAttr own = addRequest(std::max<int>(pointOf(coefficient), backwardStage() * kHops), {name, coefficient, Part::Whole, false});
       auto read = [&](ResultAttr known, Type type) -> Value { return KnownOp::create(emitter.ops(), gradient.loc, type, known); };
       columns.push_back(settle(column)->is(NodeOp::Input) ? emitter.value(column) : read(request(column, Part::Whole), i32));
       coefficients.push_back(read(own, f32));
@@ -465,7 +465,7 @@ void ProgramEmitter::emitPerTokenGradients() {
     if (gradient.dense) {
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
       ResultAttr known =
-          addRequest(std::max<int>(pointOf(gradient.dense), adjointStage() * kHops), {name, gradient.dense, Part::Whole, false});
+          addRequest(std::max<int>(pointOf(gradient.dense), backwardStage() * kHops), {name, gradient.dense, Part::Whole, false});
       dense = KnownOp::create(builder, gradient.loc, builder.getF32Type(), known);
     }
     emitAdjoint(gradient, dense, {}, {});

@@ -10,7 +10,7 @@ namespace logitile {
 enum class Part { Whole, High, Low };
 
 /// Points of a program at which values become known: stage * kHops + hop. Stage 0 needs no logits; stage i follows
-/// forward sweep i; then come the start of the adjoint phase, its sweeps, and the end of the gradient pass. Hops within
+/// forward sweep i; then come the start of the backward phase, its sweeps, and the end of the gradient pass. Hops within
 /// a stage are values read from memory at an index that the hop before it found.
 constexpr int kHops = 1024;
 constexpr int kFree = -1; // inputs, constants, and what is cheap to make of them
@@ -28,7 +28,7 @@ public:
   Planner &planner;
   /// The point at which a uniform value is known.
   int pointOf(NodeRef node);
-  /// The node itself, or what a reduction stands for; late sums stay.
+  /// The node itself, or what a reduction stands for; fused sums stay.
   NodeRef settle(NodeRef node) const;
   /// Whether a uniform value has a low part.
   bool hasLow(NodeRef node);
@@ -69,8 +69,8 @@ private:
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
   Graph::Origin findOrigin(NodeRef node);
   bool hasPartsOf(NodeRef node, Graph::Origin origin);
-  unsigned adjointStage() const { return placement.forward.size() + 1; }
-  unsigned lateStage() const { return adjointStage() + placement.adjoint.size() + 1; }
+  unsigned backwardStage() const { return placement.forward.size() + 1; }
+  unsigned fusedStage() const { return backwardStage() + placement.backward.size() + 1; }
 
   bool isComplete = true;
   const Placement &placement;
@@ -137,7 +137,7 @@ public:
   mlir::Value add(mlir::Value a, mlir::Value b) { return mlir::arith::AddFOp::create(builder, where(), a, b); }
   mlir::Value sub(mlir::Value a, mlir::Value b) { return mlir::arith::SubFOp::create(builder, where(), a, b); }
   mlir::Value mul(mlir::Value a, mlir::Value b) { return mlir::arith::MulFOp::create(builder, where(), a, b); }
-  mlir::Value weigh(mlir::Value a, mlir::Value b) { return WeighOp::create(builder, where(), a, b); }
+  mlir::Value multiplyNoNan(mlir::Value a, mlir::Value b) { return MultiplyNoNanOp::create(builder, where(), a, b); }
   mlir::Value fma(mlir::Value a, mlir::Value b, mlir::Value c);
   mlir::Value exp(mlir::Value a);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
@@ -165,7 +165,7 @@ private:
   Pair logSoftmaxPair(const LogSoftmax &of);
   mlir::Value withCancelled(mlir::Value value, NodeRef addend);
   Pair scalePair(NodeRef node);
-  Pair multiplyPairs(Pair a, Pair b, bool isWeigh);
+  Pair multiplyPairs(Pair a, Pair b, bool isNoNan);
   Pair dividePairs(NodeRef node);
   mlir::Value scaledPlus(NodeRef node, mlir::Value c);
   mlir::Value twoSumError(mlir::Value a, mlir::Value b, mlir::Value sum);

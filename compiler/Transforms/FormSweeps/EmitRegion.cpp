@@ -177,9 +177,9 @@ Value RegionEmitter::maximumOf(const Accumulator *accumulator) {
   return value(program.planner.resultOf(const_cast<Accumulator *>(accumulator)));
 }
 
-/// A varying value times one per token; the factor of a weigh is its weight.
+/// A varying value times one per token; the first factor of a product without NaN is its weight.
 static bool isScaled(NodeRef node) {
-  if (node->is(NodeOp::Weigh))
+  if (node->is(NodeOp::MultiplyNoNan))
     return !node->operand(0)->varying && node->operand(1)->varying;
   return node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying;
 }
@@ -187,7 +187,7 @@ static bool isScaled(NodeRef node) {
 /// a * b + c for the operands of a scaled value: one rounding, and c alone where a weight of 0 wins.
 Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
   Value a = value(node->operand(0)), b = value(node->operand(1)), result = fma(a, b, c);
-  if (!node->is(NodeOp::Weigh))
+  if (!node->is(NodeOp::MultiplyNoNan))
     return result;
   Value vanishes = arith::CmpFOp::create(builder, where(), arith::CmpFPredicate::OEQ, a, f32(0));
   return select(vanishes, c, result);
@@ -342,10 +342,10 @@ RegionEmitter::Pair RegionEmitter::makePair(NodeRef node) {
   }
   case NodeOp::Neg: return negated(pairOf(node->operand(0)));
   case NodeOp::Mul:
-  case NodeOp::Weigh:
+  case NodeOp::MultiplyNoNan:
     if (node->varying)
       return scalePair(node);
-    return multiplyPairs(factorOf(node->operand(0)), factorOf(node->operand(1)), node->is(NodeOp::Weigh));
+    return multiplyPairs(factorOf(node->operand(0)), factorOf(node->operand(1)), node->is(NodeOp::MultiplyNoNan));
   case NodeOp::Div: return dividePairs(node);
   default: // logits minus logits cancel; logits minus a per-token value do not
     if (auto known = logSoftmaxOf(node))
@@ -382,7 +382,7 @@ RegionEmitter::Pair RegionEmitter::makeEntryPair(NodeRef node, Graph::Origin ori
     return {};
   Pair pair{base->varying ? atEntry(origin.index).value(base) : value(base), {}};
   if (!scale->isConstant(1))
-    pair = multiplyPairs(factorOf(scale), pair, /*isWeigh=*/false);
+    pair = multiplyPairs(factorOf(scale), pair, /*isNoNan=*/false);
   if (!addend->isConstant(0))
     pair = addPairs(pair, pairOf(addend), /*subtracts=*/false, /*keepsRounding=*/true);
   return {pair.high, pair.low ? pair.low : f32(0)};
@@ -425,8 +425,8 @@ RegionEmitter::Pair RegionEmitter::scalePair(NodeRef node) {
   return {mul(pair.high, by), select(math::IsFiniteOp::create(builder, where(), low), low, special)};
 }
 
-RegionEmitter::Pair RegionEmitter::multiplyPairs(Pair a, Pair b, bool isWeigh) {
-  Value high = isWeigh ? weigh(a.high, b.high) : mul(a.high, b.high);
+RegionEmitter::Pair RegionEmitter::multiplyPairs(Pair a, Pair b, bool isNoNan) {
+  Value high = isNoNan ? multiplyNoNan(a.high, b.high) : mul(a.high, b.high);
   Value low = finiteOrZero(fma(a.high, b.high, arith::NegFOp::create(builder, where(), high)));
   auto addLow = [&](Value part, Value factor) {
     if (!part)

@@ -1,4 +1,4 @@
-// EmitSweep.cpp - the init, bound, update and merge regions of a sweep from its accumulators.
+// EmitSweep.cpp - the init, candidate, update and merge regions of a sweep from its accumulators.
 #include "compiler/Transforms/FormSweeps/EmitProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cfloat>
@@ -63,7 +63,7 @@ public:
   RegionEmitter emit;
 };
 
-// ---- init and bound -----------------------------------------------------------------------------------------------------
+// ---- init and candidate -----------------------------------------------------------------------------------------------------
 
 void emitInit(SweepRegion &region, ArrayRef<Type> types) {
   RegionEmitter &emit = region.emit;
@@ -78,7 +78,7 @@ void emitInit(SweepRegion &region, ArrayRef<Type> types) {
   region.yield(values);
 }
 
-void emitBound(SweepRegion &region, MLIRContext *context) {
+void emitCandidates(SweepRegion &region, MLIRContext *context) {
   SmallVector<Value> candidates;
   for (Accumulator *accumulator : region.layout.ordered)
     if (accumulator->kind == Kind::Max)
@@ -177,9 +177,9 @@ private:
   Value summand(Accumulator *accumulator) {
     Value v = emit.exponential(accumulator->max, accumulator->scale);
     for (NodeRef factor : numbers(accumulator))
-      v = emit.weigh(v, emit.value(factor));
+      v = emit.multiplyNoNan(v, emit.value(factor));
     if (accumulator->pivot)
-      v = emit.weigh(v, centred(accumulator));
+      v = emit.multiplyNoNan(v, centred(accumulator));
     return whereAllHold(accumulator, v);
   }
   /// The product of the factors, and what its last step and the last factor lose to rounding.
@@ -194,10 +194,10 @@ private:
       Value weight;
       for (NodeRef factor : factors) {
         Value x = emit.value(factor);
-        weight = !weight ? x : isWeight ? emit.weigh(weight, x) : emit.mul(weight, x);
+        weight = !weight ? x : isWeight ? emit.multiplyNoNan(weight, x) : emit.mul(weight, x);
         isWeight |= factor->isWeight;
       }
-      Value product = isWeight ? emit.weigh(weight, v) : emit.mul(weight, v);
+      Value product = isWeight ? emit.multiplyNoNan(weight, v) : emit.mul(weight, v);
       Value rounding = emit.fma(weight, v, arith::NegFOp::create(emit.ops(), last->loc, product));
       low = low ? emit.fma(weight, low, rounding) : rounding;
       if (isWeight) {
@@ -330,16 +330,16 @@ private:
       if (shift) {
         unsigned weights = layout.slot(accumulator->weights);
         auto [product, error] = exactProduct(side[weights], shift);
-        auto [high, rest] = addPair(emit, sum, low, {product, emit.add(error, emit.weigh(side[weights + 1], shift))});
+        auto [high, rest] = addPair(emit, sum, low, {product, emit.add(error, emit.multiplyNoNan(side[weights + 1], shift))});
         sum = high;
         low = rest;
       }
     }
     if (accumulator->kind == Kind::Exp && layout.contains(accumulator->max)) {
       Value factor = ratio(accumulator, side);
-      low = emit.weigh(factor, low);
+      low = emit.multiplyNoNan(factor, low);
       if (!isOfMoment(accumulator))
-        return {emit.weigh(factor, sum), low};
+        return {emit.multiplyNoNan(factor, sum), low};
       auto [scaled, error] = exactProduct(factor, sum);
       return {scaled, emit.add(low, error)};
     }
@@ -351,7 +351,7 @@ private:
   }
   /// weight * value, and what that loses to rounding.
   RegionEmitter::Pair exactProduct(Value weight, Value value) {
-    Value product = emit.weigh(weight, value);
+    Value product = emit.multiplyNoNan(weight, value);
     Value minus = arith::NegFOp::create(emit.ops(), product.getLoc(), product);
     return {product, emit.finiteOrZero(emit.fma(weight, value, minus))};
   }
@@ -443,8 +443,8 @@ void logitile::emitSweepRegions(ProgramEmitter &program, SweepOp sweep, ArrayRef
     emitInit(init, types);
   }
   {
-    SweepRegion bound(program, sweep.getBound(), layout, point);
-    emitBound(bound, builder.getContext());
+    SweepRegion candidates(program, sweep.getCandidate(), layout, point);
+    emitCandidates(candidates, builder.getContext());
   }
   {
     SweepRegion update(program, sweep.getUpdate(), layout, point);

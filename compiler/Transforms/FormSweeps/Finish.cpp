@@ -27,7 +27,7 @@ bool Planner::isCentrable(NodeRef pivot, NodeRef base) {
     if (!part->isUnbounded || part->isLinearInLogits || canonical(part).base == base)
       continue;
     bool isSum = (part->is(NodeOp::Add) || part->is(NodeOp::Sub)) && !hasFinishedReduction(part);
-    bool isScaled = (part->is(NodeOp::Mul) || part->is(NodeOp::Weigh)) && !(part->operand(0)->varying && part->operand(1)->varying);
+    bool isScaled = (part->is(NodeOp::Mul) || part->is(NodeOp::MultiplyNoNan)) && !(part->operand(0)->varying && part->operand(1)->varying);
     if (!isSum && !isScaled && !part->is(NodeOp::Neg))
       return false;
     parts.append(part->operands);
@@ -82,7 +82,7 @@ private:
     case NodeOp::Mean: return operand(0);
     case NodeOp::Select: return ofSelect(factor->operand(0), factor->operand(1), factor->operand(2));
     case NodeOp::Mul:
-    case NodeOp::Weigh: return both(operand(0), operand(1));
+    case NodeOp::MultiplyNoNan: return both(operand(0), operand(1));
     case NodeOp::Add:
     case NodeOp::Sub: {
       NodeRef a = operand(0), b = operand(1);
@@ -119,7 +119,7 @@ bool isLarge(NodeRef addend) {
     if (node->is(NodeOp::LogSumExp) || node->is(NodeOp::Mean) || node->is(NodeOp::Gather) || node->is(NodeOp::Accumulator))
       return true;
     bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Neg);
-    if (isSum || node->is(NodeOp::Mul) || node->is(NodeOp::Weigh))
+    if (isSum || node->is(NodeOp::Mul) || node->is(NodeOp::MultiplyNoNan))
       todo.append(node->operands.begin(), node->operands.end());
   }
   return false;
@@ -272,7 +272,7 @@ NodeRef Planner::finish(const Terms &terms, unsigned L, bool isMean) {
       continue;
     }
     if (!uniform->isConstant(0)) // an empty sum wins over an infinite factor
-      inner = g.add(inner, g.weigh(resultOf(weights), uniform));
+      inner = g.add(inner, g.multiplyNoNan(resultOf(weights), uniform));
     if (outside)
       inner = guarded(g, guards, inner, whereInRange(*weights, outside, g.mul(outside, inner)));
     total = g.add(total, isMean ? g.div(inner, columns) : inner);
@@ -315,6 +315,6 @@ NodeRef Planner::factored(NodeRef gradient) {
     total = g.add(total, guarded(g, guards, term.factor, g.mul(term.factor, value)));
   }
   for (NodeRef factor : common) // nothing times infinity is nothing, as it was in each term
-    total = factor->staysFinite ? g.mul(total, factor) : g.weigh(total, factor);
+    total = factor->staysFinite ? g.mul(total, factor) : g.multiplyNoNan(total, factor);
   return total;
 }

@@ -24,10 +24,10 @@ public:
     for (NodeRef node : perToken)
       addPerToken(node);
     // What another sweep makes or reads has to be there before the gradient pass.
-    for (auto [reduction, accumulator] : placement.late)
+    for (auto [reduction, accumulator] : placement.fused)
       if (forward.count(accumulator->number) || needed.count(accumulator->number))
         planner.resolveVerbatim(reduction);
-    llvm::erase_if(placement.late, [&](auto &late) { return !isMissing(late.first); });
+    llvm::erase_if(placement.fused, [&](auto &fused) { return !isMissing(fused.first); });
     return distribute();
   }
 
@@ -59,8 +59,8 @@ private:
         need(reduction);
         continue;
       }
-      if (llvm::none_of(placement.late, [&](auto &late) { return late.first == reduction; })) {
-        placement.late.push_back({reduction, planner.verbatim(reduction)});
+      if (llvm::none_of(placement.fused, [&](auto &fused) { return fused.first == reduction; })) {
+        placement.fused.push_back({reduction, planner.verbatim(reduction)});
         need(reduction->operand(0));
       }
     }
@@ -79,32 +79,32 @@ private:
       if (accumulator->level <= depth)
         placement.forward[accumulator->level - 1].push_back(accumulator);
       else
-        adjoint.try_emplace(number, accumulator);
+        backward.try_emplace(number, accumulator);
     }
-    for (auto [unused, accumulator] : adjoint) {
-      unsigned sweep = adjointSweep(accumulator);
-      if (placement.adjoint.size() < sweep)
-        placement.adjoint.resize(sweep);
-      placement.adjoint[sweep - 1].push_back(accumulator);
+    for (auto [unused, accumulator] : backward) {
+      unsigned sweep = backwardSweep(accumulator);
+      if (placement.backward.size() < sweep)
+        placement.backward.resize(sweep);
+      placement.backward[sweep - 1].push_back(accumulator);
     }
     return std::move(placement);
   }
 
-  /// 1 + the last adjoint sweep that it reads.
-  unsigned adjointSweep(Accumulator *accumulator) {
+  /// 1 + the last backward sweep that it reads.
+  unsigned backwardSweep(Accumulator *accumulator) {
     if (unsigned known = sweeps.lookup(accumulator))
       return known;
     unsigned below = 0;
     for (NodeRef body : accumulator->bodies())
       for (auto [number, other] : planner.reach(body))
-        if (adjoint.count(number))
-          below = std::max(below, adjointSweep(other));
+        if (backward.count(number))
+          below = std::max(below, backwardSweep(other));
     sweeps[accumulator] = 1 + below;
     return 1 + below;
   }
 
   Planner &planner;
-  AccumulatorMap forward, needed, adjoint;
+  AccumulatorMap forward, needed, backward;
   llvm::DenseMap<Accumulator *, unsigned> sweeps;
   Placement placement;
 };

@@ -1,4 +1,4 @@
-// Placement.h - which sweep computes which accumulator: forward, adjoint, or late in the gradient pass.
+// Placement.h - which sweep computes which accumulator: forward, backward, or fused in the gradient pass.
 #pragma once
 #include "compiler/Transforms/FormSweeps/Planner.h"
 
@@ -23,13 +23,13 @@ struct GradientNodes {
 
 using SweepAccumulators = llvm::SmallVector<Accumulator *>;
 struct Placement {
-  llvm::SmallVector<SweepAccumulators> forward, adjoint;
+  llvm::SmallVector<SweepAccumulators> forward, backward;
   /// Sums that only gradients per token read: made verbatim while the gradient is made.
-  llvm::SmallVector<std::pair<NodeRef, Accumulator *>> late;
+  llvm::SmallVector<std::pair<NodeRef, Accumulator *>> fused;
 };
 
 /// 1. Forward sweeps hold what outputs reach. 2. What a gradient per element needs joins a forward sweep where its level
-/// allows, else an adjoint sweep. 3. A sum that only a gradient per token needs, and whose accumulators are not there yet, is late;
+/// allows, else a backward sweep. 3. A sum that only a gradient per token needs, and whose accumulators are not there yet, is fused;
 /// of slices it is not, for the gradient pass has nothing to merge behind it.
 Placement placeAccumulators(Planner &planner, llvm::ArrayRef<std::pair<llvm::StringRef, NodeRef>> outputs,
                             llvm::ArrayRef<GradientNodes> gradients);

@@ -33,7 +33,7 @@ llvm::SmallVector<Accumulator *> Accumulator::needs() const {
   return needs;
 }
 
-/// Accumulators are one where all but the number, the level and what follows from the rest agree, forward or adjoint. One of an
+/// Accumulators are one where all but the number, the level and what follows from the rest agree, forward or backward. One of an
 /// earlier sweep serves as well, except as the weights of a moment that is moved in its own sweep.
 Accumulator *Planner::intern(Accumulator accumulator, bool sameSweep) {
   for (const std::unique_ptr<Accumulator> &known : accumulators) {

@@ -1,7 +1,7 @@
 // ClassifyGradient.cpp - the pass that recognises gradients in which an entry weighs as much as its exponential. What
 // follows from it is the business of choose-schedule.
 #include "compiler/Passes.h"
-#include "compiler/Transforms/HalfLogits/KeptBase.h"
+#include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "dialect/Logitile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -21,12 +21,12 @@ bool readsLogits(Operation *op) {
 
 bool readsGathered(Block &block) { return !block.getOps<GatherOp>().empty(); }
 
-/// One gradient, under the base of the exponential whose running maximum the only sweep keeps. Kept in 16 bits, the base is off by
+/// One gradient, under the base of the exponential whose running maximum the only sweep keeps. Stored in 16 bits, the base is off by
 /// a part of 2^-12 of its distance from that maximum, and that of a softcap by such a part of itself. Ops are classified in
 /// their order, each by what its operands are.
 class Classifier {
 public:
-  Classifier(Block &bound, Block &gradient) : gradient(gradient), base(bound, gradient) {
+  Classifier(Block &candidates, Block &gradient) : gradient(gradient), base(candidates, gradient) {
     for (Operation &op : gradient.without_terminator())
       classify(op);
   }
@@ -127,7 +127,7 @@ private:
     };
     if (isa<math::ExpOp>(op))
       return isExponent(op.getOperand(0));
-    if (isa<arith::MulFOp, WeighOp>(op))
+    if (isa<arith::MulFOp, MultiplyNoNanOp>(op))
       return isMultiple(0, 1) || isMultiple(1, 0);
     if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op))
       return llvm::all_of(op.getOperands(), [&](Value part) { return weighted.contains(part); });
@@ -148,14 +148,14 @@ private:
       return true;
     if (isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op))
       return llvm::all_of(op.getOperands(), [&](Value part) { return isTame(part); });
-    if (isa<arith::MulFOp, WeighOp>(op))
+    if (isa<arith::MulFOp, MultiplyNoNanOp>(op))
       return (isTame(op.getOperand(0)) && isScale(op.getOperand(1))) || (isScale(op.getOperand(0)) && isTame(op.getOperand(1)));
     auto select = dyn_cast<arith::SelectOp>(op);
     return select && isUniform(select.getCondition()) && isTame(select.getTrueValue()) && isTame(select.getFalseValue());
   }
 
   Block &gradient;
-  KeptBase base;
+  StoredBase base;
   Values ofLogits, varying; // made of logits; different along the vocabulary
   Values slopes, polynomials, weighted, factors, tame;
   llvm::DenseMap<Value, float> scales;
@@ -170,11 +170,11 @@ struct ClassifyGradientPass : impl::ClassifyGradientPassBase<ClassifyGradientPas
         sweeps.push_back(sweep);
     if (sweeps.size() != 1 || sweeps[0] != all[0]) // the first sweep keeps the logits, relative to its maximum
       return;
-    Block &bound = sweeps[0].getBound().front();
-    if (bound.getTerminator()->getNumOperands() != 1 || readsGathered(bound))
+    Block &candidates = sweeps[0].getCandidate().front();
+    if (candidates.getTerminator()->getNumOperands() != 1 || readsGathered(candidates))
       return;
     for (GradientOp gradient : program.getBody().getOps<GradientOp>())
-      if (Classifier(bound, gradient.getBody().front()).isExponential())
+      if (Classifier(candidates, gradient.getBody().front()).isExponential())
         gradient.setExponential(true);
   }
 };

@@ -53,7 +53,7 @@ class NativeCall:
         """
         saved = self.forward(outputs, gradients if is_early else (), cotangents if is_early else ())
         if saved is not None:
-            adjoint(saved, self.inputs, self.like, gradients, cotangents)
+            backward(saved, self.inputs, self.like, gradients, cotangents)
 
     def forward(
         self,
@@ -63,7 +63,7 @@ class NativeCall:
     ) -> _native.Saved | None:
         """Runs the forward phase, which writes outputs and early gradients in place.
 
-        Returns: what the adjoint phase goes on with, if there is one.
+        Returns: what the backward phase goes on with, if there is one.
 
         Raises:
             CallIndexError: an index lies outside the vocabulary.
@@ -82,21 +82,21 @@ class NativeCall:
             raise _located(error, self.picks) from None
 
 
-def adjoint(
+def backward(
     saved: _native.Saved,
     inputs: list[NativeArray],
     like: Array,
     gradients: Sequence[NativeArray],
     cotangents: Sequence[NativeArray],
 ) -> None:
-    """Runs the adjoint phase, which writes gradients in place.
+    """Runs the backward phase, which writes gradients in place.
 
     Args:
         saved: what the forward phase returned.
         inputs: those of the forward phase.
         like: the array that results lie beside.
     """
-    saved.adjoint(inputs, gradients, cotangents, like.framework.stream(like))
+    saved.backward(inputs, gradients, cotangents, like.framework.stream(like))
 
 
 def native_inputs(call: Call, options: Options) -> list[NativeArray]:

@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def _pairs(self) -> list[str]:
-        return [pair["name"] for pair in self._described["pairs"]]
+        return [pair["name"] for pair in self._described["projections"]]
 
     def _arrays(self, args: tuple[object, ...], inputs: Mapping[str, object]) -> dict[str, Array]:
         """The arrays of a call under the names that the plan has for them."""

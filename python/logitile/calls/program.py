@@ -32,7 +32,7 @@ class ProgramKey:
     """What two calls of a head must have in common to run the same program."""
 
     specialisation: Specialisation
-    pairs: tuple[tuple[str, int, str, str, str], ...]
+    projections: tuple[tuple[str, int, str, str, str], ...]
     dense: tuple[tuple[str, str], ...]
     gradients: tuple[tuple[str, str], ...]
     wanted: Wanted
@@ -53,14 +53,14 @@ def default_key(call: Call, wanted: Wanted) -> ProgramKey:
 
 def program_key(call: Call, wanted: Wanted, target: str, threads: int) -> ProgramKey:
     """The key of the program for a call."""
-    pairs = tuple(described_pair(pair) for pair in call.pairs)
+    projections = tuple(described_projection(pair) for pair in call.pairs)
     dense = tuple((i.name, call.inputs[i.name].dtype) for i in call.form.spec.inputs if i.axis == "dense")
     known = call.operands
     gradients = tuple((name, gradient_dtype(call, wanted, name)) for name in known if name in wanted.names)
-    return ProgramKey(call.specialisation, pairs, dense, gradients, wanted, target, threads)
+    return ProgramKey(call.specialisation, projections, dense, gradients, wanted, target, threads)
 
 
-def described_pair(pair: Pair) -> tuple[str, int, str, str, str]:
+def described_projection(pair: Pair) -> tuple[str, int, str, str, str]:
     """Name, hidden size and type of a projection, and the types of hidden and weight in memory."""
     return pair.name, pair.hidden_size, pair.hidden.operand_dtype, pair.hidden.dtype, pair.weight.dtype
 
@@ -213,9 +213,9 @@ def types_of_arrays(
     types = native().TYPES
     made = tuple((call.operands[name].native, types[dtype]) for name, dtype in gradients)
     return {
-        "pairs": tuple(
+        "projections": tuple(
             (name, size, *(types[dtype] for dtype in dtypes))
-            for name, size, *dtypes in map(described_pair, call.pairs)
+            for name, size, *dtypes in map(described_projection, call.pairs)
         ),
         "dense": tuple((name, types[dtype]) for name, dtype in dense),
         "gradients": tuple(name for name, _ in made),

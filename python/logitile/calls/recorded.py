@@ -10,7 +10,7 @@ from ..arguments.call import Call
 from ..frameworks.arrays import Array
 from ..frameworks.choice import described
 from ..frameworks.stand_ins import Rounded
-from .native_call import adjoint, native_inputs
+from .native_call import backward, native_inputs
 from .program import Program
 from .results import cast_back, has_buffer, new_gradients, new_outputs
 
@@ -39,7 +39,7 @@ class RecordedCall:
     def forward(self) -> tuple[dict[str, Any], list[Any], object]:
         """Runs the forward phase.
 
-        Returns: outputs by name, gradients that were made early, and what `adjoint` goes on with.
+        Returns: outputs by name, gradients that were made early, and what `backward` goes on with.
         """
         results, written = new_outputs(self.call)
         gradients, made = self._new_gradients(self.call) if self.is_early else ({}, ())
@@ -47,14 +47,14 @@ class RecordedCall:
         return results, list(gradients.values()), state
 
     def emptied(self) -> tuple[RecordedCall, list[Any]]:
-        """The call without its arrays, and those of its framework in one order, for `adjoint`."""
+        """The call without its arrays, and those of its framework in one order, for `backward`."""
         call, arrays = _emptied(self.call)
         return RecordedCall(call, self.program), arrays
 
-    def adjoint(
+    def backward(
         self, state: Any, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
-        """Runs the adjoint phase of an emptied call.
+        """Runs the backward phase of an emptied call.
 
         Args:
             state: of `forward`.
@@ -70,7 +70,7 @@ class RecordedCall:
             if cotangent is not None and name in self.carrying
         ]
         gradients, made = self._new_gradients(call)
-        adjoint(state, native_inputs(call, self.program.options), call.pairs[0].hidden, made, reaching)
+        backward(state, native_inputs(call, self.program.options), call.pairs[0].hidden, made, reaching)
         gradients = cast_back(call, self.program.gradients, gradients, None)
         return [None if has_buffer(call, name) else gradient for name, gradient in gradients.items()]
 

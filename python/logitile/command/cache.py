@@ -126,18 +126,21 @@ def _plan_facts(entry: Mapping[str, Any], plan: Mapping[str, Any]) -> list[tuple
     is_own = entry["build"] == native().build_id()
     gradients = ", ".join(f"{g['name']} ({g['element']})" for g in plan["gradients"]) or "none"
     phase = " in a phase of their own" if plan["split"] else ""
-    forward, adjoint = plan["sweeps"]
+    forward, backward = plan["sweeps"]
     return [
         ("build", f"{entry['build']}, {'this one' if is_own else 'not this one, which cannot use it'}"),
         ("loss", entry["name"]),
         ("target", entry["target"]),
         ("tokens", interval_text(entry["interval"])),
         ("vocabulary", str(plan["vocab"])),
-        ("hidden", ", ".join(f"{p['name']} {p['hidden']} ({p['element']})" for p in plan["pairs"])),
+        ("hidden", ", ".join(f"{p['name']} {p['hidden']} ({p['element']})" for p in plan["projections"])),
         ("inputs", ", ".join(f"{i['name']} ({i['kind']})" for i in plan["inputs"]) or "none"),
         ("outputs", ", ".join(f"{o['name']} ({o['element']})" for o in plan["outputs"])),
         ("gradients", gradients + phase),
-        ("schedule", f"{plan['kept']} logits per token kept; {forward} forward, {adjoint} adjoint sweeps"),
+        (
+            "schedule",
+            f"{plan['stored']} logits per token stored; {forward} forward, {backward} backward sweeps",
+        ),
         ("code", f"{size_text(plan['code_bytes'])} in {len(plan['kernels'])} kernels"),
         *(("", kernel["name"]) for kernel in plan["kernels"]),
     ]

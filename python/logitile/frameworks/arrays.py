@@ -188,7 +188,7 @@ class Recorded(Protocol):
     def emptied(self) -> tuple[Recorded, list[Any]]:
         """The call without its arrays, and these arrays, which the framework keeps instead."""
 
-    def adjoint(
+    def backward(
         self, state: object, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
         """The gradients of `sources`, from what reaches each output; None for one that went into a buffer."""

@@ -189,11 +189,11 @@ class SlicedCall(Protocol):
     """The parts of a call whose vocabulary is in slices.
 
     Attributes:
-        forward, adjoint: how many sweeps there are.
+        forward, backward: how many sweeps there are.
     """
 
     forward: int
-    adjoint: int
+    backward: int
 
     def sweep(self, number: int) -> SlicedPart:
         """A sweep over the slice; forward ones first, from 0."""

@@ -13,7 +13,7 @@ from .timeline import Timeline, launch_order, predicted_milliseconds, shared_mil
 
 STAGES = ("spec", "plan", "tiles", "device", "llvm", "obj", "ptx")
 _PURPOSES = {  # by the role of a buffer
-    "kept": "logits and their gradient",
+    "stored": "logits and their gradient",
     "logit_gradient": "logits and their gradient",
     "row_state": "row states",
     "row_list": "lists",
@@ -74,10 +74,10 @@ class Explanation:
         tokens, vocab, threads: of the call; for a part of a slice, `vocab` is that of the slice.
         mode: "forward", "early" (gradients along with the outputs) or "split" (in a phase of their own).
         interval: numbers of tokens that the same program serves, [first, end).
-        schedule: "all kept", "hybrid" or "recompute": whether logits stay between sweeps.
-        kept: vocabulary entries whose logits are kept.
+        schedule: "all stored", "hybrid" or "recompute": whether logits stay between sweeps.
+        stored: vocabulary entries whose logits are stored.
         chunk_tokens, chunks: how tokens are cut.
-        forward_sweeps, adjoint_sweeps: passes over the vocabulary beside the gradient's.
+        forward_sweeps, backward_sweeps: passes over the vocabulary beside the gradient's.
         operands: by pair, the type that hidden and weight are multiplied in, and their types in memory.
         kernels: in the order of their first launch.
         workspace: bytes by purpose.
@@ -102,11 +102,11 @@ class Explanation:
     mode: str
     interval: tuple[int, int]
     schedule: str
-    kept: int
+    stored: int
     chunk_tokens: int
     chunks: int
     forward_sweeps: int
-    adjoint_sweeps: int
+    backward_sweeps: int
     operands: Mapping[str, tuple[str, str, str]]
     kernels: tuple[KernelRow, ...]
     workspace: Mapping[str, int]
@@ -136,8 +136,8 @@ class Explanation:
             f"{self.name} on {self.target}, {self.threads} threads, gradients: {_MODES[self.mode]}",
             f"  tokens     {self.tokens} in {self._chunks()}; the same program serves "
             f"{interval_text(self.interval)}",
-            f"  schedule   {self.schedule}: {self.kept} of {self.vocab} logits per token stay between "
-            f"sweeps; {self.forward_sweeps} forward and {self.adjoint_sweeps} adjoint sweeps",
+            f"  schedule   {self.schedule}: {self.stored} of {self.vocab} logits per token stay between "
+            f"sweeps; {self.forward_sweeps} forward and {self.backward_sweeps} backward sweeps",
             f"  tiles      {self._tiles()}",
             f"  operands   {', '.join(_operands(name, *dtypes) for name, dtypes in self.operands.items())}",
             f"  work       {self.flops / 1e9:.3g} Gflop, {size_text(self.bytes)} read or written",
@@ -242,9 +242,9 @@ def explanation(
         tiles: sizes, and whether they come from tuning.
         seconds: of the call, by the cost model.
     """
-    tokens, kept, vocab = described["tokens"], described["kept"], described["columns"]
-    forward_sweeps, adjoint_sweeps = described["sweeps"]
-    chunk = described["adjoint_chunk"] if mode == "split" else described["forward_chunk"]
+    tokens, stored, vocab = described["tokens"], described["stored"], described["columns"]
+    forward_sweeps, backward_sweeps = described["sweeps"]
+    chunk = described["backward_chunk"] if mode == "split" else described["forward_chunk"]
     kernels = _kernels(described, measured, 1e3 * seconds)
     rates = described.get("rates")
     return Explanation(
@@ -255,13 +255,13 @@ def explanation(
         threads=described["threads"],
         mode=mode,
         interval=tuple(described["interval"]),
-        schedule="all kept" if kept >= vocab else "hybrid" if kept else "recompute",
-        kept=kept,
+        schedule="all stored" if stored >= vocab else "hybrid" if stored else "recompute",
+        stored=stored,
         chunk_tokens=chunk,
         chunks=max(1, -(-tokens // chunk)) if chunk else 1,
         forward_sweeps=forward_sweeps,
-        adjoint_sweeps=adjoint_sweeps,
-        operands={p["name"]: (p["element"], *p["memory"]) for p in described["pairs"]},
+        backward_sweeps=backward_sweeps,
+        operands={p["name"]: (p["element"], *p["memory"]) for p in described["projections"]},
         kernels=kernels,
         workspace=_workspace(described),
         workspace_bytes=described["workspace_bytes"],
@@ -281,7 +281,7 @@ def _product_rate(described: Mapping[str, Any]) -> float | None:
     rates = described.get("rates")
     if rates is None:
         return None
-    is_16_bit = all(_ELEMENT_BYTES[pair["element"]] == 2 for pair in described["pairs"])
+    is_16_bit = all(_ELEMENT_BYTES[pair["element"]] == 2 for pair in described["projections"])
     return float(rates["flops"] * (rates["speed_of_16_bits"] if is_16_bit else 1.0))
 
 
@@ -350,8 +350,8 @@ def _launches(described: Mapping[str, Any]) -> list[_Launches]:
                 yield from visit(step["body"], chunk, replace(outer, vocab_splits=count, share=share))
 
     found: list[_Launches] = []
-    for phase in ("prologue", "forward", "adjoint"):
-        chunk = described["adjoint_chunk"] if phase == "adjoint" else described["forward_chunk"]
+    for phase in ("prologue", "forward", "backward"):
+        chunk = described["backward_chunk"] if phase == "backward" else described["forward_chunk"]
         found += visit(described[phase], chunk, _Launches("", 1, 1, 1.0))
     return found
 
@@ -393,7 +393,7 @@ def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -
     all: it makes logits again.
     """
     flops = 0
-    for number, pair in enumerate(described["pairs"]):
+    for number, pair in enumerate(described["projections"]):
         roles = {buffer["role"] for buffer in buffers if buffer["owner"] == number}
         has_hidden = not roles.isdisjoint({"packed_rows", "packed_columns"})
         matrices = has_hidden + ("weight" in roles) + ("logit_gradient" in roles)

@@ -1,6 +1,6 @@
 """What `head.ir` and `head.explain` show of a slice: the program of each of its parts.
 
-Parts are named after the sweeps of the plan stage: "forward0", "merge forward0", ..., "adjoint0", ..., then
+Parts are named after the sweeps of the plan stage: "forward0", "merge forward0", ..., "backward0", ..., then
 "finish", and "gradient" where gradients are asked for.
 """
 
@@ -66,12 +66,12 @@ class SliceParts:
         first = part_of("sweep", self._source, self._call, self._hidden)
         self._places = dict(self._route(*first.sweeps(self._call.tokens)))
 
-    def _route(self, forward: int, adjoint: int) -> list[tuple[str, _Place]]:
+    def _route(self, forward: int, backward: int) -> list[tuple[str, _Place]]:
         source, call = self._source, self._call
         common = common_call(source, call)
         route = []
-        for number in range(forward + (adjoint if source.wrt else 0)):
-            phase = f"forward{number}" if number < forward else f"adjoint{number - forward}"
+        for number in range(forward + (backward if source.wrt else 0)):
+            phase = f"forward{number}" if number < forward else f"backward{number - forward}"
             mode = "forward" if number < forward else "early"
             route.append((phase, _Place("sweep", call, number, mode)))
             route.append((f"merge {phase}", _Place("merge", common, number, mode)))

@@ -100,8 +100,8 @@ def launch_order(described: Mapping[str, Any]) -> list[str]:
                 yield from visit(step["body"], chunk)
 
     order: list[str] = []
-    for phase in ("prologue", "forward", "adjoint"):
-        chunk = described["adjoint_chunk"] if phase == "adjoint" else described["forward_chunk"]
+    for phase in ("prologue", "forward", "backward"):
+        chunk = described["backward_chunk"] if phase == "backward" else described["forward_chunk"]
         order += visit(described[phase], chunk)
     return order
 

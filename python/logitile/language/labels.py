@@ -9,7 +9,8 @@ _PYTHON = {float: "f32", int: "i32", bool: "i1"}
 _WORDS = {"f32": "float", "i32": "integer", "i1": "bool"}
 _SYMBOLS = {
     "arith.addf": "+", "arith.addi": "+", "arith.subf": "-", "arith.subi": "-", "arith.mulf": "*",
-    "arith.muli": "*", "logitile.weigh": "*", "arith.divf": "/", "math.powf": "**", "arith.negf": "-",
+    "arith.muli": "*", "logitile.multiply_no_nan": "*", "arith.divf": "/", "math.powf": "**",
+    "arith.negf": "-",
     "arith.andi": "&", "arith.ori": "|", "arith.xori": "~", "arith.select": "lt.where",
     "logitile.gather": "[...]", "arith.maximumf": "lt.maximum", "arith.minimumf": "lt.minimum",
     "arith.maxsi": "lt.maximum", "arith.minsi": "lt.minimum", "math.absf": "lt.abs",

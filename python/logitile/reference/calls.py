@@ -80,7 +80,7 @@ class ReferenceCall:
         """The call, and the arrays that torch watches for changes until the backward pass."""
         return self, self.sources
 
-    def adjoint(
+    def backward(
         self, state: object, arrays: Sequence[Any], cotangents: Sequence[Any | None]
     ) -> list[Any | None]:
         """The gradients of `sources`, in the types of these."""

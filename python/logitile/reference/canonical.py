@@ -62,7 +62,7 @@ def _power(a: Written, b: Written) -> Written | None:
     if exponentials.is_constant(b):
         return known.with_exponent(exponentials.product(b, known.exponent))
     # A run-time power of 0 must give 1 for p = 0, that is 0 * -inf = 0 in the exponent: the power weighs.
-    return known.with_exponent(a.trace.emit("logitile.weigh", (b, known.exponent)))
+    return known.with_exponent(a.trace.emit("logitile.multiply_no_nan", (b, known.exponent)))
 
 
 def _root(power: float, x: Written) -> Written | None:

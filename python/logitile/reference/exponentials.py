@@ -2,7 +2,7 @@
 exponent that is known must not be lost. These rules are part of the meaning of a loss.
 
 A *weight* is an exponential or what products, quotients, powers, roots and negations make of it. A weight of
-0 wins against whatever it multiplies, infinities included (`logitile.weigh`).
+0 wins against whatever it multiplies, infinities included (`logitile.multiply_no_nan`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _is_weight(value: Written) -> bool:
         return True
     if name in _IF_FIRST_OPERAND or (name == "logitile.reduce" and value.op.attribute in ("max", "min")):
         return is_weight(value.operand(0))
-    if name == "logitile.weigh":
+    if name == "logitile.multiply_no_nan":
         return is_weight(value.operand(0)) and is_weight(value.operand(1))
     if name == "arith.mulf":
         scaled = _scaled(value)
@@ -98,7 +98,7 @@ def _exponential(value: Written) -> Exponential | None:
     name = value.op.name
     if name in ("math.exp", "math.exp2"):
         return Exponential(name, value.operand(0))
-    if name == "logitile.weigh":
+    if name == "logitile.multiply_no_nan":
         first, second = exponential(value.operand(0)), exponential(value.operand(1))
         if first is None or second is None:
             return None
@@ -185,7 +185,7 @@ class _Exponents:
             return value
         if name in ("math.exp", "math.exp2"):
             return value.trace.emit(name, (self.of(value.operand(0)),))
-        if name == "logitile.weigh" and exponential(value) is not None:
+        if name == "logitile.multiply_no_nan" and exponential(value) is not None:
             first, second = (self.applied(value.operand(i)) for i in range(2))
             return None if first is None or second is None else _weigh(first, second)
         scaled = _positively_scaled(value)
@@ -244,7 +244,7 @@ def _split(value: Written) -> tuple[Written | None, Written | None]:
     name = value.op.name
     if is_weight(value):
         return value, None
-    if name == "logitile.weigh":
+    if name == "logitile.multiply_no_nan":
         return value.operand(0), value.operand(1)
     if name == "arith.negf":
         weight, rest = _split(value.operand(0))
@@ -266,7 +266,7 @@ def _joined(a: Written | None, b: Written | None, join) -> Written | None:
 
 
 def _weigh(weight: Written, value: Written) -> Written:
-    return weight.trace.emit("logitile.weigh", (weight, value))
+    return weight.trace.emit("logitile.multiply_no_nan", (weight, value))
 
 
 def _times(a: Written, b: Written) -> Written:

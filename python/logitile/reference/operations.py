@@ -41,7 +41,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-def weigh(weight: np.ndarray, value: np.ndarray) -> np.ndarray:
+def multiply_no_nan(weight: np.ndarray, value: np.ndarray) -> np.ndarray:
     """weight * value, and 0 where the weight is 0."""
     return np.where(weight == 0, 0.0, weight * value)
 
@@ -99,7 +99,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "arith.select": Operation(
         np.where, (_no_flow, lambda a, y, c, *_: a.where(c), lambda a, y, c, *_: a.where(~c))
     ),
-    "logitile.weigh": Operation(weigh, (_weight, lambda a, y, w, x: a.weighed(w))),
+    "logitile.multiply_no_nan": Operation(multiply_no_nan, (_weight, lambda a, y, w, x: a.weighed(w))),
     "logitile.sigmoid": Operation(  # y * (1 - y) would cancel
         sigmoid, (lambda a, y, x: a.weighed(sigmoid(x) * sigmoid(-x)),)
     ),

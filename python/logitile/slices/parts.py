@@ -75,9 +75,9 @@ class Part:
         return [Made.of(output) for output in found if output["role"] == "state"]
 
     def sweeps(self, tokens: int) -> tuple[int, int]:
-        """Of the whole program: forward and adjoint."""
-        forward, adjoint = self.described(tokens)["sweeps"]
-        return forward, adjoint
+        """Of the whole program: forward and backward."""
+        forward, backward = self.described(tokens)["sweeps"]
+        return forward, backward
 
     def stage(self, tokens: int, stage: str, kernel: str) -> str | bytes:
         """The text of a stage."""

@@ -34,7 +34,7 @@ class Source:
         has_divisor: whether a divisor was given.
         rounding: of each pair, its name and the types that hidden and weight are rounded to; None where they
             are not.
-        sweeps: how many there are, forward and adjoint; (0, 0) as long as nothing has run.
+        sweeps: how many there are, forward and backward; (0, 0) as long as nothing has run.
     """
 
     name: str
@@ -89,7 +89,7 @@ class SliceState:
             entries of the slice in order and their indices in the vocabulary, -1 where the slice has no more.
         earlier: the same of the sweeps before, of the whole vocabulary.
         call: the inputs that all slices have in common: those per token, the scalars and the divisor.
-        cotangents: the gradients that reach the outputs, from the first adjoint sweep on.
+        cotangents: the gradients that reach the outputs, from the first backward sweep on.
         beside: an array of the framework and on the device of results, for states without rows.
     """
 
@@ -114,11 +114,11 @@ class SliceState:
 
     @property
     def next(self) -> str | None:
-        """The kind of the next sweep: "forward", "adjoint", which needs what reaches the outputs, or None."""
-        forward, adjoint = self.source.sweeps
+        """The kind of the next sweep: "forward", "backward", which needs what arrives at outputs, or None."""
+        forward, backward = self.source.sweeps
         if self.sweep + 1 < forward:
             return "forward"
-        return "adjoint" if self.sweep + 1 < forward + adjoint else None
+        return "backward" if self.sweep + 1 < forward + backward else None
 
     @property
     def like(self) -> Array:

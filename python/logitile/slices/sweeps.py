@@ -60,8 +60,8 @@ def partial(
         raise CallValueError(
             f"all {sum(source.sweeps)} sweeps of '{source.name}' have run; call finish or finish_grad"
         )
-    adjoint = state.next == "adjoint"
-    cotangents = _cotangents(binder, call, state, grad_output) if adjoint else {}
+    backward = state.next == "backward"
+    cotangents = _cotangents(binder, call, state, grad_output) if backward else {}
     return swept(source, call, offset, state.sweep + 1, state.complete, cotangents)
 
 
@@ -77,7 +77,7 @@ def swept(
 
     Args:
         earlier: what sweeps before it left on all slices.
-        cotangents: for adjoint sweeps; none for forward ones.
+        cotangents: for backward sweeps; none for forward ones.
     """
     hidden = call.pairs[0].hidden
     part = part_of("sweep", source, call, hidden, sweep, "early" if cotangents else "forward")
@@ -347,7 +347,7 @@ def _check_state(binder: Binder, state: object) -> None:
 
 
 def _cotangents(binder: Binder, call: Call, state: SliceState, grad_output: object) -> Mapping[str, Array]:
-    """What reaches the outputs; the first adjoint sweep settles it."""
+    """What reaches the outputs; the first backward sweep settles it."""
     source, settled = state.source, state.cotangents
     if settled and grad_output is None:
         return settled
@@ -362,7 +362,7 @@ def _cotangents(binder: Binder, call: Call, state: SliceState, grad_output: obje
     for name in settled:
         if not _is_same(settled[name], given[name]):
             raise CallValueError(
-                f"grad_output of '{name}' is {given[name].source}, but the adjoint sweeps had "
+                f"grad_output of '{name}' is {given[name].source}, but the backward sweeps had "
                 f"{settled[name].source}; give the same, or leave it out"
             )
     return settled or {name: given[name] for name in of}

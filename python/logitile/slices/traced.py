@@ -45,8 +45,8 @@ class TracedSlices:
         self._made: dict[str, Made] = {}  # states and outputs
         self._records: dict[str, dict[str, Any]] = {}  # by key
         first = part_of("sweep", self._source, call, call.pairs[0].hidden)
-        self.forward, self.adjoint = first.sweeps(call.tokens)
-        check_sweeps(replace(self._source, sweeps=(self.forward, self.adjoint)))
+        self.forward, self.backward = first.sweeps(call.tokens)
+        check_sweeps(replace(self._source, sweeps=(self.forward, self.backward)))
 
     def sweep(self, number: int) -> SlicedPart:
         """See SlicedCall."""
@@ -74,7 +74,7 @@ class TracedSlices:
 
     def gradient(self) -> SlicedPart:
         """See SlicedCall."""
-        states = self._before(self.forward + self.adjoint)
+        states = self._before(self.forward + self.backward)
         operands = [*self._all_operands(), *self._cotangents(self._reaching), *states, SliceArray("offset")]
         return self._part("gradient", 0, "early", self._call, operands)
 

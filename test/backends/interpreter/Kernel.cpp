@@ -23,10 +23,10 @@ private:
   void run(StoreOp op);
   void run(ProjectOp op);
   void run(ContractOp op);
-  void run(InitRowsOp op);
-  void run(UpdateRowsOp op);
+  void run(InitStateOp op);
+  void run(UpdateStateOp op);
   void run(MapOp op);
-  void run(TermsOp op);
+  void run(SparseTermsOp op);
 
   Tile &tile(Value value) { return tiles.find(value)->second; }
   const View &view(Value value) const { return views.find(value)->second; }
@@ -91,7 +91,8 @@ void Task::run(Block &block) {
 void Task::run(Operation &op) {
   if (!runIndexOp(op))
     llvm::TypeSwitch<Operation *>(&op)
-        .Case<scf::ForOp, LoadOp, StoreOp, ProjectOp, ContractOp, InitRowsOp, UpdateRowsOp, MapOp, TermsOp>([&](auto known) { run(known); })
+        .Case<scf::ForOp, LoadOp, StoreOp, ProjectOp, ContractOp, InitStateOp, UpdateStateOp, MapOp, SparseTermsOp>(
+            [&](auto known) { run(known); })
         .Default([](Operation *) { llvm_unreachable("checkKernel refuses it"); });
 }
 
@@ -198,31 +199,31 @@ void Task::run(ContractOp op) {
 
 // ---- the loss -------------------------------------------------------------------------------------------------------
 
-void Task::run(InitRowsOp op) {
+void Task::run(InitStateOp op) {
   const Numbers start = evaluate(op.getInit(), {});
-  for (auto [row, value] : llvm::zip_equal(op.getRows(), start))
+  for (auto [row, value] : llvm::zip_equal(op.getState(), start))
     llvm::fill(makeTile(row).values, value);
 }
 
-/// The state of the tile's own columns first, from the largest candidates of 'bound' on; then it is merged.
-void Task::run(UpdateRowsOp op) {
+/// The state of the tile's own columns first, from the largest candidates of 'candidate' on; then it is merged.
+void Task::run(UpdateStateOp op) {
   const int64_t first = index(op.getColumn());
   int64_t columns = 1;
   for (Value input : op.getInputs())
     columns = std::max(columns, tile(input).columns);
   columns = std::min(columns, static_cast<int64_t>(op.getLimit()) - first);
-  for (auto [row, next] : llvm::zip_equal(op.getRows(), op.getResults()))
+  for (auto [row, next] : llvm::zip_equal(op.getState(), op.getResults()))
     tiles.insert_or_assign(next, Tile(tile(row)));
   for (int64_t row = 0, rows = tile(op.getResults()[0]).rows; row < rows; ++row) {
     Numbers state = evaluate(op.getInit(), {});
     for (int64_t column = 0; column < columns; ++column)
-      for (auto [i, candidate] : llvm::enumerate(evaluate(op.getBound(), inputsAt(op.getInputs(), row, column), first + column)))
+      for (auto [i, candidate] : llvm::enumerate(evaluate(op.getCandidate(), inputsAt(op.getInputs(), row, column), first + column)))
         state[i] = candidate > state[i] ? candidate : state[i];
     for (int64_t column = 0; column < columns; ++column) {
       state.append(inputsAt(op.getInputs(), row, column));
       state = evaluate(op.getUpdate(), state, first + column);
     }
-    Numbers both = llvm::map_to_vector(op.getRows(), [&](Value value) { return tile(value).read(row, 0); });
+    Numbers both = llvm::map_to_vector(op.getState(), [&](Value value) { return tile(value).read(row, 0); });
     both.append(state);
     both.append(inputsAt(op.getInputs(), row, 0));
     for (auto [next, value] : llvm::zip_equal(op.getResults(), evaluate(op.getMerge(), both)))
@@ -242,7 +243,7 @@ void Task::run(MapOp op) {
         tile(result).at(row, column) = value;
 }
 
-void Task::run(TermsOp op) {
+void Task::run(SparseTermsOp op) {
   Tile &to = tiles.insert_or_assign(op.getResult(), Tile(tile(op.getTile()))).first->second;
   const int64_t first = index(op.getRow()), other = index(op.getColumn());
   for (int64_t row = 0; row < to.rows && first + row < index(op.getCount()); ++row)
@@ -256,12 +257,12 @@ void Task::run(TermsOp op) {
 // ---- kernels --------------------------------------------------------------------------------------------------------
 
 static bool isTileOp(Operation *op) {
-  if (auto terms = dyn_cast<TermsOp>(op))
+  if (auto terms = dyn_cast<SparseTermsOp>(op))
     return terms.getAction() == TermAction::Add;
   if (auto contract = dyn_cast<ContractOp>(op))
     return !contract.getMap();
   return isa<arith::ConstantOp, arith::AddIOp, arith::MulIOp, arith::MinUIOp, scf::ForallOp, scf::InParallelOp, scf::ForOp, scf::YieldOp,
-             LoadOp, StoreOp, ProjectOp, InitRowsOp, UpdateRowsOp, MapOp>(op);
+             LoadOp, StoreOp, ProjectOp, InitStateOp, UpdateStateOp, MapOp>(op);
 }
 
 LogicalResult checkKernel(KernelOp kernel) {
@@ -269,7 +270,7 @@ LogicalResult checkKernel(KernelOp kernel) {
     if (auto type = dyn_cast<ViewType>(argument.getType()); type && !View::isKnown(type))
       return kernel.emitOpError() << "has an argument of type " << type << ", which the interpreter does not know";
   WalkResult found = kernel.walk([&](Operation *op) {
-    const bool isScalar = isa<InitRowsOp, UpdateRowsOp, MapOp>(op->getParentOp());
+    const bool isScalar = isa<InitStateOp, UpdateStateOp, MapOp>(op->getParentOp());
     if (op == kernel || (isScalar ? isScalarOp(op) : isTileOp(op)))
       return WalkResult::advance();
     op->emitOpError() << "is not known to the interpreter";

@@ -57,7 +57,7 @@ static const llvm::StringMap<Apply> &table() {
       {"math.log", [](Operation *, const Numbers &in) { return std::log(in[0]); }},
       {"math.fma", [](Operation *, const Numbers &in) { return Number(std::fma(float(in[0]), float(in[1]), float(in[2]))); }},
       {"math.isfinite", [](Operation *, const Numbers &in) { return Number(std::isfinite(in[0])); }},
-      {"logitile.weigh", [](Operation *, const Numbers &in) { return in[0] == 0 ? 0 : in[0] * in[1]; }},
+      {"logitile.multiply_no_nan", [](Operation *, const Numbers &in) { return in[0] == 0 ? 0 : in[0] * in[1]; }},
   };
   return operations;
 }

@@ -33,7 +33,7 @@ bool registerOnce() {
 Request requestFor(const std::string &target) {
   Request request;
   request.spec = kSpec;
-  request.pairs = {{"z", kSize, ElementType::F32}};
+  request.projections = {{"z", kSize, ElementType::F32}};
   request.gradients = {"z.hidden", "z.weight"};
   request.gradientTypes = {{"z.hidden", ElementType::F32}, {"z.weight", ElementType::F32}};
   request.mode = Mode::Early;

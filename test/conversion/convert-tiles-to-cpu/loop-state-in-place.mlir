@@ -14,7 +14,7 @@ logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from 
   %one = arith.constant 1 : index
   %three = arith.constant 3 : index
   scf.forall (%row) = (0) to (%n) step (64) {
-    %start = logitile.init_rows : !logitile.tile<64x1xf32> {
+    %start = logitile.init_state : !logitile.tile<64x1xf32> {
       %c = arith.constant 0.0 : f32
       logitile.yield %c : f32
     }

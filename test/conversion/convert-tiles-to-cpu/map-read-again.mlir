@@ -1,5 +1,5 @@
 // RUN: logitile-opt %s --convert-tiles-to-cpu=target=cpu:avx512 | FileCheck %s
-// Kept logits and gradients share memory. As long as a later op reads the logits, the gradient waits in scratch: 8 lines of 128
+// Stored logits and gradients share memory. As long as a later op reads the logits, the gradient waits in scratch: 8 lines of 128
 // + 16 elements, beside 8 sums in 32.
 
 // CHECK: func.func @gradient({{.*}}) attributes {logitile.scratch_bytes = 4736 : i64}

@@ -52,7 +52,7 @@ logitile.kernel @contract(%n: index from tokens, %g: !logitile.view<?x96xbf16, c
   %v = arith.constant 96 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     %sum = logitile.contract %g, %w at [%row, %zero] over [%zero to %v] by 48 using panels : !logitile.view<?x96xbf16, column_major>, !logitile.view<96x32xf32 to bf16> -> !logitile.tile<64x32xf32>
-    %exact = logitile.contract_terms %sum, [%column, %coefficient], %w at [%row, %zero] below %n
+    %exact = logitile.contract_sparse %sum, [%column, %coefficient], %w at [%row, %zero] below %n
         : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>], !logitile.view<96x32xf32 to bf16>
     logitile.store %exact to %out at [%row, %zero] : !logitile.tile<64x32xf32> to !logitile.view<?x32xf32>
   }

@@ -41,7 +41,7 @@ logitile.kernel @wide_state(%n: index from tokens, %out: !logitile.view<?x8xf32,
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
     // expected-error @+1 {{starts a row state of '!logitile.tile<64x8xf32>'; expected 1 column}}
-    %start = logitile.init_rows : !logitile.tile<64x8xf32> {
+    %start = logitile.init_state : !logitile.tile<64x8xf32> {
       %c = arith.constant 0.0 : f32
       logitile.yield %c : f32
     }

@@ -12,14 +12,14 @@ logitile.kernel @apart(%n: index from tokens, %x: !logitile.view<?x32xf32, row_p
     %second = logitile.project %x, %w at [%row, %zero] by 32 using panels : !logitile.view<?x32xf32, row_panels>, !logitile.view<160x32xf32> -> !logitile.tile<64x16xf32>
     logitile.store %first to %z at [%row, %zero] : !logitile.tile<64x16xf32> to !logitile.view<?x160xf32, column_major>
     logitile.store %second to %t at [%row, %zero] : !logitile.tile<64x16xf32> to !logitile.view<?x160xf32, column_major>
-    %start = logitile.init_rows : !logitile.tile<64x1xf32> {
+    %start = logitile.init_state : !logitile.tile<64x1xf32> {
       %c = arith.constant 0.0 : f32
       logitile.yield %c : f32
     }
-    %state = logitile.update_rows(%start) with (%first, %second) at %zero below 160 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x16xf32>, !logitile.tile<64x16xf32>) init {
+    %state = logitile.update_state(%start) with (%first, %second) at %zero below 160 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x16xf32>, !logitile.tile<64x16xf32>) init {
       %c = arith.constant 0.0 : f32
       logitile.yield %c : f32
-    } bound {
+    } candidate {
     ^bb0(%a: f32, %b: f32):
       logitile.yield
     } update {

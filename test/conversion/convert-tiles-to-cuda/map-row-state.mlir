@@ -11,20 +11,20 @@
 // CHECK: scf.for
 // CHECK: %[[OF_ROW:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> f32
 // CHECK-NEXT: arith.subf %{{.*}}, %[[OF_ROW]] : f32
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @distances(%n: index from tokens, %z: !logitile.view<?x64xf32> from @z, %out: !logitile.view<?x64xf16> from @near) {
     %zero = arith.constant 0 : index
     scf.forall (%row) = (0) to (%n) step (64) {
-      %start = logitile.init_rows : !logitile.tile<64x1xf32> {
+      %start = logitile.init_state : !logitile.tile<64x1xf32> {
         %lowest = arith.constant 0xFF7FFFFF : f32
         logitile.yield %lowest : f32
       }
       %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x64xf32> -> !logitile.tile<64x64xf32>
-      %largest = logitile.update_rows(%start) with (%tile) at %zero below 64 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x64xf32>) init {
+      %largest = logitile.update_state(%start) with (%tile) at %zero below 64 : (!logitile.tile<64x1xf32>), (!logitile.tile<64x64xf32>) init {
         %lowest = arith.constant 0xFF7FFFFF : f32
         logitile.yield %lowest : f32
-      } bound {
+      } candidate {
       ^bb0(%value: f32):
         logitile.yield %value : f32
       } update {

@@ -30,10 +30,10 @@
 
 // CHECK-LABEL: llvm.func @to_odd_rows(
 // CHECK-NOT: vector<
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
-  logitile.kernel @in_place(%n: index from tokens, %z: !logitile.view<?x100xbf16> from @kept, %g: !logitile.view<?x100xbf16> from @grad)
-      attributes {aliases = {grad = @kept}} {
+  logitile.kernel @in_place(%n: index from tokens, %z: !logitile.view<?x100xbf16> from @stored, %g: !logitile.view<?x100xbf16> from @grad)
+      attributes {aliases = {grad = @stored}} {
     scf.forall (%row, %column) = (0, 0) to (%n, 100) step (64, 64) {
       %tile = logitile.load %z at [%row, %column] : !logitile.view<?x100xbf16> -> !logitile.tile<64x64xf32>
       %next = logitile.map(%tile) : (!logitile.tile<64x64xf32>) -> !logitile.tile<64x64xf32> {
@@ -78,9 +78,9 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     }
   }
   logitile.program @p vocab 100 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 64) vocab_split 64 kept 64 {
-      logitile.buffer @kept chunk kept of "z" : !logitile.view<?x100xbf16>
-      logitile.buffer @grad chunk logit_gradient of "z" alias @kept : !logitile.view<?x100xbf16>
+    logitile.schedule tokens [0, 64) vocab_split 64 stored 64 {
+      logitile.buffer @stored chunk stored of "z" : !logitile.view<?x100xbf16>
+      logitile.buffer @grad chunk logit_gradient of "z" alias @stored : !logitile.view<?x100xbf16>
       logitile.buffer @sum chunk hidden_sum of "z" : !logitile.view<?x128xf32>
       logitile.buffer @given input input of "x" : !logitile.view<?x128xf32>
     }

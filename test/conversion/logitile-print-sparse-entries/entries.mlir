@@ -7,19 +7,19 @@
 logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x8xf32, column_major> from @z, %t: !logitile.view<?xi32> from @t, %f: !logitile.view<?xi1> from @f) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%n) step (64) {
-    %start:8 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
+    %start:8 = logitile.init_state : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
       %c = arith.constant 0.0 : f32
       logitile.yield %c, %c, %c, %c, %c, %c, %c, %c : f32, f32, f32, f32, f32, f32, f32, f32
     }
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x8xf32, column_major> -> !logitile.tile<64x8xf32>
     %target = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
     %flag = logitile.load %f at [%row] : !logitile.view<?xi1> -> !logitile.tile<64x1xi1>
-    %state:8 = logitile.update_rows(%start#0, %start#1, %start#2, %start#3, %start#4, %start#5, %start#6, %start#7) with (%tile, %target, %flag) at %zero below 8
+    %state:8 = logitile.update_state(%start#0, %start#1, %start#2, %start#3, %start#4, %start#5, %start#6, %start#7) with (%tile, %target, %flag) at %zero below 8
         : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>),
           (!logitile.tile<64x8xf32>, !logitile.tile<64x1xi32>, !logitile.tile<64x1xi1>) init {
       %c = arith.constant 0.0 : f32
       logitile.yield %c, %c, %c, %c, %c, %c, %c, %c : f32, f32, f32, f32, f32, f32, f32, f32
-    } bound {
+    } candidate {
     ^bb0(%x: f32, %i: i32, %ok: i1):
       logitile.yield %x : f32
     } update {

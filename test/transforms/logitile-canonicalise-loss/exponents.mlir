@@ -62,7 +62,7 @@ logitile.loss @power vocab 7 outputs ["loss"] {
   // CHECK: %[[U:.*]] = logitile.input token "u" : f32
   %u = logitile.input token "u" : f32
   %p = math.exp %z : f32
-  // CHECK: %[[E:.*]] = logitile.weigh %[[U]], %[[Z]] : f32
+  // CHECK: %[[E:.*]] = logitile.multiply_no_nan %[[U]], %[[Z]] : f32
   // CHECK: math.exp %[[E]] : f32
   %q = math.powf %p, %u : f32
   %loss = logitile.reduce sum %q : f32 -> f32

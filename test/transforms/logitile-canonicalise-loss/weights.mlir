@@ -1,5 +1,5 @@
 // A weight of 0 wins in a product: exponentials, sigmoids, and what products, quotients, powers and negations make of them.
-// contract: 3 weigh
+// contract: 3 multiply_no_nan
 // RUN: logitile-opt --logitile-canonicalise-loss %s | FileCheck %s
 
 // CHECK-LABEL: logitile.loss @product
@@ -12,7 +12,7 @@ logitile.loss @product vocab 7 outputs ["loss"] {
   %p = logitile.sigmoid %z : f32
   %scaled = arith.mulf %p, %u : f32
   // CHECK: %[[REST:.*]] = arith.mulf %[[U]], %[[Z]] : f32
-  // CHECK: %[[W:.*]] = logitile.weigh %[[P]], %[[REST]] : f32
+  // CHECK: %[[W:.*]] = logitile.multiply_no_nan %[[P]], %[[REST]] : f32
   %weighed = arith.mulf %scaled, %z : f32
   // CHECK: logitile.reduce sum %[[W]]
   %loss = logitile.reduce sum %weighed : f32 -> f32
@@ -26,7 +26,7 @@ logitile.loss @constant vocab 7 outputs ["loss"] {
   // CHECK: %[[P:.*]] = math.exp
   %p = math.exp %z : f32
   // CHECK: arith.mulf %{{.*}}, %[[P]] : f32
-  // CHECK-NOT: logitile.weigh
+  // CHECK-NOT: logitile.multiply_no_nan
   %q = arith.mulf %two, %p : f32
   %loss = logitile.reduce sum %q : f32 -> f32
   logitile.yield %loss : f32
@@ -41,7 +41,7 @@ logitile.loss @quotient vocab 7 outputs ["loss"] {
   %p = math.exp %z : f32
   // CHECK: %[[N:.*]] = arith.negf %[[Z]] : f32
   // CHECK: %[[R:.*]] = math.exp %[[N]] : f32
-  // CHECK: logitile.weigh %[[R]], %[[T]] : f32
+  // CHECK: logitile.multiply_no_nan %[[R]], %[[T]] : f32
   %q = arith.divf %t, %p : f32
   %loss = logitile.reduce sum %q : f32 -> f32
   logitile.yield %loss : f32

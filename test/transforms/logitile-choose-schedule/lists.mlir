@@ -1,6 +1,6 @@
 // A list has a place in memory for each entry that it keeps, in every vocabulary split, and a launch of its own puts it in order.
 // RUN: sed 's/$TARGET/cpu:avx2/' %s | %schedule | FileCheck %s
-// CHECK: logitile.schedule {{.*}} vocab_split 120 kept 0 {
+// CHECK: logitile.schedule {{.*}} vocab_split 120 stored 0 {
 // CHECK-DAG: logitile.buffer @list_best_0 chunk row_list of @best[0] : !logitile.view<?x45xi64>
 // CHECK-DAG: logitile.buffer @known_values call result of @top[0] : !logitile.view<?x5xf32>
 // CHECK-DAG: logitile.buffer @known_indices call result of @top[1] : !logitile.view<?x5xi32>
@@ -12,12 +12,12 @@
 // GPU: logitile.launch "best" from @sweep<
 // GPU-NEXT: logitile.launch "top" from @finish_list<
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 64, workspace = 10000000, chunks = 0, accumulate = false, target = "$TARGET", threads = 1>} {
   logitile.program @p vocab 1000 outputs [#logitile.output<"values" : f32 is <@top[0]>>, #logitile.output<"indices" : i32 is <@top[1]>>] indices [] checked [] {
     logitile.sweep @best forward state [] lists [5] init {
       logitile.yield
-    } bound {
+    } candidate {
       logitile.yield
     } update {
       logitile.yield

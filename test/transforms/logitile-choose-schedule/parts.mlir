@@ -1,12 +1,12 @@
 // Everything that a program may have, in the order in which it runs: prologue; sweeps and their finishes; finishes and sweeps
-// that need the cotangent; the gradient with its late sweep; finishes of that; sums over the tokens.
+// that need the cotangent; the gradient with its fused sweep; finishes of that; sums over the tokens.
 // RUN: %schedule %s | FileCheck %s
 // CHECK: logitile.schedule
 // The logits are kept: later sweeps, as the gradient, read them where they are.
-// CHECK-DAG: logitile.buffer @kept_z chunk kept of "z"
+// CHECK-DAG: logitile.buffer @stored_z chunk stored of "z"
 // CHECK-DAG: logitile.buffer @known_early call result of @prologue[0]
 // CHECK-DAG: logitile.buffer @known_down chunk result of @coefficients[0]
-// CHECK-DAG: logitile.buffer @known_gradient_b call result of @after_late[0]
+// CHECK-DAG: logitile.buffer @known_gradient_b call result of @after_fused[0]
 // CHECK-DAG: logitile.buffer @q call input of "q" : !logitile.view<300xf32>
 // CHECK-DAG: logitile.buffer @s call input of "s" : !logitile.view<1xf32>
 // CHECK-DAG: logitile.buffer @d input input of "d" : !logitile.view<?x300xbf16>
@@ -19,18 +19,18 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: logitile.run forward {
 // CHECK-NEXT: logitile.launch "pack_z_rows"
-// CHECK-NEXT: logitile.launch "first" from @sweep<{{[^>]*}}> using panels sweep @first keep
+// CHECK-NEXT: logitile.launch "first" from @sweep<{{[^>]*}}> using panels sweep @first store
 // CHECK-NEXT: logitile.launch "after_first" from @finish<{{.*}} sweep @first
 // CHECK-NEXT: logitile.launch "second" from @sweep<{{[^>]*}}> sweep @second
 // CHECK-NEXT: logitile.launch "after_second" from @finish<{{.*}} sweep @second
 // CHECK-NEXT: logitile.launch "coefficients" from @finish<TM = 512> finish @coefficients
 // CHECK-NEXT: logitile.launch "third" from @sweep<{{[^>]*}}> sweep @third
 // CHECK-NEXT: logitile.launch "after_third" from @finish<{{.*}} sweep @third
-// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> sweep @late vocab_splits
+// CHECK-NEXT: logitile.launch "gradient" from @gradient<{{[^>]*}}> sweep @fused vocab_splits
 // CHECK-NEXT: logitile.launch "z_hidden" from @contract_hidden
-// CHECK-NEXT: logitile.launch "after_late" from @finish<{{.*}} sweep @late
+// CHECK-NEXT: logitile.launch "after_fused" from @finish<{{.*}} sweep @fused
 // CHECK-NEXT: logitile.launch "sum_q" from @sum_blocks
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {d = bf16},
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {d = bf16},
     gradients = ["z.hidden", "b", "q", "d"], gradient_types = {}, mode = early, tokens = 100, workspace = 100000000, chunks = 0,
     accumulate = false, target = "cpu:avx2", threads = 1>} {
   logitile.program @p vocab 300 outputs [#logitile.output<"loss" : f32 is <@after_second[0]>>] indices [] checked [] {
@@ -41,7 +41,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.sweep @first forward state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):
@@ -60,7 +60,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.sweep @second forward state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):
@@ -76,14 +76,14 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     ^bb0(%sum: f32):
       logitile.yield %sum : f32
     }
-    logitile.finish @coefficients adjoint results ["down" : f32] {
+    logitile.finish @coefficients backward results ["down" : f32] {
       %up = logitile.input cotangent "loss" : f32
       logitile.yield %up : f32
     }
-    logitile.sweep @third adjoint state ["sum" : f32] init {
+    logitile.sweep @third backward state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):
@@ -95,14 +95,14 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     ^bb0(%a: f32, %b: f32):
       logitile.yield %b : f32
     }
-    logitile.finish @after_third adjoint of @third results ["total" : f32] {
+    logitile.finish @after_third backward of @third results ["total" : f32] {
     ^bb0(%sum: f32):
       logitile.yield %sum : f32
     }
-    logitile.sweep @late late state ["sum" : f32] init {
+    logitile.sweep @fused fused state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):
@@ -122,12 +122,12 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       logitile.adjoint vocab "q" dense %zd
       logitile.adjoint dense "d" dense %z
     }
-    logitile.finish @after_late late of @late results ["gradient.b" : f32] {
+    logitile.finish @after_fused fused of @fused results ["gradient.b" : f32] {
     ^bb0(%sum: f32):
       logitile.yield %sum : f32
     }
     logitile.gradient {
-      %b = logitile.known <@after_late[0]> : f32
+      %b = logitile.known <@after_fused[0]> : f32
       logitile.adjoint token "b" dense %b
     }
   }

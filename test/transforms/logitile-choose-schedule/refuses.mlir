@@ -14,7 +14,7 @@ module {
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx9", threads = 1>} {
   // expected-error @below {{cannot be scheduled: there is no target 'cpu:avx9'; 'cpu:' has portable, avx2, avx512, avx512_bf16}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -23,7 +23,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_87", threads = 1>} {
   // expected-error @below {{cannot be scheduled: there is no target 'cuda:sm_87'; 'cuda:' has sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100, sm_120; with a chip sm_80:a100, sm_86:rtx3090, sm_89:l40s, sm_89:rtx4090, sm_90:h100, sm_90:h200, sm_90a:h100, sm_90a:h200, sm_100:b200, sm_120:rtx5090}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -32,9 +32,9 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = ["t.hidden"],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = ["t.hidden"],
     gradient_types = {}, mode = early, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
-  // expected-error @below {{reads logits 't', which the request has no pair for}}
+  // expected-error @below {{reads logits 't', which the request has no projection for}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
     logitile.gradient {
       %t = logitile.input logits "t" : f32
@@ -45,18 +45,18 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
   // expected-error @below {{has a schedule already}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 8) vocab_split 5 kept 0 {
+    logitile.schedule tokens [0, 8) vocab_split 5 stored 0 {
     }
   }
 }
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1, tiles = {TX = 64}>} {
   // expected-error @below {{there is no tile size 'TX'; there are TM, TN, TD, TKproject, TKhidden, TKweight}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -65,7 +65,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1, tiles = {TM = 40}>} {
   // expected-error @below {{tile size 'TM' is 40; 'cuda:sm_80' takes multiples of 32}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -74,7 +74,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1, tiles = {TKweight = 24}>} {
   // expected-error @below {{tile size 'TKweight' is 24; 'cuda:sm_80' takes multiples of 16}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -83,7 +83,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = forward, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, tiles = {TD = 24}>} {
   // expected-error @below {{tile size 'TD' is 24; 'cpu:avx2' takes multiples of 16}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
@@ -92,9 +92,9 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = ["w"], gradient_types = {w = f32},
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = ["w"], gradient_types = {w = f32},
     mode = early, tokens = 8, workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1>} {
-  // expected-error @below {{makes gradients but has no pair}}
+  // expected-error @below {{makes gradients but has no projection}}
   logitile.program @p vocab 5 outputs [] indices [] checked [] {
   }
 }

@@ -2,7 +2,7 @@
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s
 // CHECK-DAG: logitile.buffer @packed_z_rows chunk packed_rows of "z" : !logitile.view<?x512xf32, row_panels>
-// CHECK-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xf32, column_major>
+// CHECK-DAG: logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x30000xf32, column_major>
 // CHECK-DAG: logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<30000x512xbf16>
 // CHECK: logitile.launch "pack_z_rows" from @pack<D = 512, TM = 16, in = bf16, op = f32>
 // CHECK: logitile.launch "z_weight" from @contract_weight<{{.*}} g = f32, op = f32, out = bf16> using panels
@@ -64,20 +64,20 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SPLIT
 // SPLIT: logitile.buffer @rounded_z_weight saved rounded_weight of "z" : !logitile.view<30000x512xbf16>
 // SPLIT-COUNT-1: from @round<
-// SPLIT: logitile.run adjoint
+// SPLIT: logitile.run backward
 // SPLIT-NOT: from @round<
 
 // Where one exponential is the gradient, logits are kept in 16 bits, with their centres, and the gradient takes their place.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=HALVES
-// HALVES: logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x30000xf16, column_major>
+// HALVES: logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x30000xf16, column_major>
 // HALVES-NEXT: logitile.buffer @centre_z chunk centre of "z" : !logitile.view<268x?xf32>
-// HALVES-NEXT: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xbf16, column_major>
+// HALVES-NEXT: logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x30000xbf16, column_major>
 
 // From forward to backward too.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = split, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cpu:avx512_bf16/; s/logitile.gradient/logitile.gradient exponential/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=SAVED
-// SAVED: logitile.buffer @kept_z saved kept of "z" : !logitile.view<?x30000xf16, column_major>
+// SAVED: logitile.buffer @stored_z saved stored of "z" : !logitile.view<?x30000xf16, column_major>
 // SAVED-NEXT: logitile.buffer @centre_z saved centre of "z" : !logitile.view<268x?xf32>
 
 // Not where another number of chunks makes the logits again, whose bits would differ; nor where products take f32.
@@ -85,16 +85,16 @@
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EXACT
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/logitile.gradient/logitile.gradient exponential/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=EXACT
-// EXACT: logitile.buffer @kept_z {{.*}} of "z" : !logitile.view<?x30000xf32, column_major>
+// EXACT: logitile.buffer @stored_z {{.*}} of "z" : !logitile.view<?x30000xf32, column_major>
 // EXACT-NOT: centre
 
 // GPUs keep the same of bf16. The error would be more than that of operands of f16.
 // RUN: sed 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/; s/logitile.gradient/logitile.gradient exponential/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=GPU
-// GPU: logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x30000xf16>
+// GPU: logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x30000xf16>
 // GPU-NEXT: logitile.buffer @centre_z chunk centre of "z" : !logitile.view<235x?xf32>
-// GPU-NEXT: logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x30000xbf16>
+// GPU-NEXT: logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x30000xbf16>
 // RUN: sed 's/$ELEMENT/f16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/; s/logitile.gradient/logitile.gradient exponential/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=FINER
-// FINER: logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x30000xf32>
+// FINER: logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x30000xf32>
 // FINER-NOT: centre

@@ -3,8 +3,8 @@
 // Outputs of a program without a gradient: one sweep, and logits that are kept nowhere.
 // RUN: sed 's/$ELEMENT/f32/; s/$GRADIENTS//; /logitile.gradient/,/^    }/d; s/$PLAN/mode = forward, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' \
 // RUN:     %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=FORWARD
-// FORWARD: kept 0 {
-// FORWARD-NOT: kept of
+// FORWARD: stored 0 {
+// FORWARD-NOT: stored of
 // FORWARD-NOT: logit_gradient of
 // FORWARD: logitile.run forward {
 // FORWARD-NEXT: logitile.launch "pack_z_rows"

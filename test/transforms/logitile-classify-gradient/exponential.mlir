@@ -21,7 +21,7 @@ logitile.loss @entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %lse = logitile.reduce logsumexp %z : f32 -> f32
   %log_p = arith.subf %z, %lse : f32
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

@@ -39,7 +39,7 @@ logitile.loss @hinge vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %log_p = arith.subf %z, %lse : f32
   %p = math.exp %log_p : f32
   %size = math.absf %z : f32
-  %term = logitile.weigh %p, %size : f32
+  %term = logitile.multiply_no_nan %p, %size : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -107,7 +107,7 @@ logitile.loss @steep_weight vocab 100 outputs ["loss"] gradient of ["loss"] wrt 
   %p = math.exp %log_p : f32
   %scaled = arith.mulf %z, %steep : f32
   %step = math.tanh %scaled : f32
-  %term = logitile.weigh %p, %step : f32
+  %term = logitile.multiply_no_nan %p, %step : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

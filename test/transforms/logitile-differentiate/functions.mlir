@@ -8,7 +8,7 @@ logitile.loss @erf vocab 7 outputs ["loss"] gradient of ["loss"] wrt ["a"] {
   // CHECK: %[[SQUARE:.*]] = arith.mulf %[[A]], %[[A]] : f32
   // CHECK: %[[MINUS:.*]] = arith.negf %[[SQUARE]] : f32
   // CHECK: %[[BELL:.*]] = math.exp %[[MINUS]] : f32
-  // CHECK: %[[WEIGHED:.*]] = logitile.weigh %[[BELL]], %{{.*}} : f32
+  // CHECK: %[[WEIGHED:.*]] = logitile.multiply_no_nan %[[BELL]], %{{.*}} : f32
   // CHECK: arith.mulf %{{.*}}, %[[WEIGHED]] : f32
   // CHECK: logitile.adjoint token "a" dense
   %loss = math.erf %a : f32

@@ -14,8 +14,8 @@ logitile.loss @two_picks vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z
   %zb = logitile.gather %x[%b] : f32
   %loss = arith.addf %za, %zb : f32
   // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
-  // CHECK: logitile.adjoint logits "z" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
-  // CHECK: logitile.adjoint vocab "bias" rows [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
+  // CHECK: logitile.adjoint logits "z" sparse [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
+  // CHECK: logitile.adjoint vocab "bias" sparse [%[[B]] -> %[[UP]], %[[A]] -> %[[UP]]]
   logitile.yield %loss : f32
 }
 
@@ -26,7 +26,7 @@ logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %loss = logitile.reduce max %z : f32 -> f32
   // CHECK: %[[BEST:.*]] = logitile.reduce argmax %{{.*}} : f32 -> i32
   // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
-  // CHECK: logitile.adjoint logits "z" rows [%[[BEST]] -> %[[UP]]]
+  // CHECK: logitile.adjoint logits "z" sparse [%[[BEST]] -> %[[UP]]]
   logitile.yield %loss : f32
 }
 

@@ -9,13 +9,13 @@ logitile.loss @entropy vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %log_p = arith.subf %z, %lse : f32
   // CHECK: %[[P:.*]] = math.exp
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
   %sum = logitile.reduce sum %term : f32 -> f32
   %loss = arith.negf %sum : f32
   // CHECK: logitile.gradient {
   // CHECK:   %[[UP:.*]] = logitile.input cotangent "loss" : f32
   // CHECK:   %[[TOTAL:.*]] = logitile.reduce sum
-  // CHECK:   logitile.weigh %[[P]], %[[TOTAL]] : f32
+  // CHECK:   logitile.multiply_no_nan %[[P]], %[[TOTAL]] : f32
   // CHECK:   logitile.adjoint logits "z" dense %{{.*}}{{$}}
   logitile.yield %loss : f32
 }

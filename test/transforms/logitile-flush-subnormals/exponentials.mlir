@@ -20,19 +20,19 @@
 // CHECK: } merge {
 // CHECK-NOT: arith.select
 // FAST-NOT: arith.cmpf
-logitile.kernel @sweep(%count: index from tokens, %z: !logitile.view<?x32xf32, column_major> from @kept_z) {
+logitile.kernel @sweep(%count: index from tokens, %z: !logitile.view<?x32xf32, column_major> from @stored_z) {
   %zero = arith.constant 0 : index
   scf.forall (%row) = (0) to (%count) step (64) {
-    %rows:2 = logitile.init_rows : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
+    %rows:2 = logitile.init_state : !logitile.tile<64x1xf32>, !logitile.tile<64x1xf32> {
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest, %lowest : f32, f32
     }
     %tile = logitile.load %z at [%row, %zero] : !logitile.view<?x32xf32, column_major> -> !logitile.tile<64x32xf32>
-    %next:2 = logitile.update_rows(%rows#0, %rows#1) with (%tile) at %zero below 32
+    %next:2 = logitile.update_state(%rows#0, %rows#1) with (%tile) at %zero below 32
         : (!logitile.tile<64x1xf32>, !logitile.tile<64x1xf32>), (!logitile.tile<64x32xf32>) init {
       %lowest = arith.constant 0xFF7FFFFF : f32
       logitile.yield %lowest, %lowest : f32, f32
-    } bound {
+    } candidate {
     ^bb0(%value: f32):
       logitile.yield %value : f32
     } update {

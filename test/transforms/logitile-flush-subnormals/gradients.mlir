@@ -6,7 +6,7 @@
 // CHECK: logitile.kernel @multiplies(%{{.*}}) attributes {flushes_subnormals} {
 // CHECK: logitile.kernel @other(%{{.*}} from @packed) {
 // FAST-NOT: flushes_subnormals
-logitile.kernel @makes(%count: index from tokens, %z: !logitile.view<?x32xf32, column_major> from @kept_z,
+logitile.kernel @makes(%count: index from tokens, %z: !logitile.view<?x32xf32, column_major> from @stored_z,
                        %grad: !logitile.view<?x32xf32, column_major> from @grad_z) {
   scf.forall (%row, %column) = (0, 0) to (%count, 32) step (64, 32) {
     %tile = logitile.load %z at [%row, %column] : !logitile.view<?x32xf32, column_major> -> !logitile.tile<64x32xf32>
@@ -31,8 +31,8 @@ logitile.kernel @other(%count: index from tokens, %x: !logitile.view<?x16xf32> f
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x32xf32, column_major>
-    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x32xf32, column_major>
+  logitile.schedule tokens [0, 64) vocab_split 32 stored 32 {
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x32xf32, column_major>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x32xf32, column_major>
   }
 }

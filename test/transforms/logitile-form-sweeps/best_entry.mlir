@@ -40,7 +40,7 @@ logitile.loss @carried vocab 100 outputs ["loss"] {
 // CHECK-NEXT: logitile.yield %carry1, %arg0.index : f32, i32
 // CHECK: logitile.gradient {
 // CHECK-NEXT: %[[INDEX:.*]] = logitile.known <@finish1[1]> : i32
-// CHECK: logitile.adjoint logits "z" rows [%[[INDEX]] -> %{{.*}}]
+// CHECK: logitile.adjoint logits "z" sparse [%[[INDEX]] -> %{{.*}}]
 logitile.loss @largest vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %loss = logitile.reduce max %z : f32 -> f32

@@ -5,7 +5,7 @@
 // CHECK-LABEL: logitile.program @guarded
 // CHECK: logitile.gradient {
 // CHECK: %[[COUNTS:.*]] = logitile.input token "counts" : i1
-// CHECK: %[[ADDEND:.*]] = logitile.weigh
+// CHECK: %[[ADDEND:.*]] = logitile.multiply_no_nan
 // CHECK: %[[GUARDED:.*]] = arith.select %[[COUNTS]], %[[ADDEND]], %cst : f32
 // CHECK-NEXT: logitile.adjoint logits "z" dense %[[GUARDED]]
 logitile.loss @guarded vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {

@@ -4,7 +4,7 @@
 // CHECK-LABEL: logitile.program @chain
 // CHECK: logitile.gradient
 // CHECK: %[[W:.*]] = logitile.input vocab "w" : f32
-// CHECK: %[[DZ:.*]] = logitile.weigh %{{.*}}, %[[W]] : f32
+// CHECK: %[[DZ:.*]] = logitile.multiply_no_nan %{{.*}}, %[[W]] : f32
 // CHECK-NEXT: logitile.adjoint logits "z" dense %[[DZ]]
 logitile.loss @chain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
@@ -13,7 +13,7 @@ logitile.loss @chain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %lse = logitile.reduce logsumexp %x : f32 -> f32
   %log_p = arith.subf %x, %lse : f32
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -27,7 +27,7 @@ logitile.loss @chain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
 // CHECK: %[[MINUS:.*]] = arith.mulf %max0, %{{.*}} : f32
 // CHECK: %[[HIGH:.*]] = arith.addf %[[SCALED]], %[[MINUS]] : f32
 // CHECK: logitile.yield {{.*}}, %[[HIGH]], %{{[0-9]+}} : f32
-// CHECK: logitile.finish @finish2 adjoint
+// CHECK: logitile.finish @finish2 backward
 // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
 // CHECK: %[[KNOWN:.*]] = logitile.known <@finish1[9]> : f32
 // CHECK: %[[FINITE:.*]] = arith.select %{{.*}}, %[[KNOWN]], %{{.*}} : f32
@@ -40,7 +40,7 @@ logitile.loss @large_products vocab 100 outputs ["loss"] gradient of ["loss"] wr
   %lse = logitile.reduce logsumexp %x : f32 -> f32
   %log_p = arith.subf %x, %lse : f32
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
   %sum = logitile.reduce sum %term : f32 -> f32
   %loss = arith.mulf %sum, %factor : f32
   logitile.yield %loss : f32

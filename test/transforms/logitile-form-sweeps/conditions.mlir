@@ -9,7 +9,7 @@
 // CHECK: %[[HOLDS:.*]] = arith.cmpf ogt
 // CHECK: %[[SLOPE:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[FACTOR:.*]] = arith.select %[[HOLDS]], %{{.*}}, %{{.*}} : f32
-// CHECK-NEXT: logitile.weigh %{{.*}}, %[[FACTOR]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %{{.*}}, %[[FACTOR]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @per_token vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32

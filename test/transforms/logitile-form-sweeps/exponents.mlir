@@ -43,7 +43,7 @@ logitile.loss @normalised vocab 100 outputs ["loss"] {
 // CHECK-LABEL: logitile.program @masked
 // CHECK: %[[LOWEST:.*]] = arith.constant -3.40282347E+38 : f32
 // CHECK: logitile.yield %[[LOWEST]],
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: logitile.yield %[[X]] : f32
 logitile.loss @masked vocab 100 outputs ["loss"] {
@@ -68,7 +68,7 @@ logitile.loss @masked_probability vocab 100 outputs ["loss"] {
   %log_p = arith.subf %z, %lse : f32
   %x = arith.select %keep, %log_p, %inf : f32
   %p = math.exp %x : f32
-  %term = logitile.weigh %p, %q : f32
+  %term = logitile.multiply_no_nan %p, %q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -108,7 +108,7 @@ logitile.loss @out_of_range vocab 100 outputs ["loss"] {
   %log_q = arith.subf %t, %lse_t : f32
   %p = math.exp %log_p : f32
   %q = math.exp %log_q : f32
-  %term = logitile.weigh %p, %q : f32
+  %term = logitile.multiply_no_nan %p, %q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -131,7 +131,7 @@ logitile.loss @rounded_part vocab 100 outputs ["loss"] {
   %log_q = arith.subf %z, %lse_z : f32
   %p = math.exp %log_p : f32
   %q = math.exp %log_q : f32
-  %term = logitile.weigh %p, %q : f32
+  %term = logitile.multiply_no_nan %p, %q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

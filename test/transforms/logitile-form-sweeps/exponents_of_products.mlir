@@ -26,7 +26,7 @@ logitile.loss @of_a_product vocab 100 outputs ["loss"] {
   %log_q = arith.subf %u, %lse_u : f32
   %p = math.exp %log_p : f32
   %q = math.exp %log_q : f32
-  %term = logitile.weigh %p, %q : f32
+  %term = logitile.multiply_no_nan %p, %q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -69,7 +69,7 @@ logitile.loss @of_what_is_left vocab 100 outputs ["loss"] {
   %ratio = arith.subf %log_p, %log_q : f32
   %r = math.exp %ratio : f32
   %q = math.exp %log_q : f32
-  %term = logitile.weigh %r, %q : f32
+  %term = logitile.multiply_no_nan %r, %q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

@@ -55,7 +55,7 @@ logitile.loss @hops vocab 100 outputs ["loss"] {
 // CHECK: logitile.gradient {
 // CHECK-NEXT: %[[INDEX:.*]] = logitile.known <@finish0[0]> : i32
 // CHECK-NEXT: %[[COEFFICIENT:.*]] = logitile.known <@finish{{[0-9_]+\[[0-9]\]}}> : f32
-// CHECK-NEXT: logitile.adjoint logits "z" rows [%[[INDEX]] -> %[[COEFFICIENT]]]
+// CHECK-NEXT: logitile.adjoint logits "z" sparse [%[[INDEX]] -> %[[COEFFICIENT]]]
 logitile.loss @computed vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %target = logitile.input token "target" : i32

@@ -6,7 +6,7 @@
 // CHECK: logitile.finish @finish0 prologue results ["{{v[0-9]+}}" : f32]
 // CHECK: math.absf
 // CHECK: logitile.sweep @forward0
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
 // CHECK-NEXT: %[[S:.*]] = logitile.known <@finish0[0]> : f32
 // CHECK-NEXT: %[[ZS:.*]] = arith.mulf %[[Z]], %[[S]] : f32
@@ -30,18 +30,18 @@ logitile.loss @prologue vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// An cotangent comes with the adjoint phase: coefficients of sparse terms and of all entries are made there.
+// An cotangent comes with the backward phase: coefficients of sparse terms and of all entries are made there.
 // CHECK-LABEL: logitile.program @coefficients
 // CHECK: logitile.finish @finish1 forward of @forward0
-// CHECK: logitile.finish @finish2 adjoint results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]
+// CHECK: logitile.finish @finish2 backward results ["{{v[0-9]+}}" : f32, "row.z.0" : f32]
 // CHECK: logitile.gather
 // CHECK: logitile.input cotangent "loss" : f32
 // CHECK: logitile.gradient {
 // CHECK: %[[FACTOR:.*]] = logitile.known <@finish2[0]> : f32
-// CHECK-NEXT: %[[DENSE:.*]] = logitile.weigh %{{.*}}, %[[FACTOR]] : f32
+// CHECK-NEXT: %[[DENSE:.*]] = logitile.multiply_no_nan %{{.*}}, %[[FACTOR]] : f32
 // CHECK-NEXT: %[[TARGET:.*]] = logitile.input token "target" : i32
 // CHECK-NEXT: %[[ROW:.*]] = logitile.known <@finish2[1]> : f32
-// CHECK-NEXT: logitile.adjoint logits "z" dense %[[DENSE]] rows [%[[TARGET]] -> %[[ROW]]]
+// CHECK-NEXT: logitile.adjoint logits "z" dense %[[DENSE]] sparse [%[[TARGET]] -> %[[ROW]]]
 logitile.loss @coefficients vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %weight = logitile.input vocab "weight" : f32

@@ -45,7 +45,7 @@ logitile.loss @several vocab 100 outputs ["a", "b"] {
 
 // Values with a list are what exponents are made of, rounded as in the list: its best entry cancels the maximum.
 // CHECK-LABEL: logitile.program @scaled_list
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: logitile.yield %[[X]] : f32
 logitile.loss @scaled_list vocab 100 outputs ["best"] {

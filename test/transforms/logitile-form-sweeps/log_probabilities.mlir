@@ -4,7 +4,7 @@
 
 // The sum is of the rounded entries that the maximum is of: no rounding error of their product is kept beside it.
 // CHECK-LABEL: logitile.program @sum_of_products
-// CHECK: bound {
+// CHECK: candidate {
 // CHECK: %[[BASE:.*]] = arith.mulf
 // CHECK-NEXT: logitile.yield %[[BASE]] : f32
 // CHECK: } update {
@@ -24,7 +24,7 @@ logitile.loss @sum_of_products vocab 100 outputs ["loss"] {
 
 // An addend that may be infinite leaves entries and maximum alike; its difference from itself stays, which is NaN then.
 // CHECK-LABEL: logitile.program @addend
-// CHECK: bound {
+// CHECK: candidate {
 // CHECK-NEXT: %[[BASE:.*]] = logitile.input logits "z" : f32
 // CHECK-NEXT: logitile.yield %[[BASE]] : f32
 // CHECK: logitile.finish
@@ -42,7 +42,7 @@ logitile.loss @addend vocab 100 outputs ["loss"] {
 
 // A scaled sum is rounded as it was written, not as a sum of scaled parts.
 // CHECK-LABEL: logitile.program @scaled_sum
-// CHECK: bound {
+// CHECK: candidate {
 // CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %{{.*}} : f32
 // CHECK: %[[SCALED:.*]] = arith.mulf %{{.*}}, %[[SUM]] : f32
 // CHECK-NEXT: logitile.yield %[[SCALED]] : f32
@@ -58,7 +58,7 @@ logitile.loss @scaled_sum vocab 100 outputs ["loss"] {
 
 // Parts that meet again are put together: the maximum is that of z.
 // CHECK-LABEL: logitile.program @meets_again
-// CHECK: bound {
+// CHECK: candidate {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
 // CHECK-NEXT: logitile.yield %[[Z]] : f32
 logitile.loss @meets_again vocab 100 outputs ["loss"] {

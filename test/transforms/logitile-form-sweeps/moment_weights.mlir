@@ -7,7 +7,7 @@
 // CHECK: logitile.sweep @forward1 forward state ["max2" : f32, "exp3.high" : f32, "exp3.low" : f32, "exp4.high" : f32, "exp4.low" : f32, "exp5.high" : f32, "exp5.low" : f32]
 // CHECK: } merge {
 // CHECK: %[[MOVED:.*]] = arith.subf %max2.a, %{{.*}} : f32
-// CHECK: %[[SHIFT:.*]] = logitile.weigh %exp4.high.a, %[[MOVED]] : f32
+// CHECK: %[[SHIFT:.*]] = logitile.multiply_no_nan %exp4.high.a, %[[MOVED]] : f32
 // CHECK: arith.addf %exp5.high.a, %[[SHIFT]] : f32
 // CHECK-NOT: logitile.sweep
 logitile.loss @again vocab 100 outputs ["loss"] {
@@ -22,7 +22,7 @@ logitile.loss @again vocab 100 outputs ["loss"] {
   %log_r = arith.subf %z, %other : f32
   %r = math.exp %log_r : f32
   %log_q = arith.subf %x, %other : f32
-  %term = logitile.weigh %r, %log_q : f32
+  %term = logitile.multiply_no_nan %r, %log_q : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -45,7 +45,7 @@ logitile.loss @finished_centre vocab 100 outputs ["loss"] {
   %log_r = arith.subf %z, %other : f32
   %r = math.exp %log_r : f32
   %fz = arith.mulf %f, %z : f32
-  %term = logitile.weigh %r, %fz : f32
+  %term = logitile.multiply_no_nan %r, %fz : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

@@ -9,26 +9,26 @@
 // CHECK: } update {
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
 // CHECK-NEXT: %[[E:.*]] = math.exp %[[X]] : f32
-// CHECK: %[[TERM:.*]] = logitile.weigh %[[E]], %[[X]] : f32
+// CHECK: %[[TERM:.*]] = logitile.multiply_no_nan %[[E]], %[[X]] : f32
 // CHECK-NEXT: arith.addf %exp2.high, %[[TERM]] : f32
 // CHECK: } merge {
 // CHECK: %[[MOVED:.*]] = arith.subf %max0.a, %{{.*}} : f32
 // CHECK: %[[RATIO:.*]] = math.exp %[[MOVED]] : f32
-// CHECK: %[[SHIFT:.*]] = logitile.weigh %exp1.high.a, %[[MOVED]] : f32
+// CHECK: %[[SHIFT:.*]] = logitile.multiply_no_nan %exp1.high.a, %[[MOVED]] : f32
 // CHECK: %[[LOST:.*]] = math.fma %exp1.high.a, %[[MOVED]], %{{.*}} : f32
 // CHECK: %[[FINITE:.*]] = arith.select %{{.*}}, %[[LOST]], %{{.*}} : f32
-// CHECK: %[[LOWS:.*]] = logitile.weigh %exp1.low.a, %[[MOVED]] : f32
+// CHECK: %[[LOWS:.*]] = logitile.multiply_no_nan %exp1.low.a, %[[MOVED]] : f32
 // CHECK-NEXT: %[[SHIFTED:.*]] = arith.addf %[[FINITE]], %[[LOWS]] : f32
 // CHECK-NEXT: %[[MOMENT:.*]] = arith.addf %exp2.high.a, %[[SHIFT]] : f32
 // CHECK: %[[LOW:.*]] = arith.addf %{{.*}}, %[[SHIFTED]] : f32
-// CHECK-NEXT: logitile.weigh %[[RATIO]], %[[LOW]] : f32
-// CHECK-NEXT: logitile.weigh %[[RATIO]], %[[MOMENT]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %[[RATIO]], %[[LOW]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %[[RATIO]], %[[MOMENT]] : f32
 logitile.loss @moment vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %lse = logitile.reduce logsumexp %z : f32 -> f32
   %log_p = arith.subf %z, %lse : f32
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %z : f32
+  %term = logitile.multiply_no_nan %p, %z : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -41,7 +41,7 @@ logitile.loss @moment vocab 100 outputs ["loss"] {
 // CHECK-DAG: %[[T:.*]] = arith.subf %{{.*}}, %max2 : f32
 // CHECK: %[[MINUS:.*]] = arith.mulf %[[T]], %{{.*}} : f32
 // CHECK-NEXT: %[[D:.*]] = arith.addf %[[Z]], %[[MINUS]] : f32
-// CHECK-NEXT: logitile.weigh %{{.*}}, %[[D]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %{{.*}}, %[[D]] : f32
 logitile.loss @own_maxima vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %t = logitile.input logits "t" : f32
@@ -49,7 +49,7 @@ logitile.loss @own_maxima vocab 100 outputs ["loss"] {
   %log_p = arith.subf %z, %lse : f32
   %p = math.exp %log_p : f32
   %d = arith.subf %z, %t : f32
-  %term = logitile.weigh %p, %d : f32
+  %term = logitile.multiply_no_nan %p, %d : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
@@ -121,7 +121,7 @@ logitile.loss @pulled vocab 100 outputs ["loss"] {
 // CHECK: %[[W:.*]] = logitile.input vocab "w" : f32
 // CHECK-NEXT: %[[MINUS:.*]] = arith.mulf %[[X]], %{{.*}} : f32
 // CHECK-NEXT: %[[D:.*]] = arith.addf %[[W]], %[[MINUS]] : f32
-// CHECK-NEXT: logitile.weigh %[[E]], %[[D]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %[[E]], %[[D]] : f32
 logitile.loss @part_of_a_sum vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %w = logitile.input vocab "w" : f32
@@ -130,7 +130,7 @@ logitile.loss @part_of_a_sum vocab 100 outputs ["loss"] {
   %log_p = arith.subf %x, %lse : f32
   %p = math.exp %log_p : f32
   %d = arith.subf %w, %log_p : f32
-  %term = logitile.weigh %p, %d : f32
+  %term = logitile.multiply_no_nan %p, %d : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }

@@ -6,7 +6,7 @@
 // CHECK-LABEL: logitile.program @falling
 // CHECK: state ["max0" : f32, "exp{{[0-9]+}}.high" : f32
 // CHECK-NOT: "max
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
 // CHECK: %[[PART:.*]] = arith.mulf %[[X]], %{{.*}} : f32
 // CHECK: arith.addf %{{.*}}, %[[PART]] : f32
@@ -19,9 +19,9 @@ logitile.loss @falling vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %lse = logitile.reduce logsumexp %x : f32 -> f32
   %log_p = arith.subf %x, %lse : f32
   %p = math.exp %log_p : f32
-  %term = logitile.weigh %p, %log_p : f32
+  %term = logitile.multiply_no_nan %p, %log_p : f32
   %entropy = logitile.reduce sum %term : f32 -> f32
-  %weighed = logitile.weigh %p, %w : f32
+  %weighed = logitile.multiply_no_nan %p, %w : f32
   %mean = logitile.reduce sum %weighed : f32 -> f32
   %scaled = arith.mulf %a, %entropy : f32
   %loss = arith.addf %mean, %scaled : f32

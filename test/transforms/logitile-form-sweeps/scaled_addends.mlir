@@ -4,7 +4,7 @@
 
 // An entry is multiplied once, as in the sweep, without a rounding error beside it. So it cancels the maximum, to which it is equal.
 // CHECK-LABEL: logitile.program @own_maximum
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
 // CHECK-NEXT: logitile.yield %[[X]] : f32
 // CHECK: logitile.finish @finish1

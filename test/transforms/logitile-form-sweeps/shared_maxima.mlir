@@ -5,7 +5,7 @@
 // z and z / 4: one maximum, two sums.
 // CHECK-LABEL: logitile.program @two_scales
 // CHECK: state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32, "exp2.high" : f32, "exp2.low" : f32]
-// CHECK: } bound {
+// CHECK: } candidate {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
 // CHECK-NEXT: logitile.yield %[[Z]] : f32
 // CHECK: } update {

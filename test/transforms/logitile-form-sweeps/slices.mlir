@@ -1,7 +1,7 @@
 // A slice of the vocabulary: what other slices may have is caught by sweeps, and nothing is left to sum with the gradient.
 // RUN: %form_sweeps %s | FileCheck %s
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
     workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, slice = <columns = 40, part = finish, sweep = 0>>} {
 
 // Entries of inputs in memory are picked like those of logits; a bool is kept as a number.
@@ -28,11 +28,11 @@ logitile.loss @entries vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// The sum of the gradient of a temperature joins the sweep, where the whole vocabulary would have it made late.
+// The sum of the gradient of a temperature joins the sweep, where the whole vocabulary would have it fused.
 // CHECK-LABEL: logitile.program @temperature vocab 100 columns 40
 // CHECK-COUNT-1: logitile.sweep
 // CHECK-NOT: logitile.sweep
-// CHECK: logitile.finish @{{.*}} adjoint results ["gradient.s" : f32]
+// CHECK: logitile.finish @{{.*}} backward results ["gradient.s" : f32]
 logitile.loss @temperature vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["s"] {
   %z = logitile.input logits "z" : f32
   %s = logitile.input scalar "s" : f32

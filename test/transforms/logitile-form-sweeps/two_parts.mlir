@@ -33,7 +33,7 @@ logitile.loss @later_sweep vocab 100 outputs ["loss"] {
 // CHECK-NEXT: %[[FACTOR:.*]] = logitile.known <@finish1[2]> : f32
 // CHECK-NEXT: %[[P:.*]] = arith.mulf %[[E]], %[[FACTOR]] : f32
 // CHECK-NEXT: %[[UP:.*]] = logitile.input cotangent "loss" : f32
-// CHECK-NEXT: logitile.weigh %[[P]], %[[UP]] : f32
+// CHECK-NEXT: logitile.multiply_no_nan %[[P]], %[[UP]] : f32
 logitile.loss @probability vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
   %loss = logitile.reduce logsumexp %z : f32 -> f32

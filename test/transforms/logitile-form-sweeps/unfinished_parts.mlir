@@ -68,7 +68,7 @@ logitile.loss @exponentials vocab 100 outputs ["loss"] {
   %log_p = arith.subf %z, %lse : f32
   %p = math.exp %log_p : f32
   %rest = arith.subf %one, %p : f32
-  %x = logitile.weigh %p, %rest : f32
+  %x = logitile.multiply_no_nan %p, %rest : f32
   %loss = logitile.reduce sum %x : f32 -> f32
   logitile.yield %loss : f32
 }

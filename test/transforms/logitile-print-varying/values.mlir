@@ -31,8 +31,8 @@ logitile.loss @elementwise vocab 5 outputs [] {
   %1 = arith.addf %t, %t : f32
   // CHECK-NEXT: math.exp %{{.*}} {logitile.varying} : f32
   %2 = math.exp %0 : f32
-  // CHECK-NEXT: logitile.weigh %{{.*}}, %{{.*}} {logitile.varying} : f32
-  %3 = logitile.weigh %t, %z : f32
+  // CHECK-NEXT: logitile.multiply_no_nan %{{.*}}, %{{.*}} {logitile.varying} : f32
+  %3 = logitile.multiply_no_nan %t, %z : f32
   // CHECK-NEXT: logitile.sigmoid %{{.*}} {logitile.varying} : f32
   %4 = logitile.sigmoid %z : f32
   // CHECK-NEXT: logitile.softplus %{{.*}} : f32

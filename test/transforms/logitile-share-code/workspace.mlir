@@ -25,7 +25,7 @@ logitile.kernel @ours_too(%count: index from tokens, %z: !logitile.view<?xf32> f
   }
 }
 logitile.program @p vocab 32 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 64) vocab_split 32 kept 32 {
+  logitile.schedule tokens [0, 64) vocab_split 32 stored 32 {
     logitile.buffer @x chunk hidden_sum of "x" : !logitile.view<?xf32>
     logitile.buffer @y output hidden_gradient of "x" : !logitile.view<?xf32>
     logitile.buffer @z call hidden_sum of "y" : !logitile.view<?xf32>

@@ -16,7 +16,7 @@
 
 // Sparse terms of other slices get a column that no kernel finds. Equal columns are made once.
 // RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ROWS
-// ROWS: logitile.finish @local_columns adjoint results ["local.0" : i32, "local.1" : i32] {
+// ROWS: logitile.finish @local_columns backward results ["local.0" : i32, "local.1" : i32] {
 // ROWS-NEXT: %[[NEXT:.*]] = logitile.known <@finish0[0]> : i32
 // ROWS-NEXT: %[[OFFSET:.*]] = logitile.input scalar "slice.offset" : i32
 // ROWS-NEXT: %[[LOCAL:.*]] = arith.subi %[[NEXT]], %[[OFFSET]] : i32
@@ -29,6 +29,6 @@
 // ROWS: logitile.gradient {
 // ROWS-DAG: %[[A:.*]] = logitile.known <@local_columns[0]> : i32
 // ROWS-DAG: %[[B:.*]] = logitile.known <@local_columns[1]> : i32
-// ROWS: logitile.adjoint logits "z" dense %{{.*}} rows [%[[A]] -> %{{.*}}, %[[B]] -> %{{.*}}]
+// ROWS: logitile.adjoint logits "z" dense %{{.*}} sparse [%[[A]] -> %{{.*}}, %[[B]] -> %{{.*}}]
 // ROWS: %[[C:.*]] = logitile.known <@local_columns[1]> : i32
-// ROWS: logitile.adjoint vocab "bias" rows [%[[C]] -> %{{.*}}]
+// ROWS: logitile.adjoint vocab "bias" sparse [%[[C]] -> %{{.*}}]

@@ -20,14 +20,14 @@
 // SECOND: logitile.finish @state forward of @forward1
 // SECOND-NOT: logitile.{{sweep|finish|gradient}}
 
-// An adjoint sweep reads cotangents, which belong to the outputs.
+// A backward sweep reads cotangents, which belong to the outputs.
 // RUN: sed 's/$PART/sweep, sweep = 2/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=ADJOINT
-// ADJOINT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>, #logitile.output<"adjoint0.total" : f32 is <@state[0]>, state = true>]
+// ADJOINT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>, #logitile.output<"backward0.total" : f32 is <@state[0]>, state = true>]
 // ADJOINT: logitile.finish @finish2 prologue results ["loss" : f32] {
 // ADJOINT-NEXT: logitile.input token "forward1.sum" : f32
-// ADJOINT: logitile.finish @finish3 adjoint results ["up" : f32]
-// ADJOINT: logitile.sweep @adjoint0 adjoint
-// ADJOINT: logitile.finish @state adjoint of @adjoint0 results ["adjoint0.total" : f32]
+// ADJOINT: logitile.finish @finish3 backward results ["up" : f32]
+// ADJOINT: logitile.sweep @backward0 backward
+// ADJOINT: logitile.finish @state backward of @backward0 results ["backward0.total" : f32]
 // ADJOINT-NOT: logitile.{{sweep|finish|gradient}}
 
 // RUN: sed 's/$PART/merge, sweep = 1/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=MERGE
@@ -49,9 +49,9 @@
 
 // RUN: sed 's/$PART/gradient, sweep = 0/' %S/Inputs/two_sweeps.mlir | logitile-opt --logitile-slice-program | FileCheck %s --check-prefix=GRADIENT
 // GRADIENT: outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>]
-// GRADIENT: logitile.finish @finish3 adjoint results ["up" : f32]
-// GRADIENT: logitile.finish @finish4 adjoint results ["row" : f32] {
-// GRADIENT-NEXT: logitile.input token "adjoint0.total" : f32
+// GRADIENT: logitile.finish @finish3 backward results ["up" : f32]
+// GRADIENT: logitile.finish @finish4 backward results ["row" : f32] {
+// GRADIENT-NEXT: logitile.input token "backward0.total" : f32
 // GRADIENT-NOT: logitile.sweep
 // GRADIENT: logitile.gradient
 

@@ -11,14 +11,14 @@ module {
 
 // -----
 
-module attributes {logitile.request = #logitile.request<pairs = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
+module attributes {logitile.request = #logitile.request<projections = [], dense = {}, gradients = [], gradient_types = {}, mode = early, tokens = 8,
     workspace = 1000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1, slice = <columns = 4, part = gradient, sweep = 0>>} {
-  // expected-error @below {{has late sweep @late, whose sums no slice can merge}}
+  // expected-error @below {{has fused sweep @fused, whose sums no slice can merge}}
   logitile.program @p vocab 5 columns 4 outputs [] indices [] checked [] {
-    logitile.sweep @late late state ["sum" : f32] init {
+    logitile.sweep @fused fused state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):

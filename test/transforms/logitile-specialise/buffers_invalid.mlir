@@ -3,7 +3,7 @@
 // A buffer that a template names by its role.
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives no buffer for 'out' of template @round}}
@@ -15,7 +15,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.buffer @y call input of "y" : !logitile.view<300x32xf32>
     logitile.run forward {
@@ -28,7 +28,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // -----
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @x call input of "x" : !logitile.view<300x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op gives 'out' the buffer @x of '!logitile.view<300x24xf32>', expected '!logitile.view<300x24xbf16>'}}
@@ -42,7 +42,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
 // The launch does not give the map of tokens: its role says which buffer it is.
 
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @x call input of "x" : !logitile.view<?x24xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op needs a buffer for token_map, which the schedule does not define}}
@@ -60,7 +60,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %x = logitile.input token "t" : f32
     logitile.yield %x : f32
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @t call input of "t" : !logitile.view<?xf32>
     logitile.run forward {
@@ -77,7 +77,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %x = logitile.input token "t"[1] : f32
     logitile.yield %x : f32
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @known_x call result of @f[0] : !logitile.view<?xf32>
     logitile.run forward {
@@ -94,9 +94,9 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     logitile.adjoint logits "z" dense %z
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no buffer for weight of "z"}}

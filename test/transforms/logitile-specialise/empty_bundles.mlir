@@ -9,12 +9,12 @@
 // CHECK-NEXT: }
 // CHECK-NEXT: }
 
-// A gradient without sparse terms, without Vocab and Dense inputs and without late sums only stores itself.
-// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %kept_z: !logitile.view<?x300xf32> from @kept_z,
-// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @kept_z}} {
+// A gradient without sparse terms, without Vocab and Dense inputs and without fused sums only stores itself.
+// CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %stored_z: !logitile.view<?x300xf32> from @stored_z,
+// CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @stored_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {
 // CHECK-NEXT: %tile = arith.divui %column, %tn : index
-// CHECK-NEXT: %z = logitile.load %kept_z at [%row, %column]
+// CHECK-NEXT: %z = logitile.load %stored_z at [%row, %column]
 // CHECK-NEXT: %g = logitile.map(%z) at %column
 // CHECK: logitile.store %g to %grad_z at [%row, %column]
 // CHECK-NEXT: }
@@ -31,11 +31,11 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     logitile.adjoint logits "z" dense %z
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
-    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x300xf32>
     logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
     logitile.run forward {
       logitile.launch "project" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels

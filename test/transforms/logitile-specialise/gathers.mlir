@@ -15,7 +15,7 @@
 
 // In a gradient the same Vocab input may be read both ways: as a row of the tile and at an index.
 // CHECK-LABEL: logitile.kernel @gradient(
-// CHECK: %z = logitile.load %kept_z
+// CHECK: %z = logitile.load %stored_z
 // CHECK-NEXT: %[[ROW:.*]] = logitile.load %weight at [%column] : !logitile.view<300xf32> -> !logitile.tile<1x32xf32>
 // CHECK-NEXT: %[[INDEX:.*]] = logitile.load %target at [%row]
 // CHECK-NEXT: %[[ENTRY:.*]] = logitile.load_gather %weight[%[[INDEX]]]
@@ -45,7 +45,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked [#logitile.r
     %1 = arith.mulf %0, %z : f32
     logitile.adjoint logits "z" dense %1
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<300x24xf32>
     logitile.buffer @weight call input of "weight" : !logitile.view<300xf32>
@@ -54,8 +54,8 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked [#logitile.r
     logitile.buffer @target call input of "target" : !logitile.view<?xi32>
     logitile.buffer @known_best chunk result of @first[0] : !logitile.view<?xi32>
     logitile.buffer @known_x chunk result of @second[0] : !logitile.view<?xf32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x300xf32>
-    logitile.buffer @grad_z chunk logit_gradient of "z" alias @kept_z : !logitile.view<?x300xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x300xf32>
+    logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x300xf32>
     logitile.run forward {
       logitile.launch "finish" from @finish<TM = 64> finish @second
       logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>

@@ -3,7 +3,7 @@
 // Of a softcap the argument of tanh is kept, within the bounds beyond which it is 1 or -1: there is no centre.
 // CHECK-LABEL: logitile.kernel @sweep(
 // CHECK-NOT: centre
-// CHECK: logitile.update_rows
+// CHECK: logitile.update_state
 // CHECK: %base = logitile.map(%z) at
 // CHECK-NEXT: ^bb0(%[[VALUE:.*]]: f32):
 // CHECK-NEXT: %[[TEN:.*]] = arith.constant -1.000000e+01 : f32
@@ -11,7 +11,7 @@
 // CHECK-NEXT: %[[INNER:.*]] = arith.mulf %[[VALUE]], %[[CAP]] : f32
 // CHECK-NEXT: arith.cmpf olt, %[[INNER]], %[[TEN]] : f32
 // CHECK-NOT: math.tanh
-// CHECK: logitile.store %base to %kept_z
+// CHECK: logitile.store %base to %stored_z
 // CHECK-LABEL: logitile.kernel @gradient(
 // CHECK-NOT: centre
 // CHECK: %g = logitile.map(%z) at
@@ -23,7 +23,7 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     %lowest = arith.constant 0xFF7FFFFF : f32
     %zero = arith.constant 0.0 : f32
     logitile.yield %lowest, %zero : f32, f32
-  } bound {
+  } candidate {
     %z = logitile.input logits "z" : f32
     %cap = arith.constant 0.03 : f32
     %inner = arith.mulf %z, %cap : f32
@@ -51,17 +51,17 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     %bounded = math.tanh %inner : f32
     logitile.adjoint logits "z" dense %bounded
   }
-  logitile.schedule tokens [0, 4096) vocab_split 256 kept 256 {
+  logitile.schedule tokens [0, 4096) vocab_split 256 stored 256 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x16xf32>
     logitile.buffer @z_weight input weight of "z" : !logitile.view<256x16xf32>
-    logitile.buffer @kept_z chunk kept of "z" : !logitile.view<?x256xf16, column_major>
-    logitile.buffer @rows_m chunk row_state of @s[0] : !logitile.view<1x?xf32>
-    logitile.buffer @rows_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @state_m chunk row_state of @s[0] : !logitile.view<1x?xf32>
+    logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
     logitile.buffer @lse chunk result of @f[0] : !logitile.view<?xf32>
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x256xbf16, column_major>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
       logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
     }
   }

@@ -4,21 +4,21 @@
 // CHECK-LABEL: logitile.kernel @sweep(
 // CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden
 // CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows
-// CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
-// CHECK-NEXT: logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]])
+// CHECK-NEXT: logitile.store %[[TEACHER]] to %stored_teacher at [%row, %column]
+// CHECK-NEXT: logitile.update_state(%running) with(%[[STUDENT]], %[[TEACHER]])
 
 // A launch that keeps makes the logits of every projection that is kept, also of one that its sweep does not read.
 // CHECK-LABEL: logitile.kernel @one(
 // CHECK: %[[STUDENT:.*]] = logitile.project %student_hidden
 // CHECK-NEXT: %[[TEACHER:.*]] = logitile.project %packed_teacher_rows
-// CHECK-NEXT: logitile.store %[[TEACHER]] to %kept_teacher at [%row, %column]
-// CHECK-NEXT: logitile.update_rows(%rows) with(%[[STUDENT]], %[[TEACHER]])
+// CHECK-NEXT: logitile.store %[[TEACHER]] to %stored_teacher at [%row, %column]
+// CHECK-NEXT: logitile.update_state(%running) with(%[[STUDENT]], %[[TEACHER]])
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.sweep @s forward state ["sum" : f32] init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%sum: f32):
@@ -35,7 +35,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.sweep @students forward state ["last" : f32] init {
     %zero = arith.constant 0.0 : f32
     logitile.yield %zero : f32
-  } bound {
+  } candidate {
     logitile.yield
   } update {
   ^bb0(%last: f32):
@@ -45,19 +45,19 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   ^bb0(%a: f32, %b: f32):
     logitile.yield %b : f32
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 300 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 300 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @student_hidden input hidden of "student" : !logitile.view<?x24xf32>
     logitile.buffer @student_weight input weight of "student" : !logitile.view<300x24xf32>
     logitile.buffer @teacher_hidden input hidden of "teacher" : !logitile.view<?x40xf32>
     logitile.buffer @teacher_weight input weight of "teacher" : !logitile.view<300x40xf32>
     logitile.buffer @packed_teacher_rows chunk packed_rows of "teacher" : !logitile.view<?x40xf32, row_panels>
-    logitile.buffer @kept_teacher chunk kept of "teacher" : !logitile.view<?x300xf32>
-    logitile.buffer @rows_students_last chunk row_state of @students[0] : !logitile.view<3x?xf32>
-    logitile.buffer @rows_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
+    logitile.buffer @stored_teacher chunk stored of "teacher" : !logitile.view<?x300xf32>
+    logitile.buffer @state_students_last chunk row_state of @students[0] : !logitile.view<3x?xf32>
+    logitile.buffer @state_s_sum chunk row_state of @s[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s keep
-      logitile.launch "one" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @students keep
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+      logitile.launch "one" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @students store
     }
   }
 }

@@ -11,10 +11,10 @@
 // CHECK: logitile.program @q
 // CHECK-NOT: logitile.kernel
 module @m attributes {logitile.request = #logitile.request<
-    pairs = [<"z", hidden = 24, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 40,
+    projections = [<"z", hidden = 24, element = f32>], dense = {}, gradients = [], gradient_types = {}, mode = forward, tokens = 40,
     workspace = 1024, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 2>} {
   logitile.program @p vocab 300 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
       logitile.buffer @sum call input of "sum" : !logitile.view<300x24xf32>
       logitile.buffer @out output input of "out" : !logitile.view<300x24xbf16>
       logitile.run forward {
@@ -23,13 +23,13 @@ module @m attributes {logitile.request = #logitile.request<
           logitile.launch "second" from @round<TN = 32, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum, out = @out}
         }
       }
-      logitile.run adjoint {
+      logitile.run backward {
         logitile.launch "third" from @round<TN = 16, TD = 8, D = 24, in = f32, tile = f32, out = bf16> views {source = @sum, out = @out}
       }
     }
   }
   logitile.program @q vocab 30 outputs [] indices [] checked [] {
-    logitile.schedule tokens [0, 4096) vocab_split 10 kept 0 {
+    logitile.schedule tokens [0, 4096) vocab_split 10 stored 0 {
       logitile.buffer @sum call input of "sum" : !logitile.view<30x8xf32>
       logitile.run forward {
         logitile.launch "other" from @round<TN = 2, TD = 8, D = 8, in = f32, tile = f32, out = f32> views {source = @sum, out = @sum}

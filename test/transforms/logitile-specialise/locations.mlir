@@ -6,7 +6,7 @@
 // CHECK: } loc(callsite("templates/pack.mlir":{{[0-9]+}}:{{[0-9]+}} at "{{.*}}locations.mlir":14:7))
 // CHECK-LABEL: logitile.program @p
 logitile.program @p vocab 300 outputs [] indices [] checked [] {
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
     logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x24xbf16>
     logitile.buffer @packed_z_rows chunk packed_rows of "z" : !logitile.view<?x24xf32, row_panels>

@@ -23,11 +23,11 @@ logitile.program @p vocab 301 outputs [] indices [] checked [] {
     %z = logitile.input logits "z" : f32
     logitile.adjoint logits "z" dense %z
   }
-  logitile.schedule tokens [0, 4096) vocab_split 100 kept 0 {
+  logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x301xf32>
     logitile.buffer @packed_z_columns chunk packed_columns of "z" : !logitile.view<?x24xf32, column_panels>
     logitile.buffer @gradient_z_weight output weight_gradient of "z" : !logitile.view<301x24xf32>
-    logitile.run adjoint {
+    logitile.run backward {
       logitile.launch "some" from @contract_weight<TN = 32, TD = 8, TK = 16, D = 24, op = f32, g = f32, out = f32, acc = f32> using panels
           input "z" views {grad = @grad_z, hidden = @packed_z_columns, out = @gradient_z_weight} vocab_splits [1, 3] accumulate always
       logitile.loop tokens 512 {

@@ -4,7 +4,7 @@ logitile.kernel @finish(%n: index from tokens, %p: !logitile.view<3x?xf32> from 
   %three = arith.constant 3 : index
   scf.forall (%row) = (0) to (%n) step ($TM) {
     %in = logitile.load %s at [%row] : !logitile.view<?xf32> -> !logitile.tile<$TMx1xf32>
-    %start = logitile.init_rows : !logitile.tile<$TMx1xf32> {
+    %start = logitile.init_state : !logitile.tile<$TMx1xf32> {
       %c = arith.constant 1.0 : f32
       logitile.yield %c : f32
     }

@@ -4,7 +4,7 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
   %tn = arith.constant 8 : index
   %v = arith.constant $V : index
   scf.forall (%row) = (0) to (%n) step ($TM) {
-    %start:4 = logitile.init_rows : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi1> {
+    %start:4 = logitile.init_state : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi1> {
       %low = arith.constant 0xFF7FFFFF : f32
       %none = arith.constant -1 : i32
       %c0 = arith.constant 0 : i32
@@ -15,14 +15,14 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
         -> (!logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi1>) {
       %tile = logitile.load %z at [%row, %column] : !logitile.view<?x$Vxf32, column_major> -> !logitile.tile<$TMx8xf32>
       %bias = logitile.load %b at [%column] : !logitile.view<$Vxf32> -> !logitile.tile<1x8xf32>
-      %new:4 = logitile.update_rows(%m, %i, %c, %a) with (%tile, %bias) at %column below $V
+      %new:4 = logitile.update_state(%m, %i, %c, %a) with (%tile, %bias) at %column below $V
           : (!logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi1>), (!logitile.tile<$TMx8xf32>, !logitile.tile<1x8xf32>) init {
         %low = arith.constant 0xFF7FFFFF : f32
         %none = arith.constant -1 : i32
         %c0 = arith.constant 0 : i32
         %no = arith.constant false
         logitile.yield %low, %none, %c0, %no : f32, i32, i32, i1
-      } bound {
+      } candidate {
       ^bb0(%x: f32, %bias_in: f32):
         %y = arith.addf %x, %bias_in : f32
         logitile.yield %y : f32

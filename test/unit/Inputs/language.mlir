@@ -7,7 +7,7 @@ logitile.kernel @language(%n: index from tokens, %x: !logitile.view<?xf32> from 
     ^bb0(%v: f32, %u: f32):
       %a = logitile.sigmoid %v : f32
       %b = logitile.softplus %v : f32
-      %c = logitile.weigh %u, %v : f32
+      %c = logitile.multiply_no_nan %u, %v : f32
       logitile.yield %a, %b, %c : f32, f32, f32
     }
     logitile.store %all#0 to %sigmoid at [%row] : !logitile.tile<$TMx1xf32> to !logitile.view<?xf32>

@@ -4,7 +4,7 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
   %tn = arith.constant 8 : index
   %v = arith.constant $V : index
   scf.forall (%row) = (0) to (%n) step ($TM) {
-    %start:2 = logitile.init_rows : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32> {
+    %start:2 = logitile.init_state : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32> {
       %c0 = arith.constant 0.0 : f32
       %i0 = arith.constant 0 : i32
       logitile.yield %c0, %i0 : f32, i32
@@ -13,12 +13,12 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
       %tile = logitile.load %z at [%row, %column] : !logitile.view<?x$Vxf32, column_major> -> !logitile.tile<$TMx8xf32>
       %target = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<$TMx1xi32>
       %flag = logitile.load %f at [%row] : !logitile.view<?xi1> -> !logitile.tile<$TMx1xi1>
-      %new:2 = logitile.update_rows(%a, %b) with (%tile, %target, %flag) at %column below $V
+      %new:2 = logitile.update_state(%a, %b) with (%tile, %target, %flag) at %column below $V
           : (!logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xi32>), (!logitile.tile<$TMx8xf32>, !logitile.tile<$TMx1xi32>, !logitile.tile<$TMx1xi1>) init {
         %c0 = arith.constant 0.0 : f32
         %i0 = arith.constant 0 : i32
         logitile.yield %c0, %i0 : f32, i32
-      } bound {
+      } candidate {
       ^bb0(%x: f32, %i: i32, %ok: i1):
         logitile.yield
       } update {

@@ -7,7 +7,7 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
     %first = arith.muli %s, %vocab_split : index
     %next = arith.addi %first, %vocab_split : index
     %end = arith.minui %next, %v : index
-    %start:3 = logitile.init_rows : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32> {
+    %start:3 = logitile.init_state : !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32> {
       %low = arith.constant 0xFF7FFFFF : f32
       %zero = arith.constant 0.0 : f32
       logitile.yield %low, %zero, %zero : f32, f32, f32
@@ -16,12 +16,12 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
         -> (!logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>) {
       %tile = logitile.load %z at [%row, %column] : !logitile.view<?x$Vxf32, column_major> -> !logitile.tile<$TMx$TNxf32>
       %target = logitile.load %t at [%row] : !logitile.view<?xi32> -> !logitile.tile<$TMx1xi32>
-      %new:3 = logitile.update_rows(%m, %l, %p) with (%tile, %target) at %column below $V
+      %new:3 = logitile.update_state(%m, %l, %p) with (%tile, %target) at %column below $V
           : (!logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>, !logitile.tile<$TMx1xf32>), (!logitile.tile<$TMx$TNxf32>, !logitile.tile<$TMx1xi32>) init {
         %low = arith.constant 0xFF7FFFFF : f32
         %zero = arith.constant 0.0 : f32
         logitile.yield %low, %zero, %zero : f32, f32, f32
-      } bound {
+      } candidate {
       ^bb0(%x: f32, %i: i32):
         logitile.yield %x : f32
       } update {
@@ -41,8 +41,8 @@ logitile.kernel @sweep(%n: index from tokens, %z: !logitile.view<?x$Vxf32, colum
         %db = arith.subf %mb, %max : f32
         %ea = math.exp %da : f32
         %eb = math.exp %db : f32
-        %wa = logitile.weigh %ea, %sa : f32
-        %wb = logitile.weigh %eb, %sb : f32
+        %wa = logitile.multiply_no_nan %ea, %sa : f32
+        %wb = logitile.multiply_no_nan %eb, %sb : f32
         %sum = arith.addf %wa, %wb : f32
         %pick = arith.addf %pa, %pb : f32
         logitile.yield %max, %sum, %pick : f32, f32, f32

@@ -13,7 +13,7 @@ logitile.kernel @sum(%n: index from tokens, %accumulate: i1 from accumulate_toke
   %blocks = arith.ceildivui %n, %tm : index
   scf.forall (%column) = (0) to ($V) step (8) {
     %sum = logitile.sum_rows %p at %column below %blocks plus %out when %accumulate : !logitile.view<?x$Vxf32> plus !logitile.view<1x$Vxf32> -> !logitile.tile<1x8xf32>
-    %all = logitile.terms sum %sum, [%t, %a] at [%zero, %column] below %n : !logitile.tile<1x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
+    %all = logitile.sparse_terms sum %sum, [%t, %a] at [%zero, %column] below %n : !logitile.tile<1x8xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
     logitile.store %all to %out at [%zero, %column] : !logitile.tile<1x8xf32> to !logitile.view<1x$Vxf32>
   }
 }

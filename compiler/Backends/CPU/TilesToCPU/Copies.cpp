@@ -23,7 +23,7 @@ static bool isCopied(KernelContext &k, LoadOp load) {
 
 /// Whether 'load' is the start of a sum that lies row by row, as contractions make them.
 static bool isSum(LoadOp load) {
-  return llvm::any_of(load.getResult().getUsers(), [](Operation *user) { return isa<ContractTermsOp>(user); });
+  return llvm::any_of(load.getResult().getUsers(), [](Operation *user) { return isa<ContractSparseOp>(user); });
 }
 
 /// A copy of the rows of a strided view.

@@ -19,7 +19,7 @@ End findEnd(Value value) {
         end.store = store;
     if (end.store || !value.hasOneUse())
       return end;
-    auto terms = dyn_cast<TermsOp>(*value.getUsers().begin());
+    auto terms = dyn_cast<SparseTermsOp>(*value.getUsers().begin());
     if (!terms)
       return end;
     value = terms.getResult();

@@ -1,7 +1,7 @@
 // RowState.cpp - where row states lie, and the groups of tokens that a tile is folded in. Tokens are the lanes, so every reduction
 // over the vocabulary is a loop over lines of the tile with the state in registers.
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
-#include "compiler/Conversion/KnownBounds.h"
+#include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/SparseEntries.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
@@ -16,12 +16,12 @@ void KernelContext::startRow(Value row, Value value) {
 }
 
 namespace {
-/// One update_rows while it is emitted, for one group of lanes after the other.
+/// One update_state while it is emitted, for one group of lanes after the other.
 class Update : public RowUpdate {
 public:
-  Update(KernelContext &k, UpdateRowsOp op)
+  Update(KernelContext &k, UpdateStateOp op)
       : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
-        known(findKnownBounds(op)) {}
+        known(findKnownCandidates(op)) {}
 
   LogicalResult check() {
     if (failed(inputs.check(op)))
@@ -33,14 +33,14 @@ public:
   }
 
   void emit() {
-    for (OpOperand &row : op.getRowsMutable())
+    for (OpOperand &row : op.getStateMutable())
       stateTiles.push_back(k.takeOver(row));
     if (!sparse.empty())
       distances = k.allocate(e.i32, e.lanes);
     for (const SparseEntry &entry : sparse)
       found.push_back(k.allocate(typeOf(entry.entry), e.lanes));
-    for (const KnownBound &bound : known)
-      places.push_back(k.allocate(bound.value.getType(), mostLines() * e.lanes));
+    for (const KnownCandidate &candidate : known)
+      places.push_back(k.allocate(candidate.value.getType(), mostLines() * e.lanes));
     Tile extent = stateTiles[0]; // all rows of the state where no input has one for each token
     if (inputs.tellExtent(0))
       extent.rows = inputs.rows();
@@ -66,12 +66,12 @@ private:
   }
 
   void keepCandidates(const Column &at, ValueRange candidates) override {
-    for (auto [bound, place] : llvm::zip_equal(known, places))
-      e.store(candidates[bound.maximum], e.at(place, at.place * e.lanes));
+    for (auto [candidate, place] : llvm::zip_equal(known, places))
+      e.store(candidates[candidate.maximum], e.at(place, at.place * e.lanes));
   }
   void mapCandidates(const Column &at, Widener &values) override {
-    for (auto [bound, place] : llvm::zip_equal(known, places))
-      values.map(bound.value, e.load(e.at(place, at.place * e.lanes), e.lanes));
+    for (auto [candidate, place] : llvm::zip_equal(known, places))
+      values.map(candidate.value, e.load(e.at(place, at.place * e.lanes), e.lanes));
   }
   bool isFoundApart(unsigned entry) const override {
     return llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
@@ -135,12 +135,12 @@ private:
   SmallVector<Tile> stateTiles;
   Place distances;
   SmallVector<Place> found; // one group of lanes for each sparse entry
-  SmallVector<KnownBound> known;
-  SmallVector<Place> places; // lines of one group of lanes for each known bound
+  SmallVector<KnownCandidate> known;
+  SmallVector<Place> places; // lines of one group of lanes for each known candidate
 };
 } // namespace
 
-LogicalResult cpu::convertUpdateRows(KernelContext &k, UpdateRowsOp op) {
+LogicalResult cpu::convertUpdateState(KernelContext &k, UpdateStateOp op) {
   Update update(k, op);
   if (failed(update.check()))
     return failure();

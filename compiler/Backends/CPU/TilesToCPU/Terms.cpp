@@ -35,7 +35,7 @@ void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int
 /// What one action does at a hit: 'entry' is the tile's entry, 'coefficient' the term's.
 static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
   Value sum = arith::AddFOp::create(e, e.load(entry), e.load(coefficient));
-  if (action != TermAction::Take) {
+  if (action != TermAction::Extract) {
     e.store(sum, entry);
     return;
   }
@@ -43,7 +43,7 @@ static void act(Emitter &e, TermAction action, Place entry, Place coefficient) {
   e.store(e.number(e.f32, 0), entry);
 }
 
-LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
+LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   bool isSum = op.getAction() == TermAction::Sum;
   Tile tile = k.takeOver(op.getTileMutable());
   if (tile.lanesAlongRows == isSum)
@@ -59,7 +59,7 @@ LogicalResult cpu::convertTerms(KernelContext &k, TermsOp op) {
   return success();
 }
 
-// ---- contract_terms -------------------------------------------------------------------------------------------------
+// ---- contract_sparse -------------------------------------------------------------------------------------------------
 
 /// line += coefficient * the row of packed hidden states that belongs to 'token'.
 static void addPacked(KernelContext &k, const View &packed, Int column, Int token, Place line, Int lanes, Value coefficient) {
@@ -75,7 +75,7 @@ static void addPacked(KernelContext &k, const View &packed, Int column, Int toke
 }
 
 /// G^T X: the vocabulary entries of a tile get the hidden states of the tokens that name them.
-static void contractTransposed(KernelContext &k, ContractTermsOp op, const Tile &tile) {
+static void contractTransposed(KernelContext &k, ContractSparseOp op, const Tile &tile) {
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
   for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), e.integer(0)))
@@ -86,7 +86,7 @@ static void contractTransposed(KernelContext &k, ContractTermsOp op, const Tile 
 }
 
 /// G W: each token gets the row of the head that it names.
-static void contractPlain(KernelContext &k, ContractTermsOp op, const Tile &tile) {
+static void contractPlain(KernelContext &k, ContractSparseOp op, const Tile &tile) {
   Emitter &e = k.e;
   const View &rhs = k.view(op.getRhs());
   func::FuncOp add = k.helpers.addScaled(rhs.base.element);
@@ -101,7 +101,7 @@ static void contractPlain(KernelContext &k, ContractTermsOp op, const Tile &tile
     });
 }
 
-LogicalResult cpu::convertContractTerms(KernelContext &k, ContractTermsOp op) {
+LogicalResult cpu::convertContractSparse(KernelContext &k, ContractSparseOp op) {
   const View &rhs = k.view(op.getRhs());
   Layout wanted = op.getTransposed() ? Layout::ColumnPanels : Layout::Strided;
   if (rhs.layout() != wanted)

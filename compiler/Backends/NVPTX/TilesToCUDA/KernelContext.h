@@ -25,19 +25,19 @@ struct Tile {
 class KernelContext;
 
 // ---- families of ops ------------------------------------------------------------------------------------------------
-mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);             // Copies.cpp
-mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);           // Copies.cpp
-mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);     // Copies.cpp
-mlir::LogicalResult convertMap(KernelContext &k, MapOp op);               // Elementwise.cpp
-mlir::LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op); // RowState.cpp
-mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);       // Contractions.cpp
-mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);     // Contractions.cpp
-mlir::LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op); // Terms.cpp
-mlir::LogicalResult convertTerms(KernelContext &k, TermsOp op);           // Terms.cpp
-mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);       // Sums.cpp
-mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);   // Sums.cpp
-mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op); // Lists.cpp
-mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op); // Lists.cpp
+mlir::LogicalResult convertLoad(KernelContext &k, LoadOp op);                     // Copies.cpp
+mlir::LogicalResult convertStore(KernelContext &k, StoreOp op);                   // Copies.cpp
+mlir::LogicalResult convertGather(KernelContext &k, LoadGatherOp op);             // Copies.cpp
+mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                       // Elementwise.cpp
+mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);       // RowState.cpp
+mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);               // Contractions.cpp
+mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);             // Contractions.cpp
+mlir::LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op); // Terms.cpp
+mlir::LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op);       // Terms.cpp
+mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);               // Sums.cpp
+mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);           // Sums.cpp
+mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);       // Lists.cpp
+mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);         // Lists.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:

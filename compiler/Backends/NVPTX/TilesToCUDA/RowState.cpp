@@ -2,17 +2,17 @@
 // tile is folded by the threads that have its elements; the quad of a row, then the warps beside each other, join what
 // they have by the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
-#include "compiler/Conversion/KnownBounds.h"
+#include "compiler/Conversion/KnownCandidates.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 
 namespace logitile::cuda {
 namespace {
-/// One update_rows while it is emitted.
+/// One update_state while it is emitted.
 class Update : public RowUpdate {
 public:
-  Update(KernelContext &k, UpdateRowsOp op)
-      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), known(findKnownBounds(op)) {}
+  Update(KernelContext &k, UpdateStateOp op)
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), known(findKnownCandidates(op)) {}
 
   LogicalResult check() {
     if (!k.threads.sharing.isFragments)
@@ -30,7 +30,7 @@ public:
     e.barrier(); // parts of the tile before are read
     PassedTiles passed(k, op, op.getInputs());
     auto foldOnce = [&](bool isTail) { return passed.valuesOf(foldTile(isTail)); };
-    areLooped = sharing.columnSlots() > 1 && (isLong(op.getBound()) || isLong(op.getUpdate()));
+    areLooped = sharing.columnSlots() > 1 && (isLong(op.getCandidate()) || isLong(op.getUpdate()));
     // A comparison for each column costs less than code for the last tile and other code for the tiles before it.
     bool isOneCode = mayClip && areLooped;
     passed.set(isOneCode ? foldOnce(/*isTail=*/true)
@@ -57,7 +57,7 @@ private:
     inputs.takeInto(loop, op);
     loop.compute(op.getUpdate());
     loop.run([&] {
-      int64_t rows = k.rowSlots(cast<TileType>(op.getRows()[0].getType()));
+      int64_t rows = k.rowSlots(cast<TileType>(op.getState()[0].getType()));
       for (int64_t slot = 0; slot < rows; ++slot)
         foldRow(loop, slot);
     });
@@ -67,11 +67,11 @@ private:
   }
 
   void keepCandidates(const Column &, ValueRange candidates) override {
-    current->keep(llvm::map_to_vector(known, [&](const KnownBound &bound) { return candidates[bound.maximum]; }));
+    current->keep(llvm::map_to_vector(known, [&](const KnownCandidate &candidate) { return candidates[candidate.maximum]; }));
   }
   void mapCandidates(const Column &at, Widener &values) override {
-    for (auto [i, bound] : llvm::enumerate(known))
-      values.map(bound.value, current->getKept(i, at));
+    for (auto [i, candidate] : llvm::enumerate(known))
+      values.map(candidate.value, current->getKept(i, at));
   }
 
   Int numberOf(Int slot) const { return slot.isKnown() ? numbers[slot.known()] : column + k.threads.column(slot); }
@@ -85,7 +85,7 @@ private:
     Widener group(e, 0);
     auto numberAt = [&](Int slot) { return numberOf(slot); };
     auto insideAt = [&](Int slot) { return isInside(slot); };
-    SmallVector<Type> kept = llvm::map_to_vector(known, [](const KnownBound &bound) { return bound.value.getType(); });
+    SmallVector<Type> kept = llvm::map_to_vector(known, [](const KnownCandidate &candidate) { return candidate.value.getType(); });
     ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), {k.threads.sharing.columnSlots(), areLooped, numberAt, insideAt}, kept);
     current = &row;
     CodeBuilder::Values state = fold(row, group);
@@ -116,7 +116,7 @@ private:
   /// Thread t joins the parts of row t with its state, in the order of their columns.
   void joinParts() {
     const Sharing &sharing = k.threads.sharing;
-    CodeBuilder::Values state = llvm::map_to_vector(op.getRows(), [&](Value row) { return k.tile(row).values[0]; });
+    CodeBuilder::Values state = llvm::map_to_vector(op.getState(), [&](Value row) { return k.tile(row).values[0]; });
     auto join = [&] {
       Widener uniform(e, 0);
       inputs.mapLine(uniform, inputArguments(op.getMerge(), 2 * stateSize), e.thread());
@@ -148,12 +148,12 @@ private:
   bool clips = false;          // some of them may not exist
   SmallVector<Int> numbers;    // of the columns, and whether they exist, where each has its own code
   SmallVector<Value> inside;   // null where all do
-  SmallVector<KnownBound> known;
+  SmallVector<KnownCandidate> known;
   const ThreadRow *current = nullptr; // which is folded
 };
 } // namespace
 
-LogicalResult convertUpdateRows(KernelContext &k, UpdateRowsOp op) {
+LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op) {
   Update update(k, op);
   if (failed(update.check()))
     return failure();

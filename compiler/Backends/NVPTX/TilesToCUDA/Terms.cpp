@@ -30,7 +30,7 @@ CodeBuilder::Values changeRows(KernelContext &k, Operation *op, const Tile &tile
 // ---- terms ----------------------------------------------------------------------------------------------------------
 
 /// The row of one slot: entries that a term names get its coefficient, or move into it.
-static void actOnRow(KernelContext &k, TermsOp op, const SparseTerm &term, int64_t rowSlot, MutableArrayRef<Value> values) {
+static void actOnRow(KernelContext &k, SparseTermsOp op, const SparseTerm &term, int64_t rowSlot, MutableArrayRef<Value> values) {
   Emitter &e = k.e;
   Int row = k.scalar(op.getRow()) + k.threads.row(rowSlot), tokens = k.scalar(op.getCount());
   Value isToken = isLess(row, tokens);
@@ -50,7 +50,7 @@ static void actOnRow(KernelContext &k, TermsOp op, const SparseTerm &term, int64
 }
 
 /// The coefficients of all tokens that name this thread's column.
-static Value sumOfColumn(KernelContext &k, TermsOp op, const SparseTerm &term, Value start) {
+static Value sumOfColumn(KernelContext &k, SparseTermsOp op, const SparseTerm &term, Value start) {
   Emitter &e = k.e;
   Int column = k.scalar(op.getColumn()) + k.threads.column(0);
   return e.loop(k.scalar(op.getCount()), start, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
@@ -59,7 +59,7 @@ static Value sumOfColumn(KernelContext &k, TermsOp op, const SparseTerm &term, V
   })[0];
 }
 
-LogicalResult convertTerms(KernelContext &k, TermsOp op) {
+LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   Tile tile = k.tile(op.getTile());
   bool isSum = op.getAction() == TermAction::Sum;
   if (tile.values.empty() || tile.isOwned || isSum == k.threads.sharing.isFragments)
@@ -77,13 +77,13 @@ LogicalResult convertTerms(KernelContext &k, TermsOp op) {
   return success();
 }
 
-// ---- contract_terms -------------------------------------------------------------------------------------------------
+// ---- contract_sparse -------------------------------------------------------------------------------------------------
 
 namespace {
-/// One contract_terms while it is emitted.
-class ContractTerms {
+/// One contract_sparse while it is emitted.
+class ContractSparse {
 public:
-  ContractTerms(KernelContext &k, ContractTermsOp op, Int endColumn)
+  ContractSparse(KernelContext &k, ContractSparseOp op, Int endColumn)
       : k(k), e(k.e), op(op), rhs(k.view(op.getRhs())), row(k.scalar(op.getRow())), tokens(k.scalar(op.getCount())),
         mayClip(k.mayClip(rhs, 1, op.getColumn(), op.getTile().getType().getExtent(1))), endColumn(endColumn) {}
 
@@ -183,7 +183,7 @@ private:
 
   KernelContext &k;
   Emitter &e;
-  ContractTermsOp op;
+  ContractSparseOp op;
   const View &rhs;
   Int row, tokens;
   bool mayClip;
@@ -191,7 +191,7 @@ private:
 };
 } // namespace
 
-LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
+LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op) {
   Tile tile = k.tile(op.getTile());
   const View &rhs = k.view(op.getRhs());
   FailureOr<Int> endColumn = k.end(op, rhs, 1);
@@ -200,7 +200,7 @@ LogicalResult convertContractTerms(KernelContext &k, ContractTermsOp op) {
   bool isComputed = !tile.values.empty() || (tile.read && !op.getTransposed());
   if (rhs.layout() != Layout::Strided || !isComputed || !k.threads.sharing.isFragments)
     return op.emitOpError() << "adds to " << tile.type << " with " << rhs.type << "; expected a computed tile of two dimensions and a strided view";
-  ContractTerms terms(k, op, *endColumn);
+  ContractSparse terms(k, op, *endColumn);
   SmallVector<SparseTerm> list = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (op.getTransposed())
     for (const SparseTerm &term : list)

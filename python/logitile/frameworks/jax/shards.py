@@ -117,7 +117,7 @@ class _Shard:
             return outputs, {}
         for position, cotangent in self._reaching(outputs).items():
             arrays[SliceArray("cotangent", position)] = cotangent
-        for number in range(sliced.forward, sliced.forward + sliced.adjoint):
+        for number in range(sliced.forward, sliced.forward + sliced.backward):
             arrays |= self._swept(sliced, number, arrays)
         made = self._made(sliced.gradient(), arrays)
         gradients = {position: made[SliceArray("gradient", position)] for position in self._needed()}

@@ -62,7 +62,7 @@ class Direct(torch.autograd.Function):
             gradients = _scaled(saved if ctx.is_hooked else ctx.made, cotangent, keeps or ctx.is_hooked)
             anchors = [cotangent, *ctx.anchors]
         else:
-            gradients = ctx.job.adjoint(ctx.state, saved, cotangents)
+            gradients = ctx.job.backward(ctx.state, saved, cotangents)
             anchors = [*cotangents, *saved]
         if not keeps:
             ctx.state, ctx.anchors, ctx.made = None, (), ()

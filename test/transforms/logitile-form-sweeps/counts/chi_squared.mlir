@@ -12,8 +12,8 @@ logitile.loss @chi_squared vocab 1000 outputs ["loss"] gradient of ["loss"] wrt 
   %6 = arith.subf %0, %5 : f32
   %7 = arith.negf %6 : f32
   %8 = math.exp %7 : f32
-  %9 = logitile.weigh %4, %8 : f32
-  %10 = logitile.weigh %4, %9 : f32
+  %9 = logitile.multiply_no_nan %4, %8 : f32
+  %10 = logitile.multiply_no_nan %4, %9 : f32
   %11 = logitile.reduce sum %10 : f32 -> f32
   %12 = arith.constant 1.0 : f32
   %13 = arith.subf %11, %12 : f32

@@ -11,6 +11,6 @@ logitile.loss @dft vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %5 = math.exp %4 : f32
   %6 = logitile.stop_gradient %5 : f32
   %7 = arith.negf %6 : f32
-  %8 = logitile.weigh %7, %4 : f32
+  %8 = logitile.multiply_no_nan %7, %4 : f32
   logitile.yield %8 : f32
 }

@@ -12,7 +12,7 @@ logitile.loss @forward_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt [
   %5 = logitile.reduce logsumexp %0 : f32 -> f32
   %6 = arith.subf %0, %5 : f32
   %7 = arith.subf %3, %6 : f32
-  %8 = logitile.weigh %4, %7 : f32
+  %8 = logitile.multiply_no_nan %4, %7 : f32
   %9 = logitile.reduce sum %8 : f32 -> f32
   logitile.yield %9 : f32
 }

@@ -9,7 +9,7 @@ logitile.loss @gini vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %3 = math.exp %2 : f32
   %4 = arith.constant 1.0 : f32
   %5 = arith.subf %4, %3 : f32
-  %6 = logitile.weigh %3, %5 : f32
+  %6 = logitile.multiply_no_nan %3, %5 : f32
   %7 = logitile.reduce sum %6 : f32 -> f32
   logitile.yield %7 : f32
 }

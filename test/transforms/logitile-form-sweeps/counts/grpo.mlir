@@ -20,7 +20,7 @@ logitile.loss @grpo vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "
   %14 = arith.subf %12, %13 : f32
   %15 = arith.constant 16.0 : f32
   %16 = arith.divf %14, %15 : f32
-  %17 = logitile.weigh %9, %4 : f32
+  %17 = logitile.multiply_no_nan %9, %4 : f32
   %18 = arith.constant 0.75 : f32
   %19 = arith.constant 1.25 : f32
   %20 = math.clampf %9 to [%18, %19] : f32

@@ -1,7 +1,7 @@
 // RUN: logitile-opt --logitile-differentiate --logitile-form-sweeps %s | FileCheck %s
 
 // CHECK-COUNT-1: logitile.sweep @forward
-// CHECK-COUNT-1: logitile.sweep @late
+// CHECK-COUNT-1: logitile.sweep @fused
 // CHECK-NOT: logitile.sweep
 logitile.loss @learned_temperature vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "temperature"] {
   %0 = logitile.input logits "z" : f32

@@ -10,7 +10,7 @@ logitile.loss @masked_entropy vocab 1000 outputs ["loss"] gradient of ["loss"] w
   %4 = logitile.reduce logsumexp %3 : f32 -> f32
   %5 = arith.subf %3, %4 : f32
   %6 = math.exp %5 : f32
-  %7 = logitile.weigh %6, %5 : f32
+  %7 = logitile.multiply_no_nan %6, %5 : f32
   %8 = logitile.reduce sum %7 : f32 -> f32
   %9 = arith.negf %8 : f32
   logitile.yield %9 : f32

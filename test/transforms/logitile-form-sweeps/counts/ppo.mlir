@@ -12,7 +12,7 @@ logitile.loss @ppo vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "o
   %6 = logitile.gather %5[%1] : f32
   %7 = arith.subf %6, %2 : f32
   %8 = math.exp %7 : f32
-  %9 = logitile.weigh %8, %3 : f32
+  %9 = logitile.multiply_no_nan %8, %3 : f32
   %10 = arith.constant 0.75 : f32
   %11 = arith.constant 1.25 : f32
   %12 = math.clampf %8 to [%10, %11] : f32

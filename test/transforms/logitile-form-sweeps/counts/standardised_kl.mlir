@@ -2,7 +2,7 @@
 // contract: 5 sweeps
 
 // CHECK-COUNT-3: logitile.sweep @forward
-// CHECK-COUNT-2: logitile.sweep @adjoint
+// CHECK-COUNT-2: logitile.sweep @backward
 // CHECK-NOT: logitile.sweep
 logitile.loss @standardised_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z", "t"] {
   %0 = logitile.input logits "z" : f32
@@ -26,7 +26,7 @@ logitile.loss @standardised_kl vocab 1000 outputs ["loss"] gradient of ["loss"] 
   %18 = arith.subf %16, %17 : f32
   %19 = math.exp %18 : f32
   %20 = arith.subf %18, %10 : f32
-  %21 = logitile.weigh %19, %20 : f32
+  %21 = logitile.multiply_no_nan %19, %20 : f32
   %22 = logitile.reduce sum %21 : f32 -> f32
   logitile.yield %22 : f32
 }

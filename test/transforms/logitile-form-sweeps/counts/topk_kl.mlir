@@ -40,7 +40,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %34 = arith.cmpi ne, %1, %33 : i32
   %35 = arith.select %34, %31, %32 : f32
   %36 = arith.subf %29, %35 : f32
-  %37 = logitile.weigh %30, %36 : f32
+  %37 = logitile.multiply_no_nan %30, %36 : f32
   %38 = arith.addf %14, %37 : f32
   %39 = arith.subf %6, %26 : f32
   %40 = math.exp %39 : f32
@@ -48,7 +48,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %42 = arith.cmpi ne, %2, %33 : i32
   %43 = arith.select %42, %41, %32 : f32
   %44 = arith.subf %39, %43 : f32
-  %45 = logitile.weigh %40, %44 : f32
+  %45 = logitile.multiply_no_nan %40, %44 : f32
   %46 = arith.addf %38, %45 : f32
   %47 = arith.subf %7, %26 : f32
   %48 = math.exp %47 : f32
@@ -56,7 +56,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %50 = arith.cmpi ne, %3, %33 : i32
   %51 = arith.select %50, %49, %32 : f32
   %52 = arith.subf %47, %51 : f32
-  %53 = logitile.weigh %48, %52 : f32
+  %53 = logitile.multiply_no_nan %48, %52 : f32
   %54 = arith.addf %46, %53 : f32
   %55 = arith.subf %8, %26 : f32
   %56 = math.exp %55 : f32
@@ -64,7 +64,7 @@ logitile.loss @topk_kl vocab 1000 outputs ["loss"] gradient of ["loss"] wrt ["z"
   %58 = arith.cmpi ne, %4, %33 : i32
   %59 = arith.select %58, %57, %32 : f32
   %60 = arith.subf %55, %59 : f32
-  %61 = logitile.weigh %56, %60 : f32
+  %61 = logitile.multiply_no_nan %56, %60 : f32
   %62 = arith.addf %54, %61 : f32
   logitile.yield %62 : f32
 }

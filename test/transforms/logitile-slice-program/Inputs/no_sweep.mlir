@@ -1,4 +1,4 @@
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 40, part = $PART>>} {
   logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32 is <@finish0[0]>>] indices [] checked [] {

@@ -1,4 +1,4 @@
-module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
+module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 8, element = f32>], dense = {}, gradients = [],
     gradient_types = {}, mode = early, tokens = 8, workspace = 100000000, chunks = 0, accumulate = false, target = "cpu:avx2", threads = 1,
     slice = <columns = 40, part = $PART>>} {
   logitile.program @p vocab 100 columns 40 outputs [#logitile.output<"loss" : f32 is <@finish2[0]>>] indices ["t"] checked [#logitile.result<@finish0[0]>] {
@@ -11,7 +11,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.sweep @forward0 forward state ["pick" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%pick: f32):
@@ -34,7 +34,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     logitile.sweep @forward1 forward state ["sum" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%sum: f32):
@@ -57,14 +57,14 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
     ^bb0(%sum: f32):
       logitile.yield %sum : f32
     }
-    logitile.finish @finish3 adjoint results ["up" : f32] {
+    logitile.finish @finish3 backward results ["up" : f32] {
       %up = logitile.input cotangent "loss" : f32
       logitile.yield %up : f32
     }
-    logitile.sweep @adjoint0 adjoint state ["total" : f32] init {
+    logitile.sweep @backward0 backward state ["total" : f32] init {
       %zero = arith.constant 0.0 : f32
       logitile.yield %zero : f32
-    } bound {
+    } candidate {
       logitile.yield
     } update {
     ^bb0(%total: f32):
@@ -76,7 +76,7 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       %total = arith.addf %a, %b : f32
       logitile.yield %total : f32
     }
-    logitile.finish @finish4 adjoint of @adjoint0 results ["row" : f32] {
+    logitile.finish @finish4 backward of @backward0 results ["row" : f32] {
     ^bb0(%total: f32):
       logitile.yield %total : f32
     }
@@ -85,8 +85,8 @@ module attributes {logitile.request = #logitile.request<pairs = [#logitile.pair<
       %next = logitile.known <@finish0[0]> : i32
       %t = logitile.input token "t" : i32
       %row = logitile.known <@finish4[0]> : f32
-      logitile.adjoint logits "z" dense %up rows [%next -> %row, %t -> %row]
-      logitile.adjoint vocab "bias" rows [%t -> %row]
+      logitile.adjoint logits "z" dense %up sparse [%next -> %row, %t -> %row]
+      logitile.adjoint vocab "bias" sparse [%t -> %row]
     }
   }
 }

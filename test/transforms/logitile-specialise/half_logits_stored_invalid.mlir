@@ -1,0 +1,132 @@
+// RUN: %refused --logitile-specialise %s
+
+// No memory for the maxima.
+
+logitile.program @p vocab 256 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["m" : f32, "sum" : f32] init {
+    %lowest = arith.constant 0xFF7FFFFF : f32
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %lowest, %zero : f32, f32
+  } candidate {
+    %z = logitile.input logits "z" : f32
+    %bias = logitile.input vocab "bias" : f32
+    %x = arith.addf %z, %bias : f32
+    logitile.yield %x : f32
+  } update {
+  ^bb0(%m: f32, %sum: f32):
+    %z = logitile.input logits "z" : f32
+    %next = arith.addf %sum, %z : f32
+    logitile.yield %m, %next : f32, f32
+  } merge {
+  ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    %both = arith.maxnumf %ma, %mb : f32
+    %sum = arith.addf %sa, %sb : f32
+    logitile.yield %both, %sum : f32, f32
+  }
+  logitile.finish @f forward of @s results ["lse" : f32] {
+  ^bb0(%m: f32, %sum: f32):
+    logitile.yield %sum : f32
+  }
+  logitile.schedule tokens [0, 4096) vocab_split 256 stored 256 {
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x16xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<256x16xf32>
+    logitile.buffer @bias call input of "bias" : !logitile.view<256xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @state_m chunk row_state of @s[0] : !logitile.view<1x?xf32>
+    logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op has logits 'z' in 16 bits, but the schedule has no buffer for centre of "z"}}
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+    }
+  }
+}
+
+// -----
+
+// No running maximum.
+
+logitile.program @p vocab 256 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["m" : f32, "sum" : f32] init {
+    %lowest = arith.constant 0xFF7FFFFF : f32
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %lowest, %zero : f32, f32
+  } candidate {
+    logitile.yield
+  } update {
+  ^bb0(%m: f32, %sum: f32):
+    %z = logitile.input logits "z" : f32
+    %next = arith.addf %sum, %z : f32
+    logitile.yield %m, %next : f32, f32
+  } merge {
+  ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    %both = arith.maxnumf %ma, %mb : f32
+    %sum = arith.addf %sa, %sb : f32
+    logitile.yield %both, %sum : f32, f32
+  }
+  logitile.finish @f forward of @s results ["lse" : f32] {
+  ^bb0(%m: f32, %sum: f32):
+    logitile.yield %sum : f32
+  }
+  logitile.schedule tokens [0, 4096) vocab_split 256 stored 256 {
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x16xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<256x16xf32>
+    logitile.buffer @bias call input of "bias" : !logitile.view<256xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @centre_z chunk centre of "z" : !logitile.view<8x?xf32>
+    logitile.buffer @state_m chunk row_state of @s[0] : !logitile.view<1x?xf32>
+    logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op has logits 'z' in 16 bits; they need one running maximum, of the first sweep, to be relative to}}
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+    }
+  }
+}
+
+// -----
+
+// Two projections.
+
+logitile.program @p vocab 256 outputs [] indices [] checked [] {
+  logitile.sweep @s forward state ["m" : f32, "sum" : f32] init {
+    %lowest = arith.constant 0xFF7FFFFF : f32
+    %zero = arith.constant 0.0 : f32
+    logitile.yield %lowest, %zero : f32, f32
+  } candidate {
+    %z = logitile.input logits "z" : f32
+    %y = logitile.input logits "y" : f32
+    %x = arith.addf %z, %y : f32
+    logitile.yield %x : f32
+  } update {
+  ^bb0(%m: f32, %sum: f32):
+    %z = logitile.input logits "z" : f32
+    %next = arith.addf %sum, %z : f32
+    logitile.yield %m, %next : f32, f32
+  } merge {
+  ^bb0(%ma: f32, %sa: f32, %mb: f32, %sb: f32):
+    %both = arith.maxnumf %ma, %mb : f32
+    %sum = arith.addf %sa, %sb : f32
+    logitile.yield %both, %sum : f32, f32
+  }
+  logitile.finish @f forward of @s results ["lse" : f32] {
+  ^bb0(%m: f32, %sum: f32):
+    logitile.yield %sum : f32
+  }
+  logitile.schedule tokens [0, 4096) vocab_split 256 stored 256 {
+    logitile.buffer @tokens_map call token_map : !logitile.view<?xi32>
+    logitile.buffer @z_hidden input hidden of "z" : !logitile.view<?x16xf32>
+    logitile.buffer @z_weight input weight of "z" : !logitile.view<256x16xf32>
+    logitile.buffer @y_hidden input hidden of "y" : !logitile.view<?x16xf32>
+    logitile.buffer @y_weight input weight of "y" : !logitile.view<256x16xf32>
+    logitile.buffer @stored_z chunk stored of "z" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @stored_y chunk stored of "y" : !logitile.view<?x256xf16, column_major>
+    logitile.buffer @centre_z chunk centre of "z" : !logitile.view<8x?xf32>
+    logitile.buffer @state_m chunk row_state of @s[0] : !logitile.view<1x?xf32>
+    logitile.buffer @state_sum chunk row_state of @s[1] : !logitile.view<1x?xf32>
+    logitile.run forward {
+      // expected-error @+1 {{'logitile.launch' op has logits 'z' and 'y' in 16 bits; one exponential has one base}}
+      logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
+    }
+  }
+}
