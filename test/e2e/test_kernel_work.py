@@ -36,7 +36,7 @@ def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
 
     Other kernels may ask for less than predicted: threads behind the last token need not read what they do
     not store. At most a tile of 64 in a chunk of 47 tokens stands behind it. How many targets lie in a part
-    of the vocabulary is not predicted: kernels of the kept part count together with those of the other.
+    of the vocabulary is not predicted: kernels of the stored part count together with those of the other.
     """
     usual = sample(name, dtype, shape)
     small = dataclasses.replace(usual, options=usual.options | {"tiles": tiles})
@@ -48,7 +48,7 @@ def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
         counters, predicted = kernel["counters"], kernel["predicted"]
         assert counters["matrix_instructions"] == predicted["matrix_instructions"], kernel
         assert counters["bank_conflicts"] == 0, kernel
-        whole = kernel["name"].removesuffix("_kept")
+        whole = kernel["name"].removesuffix("_stored")
         sums[whole] = [sum(pair) for pair in zip(sums.get(whole, (0, 0)), moved(kernel), strict=True)]
         if counters["matrix_instructions"]:
             products.add(whole)
