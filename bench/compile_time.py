@@ -31,6 +31,7 @@ SIZES = {
     "entries": (128, 256, 512),
     "softmaxes": (30, 60, 120),
     "addends": (250, 500, 1000),
+    "choices": (225, 450, 900),
     "outputs": (100, 200, 400),
 }
 STAGES = ("cpu", "plan", "tiles", "device", "obj", "load")

@@ -90,13 +90,22 @@ def addends(z: lt.Logits, v: lt.Vocab[float], *, n: int):
 
 
 @lt.loss
+def choices(z: lt.Logits, v: lt.Vocab[float], *, n: int):
+    """n choices, each of which has the one before it on both sides."""
+    x, mean = z, lt.mean(z)
+    for i in range(n):
+        x = lt.where(v > i / n, x, lt.maximum(x, v * (1 + i / n)))
+    return lt.sum(lt.tanh(x - mean))
+
+
+@lt.loss
 def outputs(z: lt.Logits, a: lt.Token[float], *, n: int):
     """n outputs of several operations each."""
     named = {f"output{i}": lt.tanh(a * float(i)) + lt.max(z) for i in range(n)}
     return lt.Outputs(loss=lt.logsumexp(z) + a, **named)
 
 
-LOSSES = (chain, chain_of_tokens, mixed, nested, picks, entries, softmaxes, addends, outputs)
+LOSSES = (chain, chain_of_tokens, mixed, nested, picks, entries, softmaxes, addends, choices, outputs)
 
 
 def inputs(loss: lt.Loss, n: int) -> tuple[list[numpy.ndarray], dict[str, numpy.ndarray]]:

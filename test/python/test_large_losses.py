@@ -20,7 +20,7 @@ CUT = {
 }  # fmt: skip
 SMALL = {
     "chain": 40, "chain_of_tokens": 40, "mixed": 40, "picks": 12, "entries": 12, "softmaxes": 6,
-    "addends": 20, "outputs": 10,
+    "addends": 20, "choices": 20, "outputs": 10,
 }  # fmt: skip
 # Of a function: a part whose last op is the longest loop that is not cut, with its loads and stores.
 MOST_LINES = 6000

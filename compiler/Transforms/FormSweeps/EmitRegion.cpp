@@ -266,9 +266,17 @@ Value RegionEmitter::softmax(NodeRef node) {
 
 /// Whether 'value' may be 'other' itself, chosen by a condition or an order.
 bool RegionEmitter::mayBe(NodeRef value, NodeRef other) const {
-  value = program.settle(value);
-  bool chooses = value->is(NodeOp::Select) || value->is(NodeOp::Maximum) || value->is(NodeOp::Minimum) || value->is(NodeOp::Clamp);
-  return value == other || (chooses && llvm::any_of(value->operands, [&](NodeRef choice) { return mayBe(choice, other); }));
+  SmallVector<NodeRef> todo{value};
+  DenseSet<NodeRef> seen; // choices may share their operands many times over
+  while (!todo.empty()) {
+    NodeRef next = program.settle(todo.pop_back_val());
+    if (next == other)
+      return true;
+    bool chooses = next->is(NodeOp::Select) || next->is(NodeOp::Maximum) || next->is(NodeOp::Minimum) || next->is(NodeOp::Clamp);
+    if (chooses && seen.insert(next).second)
+      todo.append(next->operands.begin(), next->operands.end());
+  }
+  return false;
 }
 
 /// Whether a varying value has a low part worth carrying: one that came in with a per-token value.
@@ -280,7 +288,7 @@ bool RegionEmitter::lowMatters(NodeRef node) {
       return false;
     return settled->varying ? lowMatters(settled) : program.hasLow(settled) && !program.originOf(settled);
   };
-  auto chooses = [&](NodeRef varying, NodeRef uniform) { // such as the mean in max(z, mean(z)) - mean(z), where its rounding cancels
+  auto meets = [&](NodeRef varying, NodeRef uniform) { // such as the mean in max(z, mean(z)) - mean(z), where its rounding cancels
     NodeRef settled = program.settle(uniform);
     return !settled->varying && mayBe(varying, settled->is(NodeOp::Neg) ? program.settle(settled->operand(0)) : settled);
   };
@@ -290,10 +298,9 @@ bool RegionEmitter::lowMatters(NodeRef node) {
   if (node->type == NodeType::Float) {
     if (node->is(NodeOp::Add) || node->is(NodeOp::Sub)) { // sparse terms are rounded: so is what they are subtracted from
       NodeRef a = node->operand(0), b = node->operand(1);
-      bool meetsItself = chooses(a, b) || chooses(b, a);
+      bool meetsItself = meets(a, b) || meets(b, a);
       result = !isEntry(a) && !isEntry(b) && !meetsItself && (matters(a) || matters(b));
-    }
-    else if (node->is(NodeOp::Neg))
+    } else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));
     else if (node->is(NodeOp::Mul) && isScaled(node))
       result = matters(node->operand(node->operand(0)->varying ? 0 : 1));
