@@ -28,6 +28,7 @@ class Instruction:
             read; NO_SCOREBOARD for none.
         waits: a bit for each scoreboard that has to be free before.
         target: the address that a branch leads to; None for the others.
+        announced: bytes that an arrival at an mbarrier says will come; 0 for the others.
     """
 
     address: int
@@ -39,6 +40,7 @@ class Instruction:
     read_board: int
     waits: int
     target: int | None = None
+    announced: int = 0
 
     @property
     def kind(self) -> str:
@@ -102,7 +104,9 @@ def read_listings(text: str) -> dict[str, Listing]:
 
     def finish() -> None:
         if name:
-            found[name] = Listing(name, _without_spins([_instruction(one, labels) for one in raw]))
+            found[name] = Listing(
+                name, _with_announced(_without_spins([_instruction(one, labels) for one in raw]))
+            )
 
     for line in text.splitlines():
         if section := _SECTION.match(line):
@@ -131,6 +135,21 @@ def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
         for branch in range(place + 1, min(place + 3, len(kept))):
             if kept[branch].kind == "BRA" and (branch == place + 1 or not kept[branch].guard):
                 kept[branch] = replace(kept[branch], guard="", target=None)
+    return kept
+
+
+_ANNOUNCEMENT = re.compile(r"SYNCS\.ARRIVE\.TRANS64 RZ, \[.*\], (R\d+)")
+
+
+def _with_announced(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with bytes that are announced: the number that was put into the register before."""
+    kept = list(instructions)
+    for place, instruction in enumerate(instructions):
+        if match := _ANNOUNCEMENT.match(instruction.body):
+            moved = re.compile(rf"(?:IMAD\.)?MOV(?:\.U32)? {match[1]}, (?:RZ, RZ, )?(0x[0-9a-f]+)$")
+            numbers = (moved.match(before.body) for before in reversed(instructions[:place]))
+            number = next((found for found in numbers if found), None)
+            kept[place] = replace(instruction, announced=int(number[1], 0) if number else 0)
     return kept
 
 

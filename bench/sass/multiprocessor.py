@@ -2,8 +2,8 @@
 
 Stall counts and scoreboards are those of the assembler. On top of them there are the four schedulers, the
 tensor cores of each, its integer and float pipes, the pipe to shared memory that all warps share, groups of
-asynchronous copies and of products of warpgroups, and barriers of a block. What is not there: L2, DRAM,
-clocks that fall, instruction caches.
+asynchronous copies and of products of warpgroups, copies of boxes with their mbarriers, and barriers of a
+block. What is not there: L2, DRAM, clocks that fall, instruction caches.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from .boxes import NO_RING, Ring, RingState, copy_codes, groups_left, is_release, is_wait
 from .listing import NO_SCOREBOARD, Instruction
 
 SCHEDULERS = 4
@@ -45,7 +46,8 @@ class Rates:
     copy_request: float = 2  # of the same pipe, when an asynchronous copy starts
     copy_fill: float = 4  # of the same pipe, when its 512 bytes arrive
     copy_read: float = 20  # until the addresses of a copy or store were read
-    memory_latency: float = 550
+    link_bytes: float = 64  # of a cycle that boxes bring from the L2 to one multiprocessor
+    memory_latency: float = 550  # of a copy, of a box too
     load_latency: float = 300  # of what is mostly in the L2
     near_latency: float = 40  # of what is in the L1
     memory_issue: float = 4  # of the pipe to memory, for a load or store of a warp
@@ -105,8 +107,8 @@ class Played:
 class _Warp:
     """Where a warp is in the trace."""
 
-    def __init__(self, block: int) -> None:
-        self.block = block
+    def __init__(self, block: int, number: int) -> None:
+        self.block, self.number = block, number  # in its block
         self.place = 0
         self.turn = 0
         self.ready = 0.0
@@ -124,6 +126,7 @@ class Multiprocessor:
         trace: the instructions of one turn.
         taken: addresses of branches that jump.
         near: addresses of loads whose lines are in the L1.
+        ring: where copies of boxes go; the first warp of a block asks for them.
     """
 
     def __init__(
@@ -134,11 +137,17 @@ class Multiprocessor:
         warps: int,
         blocks: int,
         near: frozenset[int] = frozenset(),
+        ring: Ring = NO_RING,
     ) -> None:
         self.near = near
+        copies = copy_codes(trace)
+        self.around_copies = {code.branch: code.after for code in copies}
+        self.in_copies = {place: code for code in copies for place in range(code.branch, code.after)}
+        self.ring, self.rings = ring, [RingState(ring, warps) for _ in range(blocks)]
+        self.link = 0.0  # when the last box that was asked for is there
         self.rates, self.trace, self.taken = rates, trace, taken
         self.warps_of_block = warps
-        self.warps = [_Warp(number // warps) for number in range(warps * blocks)]
+        self.warps = [_Warp(number // warps, number % warps) for number in range(warps * blocks)]
         self.tensor = [0.0] * SCHEDULERS
         self.integer = [0.0] * SCHEDULERS
         self.float = [0.0] * SCHEDULERS
@@ -163,6 +172,8 @@ class Multiprocessor:
             end = max(end, self.warps[number].ready)
             for s in range(SCHEDULERS) if frees_others else (scheduler,):
                 choices[s] = self._choose(s, free[s], last[s], turns)
+        if any(warp.turn < turns for warp in self.warps):
+            raise ValueError("warps wait for what no other warp does")
         return Played(end, tuple(self.products))
 
     # ---- which warp issues next ---------------------------------------------------------------------------
@@ -179,7 +190,7 @@ class Multiprocessor:
             rank = (max(free, self._earliest(scheduler, warp)), number != last, number)
             if best is None or rank < best:
                 best = rank
-        return None if best is None else (best[0], best[2])
+        return None if best is None or math.isinf(best[0]) else (best[0], best[2])
 
     def _earliest(self, scheduler: int, warp: _Warp) -> float:
         instruction = self.trace[warp.place]
@@ -188,6 +199,9 @@ class Multiprocessor:
             if instruction.waits >> board & 1:
                 time = max(time, warp.boards[board])
         kind = instruction.kind
+        if is_wait(instruction):
+            ring = self.rings[warp.block]
+            return max(time, ring.is_free() if warp.place in self.in_copies else ring.is_there(warp.number))
         if kind == "HMMA":
             return max(time, self.tensor[scheduler])
         if kind == "DEPBAR":
@@ -220,6 +234,10 @@ class Multiprocessor:
             self._start_products(scheduler, warp, instruction, time)
         elif kind in ("LDSM", "LDS", "STS") and not instruction.guard.startswith("@!PT"):
             self._use_shared(scheduler, warp, instruction, time)
+        elif kind == "UTMALDG":
+            frees = self._copy_box(warp, time)
+        elif kind == "SYNCS":
+            frees = self._use_mbarrier(warp, instruction, time)
         elif kind == "LDGSTS":
             self._copy(scheduler, warp, instruction, time)
         elif kind == "LDGDEPBAR":
@@ -236,13 +254,17 @@ class Multiprocessor:
             self.integer[scheduler] = time + rates.integer_issue
         if _VARIABLE.match(kind):
             _hold(warp, instruction, time + rates.fixed_latency, time + rates.copy_read)
-        jumps = instruction.address in self.taken
+        left = groups_left(instruction)
+        if left is not None:
+            self.rings[warp.block].readers[warp.number].left = left
+        skips = warp.number > 0 and warp.place in self.around_copies
+        jumps = skips or instruction.address in self.taken
         warp.ready = max(warp.ready, time + delay + (rates.branch if jumps else 0))
-        self._advance(warp)
+        self._advance(warp, self.around_copies[warp.place] if skips else warp.place + 1)
         return frees
 
-    def _advance(self, warp: _Warp) -> None:
-        warp.place += 1
+    def _advance(self, warp: _Warp, place: int) -> None:
+        warp.place = place
         if warp.place == len(self.trace):
             warp.place = 0
             warp.turn += 1
@@ -284,6 +306,32 @@ class Multiprocessor:
         warp.copies = max(warp.copies, arrives + 2 * rates.copy_fill)
         _hold(warp, instruction, arrives, start + rates.copy_read)
 
+    def _copy_box(self, warp: _Warp, time: float) -> bool:
+        """The box comes in pieces that the pipe to shared memory takes, after those that were asked for
+        before. Returns whether it is the last of a block.
+        """
+        rates, code = self.rates, self.in_copies[warp.place]
+        starts = max(self.link, time + rates.memory_latency)
+        pieces = round(code.box / (rates.copy_fill * SHARED_BYTES))
+        for piece in range(1, pieces + 1):
+            heapq.heappush(self.fills, starts + piece * rates.copy_fill * SHARED_BYTES / rates.link_bytes)
+        self.link = starts + code.box / rates.link_bytes
+        if warp.place == code.last:
+            self.rings[warp.block].landed.append(self.link)
+        return warp.place == code.last
+
+    def _use_mbarrier(self, warp: _Warp, instruction: Instruction, time: float) -> bool:
+        """Returns whether warps of other schedulers may go on."""
+        ring = self.rings[warp.block]
+        if is_wait(instruction):
+            _hold(warp, instruction, time + self.rates.fixed_latency, time + self.rates.copy_read)
+            if warp.place not in self.in_copies:
+                ring.readers[warp.number].seen += 1
+        elif is_release(instruction):
+            ring.release(warp.number, time)
+            return True
+        return False
+
     def _queue(self, scheduler: int, leaves: float) -> None:
         queue = self.queues[scheduler]
         queue.append(leaves)
@@ -301,6 +349,7 @@ class Multiprocessor:
         if self.arrived[warp.block] < self.warps_of_block:
             return False
         self.arrived[warp.block] = 0
+        self.rings[warp.block] = RingState(Ring(self.ring.stages), self.warps_of_block)  # products end before
         for other in self.warps:
             if other.block == warp.block:
                 other.waits = False
@@ -335,9 +384,10 @@ def cycles_of_turn(
     taken: frozenset[int],
     warps: int,
     blocks: int,
+    ring: Ring = NO_RING,
 ) -> float:
     """Cycles of one turn of a loop with products, once it is in its stride: those of all blocks together."""
-    played = Multiprocessor(rates, trace, taken, warps, blocks).play(_TURNS)
+    played = Multiprocessor(rates, trace, taken, warps, blocks, ring=ring).play(_TURNS)
     of_turn = sum(products_of(instruction) > 0 for instruction in trace) * warps * blocks
     first, last = int(len(played.products) * 0.3), int(len(played.products) * 0.8)
     return (played.products[last] - played.products[first]) * of_turn / (last - first)
@@ -349,6 +399,7 @@ def cycles_of_code(
     taken: frozenset[int],
     warps: int,
     near: frozenset[int] = frozenset(),
+    ring: Ring = NO_RING,
 ) -> float:
     """Cycles of code that one block runs once."""
-    return Multiprocessor(rates, trace, taken, warps, 1, near).play(1).cycles if trace else 0.0
+    return Multiprocessor(rates, trace, taken, warps, 1, near, ring).play(1).cycles if trace else 0.0

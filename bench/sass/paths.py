@@ -11,13 +11,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from .boxes import is_release
 from .listing import WIDTH, Instruction, Listing
 
 _STORED = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16}  # bytes by a suffix of STG; else 4
+_BOX = 512  # bytes of a lane in a box of 16 KiB
 
 
-def usefulness(instruction: Instruction) -> int:
-    """What an instruction copies or stores for a lane, in bytes; a product counts as much as the longest."""
+def usefulness(instruction: Instruction, has_boxes: bool = False) -> int:
+    """What an instruction copies or stores for a lane, in bytes; a product counts as much as the longest.
+
+    Args:
+        has_boxes: whether the kernel copies boxes. Then that is what counts, and that their stages are
+            released; other copies, and the products behind them, are for tiles or operands that have none.
+    """
+    if has_boxes and instruction.kind in ("LDGSTS", "HMMA", "HGMMA", "UTMALDG", "SYNCS"):
+        return _BOX if instruction.kind == "UTMALDG" else is_release(instruction)
     if instruction.kind in ("LDGSTS", "HMMA", "HGMMA"):
         return 16
     if instruction.kind != "STG":
@@ -132,15 +141,15 @@ class _Way:
     def rank(self) -> tuple[int, int, int]:
         return (-self.useful, -self.counted, self.length)
 
-    def after(self, part: Instruction | Loop) -> _Way:
+    def after(self, part: Instruction | Loop, has_boxes: bool) -> _Way:
         """This way behind one more part."""
         if isinstance(part, Instruction):
-            useful = self.useful + usefulness(part)
+            useful = self.useful + usefulness(part, has_boxes)
             return replace(self, useful=useful, length=self.length + 1, parts=(part, *self.parts))
         if part.turns == 0:
             return self
         body = list(part.body.expand(Ends(1, 1), 1))
-        useful = sum(map(usefulness, body))
+        useful = sum(usefulness(instruction, has_boxes) for instruction in body)
         return _Way(
             self.useful + useful,
             self.counted + 1,
@@ -161,6 +170,7 @@ class _Region:
     ) -> None:
         self.listing, self.extents = listing, extents
         self.first, self.last, self.header = first, last, header
+        self.has_boxes = any(instruction.kind == "UTMALDG" for instruction in listing.instructions)
         self.best: dict[int, _Way | None] = {}
 
     def path(self) -> Path:
@@ -202,7 +212,7 @@ class _Region:
                 if address == self.last and self.header is not None
                 else self._from(address + WIDTH, address)
             )
-        return [way.after(instruction) for way in ways if way is not None]
+        return [way.after(instruction, self.has_boxes) for way in ways if way is not None]
 
     def _through_loop(self, first: int) -> list[_Way]:
         last = self.extents[first]
@@ -217,7 +227,7 @@ class _Region:
             ways.append(self._from(last + WIDTH, last))
         path = _Region(self.listing, self.extents, first, last, first).path()
         loop = Loop(*count_turns(self.listing, first, last), path)
-        return [way.after(loop) for way in ways if way is not None]
+        return [way.after(loop, self.has_boxes) for way in ways if way is not None]
 
 
 # ---- how often a loop turns -------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ waves of the grid.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from .boxes import Ring, first_wait
 from .listing import Instruction, Listing
 from .multiprocessor import SCHEDULERS, Rates, cycles_of_code, cycles_of_turn, products_of
 from .paths import Ends, Loop, Path, path_of
@@ -18,7 +20,7 @@ from .toolchain import Assembled
 
 WARP = 32
 PLAYED_TURNS = 4
-_KINDS = {"HMMA": "products", "HGMMA": "products", "LDSM": "LDSM", "LDGSTS": "copies"}
+_KINDS = {"HMMA": "products", "HGMMA": "products", "LDSM": "LDSM", "LDGSTS": "copies", "UTMALDG": "copies"}
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ def has_products(path: Path) -> bool:
 
 
 def without(path: Path, left_out: Loop) -> Path:
-    return Path(tuple(part for part in path.parts if part is not left_out), path.taken)
+    """The path with no more of a loop than the first wait for a box, if it has one."""
+    wait = first_wait(instructions_of(left_out.body))
+    kept = (wait,) if wait else ()
+    parts = ((part,) if part is not left_out else kept for part in path.parts)
+    return Path(tuple(itertools.chain.from_iterable(parts)), path.taken)
 
 
 @dataclass
@@ -99,13 +105,28 @@ class KernelModel:
         if blocks not in self._turns:
             body = instructions_of(self.main_loop.body)
             self._turns[blocks] = cycles_of_turn(
-                self.rates, body, self.main_loop.body.taken, self.warps, blocks
+                self.rates, body, self.main_loop.body.taken, self.warps, blocks, self.ring
             )
         return self._turns[blocks]
 
     @cached_property
     def _turns(self) -> dict[int, float]:
         return {}
+
+    @cached_property
+    def ring(self) -> Ring:
+        """That of boxes, as the main loop finds it."""
+        mbarriers = sum(one.opcode.startswith("SYNCS.EXCH") for one in self.listing.instructions)
+        ahead = 0
+        for part in (self.tile_loop.body if self.tile_loop else self.path).parts:
+            if part is self.main_loop:
+                break
+            if isinstance(part, Loop) and has_products(part.body):
+                ahead = 0  # a product reads all that is copied for it
+                continue
+            trace = Path((part,), frozenset()).expand(Ends(1, 1), PLAYED_TURNS)
+            ahead += sum(one.announced > 0 for one in trace)
+        return Ring(mbarriers // 2, ahead)
 
     def share_of_peak(self, operations_of_cycle: float) -> float:
         """Operations of the main loop in a cycle, of those that the data sheet says of a multiprocessor."""
@@ -116,7 +137,9 @@ class KernelModel:
 
     @cached_property
     def tile_path(self) -> Path:
-        """What a block executes for each tile, without the main loop: prologue and epilogue."""
+        """What a block executes for each tile, without the main loop: prologue and epilogue. Where boxes are
+        copied, the first wait of the loop is part of it, since the copies of a tile start with it.
+        """
         return without(self.tile_loop.body if self.tile_loop else self.path, self.main_loop)
 
     @cached_property
@@ -128,16 +151,17 @@ class KernelModel:
         """Of a path that one block runs once. Of long loops a few turns are played."""
         key = (id(path), ends)
         if key not in self._cycles:
-            cycles = self._play(path.expand(ends, PLAYED_TURNS))
+            cycles = self._play(path.expand(ends, PLAYED_TURNS), Ring(self.ring.stages))
             for loop in path.parts:
                 if isinstance(loop, Loop) and (left := loop.count(ends) - PLAYED_TURNS) > 0:
                     some = Path((replace(loop, turns=PLAYED_TURNS),), frozenset())
-                    cycles += left * self._play(some.expand(ends, PLAYED_TURNS)) / PLAYED_TURNS
+                    cycles += left * self._play(some.expand(ends, PLAYED_TURNS), self.ring) / PLAYED_TURNS
             self._cycles[key] = cycles
         return self._cycles[key]
 
-    def _play(self, trace: Iterable[Instruction]) -> float:
-        return cycles_of_code(self.rates, list(trace), self.path.every_taken(), self.warps, self.near_loads)
+    def _play(self, trace: Iterable[Instruction], ring: Ring) -> float:
+        taken = self.path.every_taken()
+        return cycles_of_code(self.rates, list(trace), taken, self.warps, self.near_loads, ring)
 
     @cached_property
     def near_loads(self) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 
 import pytest
@@ -10,7 +11,7 @@ from ods import ROOT
 BENCH = ROOT / "bench"
 sys.path.append(str(BENCH))
 
-from sass import cutlass, listing, paths, timing, toolchain  # noqa: E402
+from sass import boxes, cutlass, listing, paths, timing, toolchain  # noqa: E402
 from sass import multiprocessor as machine  # noqa: E402
 
 SM_80 = {"multiprocessors": 108, "hertz": 1.41e9, "tensor_rate": 312e12, "library_rate": 275e12,
@@ -224,6 +225,104 @@ def test_copies_are_waited_for_by_groups():
         return machine.Multiprocessor(RATES, body, frozenset(), warps=1, blocks=1).play(1).cycles
 
     assert cycles(0) > RATES.memory_latency > cycles(1)
+
+
+# ---- copies of boxes --------------------------------------------------------------------------------------
+
+
+def copies_of_block(register: str, skip: str, spin: str) -> list[str]:
+    """The code of one warp that copies a block of 32 KiB as two boxes, once its stage is free."""
+    return [f"@P5 BRA `({skip})",
+            f"SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR29+0x20], {register}", f"@!P5 BRA `({spin})",
+            f"@P5 MOV {register}, 0x8000", f"@P5 SYNCS.ARRIVE.TRANS64 RZ, [UR29], {register}",
+            "UTMALDG.2D [UR28], [UR22]", "UTMALDG.2D [UR24], [UR40]", f"{skip}:"]  # fmt: skip
+
+
+def kernel_of_boxes(stages: int, ahead: int, turns: int = 8) -> listing.Listing:
+    """Products of a ring of boxes; behind them a block that threads copy, as where an axis has a rest."""
+    return listing_of(
+        *["SYNCS.EXCH.64 URZ, [UR8], UR4"] * (2 * stages),
+        ".L_x_1:", *copies_of_block("R24", ".L_x_2", ".L_x_8"), "IADD3 R2, R2, 0x1, RZ",
+        f"ISETP.GE.U32.AND P0, PT, R2, {ahead:#x}, PT", "@!P0 BRA `(.L_x_1)",
+        ".L_x_3:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR17], R110", "@!P5 BRA `(.L_x_9)",
+        "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24",
+        "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR8], R24, gsb0",
+        *copies_of_block("R110", ".L_x_4", ".L_x_10"), "WARPGROUP.DEPBAR.LE gsb0, 0x1", "@P6 BRA `(.L_x_5)",
+        "SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R110+UR7], RZ", ".L_x_5:", "IADD3 R3, R3, 0x1, RZ",
+        f"ISETP.GE.U32.AND P0, PT, R3, {turns:#x}, PT", "@!P0 BRA `(.L_x_3)", "WARPGROUP.DEPBAR.LE gsb0, 0x0",
+        "@P1 BRA `(.L_x_6)", "LDGSTS [R3], [R2]", "HGMMA.64x128x16.F32.BF16 R24, gdesc[UR4], R24, gsb0",
+        ".L_x_6:", "STG.E [R2], R24", "EXIT",
+        *(line for spin, back in ((8, 2), (9, 3), (10, 4)) for line in (
+            f".L_x_{spin}:", "SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR29], R24", f"@!P5 BRA `(.L_x_{spin})",
+            f"BRA `(.L_x_{back})")),
+    )  # fmt: skip
+
+
+def model_of_boxes(stages: int, ahead: int, **rates: float) -> timing.KernelModel:
+    chosen = dataclasses.replace(machine.rates_of(90, H100), **rates)
+    return timing.KernelModel(kernel_of_boxes(stages, ahead), toolchain.Assembled(128, 0, 0), chosen, 8, 1)
+
+
+def test_an_arrival_has_the_bytes_that_it_announces():
+    found = [one for one in kernel_of_boxes(4, 2).instructions if one.opcode.startswith("SYNCS.ARRIVE")]
+    assert [(one.announced, boxes.is_release(one)) for one in found] == [
+        (0x8000, False),
+        (0x8000, False),
+        (0, True),
+    ]
+
+
+def test_the_path_with_copies_of_boxes_is_taken_and_no_other_copies():
+    path = paths.path_of(kernel_of_boxes(4, 2))
+    kinds = opcodes(path)
+    assert (kinds.count("UTMALDG"), kinds.count("HGMMA"), kinds.count("LDGSTS")) == (2 * (2 + 8), 2 * 8, 0)
+    assert sum(boxes.is_release(one) for one in path.expand(paths.Ends(1, 1), 64)) == 8
+
+
+def test_the_ring_is_read_from_the_kernel():
+    assert model_of_boxes(4, 2).ring == boxes.Ring(stages=4, ahead=2)
+    assert model_of_boxes(3, 1).ring == boxes.Ring(stages=3, ahead=1)
+    assert model_of_products().ring == boxes.Ring(0, 0)
+
+
+def test_one_warp_copies_for_all():
+    body = timing.instructions_of(model_of_boxes(4, 2).main_loop.body)
+    (code,) = boxes.copy_codes(body)
+    assert body[code.branch].opcode == "BRA" and body[code.last].opcode == "UTMALDG.2D"
+    assert body[code.after].opcode == "WARPGROUP.DEPBAR.LE" and code.box == 0x4000
+    rates, ring = machine.rates_of(90, H100), boxes.Ring(4, 2)
+    played = machine.Multiprocessor(rates, body, frozenset(), 8, 1, ring=ring)
+    played.play(3)
+    assert len(played.rings[0].landed) == 2 + 3
+    assert [reader.seen for reader in played.rings[0].readers] == [3] * 8
+    assert [len(times) for times in played.rings[0].released] == [8, 8]  # not the last: its products may run
+
+
+def test_copies_further_ahead_hide_more_of_the_memory():
+    few, more = (model_of_boxes(stages, stages - 2, memory_latency=900).turn_cycles(1) for stages in (3, 6))
+    link = 0x8000 / machine.rates_of(90, H100).link_bytes
+    assert few > 900 + link  # a block is asked for when the one before it is multiplied
+    assert more == pytest.approx(link, rel=0.05)  # as fast as they come
+
+
+def test_a_tile_waits_for_its_first_block():
+    short, long = (model_of_boxes(4, 2, memory_latency=latency) for latency in (100, 900))
+    ends = paths.Ends(1, 1)
+    waited = long.cycles(long.tile_path, ends) - short.cycles(short.tile_path, ends)
+    assert waited == pytest.approx(800, rel=0.01)
+
+
+def test_a_ring_that_nobody_releases_is_an_error():
+    loop = timing.instructions_of(model_of_boxes(4, 2).main_loop.body)
+    body = [instruction for instruction in loop if not boxes.is_release(instruction)]
+    with pytest.raises(ValueError, match="warps wait for what no other warp does"):
+        machine.Multiprocessor(RATES, body, frozenset(), 8, 1, ring=boxes.Ring(4, 2)).play(24)
+
+
+def test_copies_of_boxes_without_an_announcement_are_an_error():
+    body = trace("SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR29], R1", "UTMALDG.2D [UR28], [UR22]")
+    with pytest.raises(ValueError, match="without a wait, an announcement or a branch around them"):
+        boxes.copy_codes(body)
 
 
 # ---- occupancy and time -----------------------------------------------------------------------------------
