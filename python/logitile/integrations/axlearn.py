@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..errors import CallTypeError, CallValueError
-from .metrics import call
+from .metrics import call, number
 from .traced_logits import TracedLogits, logits_of
 
 
@@ -63,7 +63,7 @@ def cross_entropy(
         which is 0 where nothing counts. The loss alone carries a gradient.
 
     Raises:
-        CallTypeError: `logits` is an array.
+        CallTypeError: `logits` is an array, or a number is traced.
         CallValueError: a number is out of range, or labels are smoothed twice.
     """
     if not isinstance(logits, TracedLogits):
@@ -71,6 +71,8 @@ def cross_entropy(
             f"'logits' is a {type(logits).__name__}; give deferred_logits(compute_logits, predictions), "
             "so that no array of logits is made"
         )
+    z_loss_scale = number("z_loss_scale", z_loss_scale)
+    label_smoothing = number("label_smoothing", label_smoothing)
     if z_loss_scale < 0:
         raise CallValueError(f"z_loss_scale={z_loss_scale!r} must not be negative")
     if not 0 <= label_smoothing <= 1:

@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from ..errors import CallValueError
-from .metrics import call
+from .metrics import call, number
 from .traced_logits import logits_of
 
 _METHOD = "logits_from_hidden_states_for_vocab_tiling"
@@ -84,7 +84,7 @@ def _is_deterministic(config: Any, is_train: bool) -> bool:
 def _sums(logits: Callable[[Any], Any], hidden: Any, data: Mapping[str, Any], config: Any) -> tuple[Any, Any]:
     if config.num_vocab_tiling < 1:
         raise CallValueError(f"num_vocab_tiling={config.num_vocab_tiling!r} must be 1 or more")
-    weight = config.z_loss_multiplier
+    weight = number("z_loss_multiplier", config.z_loss_multiplier)
     tokens = hidden.reshape(-1, hidden.shape[-1])  # MaxText's output layers take the tokens of a tile so
     out = call(
         logits_of(logits, tokens),

@@ -8,8 +8,10 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
+from ..errors import CallTypeError
 from ..head import Head, jit
 from ..language import functions as lt
 from ..language.annotations import Dense, Logits, Token
@@ -18,6 +20,20 @@ from ..language.outputs import Outputs
 from .traced_logits import Step, TracedLogits
 
 _IGNORED = -100
+
+
+def number(name: str, given: Any) -> float:
+    """A coefficient, which a project may keep in an array.
+
+    Raises:
+        CallTypeError: it is traced by JAX, or no number.
+    """
+    if isinstance(given, jax.core.Tracer):
+        raise CallTypeError(f"{name} is traced by JAX, but kernels are compiled for it; give a Python number")
+    try:
+        return float(given)
+    except (TypeError, ValueError):
+        raise CallTypeError(f"{name}={given!r} must be a number") from None
 
 
 def call(

@@ -1,4 +1,5 @@
-"""Losses of torchtune: LinearCrossEntropyLoss, and its losses of distillation with projections for logits.
+"""Losses of torchtune: those that apply the output layer of a model, and its losses of distillation with
+projections for logits.
 
     from logitile.integrations.torchtune import LinearCrossEntropyLoss
 
@@ -24,6 +25,7 @@ __all__ = (
     "ForwardKLLoss",
     "ForwardKLWithChunkedOutputLoss",
     "LinearCrossEntropyLoss",
+    "LinearGRPOLoss",
     "ReverseKLLoss",
     "ReverseKLWithChunkedOutputLoss",
     "SymmetricKLLoss",
@@ -31,7 +33,39 @@ __all__ = (
 )
 
 
-class LinearCrossEntropyLoss(torch.nn.Module):
+class _AppliesOutputLayer(torch.nn.Module):
+    """A loss that has the output layer of a model, whose model gives hidden states."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear_projection: Any = None
+
+    def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> Any:
+        """Returns the loss itself: its kernels are compiled already."""
+        return self
+
+    def set_model_output(self, model: Any) -> None:
+        """Takes the output layer of a model, which skips it from now on.
+
+        Raises:
+            CallTypeError: the layer is no plain linear layer.
+        """
+        _check_linear(model.output)
+        model.skip_output_layer = True
+        self.linear_projection = model.output
+
+    def _run(self, made: Any, hidden: Tensor, target: Tensor) -> Any:
+        """The head `made` for the output layer."""
+        if self.linear_projection is None:
+            raise AttributeError("the loss has no output layer yet; call set_model_output(model) first")
+
+        def call(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Any:
+            return made(hidden, weight, target=target, bias=bias)
+
+        return _through(self.linear_projection, hidden, call)
+
+
+class LinearCrossEntropyLoss(_AppliesOutputLayer):
     """The cross-entropy of a model whose output layer the loss applies.
 
     Args:
@@ -57,25 +91,10 @@ class LinearCrossEntropyLoss(torch.nn.Module):
                 "tp_enabled=True: an output layer that is sharded over processes is not supported; keep it "
                 "whole on each process"
             )
-        self.linear_projection: Any = None
         self.num_output_chunks = num_output_chunks
         self.ignore_index = ignore_index
         self.tp_enabled = tp_enabled
         self.mask_ignored_tokens = mask_ignored_tokens
-
-    def apply_compile_strategy(self, *args: Any, **kwargs: Any) -> LinearCrossEntropyLoss:
-        """Returns the loss itself: its kernels are compiled already."""
-        return self
-
-    def set_model_output(self, model: Any) -> None:
-        """Takes the output layer of a model, which skips it from now on.
-
-        Raises:
-            CallTypeError: the layer is no plain linear layer.
-        """
-        _check_linear(model.output)
-        model.skip_output_layer = True
-        self.linear_projection = model.output
 
     def patch_tp_plan(self, tp_plan: Any) -> dict[str, Any]:
         """Refused: see `tp_enabled`."""
@@ -113,14 +132,78 @@ class LinearCrossEntropyLoss(torch.nn.Module):
         )
 
     def _call(self, outputs: Tensor, targets: Tensor, **options: Any) -> Tensor:
-        if self.linear_projection is None:
-            raise AttributeError("the loss has no output layer yet; call set_model_output(model) first")
-        run = head(losses.cross_entropy, ignore_index=self.ignore_index, **options)
+        made = head(losses.cross_entropy, ignore_index=self.ignore_index, **options)
+        result: Tensor = self._run(made, outputs, targets)
+        return result
 
-        def call(hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-            return run(hidden, weight, target=targets, bias=bias)
 
-        return _through(self.linear_projection, outputs, call)
+class LinearGRPOLoss(_AppliesOutputLayer):
+    """GRPO on answers that the policy itself has sampled, as torchtune.dev.rl has it: nothing is clipped.
+
+    Args:
+        num_output_chunks: chunks of tokens.
+        epsilon: not read, as in torchtune: the ratio of the policy to itself is 1.
+        kl_coeff: the weight of the divergence from the reference.
+        ignore_index: the target of tokens whose log-probability is 0, without a gradient. torchtune knows
+            -100 alone.
+        mask_pre_projection: not read, as in torchtune.
+    """
+
+    def __init__(
+        self,
+        num_output_chunks: int = 8,
+        epsilon: float = 0.1,
+        kl_coeff: float = 0.1,
+        ignore_index: int = -100,
+        mask_pre_projection: bool = True,
+    ):
+        super().__init__()
+        self.num_output_chunks = num_output_chunks
+        self.epsilon = epsilon
+        self.kl_coeff = kl_coeff
+        self.ignore_index = ignore_index
+        self.mask_pre_projection = mask_pre_projection
+
+    def forward(
+        self,
+        pi_old_outputs: Tensor,
+        pi_outputs: Tensor,
+        ref_outputs: Tensor,
+        advantages: Tensor,
+        padding_masks: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """The mean over answers of the mean over the tokens of each; 0 for an answer without one.
+
+        The names of arguments are torchtune's.
+
+        Args:
+            pi_old_outputs: hidden states of the policy, [answers, length, D].
+            pi_outputs: the sampled tokens, [answers, length].
+            ref_outputs: their log-probabilities by the reference, [answers, length]; they get no gradient.
+            advantages: [answers].
+            padding_masks: which tokens count, [answers, length]; None means all.
+
+        Returns: the loss, its policy term, the divergence, 1 (the ratio), 0 (what is clipped), and the
+            log-probabilities [answers, length]. All are float32; the first and the last have gradients.
+
+        Raises:
+            AttributeError: `set_model_output` was not called.
+            CallError: shapes or types do not agree, or a token lies outside the vocabulary.
+        """
+        made = head(losses.logprob, ignore_index=self.ignore_index, chunks=self.num_output_chunks)
+        log_p: Tensor = self._run(made, pi_old_outputs, pi_outputs).logprob
+        gap = ref_outputs.detach() - log_p
+        divergence = gap.exp() - gap - 1
+        policy = (log_p - log_p.detach()).exp() * advantages[:, None]
+        counts = torch.ones_like(log_p) if padding_masks is None else padding_masks.to(log_p.dtype)
+        count = counts.sum(1).clamp(min=1e-9)
+
+        def mean(values: Tensor) -> Tensor:
+            return ((values * counts).sum(1) / count).mean()
+
+        loss = mean(self.kl_coeff * divergence - policy)
+        ratio, clipped = log_p.new_ones(()), log_p.new_zeros(())
+        return loss, mean(policy.detach()), mean(divergence.detach()), ratio, clipped, log_p
 
 
 # ---- output layers -----------------------------------------------------------------------------------------

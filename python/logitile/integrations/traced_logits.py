@@ -117,6 +117,8 @@ class _Reader:
         inner = equation.params.get("jaxpr")
         if equation.primitive.name in ("jit", "pjit", "closed_call") and isinstance(inner, core.ClosedJaxpr):
             return self.run(inner.jaxpr, inner.consts, given)
+        if equation.primitive.name in ("checkpoint", "remat2"):  # a head recomputes what it needs anyway
+            return self.run(inner, (), given)
         if equation.primitive.name == "dot_general" and (product := self._product(equation, given)):
             return [product]
         if any(isinstance(value, _Product) for value in given):
@@ -155,7 +157,7 @@ def _step(equation: Any, given: list[Any]) -> _Product | None:
         logits = replace(product.logits, steps=(*product.logits.steps, *steps))
         return replace(product, logits=logits, compute=lambda: _computed(equation, given)[0], **changed)
 
-    if name in ("sharding_constraint", "copy"):
+    if name in ("sharding_constraint", "copy", "name"):
         return after()
     if name == "convert_element_type" and jnp.issubdtype(equation.params["new_dtype"], jnp.floating):
         return after()

@@ -211,9 +211,14 @@ class _FusedLoss:
         inputs = {**self.fixed, **self._per_call(kwargs, labels, shifts=shift_labels is None)}
         if self.needs_target:
             inputs["target"] = target.to(logits.device)
-        if num_items_in_batch is not None:
-            inputs["divisor"] = num_items_in_batch
-        return self._fused(logits, inputs, ignore_index)
+        if num_items_in_batch is None:
+            return self._fused(logits, inputs, ignore_index)
+        # Under torch.nn.DataParallel the Trainer gives each replica its number with axes of one entry.
+        shape = num_items_in_batch.shape if getattr(num_items_in_batch, "shape", None) else ()
+        is_one = bool(shape) and num_items_in_batch.numel() == 1
+        inputs["divisor"] = num_items_in_batch.reshape(()) if is_one else num_items_in_batch
+        loss = self._fused(logits, inputs, ignore_index)
+        return loss.reshape(shape) if is_one else loss
 
     def _per_call(self, kwargs: Mapping[str, Any], labels: Tensor, shifts: bool) -> dict[str, Any]:
         """Inputs of the loss among the keywords of the model's call."""

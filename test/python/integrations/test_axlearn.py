@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import logitile as lt
 import numpy as np
 import pytest
+from jax.ad_checkpoint import checkpoint_name
 from logitile.integrations.axlearn import chunked_metrics, cross_entropy, deferred_logits
 
 VOCAB, WIDTH, Z_LOSS, PAD = 47, 16, 1e-3, 2
@@ -123,6 +124,28 @@ def test_what_is_refused():
         )
 
 
+def test_coefficients_in_arrays():
+    hidden, table, labels = operands()
+    wanted, found = (
+        compared(hidden, table, labels, z_loss_scale=kind(0.125), label_smoothing=kind(0.25))[0]
+        for kind in (float, jnp.float32)
+    )
+    assert_close(found, wanted, 0)
+
+
+@pytest.mark.parametrize("name", ["z_loss_scale", "label_smoothing"])
+def test_coefficients_that_are_no_numbers(name):
+    hidden, table, labels = operands()
+
+    def loss(given):
+        return compared(hidden, table, labels, **{name: given})
+
+    with pytest.raises(lt.CallTypeError, match=f"^{name} is traced by JAX, but kernels are compiled"):
+        jax.jit(loss)(0.5)
+    with pytest.raises(lt.CallTypeError, match=f"^{name}='much' must be a number"):
+        loss("much")
+
+
 # ---- logits that are not made ------------------------------------------------------------------------------
 
 LAYERS = {
@@ -131,6 +154,8 @@ LAYERS = {
     "capped": lambda x, w: 5 * jnp.tanh(jnp.dot(x, w.T) / 5),
     "a number of the code": lambda x, w: (x @ w.T) * (1 / jnp.sqrt(jnp.float32(WIDTH))),
     "in a jit": jax.jit(lambda x, w: x @ w.T),
+    "rematerialised": jax.checkpoint(lambda x, w: jnp.tanh(x) @ w.T),
+    "named": lambda x, w: checkpoint_name(x @ w.T, "logits") / 2,
     "as wide as the vocabulary": lambda x, w: (
         jnp.tanh(x @ jnp.ones((WIDTH, VOCAB)) / 9) @ jnp.eye(VOCAB, WIDTH) @ w.T
     ),

@@ -41,6 +41,14 @@ def torchtune_loss(hidden, weight, labels):
     return loss(hidden, labels)
 
 
+def torchtune_grpo(hidden, weight, labels):
+    model = torch.nn.Module()
+    model.output = torch.nn.Linear(HIDDEN, VOCAB)
+    loss = torchtune.LinearGRPOLoss()
+    loss.set_model_output(model)
+    return loss(hidden, labels, torch.zeros(BATCH, LENGTH), torch.ones(BATCH))[0]
+
+
 def grpo(hidden, weight, labels):
     reference = torch.zeros(BATCH, LENGTH)
     return chunked_loss.liger_fused_linear_grpo(
@@ -53,6 +61,7 @@ CALLS = {
         h.flatten(0, 1), w, y.flatten(), label_smoothing=0.1
     ),
     "torchtune": torchtune_loss,
+    "torchtune, GRPO": torchtune_grpo,
     "torchtune, distillation": lambda h, w, y: torchtune.SymmetricKLLoss()(
         (h, w), (0.9 * h.detach(), w.detach()), y
     ),

@@ -32,8 +32,8 @@ def labels(ignored=0.2):
     return torch.where(torch.rand(BATCH, SEQUENCE) < ignored, -100, drawn)
 
 
-def fused(output, **options):
-    loss = mine.LinearCrossEntropyLoss(**options)
+def fused(output, kind=mine.LinearCrossEntropyLoss, **options):
+    loss = kind(**options)
     model = Model(output)
     loss.set_model_output(model)
     assert model.skip_output_layer
@@ -176,6 +176,82 @@ def test_tensor_parallel_output_layers_are_refused():
     )
     with pytest.raises(lt.CallValueError, match="patch_tp_plan: an output layer that is sharded"):
         mine.LinearCrossEntropyLoss().patch_tp_plan({"output": None})
+
+
+# ---- LinearGRPOLoss ----------------------------------------------------------------------------------------
+
+
+def answers():
+    """What the loss is called with, beside the mask."""
+    torch.manual_seed(3)
+    hidden = torch.randn(BATCH, SEQUENCE, HIDDEN, requires_grad=True)
+    reference = (-4 - torch.rand(BATCH, SEQUENCE)).requires_grad_()
+    return hidden, labels(0), reference, torch.tensor([0.5, -1.25])
+
+
+def dense_grpo(hidden, weight, bias, tokens, reference, advantages, counts, kl_coeff):
+    """The formula in float64; a token whose target is -100 has log p = 0."""
+    log_p = (hidden.double() @ weight.double().T + bias.double()).log_softmax(-1)
+    log_p = log_p.gather(-1, tokens.clamp(0)[..., None])[..., 0] * (tokens != -100)
+    gap = reference.detach().double() - log_p
+    divergence, policy = gap.exp() - gap - 1, (log_p - log_p.detach()).exp() * advantages[:, None]
+
+    def mean(values):
+        return ((values * counts).sum(1) / counts.sum(1).clamp(min=1e-9)).mean()
+
+    return mean(kl_coeff * divergence - policy), mean(policy).detach(), mean(divergence).detach(), log_p
+
+
+MASKS = {
+    "none": None,
+    "some": torch.tensor([[1, 1, 0, 1, 1, 1, 0, 0], [0, 1, 1, 1, 0, 1, 1, 1]]) == 1,
+    "an empty answer": torch.tensor([[1] * SEQUENCE, [0] * SEQUENCE]) == 1,
+    "weights": torch.linspace(0, 2, BATCH * SEQUENCE).reshape(BATCH, SEQUENCE),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("options", [{}, {"num_output_chunks": 3, "kl_coeff": 0.75}, {"kl_coeff": 0.0}])
+@pytest.mark.parametrize("ignored", [False, True])
+def test_grpo(mask, options, ignored):
+    layer = torch.nn.Linear(HIDDEN, VOCAB)
+    hidden, tokens, reference, advantages = answers()
+    tokens = labels(0.3) if ignored else tokens
+    loss = fused(layer, mine.LinearGRPOLoss, **options)
+    given = () if MASKS[mask] is None else (MASKS[mask],)
+    value, policy, divergence, ratio, clipped, log_p = loss(hidden, tokens, reference, advantages, *given)
+    assert (ratio, clipped) == (1, 0) and not policy.requires_grad and not divergence.requires_grad
+    assert all(number.dtype == torch.float32 and number.shape == () for number in (value, policy, ratio))
+    exact = [hidden, layer.weight, layer.bias]
+    counts = torch.ones(BATCH, SEQUENCE) if MASKS[mask] is None else MASKS[mask].double()
+    wanted = dense_grpo(*exact, tokens, reference, advantages, counts, options.get("kl_coeff", 0.1))
+    for found, other in zip((value, policy, divergence, log_p), wanted, strict=True):
+        assert found.shape == other.shape and close(found, other, 1e-5)
+    scale = torch.rand(BATCH, SEQUENCE)  # the log-probabilities have gradients as well
+    gradients = torch.autograd.grad(value + (scale * log_p).sum(), exact)
+    expected = torch.autograd.grad(wanted[0] + (scale * wanted[3]).sum(), exact)
+    for found, other in zip(gradients, expected, strict=True):
+        assert close(found, other, 1e-5)
+
+
+def test_grpo_without_a_gradient_of_the_reference():
+    hidden, tokens, reference, advantages = answers()
+    loss = fused(torch.nn.Linear(HIDDEN, VOCAB), mine.LinearGRPOLoss)
+    loss(hidden, tokens, reference.bfloat16(), advantages)[0].backward()
+    assert reference.grad is None and hidden.grad.any()
+
+
+def test_grpo_in_a_graph_and_without_a_model():
+    hidden, tokens, reference, advantages = answers()
+    loss = mine.LinearGRPOLoss(4, 0.3, 0.2, 7, False)
+    assert (loss.num_output_chunks, loss.epsilon, loss.kl_coeff, loss.ignore_index) == (4, 0.3, 0.2, 7)
+    with pytest.raises(AttributeError, match=r"call set_model_output\(model\) first"):
+        loss(hidden, tokens, reference, advantages)
+    loss = fused(torch.nn.Linear(HIDDEN, VOCAB), mine.LinearGRPOLoss).apply_compile_strategy()
+    compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
+    given = hidden, tokens, reference, advantages
+    for found, wanted in zip(compiled(*given), loss(*given), strict=True):
+        assert close(found, wanted, 1e-6)
 
 
 # ---- distillation ------------------------------------------------------------------------------------------

@@ -47,6 +47,16 @@ def test_evaluation_and_generation_are_those_of_the_model(kind):
     assert torch.equal(results[0].loss, results[1].loss) and torch.equal(results[0].logits, results[1].logits)
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1)])
+def test_the_number_of_items_has_axes_in_replicas(shape):
+    """As torch.nn.DataParallel scatters the Trainer's number: the loss has its axes."""
+    items = torch.full(shape, 23)
+    models = both(patch, build())
+    losses = [model(**batch(), num_items_in_batch=items).loss for model in models]
+    assert losses[0].shape == losses[1].shape == shape
+    assert error(models, lambda model: model(**batch(), num_items_in_batch=items).loss.sum()) < CLOSE
+
+
 @pytest.mark.parametrize("change", [
     {"shift_labels": torch.nn.functional.pad(batch()["labels"], (0, 1), value=-100)[:, 1:].contiguous()},
     {"labels": batch()["labels"][:, -5:], "logits_to_keep": 5},
