@@ -10,7 +10,8 @@
 // Mbarriers have the first 1024 bytes. Boxes have 64 columns, and the rows of the tile.
 // CHECK-SAME: logitile.shared_bytes = 99328 : i64, logitile.tensor_maps = [array<i64: 1, 64, 128>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
 // Descriptors: lines of 128 bytes, eight of them 1024 bytes further, chunks that trade places by the line.
-// CHECK: arith.constant 4611686293305360384 : i64
+// CHECK-DAG: arith.constant 65536 : i64
+// CHECK-DAG: arith.constant 4611686293305294848 : i64
 // CHECK-NOT: nvvm.ldmatrix
 // CHECK-NOT: nvvm.mma.sync
 // One thread announces a block, and all eight warps say when they have read it.
@@ -31,7 +32,8 @@
 // CHECK: scf.for
 // CHECK:   nvvm.cp.async.bulk.tensor
 // CHECK:   nvvm.cp.async.bulk.tensor
-// CHECK: scf.for %{{.*}} iter_args(
+// The block, its position in the ring, and its place in descriptors are words.
+// CHECK: scf.for %{{.*}} iter_args({{.*}}) -> (i32, !llvm.struct<({{.*}})>) : i32 {
 // CHECK-NOT: nvvm.barrier0
 // CHECK:   scf.while : () -> () {
 // CHECK-NEXT: nvvm.mbarrier.try_wait
@@ -96,10 +98,11 @@ module attributes {logitile.request = #logitile.request<projections = [#logitile
   // is the next panel. Steps of 16 lines are 2048 bytes apart.
   // CHECK-LABEL: llvm.func @weight_gradient(
   // CHECK-SAME: logitile.tensor_maps = [array<i64: 1, 64, 64>, array<i64: 2, 64, 64>], logitile.threads = 256 : i64
-  // CHECK: arith.constant 4611686293338849280 : i64
-  // CHECK: %[[STEP:.*]] = arith.constant 128 : i64
+  // CHECK-DAG: arith.constant 33554432 : i64
+  // CHECK-DAG: arith.constant 4611686293305294848 : i64
+  // CHECK-DAG: %[[STEP:.*]] = arith.constant 128 : i32
   // CHECK: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 128, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <col>], B[<f16>, <one>, <row>]
-  // CHECK: arith.addi %{{.*}}, %[[STEP]] : i64
+  // CHECK: arith.addi %{{.*}}, %[[STEP]] : i32
   // A box for each panel.
   // CHECK-COUNT-4: nvvm.cp.async.bulk.tensor
   // CHECK-NOT: nvvm.cp.async.bulk.tensor

@@ -6,22 +6,23 @@ namespace logitile::cuda {
 BoxCopies::BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth)
     : k(k), e(k.e), left(left), right(right), depth(depth), isFirst(isEqual(e.uniform(e.warp()), 0)) {}
 
-Int BoxCopies::after(Int position, Int steps) {
-  Int next = position + steps;
-  return choose(isLess(next, 2 * k.stages), next, next - 2 * k.stages);
+Value BoxCopies::within(Value number, int64_t end) {
+  Value isBelow = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, number, word(end));
+  return arith::SelectOp::create(e, isBelow, number, arith::SubIOp::create(e, number, word(end)));
 }
 
-Int BoxCopies::slotOf(Int position) { return choose(isLess(position, k.stages), position, position - k.stages); }
+Value BoxCopies::after(Value position, Value steps) { return within(arith::AddIOp::create(e, position, steps), 2 * k.stages); }
 
 Value BoxCopies::isFirstWarp(Value condition) { return e.both(isFirst, condition); }
 
 /// 0 in the first round of the two and 1 in the second, or the other way round.
-Value BoxCopies::parityOf(Int position, bool ofFirstRound) {
-  return e.narrow(choose(isLess(position, k.stages), e.integer(ofFirstRound), e.integer(!ofFirstRound)));
+Value BoxCopies::parityOf(Value position, bool ofFirstRound) {
+  Value isFirstRound = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, position, word(k.stages));
+  return arith::SelectOp::create(e, isFirstRound, word(ofFirstRound), word(!ofFirstRound));
 }
 
-void BoxCopies::copy(Int shared, Int position) {
-  Int slot = slotOf(position);
+void BoxCopies::copy(Int shared, Value position) {
+  Int slot = indexOf(slotOf(position));
   int64_t leftBytes = left.shape(depth).bytes(), bytes = leftBytes + right.shape(depth).bytes();
   e.waitForPhase(k.departure(slot), parityOf(position, /*ofFirstRound=*/true)); // of the block one round before
   e.when(e.elect(), [&] {
@@ -40,10 +41,12 @@ void BoxCopies::copyOperand(const Operand &operand, Int shared, Int offset, Plac
               operand.first + panel * shape.chunks * Boxes::kPerChunk - operand.firstColumn, mbarrier);
 }
 
-void BoxCopies::wait(Int position) { e.waitForPhase(k.arrival(slotOf(position)), parityOf(position, /*ofFirstRound=*/false)); }
+void BoxCopies::wait(Value position) {
+  e.waitForPhase(k.arrival(indexOf(slotOf(position))), parityOf(position, /*ofFirstRound=*/false));
+}
 
-void BoxCopies::release(Int position, Value condition) {
+void BoxCopies::release(Value position, Value condition) {
   Value isElected = e.elect();
-  e.when(e.both(condition, isElected), [&] { e.arrive(k.departure(slotOf(position))); });
+  e.when(e.both(condition, isElected), [&] { e.arrive(k.departure(indexOf(slotOf(position)))); });
 }
 } // namespace logitile::cuda

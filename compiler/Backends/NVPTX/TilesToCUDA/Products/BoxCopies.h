@@ -5,32 +5,36 @@
 
 namespace logitile::cuda {
 /// A position counts through the ring of stages twice, since the phases of mbarriers have names for two rounds. It goes on from
-/// product to product.
+/// product to product. It is an i32, and so are steps and slots: numbers of 64 bits take twice the instructions between two products.
 class BoxCopies {
 public:
   BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth);
 
   /// Where the first block of a product goes, and what has to be told where the one behind its last would.
-  Int begin() { return e.integer(e.load(*k.boxPosition)); }
-  void end(Int next) { e.store(next, *k.boxPosition); }
+  mlir::Value begin() { return e.narrow(e.integer(e.load(*k.boxPosition))); }
+  void end(mlir::Value next) { e.store(e.extend(next), *k.boxPosition); }
 
   /// By at most as many as there are stages.
-  Int after(Int position, Int steps);
-  Int after(Int position, int64_t steps) { return after(position, e.integer(steps)); }
-  Int before(Int position) { return after(position, 2 * k.stages - 1); }
-  Int slotOf(Int position);
+  mlir::Value after(mlir::Value position, mlir::Value steps);
+  mlir::Value after(mlir::Value position, int64_t steps) { return after(position, word(steps)); }
+  mlir::Value before(mlir::Value position) { return after(position, 2 * k.stages - 1); }
+  mlir::Value slotOf(mlir::Value position) { return within(position, k.stages); }
   /// Whether this is a thread of the warp that copies, and the condition holds.
   mlir::Value isFirstWarp(mlir::Value condition);
 
   /// By the first warp: copies the block from entry 'shared' of the shared axis on, once all warps have read what was there.
-  void copy(Int shared, Int position);
+  void copy(Int shared, mlir::Value position);
   /// Until the block at 'position' is there.
-  void wait(Int position);
+  void wait(mlir::Value position);
   /// This warp has read the block at 'position', where 'condition' holds.
-  void release(Int position, mlir::Value condition);
+  void release(mlir::Value position, mlir::Value condition);
 
 private:
-  mlir::Value parityOf(Int position, bool ofFirstRound);
+  mlir::Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
+  /// Of numbers below twice the 'end': those from there on begin again.
+  mlir::Value within(mlir::Value number, int64_t end);
+  mlir::Value parityOf(mlir::Value position, bool ofFirstRound);
+  Int indexOf(mlir::Value slot) { return e.integer(mlir::arith::ExtUIOp::create(e, e.i64, slot).getResult()); }
   void copyOperand(const Operand &operand, Int shared, Int offset, Place mbarrier);
 
   KernelContext &k;

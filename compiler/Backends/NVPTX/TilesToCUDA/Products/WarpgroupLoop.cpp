@@ -11,8 +11,7 @@ constexpr int64_t kSteps = 16;           // of the shared axis that one product 
 WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip,
                              bool endsWithOperands)
     : k(k), e(k.e), left(left), right(right), depth(depth), end(end), mayClip(mayClip),
-      isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()),
-      leftDescriptor(e.integer(0)), rightDescriptor(e.integer(0)) {
+      isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()) {
   int64_t groups = k.threads.sharing.threads / kWarpgroup;
   Int group = groups == 1 ? e.integer(0) : e.uniform(e.warp() / (kWarpgroup / kWarp));
   leftDescriptor = descriptorOf(left, k.ring() + group * (leftBytes / groups));
@@ -22,26 +21,34 @@ WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operan
 /// PTX ISA, "Matrix descriptor format": where the operand starts, how far it is from one panel to the next and from one 8 lines to
 /// the next, and which chunks trade places: those of StageShape, whose lines have 32, 64 or 128 bytes. Where a line is steps of the
 /// shared axis there are no panels, and the manual wants a 1.
-Int WarpgroupLoop::descriptorOf(const Operand &operand, Int offset) const {
+WarpgroupLoop::Descriptor WarpgroupLoop::descriptorOf(const Operand &operand, Int offset) const {
   StageShape shape = operand.shape(depth);
   int64_t lineBytes = shape.lineBytes();
   uint64_t swizzle = lineBytes == 128 ? 1 : lineBytes == 64 ? 2 : 3;
   int64_t leading = operand.isInnerShared ? 1 : shape.panelBytes() / kUnit;
-  uint64_t layout = uint64_t(leading) << 16 | uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62;
-  return e.sharedAddress(offset) % kAddressEnd / kUnit + static_cast<int64_t>(layout);
+  Int place = e.sharedAddress(offset) % kAddressEnd / kUnit + (leading << 16);
+  return {e.narrow(place), static_cast<int64_t>(uint64_t(8 * lineBytes / kUnit) << 32 | swizzle << 62)};
+}
+
+SharedOperand WarpgroupLoop::behind(const Descriptor &descriptor, Value units, const Operand &operand) {
+  Value place = arith::ExtUIOp::create(e, e.i64, arith::AddIOp::create(e, descriptor.place, units));
+  return {e.integer(place) + descriptor.layout, operand.isInnerShared};
 }
 
 int64_t WarpgroupLoop::stepOf(const Operand &operand) const {
   return operand.isInnerShared ? kSteps * CodeBuilder::bytesOf(operand.element()) : kSteps * operand.shape(depth).lineBytes();
 }
 
-Value WarpgroupLoop::multiplyBlock(Int slot, Value sums) {
+static Value word(Emitter &e, int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
+
+Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   MmaType type = left.element().isF16() ? MmaType::F16 : MmaType::BF16;
-  Int offset = slot * (blockBytes / kUnit), leftPlace = leftDescriptor + offset, rightPlace = rightDescriptor + offset;
+  Value stage = arith::MulIOp::create(e, slot, word(e, blockBytes / kUnit));
+  auto at = [&](int64_t units) { return arith::AddIOp::create(e, stage, word(e, units)); };
   int64_t leftStep = stepOf(left) / kUnit, rightStep = stepOf(right) / kUnit;
   e.fenceProducts();
   for (int64_t step = 0; step < depth / kSteps; ++step)
-    sums = e.startProduct(type, {leftPlace + step * leftStep, left.isInnerShared}, {rightPlace + step * rightStep, right.isInnerShared},
+    sums = e.startProduct(type, behind(leftDescriptor, at(step * leftStep), left), behind(rightDescriptor, at(step * rightStep), right),
                           k.threads.sharing.columns, sums);
   e.commitProducts();
   return sums;
@@ -66,30 +73,41 @@ CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first) {
   return spread(last.front());
 }
 
+/// A loop whose counter has 32 bits.
+static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start,
+                                         function_ref<CodeBuilder::Values(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(e, word(e, 0), end, word(e, 1), start);
+  OpBuilder::InsertionGuard guard(e);
+  e.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(e, body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return loop.getResults();
+}
+
 /// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. Where the axis may go on
 /// behind the end, a block that is cut there is copied by all threads.
 Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count) {
   int64_t ahead = k.stages - 2;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
+  Value blocks = e.narrow(whole), none = word(e, 0);
+  auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, a, b); };
   BoxCopies copies(k, left, right, depth);
-  Int start = copies.begin();
-  auto copy = [&](Int block, Int position) {
-    e.when(copies.isFirstWarp(isLess(block, whole)), [&] { copies.copy(first + block * depth, position); });
+  Value start = copies.begin();
+  auto copy = [&](Value block, Value position) {
+    e.when(copies.isFirstWarp(isBelow(block, blocks)), [&] { copies.copy(first + e.extend(block) * depth, position); });
   };
-  e.loop(e.integer(ahead), [&](Int block) { copy(block, copies.after(start, block)); });
-  CodeBuilder::Values last = e.loop(whole, {start, sums}, [&](Int block, ValueRange current) -> CodeBuilder::Values {
-    Int position = e.integer(current[0]);
+  e.loop(e.integer(ahead), [&](Int block) { copy(e.narrow(block), copies.after(start, e.narrow(block))); });
+  CodeBuilder::Values last = loopOverWords(e, blocks, {start, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
+    Value position = current[0];
     copies.wait(position);
     Value next = multiplyBlock(copies.slotOf(position), current[1]);
-    copy(block + ahead, copies.after(position, ahead));
+    copy(arith::AddIOp::create(e, block, word(e, ahead)), copies.after(position, ahead));
     e.waitForProducts(1);
-    copies.release(copies.before(position), isLess(e.integer(0), block));
+    copies.release(copies.before(position), isBelow(none, block));
     return {copies.after(position, 1), next};
   });
-  Int next = e.integer(last[0]);
   Value done = e.waitForSums(last[1]);
-  copies.release(copies.before(next), isLess(e.integer(0), whole));
-  copies.end(next);
+  copies.release(copies.before(last[0]), isBelow(none, blocks));
+  copies.end(last[0]);
   if (isCutByBoxes)
     return done;
   return e.choose(
@@ -123,7 +141,7 @@ Value WarpgroupLoop::runPipelined(Value sums, Int first, Int count) {
     e.waitForCopies(ahead - 1);
     e.fenceProxy(); // tensor cores may read what this thread has copied
     e.barrier();    // and what the others have; all warps have waited for the products of the block before the last
-    Value next = multiplyBlock(slot, current[1]);
+    Value next = multiplyBlock(e.narrow(slot), current[1]);
     copy(block + ahead, stepped(slot, ahead));
     e.waitForProducts(1);
     return {stepped(slot, 1), next};
@@ -149,7 +167,7 @@ Value WarpgroupLoop::multiplyAlone(Stagers &stagers, Int shared, Value sums, boo
   e.waitForCopies(0);
   e.fenceProxy();
   e.barrier();
-  Value next = multiplyBlock(e.integer(0), sums);
+  Value next = multiplyBlock(word(e, 0), sums);
   e.waitForProducts(0);
   return next;
 }

@@ -25,9 +25,16 @@ private:
   /// Copies a block, and waits for the copy and its products.
   mlir::Value multiplyAlone(Stagers &stagers, Int shared, mlir::Value sums, bool areAligned);
   /// Starts the products of the block in stage 'slot' of the ring, as one group.
-  mlir::Value multiplyBlock(Int slot, mlir::Value sums);
-  /// What tells tensor cores where an operand of stage 0 lies: from 'offset' bytes of shared memory on.
-  Int descriptorOf(const Operand &operand, Int offset) const;
+  mlir::Value multiplyBlock(mlir::Value slot, mlir::Value sums);
+  /// What tells tensor cores where an operand lies: two i32, of which the second is the same for all stages.
+  struct Descriptor {
+    mlir::Value place; // in stage 0
+    int64_t layout;
+  };
+  /// From 'offset' bytes of shared memory on.
+  Descriptor descriptorOf(const Operand &operand, Int offset) const;
+  /// So many units behind the descriptor's place.
+  SharedOperand behind(const Descriptor &descriptor, mlir::Value units, const Operand &operand);
   /// Bytes from the first 16 steps of an operand to the next.
   int64_t stepOf(const Operand &operand) const;
   /// The values of a tile in the order in which registers of warpgroups have them, and back.
@@ -41,6 +48,6 @@ private:
   const Int end;
   const bool mayClip, isCutByBoxes; // the second: what boxes have behind 'end' are zeros
   const int64_t leftBytes, blockBytes; // of a stage
-  Int leftDescriptor, rightDescriptor; // of stage 0
+  Descriptor leftDescriptor, rightDescriptor;
 };
 } // namespace logitile::cuda
