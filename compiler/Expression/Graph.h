@@ -88,6 +88,12 @@ struct Node : llvm::FoldingSetNode {
   const Node *operand(unsigned i) const { return operands[i]; }
   bool is(NodeOp other) const { return op == other; }
   bool isConstant() const { return op == NodeOp::Constant; }
+  /// A varying value times one per token; the first factor of a product without NaN is its weight.
+  bool isScaled() const {
+    if (op == NodeOp::MultiplyNoNan)
+      return !operands[0]->varying && operands[1]->varying;
+    return op == NodeOp::Mul && operands[0]->varying != operands[1]->varying;
+  }
   bool isConstant(double value) const { return isConstant() && number == value; }
   /// What a constant loses as a float32, such as a product or quotient of numbers; 0 of what is not finite there.
   double rounding() const {

@@ -10,6 +10,7 @@ import tree
 from commands import run
 
 pytestmark = pytest.mark.full
+PROCESSES = ("-n", "2", "--dist", "worksteal")
 
 TESTS = ("test/python/test_jax.py", "test/python/test_jax_programs.py", "test/python/test_xla_interface.py",
          "test/e2e/test_jax_losses.py", "test/e2e/test_jax_meshes.py")  # fmt: skip
@@ -30,5 +31,5 @@ def test_all_tests_of_jax_pass(oldest):
     shown = run([sys.executable, "-c", "import jax; print(jax.__version__)"], limit=60, PYTHONPATH=str(folder))
     assert shown.strip() == version
     for test in TESTS:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PROCESSES, test]
         run(command, limit=3000, PYTHONPATH=str(folder), LOGITILE_TEST_FULL="0")

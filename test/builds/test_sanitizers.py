@@ -50,6 +50,7 @@ def test_python_tests_pass(file: str):
     name = run(["clang-22", "-print-file-name=libclang_rt.asan-x86_64.so"], limit=60).strip()
     assert pathlib.Path(name).is_absolute(), "the sanitizer's shared library is missing: libclang-rt-22-dev"
     chosen = f"not ({' or '.join(LEFT_OUT)})"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", chosen, file]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "worksteal",
+               "-k", chosen, file]
     run(command, limit=1200, LD_PRELOAD=name, LOGITILE_BUILD=str(BUILD), LOGITILE_TEST_FULL="0",
         ASAN_OPTIONS=f"{ADDRESS_OPTIONS}:detect_leaks=0", UBSAN_OPTIONS="print_stacktrace=1")

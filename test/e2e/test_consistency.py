@@ -499,3 +499,46 @@ def test_the_best_of_a_list_of_sure_tokens_is_exact(scale):
         best = out[name][:, 0]
         assert (best <= 0).all() and (best == 0).mean() > 0.9, name
     assert (out["own"] >= 1).all()
+
+
+POWERS = {  # of probabilities: 1 where one entry of the vocabulary has all of it
+    "root of a product": lambda z, u, s: lt.sqrt(lt.softmax(u) * lt.softmax(z / 0.01)),
+    "root with columns": lambda z, u, s: lt.sqrt(lt.softmax(lt.to_float(lt.column())) * lt.softmax(z * 1e2)),
+    "power": lambda z, u, s: lt.softmax(z * s) ** 1.3,
+    "opposite factors": lambda z, u, s: lt.sqrt(lt.softmax(z * s) * lt.softmax(z * z * -0.3)),
+    "opposite logits": lambda z, u, s: lt.softmax(-3.0 * z + u) ** 0.7,
+}
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e2, 1e4], ids=str)
+@pytest.mark.parametrize("name", POWERS)
+def test_powers_of_sure_probabilities_are_one(name, scale):
+    @lt.loss
+    def loss(z: lt.Logits, u: lt.Vocab[float], s: lt.Scalar):
+        return lt.Outputs(found=lt.sum(POWERS[name](z, u, s)), used=z[0] * u[0] * s)
+
+    given = inputs(scale)
+    hidden, weight = given["z"]
+    one = {"z": (hidden, weight[:1]), "u": given["u"][:1] + np.float32(0.3), "s": given["s"]}
+    assert np.abs(run(jit(loss), one)["found"] - 1).max() <= 2.0**-22
+
+
+@lt.loss
+def overlap(z: lt.Logits):
+    return lt.sum(lt.sqrt(lt.softmax(z * 0.01) * lt.softmax(-z / 0.01)))
+
+
+@pytest.mark.contract("5 one value")
+def test_a_negative_multiple_is_as_exact_as_a_positive_one():
+    """One of two entries has nearly all of the second softmax: most of the gradient cancels."""
+    rng = np.random.default_rng(0)
+    hidden, weight = (rng.normal(size=(rows, 3)).astype(np.float32) for rows in (TOKENS, 2))
+    head = jit(overlap, reduction="none")
+    here = [moved(item, head.options.backend) for item in (hidden, weight)]
+    up = moved(ONES, head.options.backend)
+    loss, gradients = head.value_and_grad(*here, wrt=("hidden",), grad_output=up)
+    exact, wanted = head.reference_grad(hidden, weight, wrt=("hidden",), grad_output=ONES)
+    np.testing.assert_allclose(brought_back(loss), exact, rtol=1e-6)
+    off = np.abs(brought_back(gradients["hidden"]) - wanted["hidden"]).max(1)
+    assert (off <= 4e-3 * np.maximum(np.abs(wanted["hidden"]).max(1), 1e-3)).all()

@@ -48,8 +48,10 @@ def test_every_loss(index, name, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize("index, name", list(enumerate(CASES)))
-def test_every_loss_under_every_schedule(index, name, monkeypatch):
-    for number, kind in enumerate(KINDS, index):
+def test_every_loss_under_more_schedules(index, name, monkeypatch):
+    """Half of those that test_every_loss leaves out. On sm_80 each loss meets all of them."""
+    others = [kind for kind in KINDS if kind != KINDS[index % len(KINDS)]]
+    for number, kind in enumerate(others[index // len(KINDS) % 2 :: 2], index):
         check_loss(number, name, kind, monkeypatch)
 
 

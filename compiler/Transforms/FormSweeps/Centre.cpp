@@ -185,8 +185,9 @@ static bool isNothing(NodeRef coefficient) {
   return coefficient->isConstant(0) || isDifference;
 }
 
-/// x = scale * base + addend: the scale is a factor proved positive that all atoms share, else 1. Values with a list are their own
-/// base: a list has them rounded, and the best of them less their logsumexp is 0 where the others are far below.
+/// x = scale * base + addend. The scale is the size of the factor that all atoms share, if its sign is proved, else 1: the base of
+/// -3 * z is -z. Values with a list are their own base: a list has them rounded, and the best of them less their logsumexp is 0
+/// where the others are far below.
 Planner::Canonical Planner::canonical(NodeRef x) {
   if (g.hasList(x))
     return {x, g.constant(1), g.constant(0)};
@@ -194,7 +195,9 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   if (atoms.empty())
     return {g.constant(0), g.constant(1), addend};
   NodeRef first = atoms.begin()->second.coefficient;
-  bool shared = first->isPositive && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
+  bool isNegative = g.neg(first)->isPositive;
+  bool shared =
+      (first->isPositive || isNegative) && llvm::all_of(atoms, [&](auto &atom) { return atom.second.coefficient == first; });
   Written form = asWritten(x);
   if (form.leaves != atoms.size())
     if (auto one = ofOneLogSumExp(x))
@@ -208,6 +211,8 @@ Planner::Canonical Planner::canonical(NodeRef x) {
     NodeRef part = shared ? atom : weighs ? g.multiplyNoNan(coefficient, atom) : g.mul(coefficient, atom);
     base = base ? g.add(base, part) : part;
   }
+  if (shared && isNegative)
+    return {g.neg(base), g.neg(first), addend};
   return {base, shared ? first : g.constant(1), addend};
 }
 

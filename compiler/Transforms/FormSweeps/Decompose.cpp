@@ -65,6 +65,10 @@ std::optional<Terms> Planner::decomposeOnce(NodeRef node, unsigned L, bool top) 
     auto stripped = strip(a, L);
     if (!stripped)
       return std::nullopt;
+    auto isLogSumExp = [](NodeRef part) { return part->is(NodeOp::LogSumExp); };
+    bool isPower = stripped->first->isScaled() && stripped->second; // as of softmax(x) ** n
+    if (isPower && llvm::any_of(Graph::topological(stripped->second), isLogSumExp))
+      exponentsOfProducts.insert(stripped->first);
     return Terms{{one, stripped->first, stripped->second, {}}};
   }
   case NodeOp::Div: {

@@ -150,7 +150,7 @@ private:
   /// 'ofAllSums': with the rounding of every sum of two varying values.
   Pair exactPair(NodeRef node, bool ofAllSums);
   Pair makeExactPair(NodeRef node, bool ofAllSums);
-  Pair exactlyScaled(NodeRef node);
+  Pair exactlyScaled(NodeRef node, bool ofAllSums);
   Pair negated(Pair x);
   Pair addPairs(Pair a, Pair b, bool subtracts, bool keepsRounding);
   Pair factorOf(NodeRef node);

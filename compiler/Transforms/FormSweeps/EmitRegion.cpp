@@ -177,13 +177,6 @@ Value RegionEmitter::maximumOf(const Accumulator *accumulator) {
   return value(program.planner.resultOf(const_cast<Accumulator *>(accumulator)));
 }
 
-/// A varying value times one per token; the first factor of a product without NaN is its weight.
-static bool isScaled(NodeRef node) {
-  if (node->is(NodeOp::MultiplyNoNan))
-    return !node->operand(0)->varying && node->operand(1)->varying;
-  return node->is(NodeOp::Mul) && node->operand(0)->varying != node->operand(1)->varying;
-}
-
 /// a * b + c for the operands of a scaled value: one rounding, and c alone where a weight of 0 wins.
 Value RegionEmitter::scaledPlus(NodeRef node, Value c) {
   Value a = value(node->operand(0)), b = value(node->operand(1)), result = fma(a, b, c);
@@ -302,7 +295,7 @@ bool RegionEmitter::lowMatters(NodeRef node) {
       result = !isEntry(a) && !isEntry(b) && !meetsItself && (matters(a) || matters(b));
     } else if (node->is(NodeOp::Neg))
       result = matters(node->operand(0));
-    else if (node->is(NodeOp::Mul) && isScaled(node))
+    else if (node->is(NodeOp::Mul) && node->isScaled())
       result = matters(node->operand(node->operand(0)->varying ? 0 : 1));
   }
   lows[node] = result;
@@ -474,8 +467,8 @@ bool RegionEmitter::isRounded(NodeRef node) const {
 RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node, bool ofAllSums) {
   if (isRounded(node)) // what normalises it knows the rounded value alone
     return {value(node), {}};
-  if (isScaled(node))
-    return exactlyScaled(node);
+  if (node->isScaled())
+    return exactlyScaled(node, ofAllSums);
   bool isSum = node->is(NodeOp::Add) || node->is(NodeOp::Sub);
   auto keeps = [&](NodeRef x) { return ofAllSums ? x->varying : x->dependsOnLogits; };
   if (!isSum || !keeps(node->operand(0)) || !keeps(node->operand(1)))
@@ -491,11 +484,13 @@ RegionEmitter::Pair RegionEmitter::makeExactPair(NodeRef node, bool ofAllSums) {
 }
 
 /// A scaled value, what the product loses, and the product with what the factor has lost: 1 / 3 is no float32.
-RegionEmitter::Pair RegionEmitter::exactlyScaled(NodeRef node) {
+RegionEmitter::Pair RegionEmitter::exactlyScaled(NodeRef node, bool ofAllSums) {
   NodeRef x = node->operand(0), factor = node->operand(1);
   if (!x->varying)
     std::swap(x, factor);
   Value high = value(node), low = finiteOrZero(scaledPlus(node, arith::NegFOp::create(builder, where(), high)));
+  if (Value lost = exactPair(x, ofAllSums).low)
+    low = add(low, finiteOrZero(mul(lost, value(factor))));
   Pair by = pairOf(factor);
   if (!by.low)
     return {high, low};

@@ -20,7 +20,7 @@ llvm::SmallVector<NodeRef> Accumulator::bodies() const {
 bool Accumulator::keepsRounding() const {
   bool isSum = base->is(NodeOp::Add) || base->is(NodeOp::Sub);
   auto isPart = [&](NodeRef x) { return isOfProduct ? x->varying : x->dependsOnLogits; };
-  return isSum && !isOfLogSumExp && isPart(base->operand(0)) && isPart(base->operand(1));
+  return !isOfLogSumExp && ((isSum && isPart(base->operand(0)) && isPart(base->operand(1))) || (isOfProduct && base->isScaled()));
 }
 
 llvm::SmallVector<Accumulator *> Accumulator::needs() const {

@@ -25,7 +25,7 @@ struct Accumulator {
   unsigned level = 0; // its sweep: 1 is the first
   NodeRef base = nullptr;
   bool isOfLogSumExp = false; // Max: of a value that a logsumexp takes as it is rounded
-  bool isOfProduct = false;   // Max: of exponents that were added because their exponentials are multiplied
+  bool isOfProduct = false;   // Max: of exponents of products, or of powers of a softmax: a logsumexp cancels them
   Accumulator *max = nullptr; // Exp
   NodeRef scale = nullptr;
   llvm::SmallVector<NodeRef, 2> factors; // of type Bool: a condition, the product is 0 where it does not hold
@@ -197,7 +197,7 @@ private:
   llvm::DenseMap<NodeRef, Written> written;
   std::map<std::pair<NodeRef, unsigned>, std::optional<std::pair<NodeRef, NodeRef>>> stripped;
   std::map<std::tuple<NodeRef, unsigned, bool>, std::optional<Terms>> decomposed;
-  llvm::DenseSet<NodeRef> exponentsOfProducts; // no expression of the loss: each is a sum of exponents
+  llvm::DenseSet<NodeRef> exponentsOfProducts; // and of powers of a softmax
   llvm::SmallVector<std::unique_ptr<Accumulator>> accumulators;
   llvm::SmallVector<mlir::Location, 4> placed; // where the reduction stands that is being placed, and what of it is decomposed
 };

@@ -73,3 +73,26 @@ logitile.loss @of_what_is_left vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// The exponent of a power of a softmax is a multiple that the logsumexp of the exact values cancels: it keeps its rounding.
+// CHECK-LABEL: logitile.program @of_a_power
+// CHECK: } update {
+// CHECK: %[[ZS:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+// CHECK: %[[POWER:.*]] = arith.mulf %[[ZS]], %{{.*}} : f32
+// CHECK: math.fma %{{.*}}, %[[ZS]], %{{.*}} : f32
+// CHECK: %[[X:.*]] = arith.subf %[[POWER]], %max{{[0-9]+}} : f32
+// CHECK-NEXT: %[[WHOLE:.*]] = arith.addf %[[X]], %{{.*}} : f32
+// CHECK-NEXT: math.exp %[[WHOLE]]
+// CHECK: } merge {
+logitile.loss @of_a_power vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %s = logitile.input scalar "s" : f32
+  %n = arith.constant 1.3 : f32
+  %x = arith.mulf %z, %s : f32
+  %lse = logitile.reduce logsumexp %x : f32 -> f32
+  %log_p = arith.subf %x, %lse : f32
+  %exponent = arith.mulf %log_p, %n : f32
+  %power = math.exp %exponent : f32
+  %loss = logitile.reduce sum %power : f32 -> f32
+  logitile.yield %loss : f32
+}

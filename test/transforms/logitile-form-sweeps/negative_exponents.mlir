@@ -27,3 +27,22 @@ logitile.loss @falling vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"]
   %loss = arith.addf %mean, %scaled : f32
   logitile.yield %loss : f32
 }
+
+// The exponents of -3 * z are made of -z, which is exact, as those of 3 * z are of z.
+// CHECK-LABEL: logitile.program @threefold
+// CHECK: } candidate {
+// CHECK: %[[BASE:.*]] = arith.negf %{{.*}} : f32
+// CHECK-NEXT: logitile.yield %[[BASE]] : f32
+// CHECK: } update {
+// CHECK: %[[THREE:.*]] = arith.constant 3.000000e+00 : f32
+// CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
+// CHECK-NEXT: %[[EXPONENT:.*]] = arith.mulf %[[X]], %[[THREE]] : f32
+// CHECK-NEXT: math.exp %[[EXPONENT]]
+// CHECK: } merge {
+logitile.loss @threefold vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %by = arith.constant -3.0 : f32
+  %x = arith.mulf %z, %by : f32
+  %loss = logitile.reduce logsumexp %x : f32 -> f32
+  logitile.yield %loss : f32
+}
