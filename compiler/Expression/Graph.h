@@ -121,6 +121,8 @@ public:
 
   mlir::MLIRContext *const context;
   const int64_t vocab;
+  /// The whole vocabulary is one entry: a sum is that entry, with the bits of all its other uses.
+  bool hasOneEntry = false;
   /// The place that nodes made from now on come from.
   void setLoc(mlir::Location next) { loc = next; }
   mlir::Location getLoc() const { return loc; }

@@ -36,6 +36,8 @@ bool Graph::isSoftmax(NodeRef x) {
 }
 
 NodeRef Graph::sum(NodeRef x, bool verbatim) {
+  if (hasOneEntry && x->varying) // the entry as all others see it: x - mean(x) is 0
+    return gather(x, integer(0));
   auto [u, rest] = hoist(x);
   NodeRef entries = constant(static_cast<double>(vocab));
   if (!rest->varying)

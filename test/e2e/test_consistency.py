@@ -157,6 +157,28 @@ def test_a_softmax_of_one_entry_is_one():
         assert (out[name] == 0).all(), name
 
 
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("of", range(len(COMPUTED)), ids=list(COMPUTED))
+def test_the_sum_of_one_entry_is_that_entry(of):
+    @lt.loss
+    def loss(z: lt.Logits, u: lt.Vocab[float], v: lt.Vocab[float], s: lt.Scalar):
+        x = list(COMPUTED.values())[of](z, u, v, s)
+        used = 0.0 * (lt.sum(u) + lt.sum(v) + s)
+        return lt.Outputs(
+            total=lt.sum(x) - x[0] + used,
+            mean=lt.mean(x) - lt.max(x),
+            centred=lt.logsumexp(x - lt.mean(x)),
+            threefold=lt.logsumexp(3.0 * (x - lt.mean(x))),
+            variance=lt.mean(lt.square(x - lt.mean(x))),
+        )
+
+    given = inputs(1e3)
+    hidden, weight = given["z"]
+    one = {"z": (hidden, weight[:1]), "u": np.float32([0.3]), "v": np.float32([-1.7]), "s": given["s"]}
+    for name, found in run(jit(loss), one).items():
+        assert (found == 0).all(), name
+
+
 @lt.loss
 def infinite(z: lt.Logits, a: lt.Token[float]):
     x = z + a

@@ -20,7 +20,10 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
     auto gradientOps = body.getOps<GradientOp>();
     if (loss.getWrt() && gradientOps.empty())
       return loss.emitOpError() << "wants gradients but has none; run logitile-differentiate first";
+    RequestAttr request = getRequest(getOperation());
+    SliceAttr slice = request ? request.getSlice() : SliceAttr();
     Graph graph(&getContext(), loss.getVocab());
+    graph.hasOneEntry = graph.vocab == 1 && !slice;
     Importer importer(graph);
     if (failed(importer.importBlock(body)))
       return failure();
@@ -32,8 +35,6 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
       for (AdjointOp adjoint : gradient.getBody().getOps<AdjointOp>())
         gradients.push_back(readAdjoint(adjoint, importer));
 
-    RequestAttr request = getRequest(getOperation());
-    SliceAttr slice = request ? request.getSlice() : SliceAttr();
     Planner planner(graph, /*isSliced=*/bool(slice));
     for (auto [name, output] : outputs) // forward first: gradients find its accumulators
       planner.level(output);
