@@ -139,10 +139,11 @@ class _Reader:
         hidden, weight = given[first].value, given[1 - first].value
         if weight.ndim != 2 or contracted[first] != (hidden.ndim - 1,) or len(contracted[1 - first]) != 1:
             return None
-        if not jnp.issubdtype(hidden.dtype, jnp.floating) or hidden.dtype != weight.dtype:
+        if not all(jnp.issubdtype(operand.dtype, jnp.floating) for operand in (hidden, weight)):
             return None
+        both = jnp.promote_types(hidden.dtype, weight.dtype)
         layout = "dv" if contracted[1 - first] == (0,) else "vd"
-        logits = TracedLogits(hidden, weight, layout)
+        logits = TracedLogits(hidden.astype(both), weight.astype(both), layout)
         if logits.shape[-1] != self.shape[-1]:
             return None
         return _Product(logits, first == 1, lambda: _computed(equation, given)[0])
