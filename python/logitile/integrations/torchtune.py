@@ -20,6 +20,7 @@ from ..language.annotations import Logits, Scalar, Token, Vocab
 from ..language.definition import loss
 from ..losses.ranges import check
 from .heads import head
+from .shapes import check_shape
 
 __all__ = (
     "ForwardKLLoss",
@@ -190,6 +191,10 @@ class LinearGRPOLoss(_AppliesOutputLayer):
             AttributeError: `set_model_output` was not called.
             CallError: shapes or types do not agree, or a token lies outside the vocabulary.
         """
+        shape = tuple(pi_outputs.shape)
+        check_shape("ref_outputs", ref_outputs, shape)
+        check_shape("advantages", advantages, shape[:1])
+        check_shape("padding_masks", padding_masks, shape)
         made = head(losses.logprob, ignore_index=self.ignore_index, chunks=self.num_output_chunks)
         log_p: Tensor = self._run(made, pi_old_outputs, pi_outputs).logprob
         gap = ref_outputs.detach() - log_p

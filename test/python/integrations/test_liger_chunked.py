@@ -169,6 +169,33 @@ def test_orpo(own_target):
 GOOD = torch.tensor([True, False, False, True, True, False])
 
 
+@pytest.mark.contract("8 corners")
+@pytest.mark.parametrize("name", ["dpo", "cpo", "simpo", "orpo"])
+def test_no_pairs(name):
+    """As in Liger: the means are NaN, and gradients are 0."""
+    given = arguments()
+    empty = {key: item[:0] if key in ("_input", "target") else item for key, item in given.items()}
+    before = {key: item[:0] if key == "ref_input" else item for key, item in reference().items()}
+    empty |= before if name == "dpo" else {}
+    loss, outputs = getattr(mine, f"liger_fused_linear_{name}")(**empty)
+    assert loss.isnan() and outputs[0].shape == outputs[1].shape == (0,)
+    assert outputs[2].isnan() and outputs[3].isnan()
+    loss.backward()
+    assert not given["weight"].grad.any() and not given["bias"].grad.any()
+
+
+@pytest.mark.parametrize("name", ["dpo", "cpo", "simpo", "orpo"])
+def test_an_odd_number_of_answers_is_refused(name):
+    """Liger compares one chosen answer of three with both others."""
+    given = arguments() | (reference() if name == "dpo" else {})
+    odd = {key: item[:3] if item.shape[0] == BATCH else item for key, item in given.items()}
+    with pytest.raises(lt.CallValueError) as caught:
+        getattr(mine, f"liger_fused_linear_{name}")(**odd)
+    assert str(caught.value) == (
+        "'target' has 3 answers, an odd number; give the chosen ones, then as many rejected ones"
+    )
+
+
 @pytest.mark.parametrize("has_reference", [False, True])
 @pytest.mark.parametrize("kl", [None, torch.tensor([0.5])])
 @pytest.mark.parametrize("average", [False, True])
@@ -514,7 +541,13 @@ def test_options_that_are_refused(kind, options, message):
     ({"loss_type": "dr_grpo"}, "loss_type='dr_grpo' needs 'max_completion_length'"),
     ({"delta": -1.0}, "delta=-1.0 must be above 0"),
     ({"loss_type": "sapo", "sapo_temperature_neg": 0.0}, "sapo_temperature_neg=0.0 must be above 0"),
-    ({"vllm_is_ratio": torch.ones(3)}, "vllm_is_ratio has shape (3, 1); it must be (6,), (6, 1) or (6, 7)"),
+    ({"vllm_is_ratio": torch.ones(3)}, "vllm_is_ratio has shape (3,); it must be (6,), (6, 1) or (6, 7)"),
+    ({"advantages": torch.ones(BATCH, 1)}, "advantages has shape (6, 1); it must be (6,)"),
+    ({"attention_mask": torch.ones(LENGTH)}, "attention_mask has shape (7,); it must be (6, 7)"),
+    ({"ref_per_token_logps": torch.ones(BATCH, 1)},
+     "ref_per_token_logps has shape (6, 1); it must be (6, 7)"),
+    ({"old_per_token_logps": torch.ones(1, LENGTH)},
+     "old_per_token_logps has shape (1, 7); it must be (6, 7)"),
     ({"ref_per_token_logps": None},
      "use_ref_model=True needs 'ref_per_token_logps', or 'ref_input' and 'ref_weight'"),
 ])  # fmt: skip
@@ -522,6 +555,17 @@ def test_options_of_policies_that_are_refused(options, message):
     given, data = policy_inputs()
     with pytest.raises(lt.CallError) as caught:
         mine.liger_fused_linear_grpo(**given, **{**data, **options})
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"preference_labels": torch.ones(BATCH, 1) > 0}, "preference_labels has shape (6, 1); it must be (6,)"),
+    ({"kl": torch.ones(BATCH, 1)}, "kl has shape (6, 1); it must be (), (1,) or (6,)"),
+])  # fmt: skip
+def test_shapes_that_kto_refuses(options, message):
+    options = {"preference_labels": torch.ones(BATCH) > 0, "use_ref_model": False} | options
+    with pytest.raises(lt.CallValueError) as caught:
+        mine.liger_fused_linear_kto(**arguments(), **options)
     assert str(caught.value) == message
 
 

@@ -241,6 +241,19 @@ def test_grpo_without_a_gradient_of_the_reference():
     assert reference.grad is None and hidden.grad.any()
 
 
+@pytest.mark.parametrize(("name", "shape", "wanted"), [
+    ("ref_outputs", (BATCH, 1), "(2, 8)"), ("advantages", (BATCH, 1), "(2,)"),
+    ("padding_masks", (SEQUENCE,), "(2, 8)"),
+])  # fmt: skip
+def test_shapes_that_grpo_refuses(name, shape, wanted):
+    hidden, tokens, reference, advantages = answers()
+    given = {"ref_outputs": reference, "advantages": advantages, "padding_masks": None}
+    loss = fused(torch.nn.Linear(HIDDEN, VOCAB), mine.LinearGRPOLoss)
+    with pytest.raises(lt.CallValueError) as caught:
+        loss(hidden, tokens, **given | {name: torch.ones(shape)})
+    assert str(caught.value) == f"{name} has shape {shape}; it must be {wanted}"
+
+
 def test_grpo_in_a_graph_and_without_a_model():
     hidden, tokens, reference, advantages = answers()
     loss = mine.LinearGRPOLoss(4, 0.3, 0.2, 7, False)

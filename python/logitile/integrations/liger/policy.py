@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ...errors import CallValueError
 from ...messages.names import listed
+from ..shapes import check_shape
 from .sequences import token_logprobs
 
 _TYPES = ("grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "luspo", "vespo")
@@ -174,6 +175,7 @@ def grpo(
         vespo_lambda_pos, vespo_k_neg, vespo_lambda_neg,
     )  # fmt: skip
     settings.check()
+    _check_shapes(selected_token_ids, attention_mask, advantages, ref_per_token_logps, old_per_token_logps)
     mask = attention_mask.to(torch.float32)
     # The one loss that also sums tokens outside of the mask has to know them.
     ids = selected_token_ids if loss_type == "luspo" else torch.where(mask > 0, selected_token_ids, _IGNORED)
@@ -192,6 +194,16 @@ def grpo(
     correction = _correction(vllm_is_ratio, mask)
     batch = _Batch(logps, reference, old, mask, advantages.unsqueeze(1), correction)
     return _loss(batch, settings, num_items_in_batch)
+
+
+def _check_shapes(
+    ids: Tensor, mask: Tensor, advantages: Tensor, reference: Tensor | None, old: Tensor | None
+) -> None:
+    shape = tuple(ids.shape)
+    check_shape("attention_mask", mask, shape)
+    check_shape("advantages", advantages, shape[:1])
+    check_shape("ref_per_token_logps", reference, shape)
+    check_shape("old_per_token_logps", old, shape)
 
 
 def _reference(
@@ -216,14 +228,9 @@ def _reference(
 def _correction(ratio: Tensor | None, mask: Tensor) -> Tensor | None:
     if ratio is None:
         return None
-    ratio = ratio.unsqueeze(-1) if ratio.dim() == 1 else ratio
     batch, length = mask.shape
-    if ratio.shape not in ((batch, 1), (batch, length)):
-        raise CallValueError(
-            f"vllm_is_ratio has shape {tuple(ratio.shape)}; it must be ({batch},), ({batch}, 1) or "
-            f"({batch}, {length})"
-        )
-    return ratio
+    check_shape("vllm_is_ratio", ratio, (batch,), (batch, 1), (batch, length))
+    return ratio.unsqueeze(-1) if ratio.dim() == 1 else ratio
 
 
 # ---- the loss ----------------------------------------------------------------------------------------------

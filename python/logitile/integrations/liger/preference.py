@@ -34,6 +34,9 @@ class _Pairs:
     Args:
         averages: whether the log-probability of an answer is a mean over its tokens instead of a sum.
         chunk_size: pairs per chunk.
+
+    Raises:
+        CallValueError: the answers have no halves.
     """
 
     hidden: Tensor
@@ -43,6 +46,14 @@ class _Pairs:
     ignore_index: int
     averages: bool
     chunk_size: int
+
+    def __post_init__(self) -> None:
+        count = self.target.shape[0]
+        if count % 2:
+            raise CallValueError(
+                f"'target' has {count} answers, an odd number; give the chosen ones, "
+                "then as many rejected ones"
+            )
 
     @property
     def half(self) -> int:
@@ -68,8 +79,8 @@ class _Pairs:
             nll = self._nll(totals) if nll_target is None else self._nll_of(nll_target)
         loss, *added = preference(chosen, rejected)
         sums = logit_sums(self.hidden, self.weight, self.bias)
-        scale = 1 / (self.half * self.hidden.shape[1] * self.weight.shape[0])
-        means = scale * sums[: self.half].sum(), scale * sums[self.half :].sum()
+        count = self.half * self.hidden.shape[1] * self.weight.shape[0]
+        means = sums[: self.half].sum() / count, sums[self.half :].sum() / count
         outputs = (chosen, rejected, *means, nll, *added)
         return alpha * nll + loss, tuple(output.detach() for output in outputs)
 

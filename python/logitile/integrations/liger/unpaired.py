@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import CallValueError
+from ..shapes import check_shape
 from .sequences import logit_sums, sequence_logprobs
 
 
@@ -51,6 +52,9 @@ def kto(
     """
     if preference_labels is None or preference_labels.dtype != torch.bool:
         raise CallValueError("preference_labels must be bools, one for each sequence")
+    check_shape("preference_labels", preference_labels, (target.shape[0],))
+    if isinstance(kl, Tensor):
+        check_shape("kl", kl, (), (1,), (target.shape[0],))
     how: dict[str, Any] = {
         "ignore_index": ignore_index, "chunk_size": chunk_size, "averages": average_log_prob,
     }  # fmt: skip
