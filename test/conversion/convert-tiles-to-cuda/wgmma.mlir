@@ -1,7 +1,7 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// Products of warpgroups: boxes are copied two blocks ahead, mbarriers say where they are and who has read them, four products of 16
-// steps are one group, and sums stay where they are until the last of them has been waited for. Each warp has 16 rows with all
-// columns.
+// Products of warpgroups: boxes are copied three blocks ahead of four stages, mbarriers say where they are and who has read them, four
+// products of 16 steps are one group, and sums stay where they are until the last of them has been waited for. Each warp has 16 rows
+// with all columns. All warps release a block, and the first one fills its stage again.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 1024 : i64}
 // Behind the views, for each operand: the column that its map begins with, and the map by value.
@@ -32,7 +32,6 @@
 // CHECK: scf.for
 // CHECK:   nvvm.cp.async.bulk.tensor
 // CHECK:   nvvm.cp.async.bulk.tensor
-// The block, its position in the ring, and its place in descriptors are words.
 // CHECK: scf.for %{{.*}} iter_args({{.*}}) -> (i32, !llvm.struct<({{.*}})>) : i32 {
 // CHECK-NOT: nvvm.barrier0
 // CHECK:   scf.while : () -> () {
@@ -41,6 +40,11 @@
 // CHECK-NOT: llvm.extractvalue
 // CHECK-COUNT-4: nvvm.wgmma.mma_async %{{.*}}, <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK-NEXT: nvvm.wgmma.commit.group.sync.aligned
+// CHECK-NEXT: nvvm.wgmma.wait.group.sync.aligned 1
+// CHECK:   nvvm.elect.sync
+// CHECK:   scf.if
+// CHECK:     nvvm.mbarrier.arrive %
+// CHECK:   arith.addi %{{.*}}, %c3_i32 : i32
 // CHECK:   scf.if
 // CHECK:     nvvm.mbarrier.try_wait
 // CHECK:     nvvm.elect.sync
@@ -48,10 +52,6 @@
 // CHECK:       nvvm.mbarrier.arrive.expect_tx %{{.*}}, %c24576_i32
 // CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[X_MAP]], %{{.*}}, box
 // CHECK:       nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[W_MAP]], %{{.*}}, box
-// CHECK:   nvvm.wgmma.wait.group.sync.aligned 1
-// CHECK:   nvvm.elect.sync
-// CHECK:   scf.if
-// CHECK:     nvvm.mbarrier.arrive %
 // CHECK:   scf.yield
 // CHECK-NOT: nvvm.barrier0
 // CHECK: llvm.inline_asm has_side_effects asm_dialect = att "wgmma.wait_group.sync.aligned 0;", "=f,

@@ -83,10 +83,11 @@ static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start
   return loop.getResults();
 }
 
-/// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. Where the axis may go on
-/// behind the end, a block that is cut there is copied by all threads.
+/// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. That thread asks last in
+/// a turn, for the stage that all of them have just read. Where the axis may go on behind the end, a block that is cut there is copied
+/// by all threads.
 Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count) {
-  int64_t ahead = k.stages - 2;
+  int64_t ahead = k.stages - 1;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
   Value blocks = e.narrow(whole), none = word(e, 0);
   auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, a, b); };
@@ -100,9 +101,9 @@ Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count) {
     Value position = current[0];
     copies.wait(position);
     Value next = multiplyBlock(copies.slotOf(position), current[1]);
-    copy(arith::AddIOp::create(e, block, word(e, ahead)), copies.after(position, ahead));
     e.waitForProducts(1);
     copies.release(copies.before(position), isBelow(none, block));
+    copy(arith::AddIOp::create(e, block, word(e, ahead)), copies.after(position, ahead));
     return {copies.after(position, 1), next};
   });
   Value done = e.waitForSums(last[1]);
