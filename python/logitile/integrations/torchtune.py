@@ -332,7 +332,13 @@ class _Distillation(torch.nn.Module):
         for name, given in (("student", student), ("teacher", teacher)):
             hidden, weight, bias = _projection(f"{name}_logits", given)
             inputs |= {name: (hidden, weight), f"{name}_bias": bias}
-        labels = labels.reshape(inputs["student"][0].shape[:-1])
+        tokens = inputs["student"][0].shape[:-1]
+        if labels.numel() != tokens.numel():
+            raise CallValueError(
+                f"labels of shape {tuple(labels.shape)} are not one for each of the {tokens.numel()} tokens "
+                f"of student_logits, {tuple(tokens)}"
+            )
+        labels = labels.reshape(tokens)
         how = {"reduction": "mean", "all_ignored": self.all_ignored} if normalize else {"reduction": "sum"}
         run = head(self.text, ignore_index=self.ignore_index, **how, **self.options)
         return run(target=labels, **inputs, **numbers)

@@ -364,6 +364,15 @@ def test_labels_without_the_batch_axis():
     assert torch.equal(loss(*pairs, labels().flatten()), loss(*pairs, labels()))
 
 
+def test_labels_of_another_number_of_tokens():
+    given = projections()
+    with pytest.raises(lt.CallValueError) as caught:
+        mine.ForwardKLLoss()((given["x"], given["w"]), (given["y"], given["v"]), labels()[:1])
+    assert str(caught.value) == (
+        "labels of shape (1, 8) are not one for each of the 16 tokens of student_logits, (2, 8)"
+    )
+
+
 def test_positional_order_of_options():
     assert mine.SymmetricKLLoss(0.75, 3).ignore_index == 3
     chunked = mine.SymmetricKLWithChunkedOutputLoss(4, 0.75, 3)
