@@ -3,8 +3,8 @@
 Run it with the built package: `PYTHONPATH=build/python python bench/ptxas_report.py --loss focal`.
 It compiles every loss of the library for every element type, schedule, row of the tile table and target
 that is not left out, and assembles each kernel that is different once. With --check it prints only what is
-wrong (errors, spills, stack frames, remarks on serialised code) and fails if anything is: `ninja
-check-ptxas` does that. No GPU is needed.
+wrong (errors, spills, stack frames, remarks on serialised code, memory barriers in loops with copies of
+boxes) and fails if anything is: `ninja check-ptxas` does that. No GPU is needed.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ from dataclasses import dataclass, replace
 
 import logitile as lt
 from logitile.spec.gradient_flow import differentiable_outputs
+from sass.boxes import slow_loops
+from sass.listing import read_listings
+from sass.toolchain import ToolMissing, disassemble, find_tool
 
 TABLE = pathlib.Path(__file__).resolve().parent.parent / "compiler" / "Backends" / "NVPTX" / "tiles.json"
 SHAPE = TOKENS, HIDDEN, VOCAB = 4096, 768, 50257  # no tile divides the vocabulary
@@ -153,11 +156,14 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder, "kernel.ptx")
         file.write_text(kernel.text)
-        command = ["ptxas", "-v", f"-arch={target}", str(file), "-o", str(file.with_suffix(".cubin"))]
+        binary = file.with_suffix(".cubin")
+        command = ["ptxas", "-v", f"-arch={target}", str(file), "-o", str(binary)]
         run = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = run.stdout + run.stderr
-    if run.returncode != 0:
-        return None, [said.strip()]
+        said = run.stdout + run.stderr
+        if run.returncode != 0:
+            return None, [said.strip()]
+        has_boxes = "cp.async.bulk.tensor" in kernel.text
+        listings = read_listings(disassemble(binary)).values() if has_boxes else ()
     stack, *spills = map(
         int,
         re.search(
@@ -166,6 +172,7 @@ def assemble(target: str, kernel: Kernel) -> tuple[Figures | None, list[str]]:
     )
     figures = Figures(int(re.search(r"Used (\d+) registers", said)[1]), sum(spills), stack)
     wrong = [line for line in said.splitlines() if re.search(r"\bC75\d\d\b", line)]
+    wrong += itertools.chain.from_iterable(map(slow_loops, listings))
     if figures.spilled or figures.stack:
         wrong.append(f"{figures.registers} registers, {figures.spilled} bytes of spills, {stack} of stack")
     return figures, wrong
@@ -241,6 +248,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="print and count what is wrong")
     if shutil.which("ptxas") is None:
         print("ptxas, the assembler of a CUDA toolkit, is not on PATH", file=sys.stderr)
+        return 2
+    try:
+        find_tool("nvdisasm")
+    except ToolMissing as missing:
+        print(f"ptxas_report: {missing}", file=sys.stderr)
         return 2
     return min(run(parser.parse_args()), 1)
 

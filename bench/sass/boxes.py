@@ -12,7 +12,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .listing import Instruction
+from .listing import Instruction, Listing
+
+SLOW = {"MEMBAR": "waits for all memory", "LDL": "reads spilled registers", "STL": "spills registers"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,21 @@ def first_wait(trace: Sequence[Instruction]) -> Instruction | None:
     copying = copy_codes(trace)
     inside = {place for code in copying for place in range(code.branch, code.after)}
     return next((one for place, one in enumerate(trace) if is_wait(one) and place not in inside), None)
+
+
+def slow_loops(listing: Listing) -> list[str]:
+    """What a loop of products with copies of boxes should not have, one text for each kind of instruction."""
+    spans = [
+        {one for one in listing.instructions if first <= one.address <= last}
+        for first, last in listing.loops()
+    ]
+    loops = [body for body in spans if any(one.kind == "HGMMA" for one in body)]
+    innermost = [body for body in loops if not any(other < body for other in loops)]
+    found = []
+    for kinds in ({one.kind for one in body} for body in innermost):
+        if "UTMALDG" in kinds:
+            found += [f"a loop of products {SLOW[kind]} ({kind})" for kind in SLOW if kind in kinds]
+    return found
 
 
 _LEFT = re.compile(r"WARPGROUP\.DEPBAR\.LE gsb0, (0x[0-9a-f]+|\d+)")

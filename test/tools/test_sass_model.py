@@ -319,6 +319,19 @@ def test_a_ring_that_nobody_releases_is_an_error():
         machine.Multiprocessor(RATES, body, frozenset(), 8, 1, ring=boxes.Ring(4, 2)).play(24)
 
 
+@pytest.mark.parametrize("place, wrong", [(0, False), (1, True)])
+def test_barriers_of_memory_in_a_loop_with_boxes_are_found(place, wrong):
+    parts = [
+        "HGMMA.64x128x16.F32 R24, gdesc[UR4], R24, gsb0",
+        "UTMALDG.2D [UR28], [UR22]",
+        "@P0 BRA `(.L_x_2)",
+    ]
+    parts.insert(place, "MEMBAR.ALL.GPU")
+    parts.insert(0 if wrong else 1, ".L_x_2:")
+    outer = listing_of(".L_x_1:", "STL [R1], R2", *parts, "@P1 BRA `(.L_x_1)", "EXIT")
+    assert boxes.slow_loops(outer) == ["a loop of products waits for all memory (MEMBAR)"] * wrong
+
+
 def test_copies_of_boxes_without_an_announcement_are_an_error():
     body = trace("SYNCS.PHASECHK.TRANS64.TRYWAIT P5, [UR29], R1", "UTMALDG.2D [UR28], [UR22]")
     with pytest.raises(ValueError, match="without a wait, an announcement or a branch around them"):
