@@ -229,7 +229,7 @@ LogicalResult TemplateOp::verifyRegions() {
       op->emitOpError() << "has 'using' in a template; the launch chooses the algorithm";
       return WalkResult::interrupt();
     }
-    if (isa<MapOp, UpdateStateOp, LoadGatherOp>(op)) {
+    if (isa<UpdateStateOp, LoadGatherOp>(op)) {
       op->emitOpError() << "stands in a template; only kernels have it, a template uses 'logitile.apply'";
       return WalkResult::interrupt();
     }

@@ -44,11 +44,13 @@ TemplateOp TemplateLibrary::find(StringRef name) {
   return module->lookupSymbol<TemplateOp>(name);
 }
 
-TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend) {
+TemplateOp TemplateLibrary::choose(Purpose purpose, StringRef backend, bool hasParts) {
   TemplateOp general;
   for (StringRef name : names()) {
     TemplateOp source = find(name);
     if (!source || source.getPurpose() != purpose)
+      continue;
+    if (llvm::is_contained(source.getParams().getAsValueRange<StringAttr>(), "PARTS") != hasParts)
       continue;
     if (!source.getTargets())
       general = general ? general : source;

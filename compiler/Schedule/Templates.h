@@ -12,8 +12,9 @@ public:
   explicit TemplateLibrary(mlir::MLIRContext *context) : context(context) {}
   /// The template, or null where no file of that name exists. Diagnostics name a place in the skeleton's text.
   TemplateOp find(llvm::StringRef name);
-  /// The template for 'purpose' that serves a backend, or null: one that names the backend before one that serves all.
-  TemplateOp choose(Purpose purpose, llvm::StringRef backend);
+  /// The template for 'purpose' that serves a backend, or null: one that names the backend before one that serves all. Work in PARTS has
+  /// templates of its own, which have that parameter.
+  TemplateOp choose(Purpose purpose, llvm::StringRef backend, bool hasParts);
   /// Names of all skeletons, sorted.
   static llvm::SmallVector<llvm::StringRef> names();
   /// The SSA name that a skeleton's text has at 'loc' ("state" for `%state = scf.for`), or "". MLIR's parser keeps none.

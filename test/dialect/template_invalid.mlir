@@ -110,14 +110,11 @@ logitile.template @a<TM, TN>(%hiddens: !logitile.hiddens, %weights: !logitile.we
 
 // What only kernels have.
 
-logitile.template @a<TM>(%x: !logitile.view<?xf32> from "x") {
+logitile.template @a<TM>(%vocab: !logitile.view<300xf32> from "vocab", %columns: !logitile.view<?xi32> from "columns") {
   %zero = arith.constant 0 : index
-  %tile = logitile.load %x at [%zero] : !logitile.view<?xf32> -> !logitile.tile<TM x 1 x f32>
-  // expected-error @+1 {{'logitile.map' op stands in a template; only kernels have it, a template uses 'logitile.apply'}}
-  %next = logitile.map(%tile) : (!logitile.tile<TM x 1 x f32>) -> !logitile.tile<TM x 1 x f32> {
-  ^bb0(%value: f32):
-    logitile.yield %value : f32
-  }
+  %index = logitile.load %columns at [%zero] : !logitile.view<?xi32> -> !logitile.tile<64x1xi32>
+  // expected-error @+1 {{'logitile.load_gather' op stands in a template; only kernels have it, a template uses 'logitile.apply'}}
+  %picked = logitile.load_gather %vocab[%index] : !logitile.view<300xf32>, !logitile.tile<64x1xi32> -> !logitile.tile<64x1xf32>
 }
 
 // -----

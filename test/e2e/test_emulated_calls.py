@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import torch
 from backends import EMULATOR, SEEDS, is_on_gpu, jit
+from schedules import records
 from test_autocast import operands
+from test_emulator import SMALL_TILES
 from test_slices import CUTS, LOSSES
 from test_slices import sample as sliced
 from test_zoo import sample
@@ -95,6 +97,31 @@ def test_buffers_of_gradients(before, behind, order):
         return (larger,)
 
     assert_close(*on_both(call, chunks=3))
+
+
+@pytest.mark.parametrize(("dtype", "vocab"), [(torch.bfloat16, 9300), (torch.float32, 3100)])
+def test_parts_of_the_vocabulary(dtype, vocab, monkeypatch):
+    """Few tokens, many entries: the gradient of hidden states is a sum of parts, and its bits never change.
+
+    Tokens that count have one tile fewer than all.
+    """
+    x, w, target = operands(tokens=34, vocab=vocab, hidden=72)
+    given = x.to(dtype), w.to(dtype)
+
+    def gradient(head):
+        return head.value_and_grad(*given, target=target)[1]["hidden"]
+
+    found = []
+    for seed, chunks in [*((seed, 1) for seed in SEEDS), (SEEDS[0], 2)]:
+        monkeypatch.setenv("LOGITILE_EMULATOR_SEED", str(seed))
+        head = jit(LOSS, chunks=chunks, tiles=SMALL_TILES)
+        found.append(gradient(head))
+        kernels = {kernel["name"] for record in records(head) for kernel in record["kernels"]}
+        assert "join_z_hidden" in kernels
+    assert all(torch.equal(one, found[0]) for one in found)
+    rtol = 1e-2 if dtype == torch.bfloat16 else 2e-5
+    wanted = gradient(lt.jit(LOSS, backend="cpu"))
+    torch.testing.assert_close(found[0], wanted, rtol=rtol, atol=rtol / 100)
 
 
 @pytest.mark.parametrize("chunks", [1, 3])

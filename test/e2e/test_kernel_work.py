@@ -37,6 +37,8 @@ def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
     Other kernels may ask for less than predicted: threads behind the last token need not read what they do
     not store. At most a tile of 64 in a chunk of 47 tokens stands behind it. How many targets lie in a part
     of the vocabulary is not predicted: kernels of the stored part count together with those of the other.
+
+    Returns: the names of the kernels.
     """
     usual = sample(name, dtype, shape)
     small = dataclasses.replace(usual, options=usual.options | {"tiles": tiles})
@@ -59,12 +61,18 @@ def check_work(name, dtype, kind, shape=SHAPE, tiles=SMALL_TILES):
         assert 0.98 * counted <= expected <= 1.02 * 64 / 47 * counted, whole
     counted, expected = (sum(amounts) for amounts in zip(*sums.values(), strict=True))
     assert expected == pytest.approx(counted, rel=0.02), sums
+    return set(sums)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_work_is_as_predicted(kind, dtype):
     check_work("plain", dtype, kind)
+
+
+@pytest.mark.parametrize(("dtype", "vocab"), [("bfloat16", 9300), ("float32", 3100)])
+def test_work_in_parts_of_the_vocabulary_is_as_predicted(dtype, vocab):
+    assert "join_z_hidden" in check_work("plain", dtype, "kept", (40, vocab, 72))
 
 
 @pytest.mark.full

@@ -136,6 +136,8 @@ private:
     return success();
   }
   LogicalResult visitContract(ContractOp op) {
+    if (visitPart(op))
+      return success();
     std::optional<Extent> first = extentOf(op.getFirst()), end = extentOf(op.getEnd());
     if (!first || !end)
       return failure();
@@ -143,6 +145,21 @@ private:
     if (op.getPlus())
       return addWhen(sharing.rows * sharing.columns * bytesOf(op.getPlus()), op.getWhen(), {});
     return success();
+  }
+  /// A part of the shared axis: together with the axis of parts, all of it.
+  bool visitPart(ContractOp op) {
+    auto first = op.getFirst().getDefiningOp<arith::MulIOp>();
+    std::optional<int64_t> end = lastOf(op.getEnd());
+    if (!first || !end || !places.contains(first.getLhs()))
+      return false;
+    Extent one{true, ScalarRole::Tokens, 1, INT64_MAX}, none = one, all = one;
+    none.scale = 0;
+    all.scale = *end;
+    std::vector<GridAxis> outer = axes;
+    axes[places[first.getLhs()]] = {none, one, 1};
+    addProduct(op, op.getRow(), op.getColumn(), {none, all, constantOf(op.getDepth())});
+    axes = std::move(outer);
+    return true;
   }
   void addProduct(Operation *op, Value row, Value column, GridAxis shared) {
     Value left = op->getOperand(0), right = op->getOperand(1);

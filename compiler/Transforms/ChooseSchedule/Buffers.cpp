@@ -194,7 +194,7 @@ void ScheduleBuilder::declareGradients() {
       declare({BufferRole::HiddenGradient, projection.name}, Scope::Output, use,
               view({kTokens, projection.hidden}, projection.hiddenGradient));
     if (sumsHidden(projection))
-      declare({BufferRole::HiddenSum, projection.name}, Scope::Chunk, use, view({kTokens, projection.hidden}, f32));
+      declare({BufferRole::HiddenSum, projection.name}, Scope::Chunk, use, view({kTokens, hiddenSumColumns(projection)}, f32));
     if (projection.wantsWeight) {
       if (problem.facts.packsOperands)
         declare({BufferRole::PackedColumns, projection.name}, Scope::Chunk, use,

@@ -54,13 +54,18 @@ public:
   }
 
 private:
-  /// Few tokens have kernels of their own: no program serves both them and more.
+  /// Few tokens have kernels of their own: no program serves both them and more. The same holds for parts of the vocabulary.
   Candidate narrowed(Candidate candidate) const {
     int64_t more = problem.facts.mostFewTokens + 1;
     if (problem.hasFewTokens())
       candidate.end = std::min(candidate.end, more);
     else
       candidate.first = std::max<int64_t>(candidate.first, more);
+    if (problem.makesGradients() && candidate.choice.inPlace()) {
+      auto [first, end] = problem.tokensAlike();
+      candidate.first = std::max(candidate.first, first);
+      candidate.end = std::min(candidate.end, end);
+    }
     return candidate;
   }
   /// Whether there is a sweep that makes logits which a later pass reads; of a slice, a program has the one or the other.
@@ -75,6 +80,7 @@ private:
     bool keeps = needsLogitsAgain() && !(problem.isSplit() && chunk != 0);
     choice.storedVocabSplits = keeps ? problem.vocabSplits : 0;
     choice.group = !problem.makesGradients() ? 0 : problem.isSplit() || !keeps ? problem.vocabSplits : 0;
+    choice.hasParts = problem.makesGradients() && choice.inPlace() && problem.hasHiddenParts(problem.mostTokensAlike());
     return choice;
   }
 
@@ -89,8 +95,9 @@ private:
     }
     SmallVector<Choice> shapes;
     bool keeps = !problem.forwardSweeps.empty();
-    if (keeps && !problem.isSplit())
-      shapes.push_back({0, 0, all, 0}); // gradients in the place of the stored logits
+    for (bool hasParts : {true, false})
+      if (keeps && !problem.isSplit() && (!hasParts || problem.hasHiddenParts(problem.mostTokensAlike())))
+        shapes.push_back({0, 0, all, 0, hasParts}); // gradients in the place of the stored logits
     // Stored from forward to backward, all or a part of the vocabulary, with gradients beside them: few vocabulary splits at a time, so
     // that they stay in the caches until they are contracted, or where that does not fill the units, more of them.
     int64_t eighth = (all + 7) / 8, quarter = (all + 3) / 4, least = problem.leastGroup;
@@ -110,6 +117,7 @@ private:
   /// program of their own, whichever was asked for first. Less than 0 where there are none.
   int64_t mostForWhole(const Choice &choice) const {
     Choice whole = shapes().front();
+    whole.hasParts = false; // takes less, and fewer tokens may have none
     ScheduleBuilder builder(problem, whole);
     int64_t most = largest(1, tokens - 1, [&](int64_t count) { return builder.workspace(count) <= budget; });
     return most > 0 && builder.seconds(most) < ScheduleBuilder(problem, choice).seconds(most) ? most : -1;
@@ -117,6 +125,8 @@ private:
 
   /// The sizes that make a shape fit the budget: all tokens at once if possible, else the largest chunk.
   std::optional<Candidate> fit(Choice choice) const {
+    if (problem.makesGradients() && choice.inPlace() && !choice.hasParts && fitsWithParts(choice))
+      return std::nullopt;
     if (bytes(choice, tokens) <= budget)
       return finish(choice);
     if (keepsAcrossPhases(choice))
@@ -133,6 +143,11 @@ private:
       return finish(withChunk(choice, even > 0 && fits(even) ? even : chunk));
     }
     return std::nullopt;
+  }
+  /// Then there are parts, whatever they take for just so many tokens: they change the order of sums.
+  bool fitsWithParts(Choice choice) const {
+    choice.hasParts = true;
+    return problem.hasHiddenParts(problem.mostTokensAlike()) && bytes(choice, tokens) <= budget;
   }
   /// Then what is stored has to hold all tokens.
   bool keepsAcrossPhases(const Choice &choice) const { return problem.isSplit() && choice.storedVocabSplits > 0; }

@@ -24,12 +24,16 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
   double contraction = 2.0 * tokens * problem.columns; // flops for each hidden entry
   double tile = 4.0 * tokens * problem.columns;        // bytes of one pass over f32 logits
   int64_t sweeps = problem.forwardSweeps.size() + problem.backwardSweeps.size() + (problem.gradient ? 1 : 0);
+  int64_t chunk = choice.chunk == 0 ? tokens : chunkTokens(tokens, choice.chunk, problem.panelWidth);
   double flops = 0, bytes = 0;
   for (const ProjectionProblem &projection : problem.projections) {
     double rate = projection.operand.isF32() ? 1.0 : machine.speedOf16Bit;
     double made = timesProjected(projection), first = std::min(made, 1.0), again = (made - first) * idleFactor(tokens);
     double contractions = (projection.wantsHidden ? 1 : 0) + (projection.wantsWeight ? 1 : 0);
-    flops += contraction * projection.hidden * (first + again + contractions) / rate;
+    double waits = 0;
+    if (projection.wantsHidden)
+      waits = problem.hiddenWaits(projection, chunk, hiddenParts(projection)) - 1;
+    flops += contraction * projection.hidden * (first + again + contractions + waits) / rate;
     // Stored logits are written once and read by every later pass; gradients are written, and read by each contraction.
     if (projection.isReadAgain && sweeps > 1)
       bytes += tile * (stored * sweeps * projection.storedElement.getIntOrFloatBitWidth() / 32 + 1 + contractions);
@@ -38,6 +42,8 @@ double ScheduleBuilder::seconds(int64_t tokens, const Machine &machine) const {
       bytes += 8.0 * problem.columns * projection.hidden * (chunks - 1) +
                (sumsWeight(projection) ? 6.0 * problem.columns * projection.hidden : 0);
     bytes += static_cast<double>(chunks) * problem.columns * projection.hidden * 4; // the head, once for each chunk and pass
+    if (hiddenParts(projection) > 1) // written and read
+      bytes += 8.0 * tokens * hiddenSumColumns(projection);
     if (!choice.inPlace() && projection.wantsHidden) // sums of hidden gradients, for each group of vocabulary splits
       bytes += 8.0 * tokens * projection.hidden * problem.vocabSplits / choice.group;
   }

@@ -9,9 +9,11 @@ Attribute ScheduleBuilder::number(int64_t value) const { return dimension(Progra
 
 LaunchOp ScheduleBuilder::launch(OpBuilder &b, const Twine &kernel, Purpose purpose, Values values, Views views) {
   ProgramOp program = problem.program;
-  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix());
+  bool hasParts = llvm::any_of(values, [](const auto &value) { return value.first == "PARTS"; });
+  TemplateOp source = templates->choose(purpose, problem.target->backend.prefix(), hasParts);
   if (!source) {
-    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << ", and none serves " << problem.target->name();
+    program.emitOpError() << "needs a template for " << stringifyPurpose(purpose) << (hasParts ? " in parts" : "") << ", and none serves "
+                          << problem.target->name();
     lacksTemplate = true;
   }
   SmallVector<NamedAttribute> bindings;
@@ -286,12 +288,44 @@ void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool stor
     op.setVocabSplits(ArrayRef<int64_t>{first, end});
 }
 
+/// dX in parts of the vocabulary, and their sum. Threads have two tiles of that at a time, so it is of fewer tokens.
+void ScheduleBuilder::emitHiddenParts(OpBuilder &b, const ProjectionProblem &projection) {
+  constexpr int64_t kTokensOfSum = 32;
+  HiddenTile tile = hiddenTile(projection);
+  SmallVector<std::pair<StringRef, Attribute>> common{{"TD", number(tile.hidden)},
+                                                      {"PARTS", number(hiddenParts(projection))},
+                                                      {"WIDTH", number(partWidth(projection))},
+                                                      {"ROW", number(hiddenSumColumns(projection))},
+                                                      {"D", number(projection.hidden)},
+                                                      {"in", type(weightElement(projection))}};
+  auto ofParts = common, ofSum = common;
+  ofParts.append({{"TM", number(tile.tokens)},
+                  {"TK", number(hiddenDepth(projection))},
+                  {"acc", type(b.getF32Type())},
+                  {"ENTRIES", number(problem.entriesOfPart(hiddenParts(projection)))},
+                  {"g", type(projection.operand)}});
+  LaunchOp parts = launch(b, projection.name + "_hidden", Purpose::HiddenGradient, ofParts,
+                          {{"grad", {BufferRole::LogitGradient, projection.name}},
+                           {"weight", weightOf(projection)},
+                           {"sum", {BufferRole::HiddenSum, projection.name}}});
+  parts.setAlgorithm(hiddenAlgorithm(projection));
+  parts.setInput(projection.name);
+  ofSum.append({{"TM", number(kTokensOfSum)}, {"out", type(projection.hiddenGradient)}});
+  LaunchOp sum = launch(b, "join_" + projection.name + "_hidden", Purpose::HiddenEnd, ofSum,
+                        {{"sum", {BufferRole::HiddenSum, projection.name}},
+                         {"weight", weightOf(projection)},
+                         {"out", {BufferRole::HiddenGradient, projection.name}}});
+  sum.setInput(projection.name);
+}
+
 /// dX and dW of every projection that needs them, from its gradient: of the whole vocabulary, or of a group of vocabulary splits.
 void ScheduleBuilder::emitContractions(OpBuilder &b, StringRef suffix, bool whole, Accumulate accumulate) {
   Attribute f32 = type(b.getF32Type());
   for (const ProjectionProblem &projection : problem.projections) {
     SmallVector<std::pair<StringRef, Attribute>> common{{"D", number(projection.hidden)}, {"g", type(projection.operand)}, {"acc", f32}};
-    if (projection.wantsHidden) {
+    if (whole && hiddenParts(projection) > 1) {
+      emitHiddenParts(b, projection);
+    } else if (projection.wantsHidden) {
       auto bindings = common;
       HiddenTile tile = hiddenTile(projection);
       bindings.append({{"TM", number(tile.tokens)},

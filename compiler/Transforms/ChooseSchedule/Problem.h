@@ -45,6 +45,20 @@ struct Problem {
   /// Whether logits are dot products, of hidden states in rows. The number of chunks does not change it, so that the bits of a
   /// token's results do not depend on that number.
   bool hasFewTokens() const { return request.getTokens() <= facts.mostFewTokens; }
+  /// The most tokens whose tiles are as many, up to a power of two: calls up to there make gradients of hidden states in as many parts.
+  int64_t mostTokensAlike() const;
+  /// Parts of the vocabulary that those of a projection are made in, for so many tokens.
+  int64_t hiddenParts(const ProjectionProblem &projection, int64_t tokens) const;
+  /// Vocabulary entries of each of so many parts, but the last.
+  int64_t entriesOfPart(int64_t parts) const;
+  /// Whether those of a projection are made in several.
+  bool hasHiddenParts(int64_t tokens) const {
+    return llvm::any_of(projections, [&](const ProjectionProblem &projection) { return hiddenParts(projection, tokens) > 1; });
+  }
+  /// The first number of tokens whose calls have as many parts as this one, and the end of such numbers.
+  std::pair<int64_t, int64_t> tokensAlike() const;
+  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
+  double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
   bool isSplit() const { return request.getMode() == Mode::Split; }
@@ -71,6 +85,7 @@ struct Choice {
   int64_t forwardChunk = 0; // of the forward phase, where gradients are made apart
   int64_t storedVocabSplits = 0; // vocabulary splits [0, stored) keep their logits
   int64_t group = 0;           // vocabulary splits whose gradient is made at a time; 0: all, in the place of the stored logits
+  bool hasParts = false;       // gradients of hidden states are made in parts of the vocabulary
 
   bool inPlace() const { return group == 0; }
 };
@@ -141,6 +156,7 @@ private:
   void emitFinishes(mlir::OpBuilder &b, SweepOp sweep, Phase phase);
   void emitGradient(mlir::OpBuilder &b);
   void emitGradientPart(mlir::OpBuilder &b, llvm::StringRef suffix, bool stored, int64_t first, int64_t end);
+  void emitHiddenParts(mlir::OpBuilder &b, const ProjectionProblem &projection);
   void emitContractions(mlir::OpBuilder &b, llvm::StringRef suffix, bool whole, Accumulate accumulate);
   void emitEnd(mlir::OpBuilder &b);
   void emitBuffers(mlir::OpBuilder &b);
@@ -150,7 +166,14 @@ private:
   mlir::Attribute number(int64_t value) const;
   mlir::Attribute type(mlir::Type value) const { return mlir::TypeAttr::get(value); }
   bool sumsWeight(const ProjectionProblem &projection) const;
-  bool sumsHidden(const ProjectionProblem &projection) const { return projection.wantsHidden && !choice.inPlace(); }
+  bool sumsHidden(const ProjectionProblem &projection) const {
+    return projection.wantsHidden && (!choice.inPlace() || hiddenParts(projection) > 1);
+  }
+  int64_t hiddenParts(const ProjectionProblem &projection) const {
+    return choice.hasParts ? problem.hiddenParts(projection, problem.mostTokensAlike()) : 1;
+  }
+  int64_t partWidth(const ProjectionProblem &projection) const;
+  int64_t hiddenSumColumns(const ProjectionProblem &projection) const;
   bool projectsInBackward() const;
   bool packsRowsAgain(const ProjectionProblem &projection) const;
   BufferKey hiddenOfWeight(const ProjectionProblem &projection) const;

@@ -56,6 +56,8 @@ double ScheduleBuilder::predictedSeconds(int64_t tokens, const Machine &machine)
       HiddenTile tile = hiddenTile(projection);
       TiledContraction hidden{chunk, projection.hidden, columns, tile.tokens, tile.hidden, depthOf(tiles.TKhidden, projection.operand),
                               bytes};
+      if (problem.facts.hasFixedTiles)
+        hidden.tasks = machine.units; // waits are part of what schedules are compared by
       add(hidden, static_cast<double>(chunks) * groups);
     }
     if (projection.wantsWeight) {

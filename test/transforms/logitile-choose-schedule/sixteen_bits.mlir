@@ -57,7 +57,7 @@
 // COPIED: logitile.run prologue {
 // COPIED-NEXT: logitile.launch "round_z_operand" from @round<{{.*}} in = !logitile.rounded<f32 to bf16>, out = bf16, tile = bf16> views {out = @rounded_z_weight, source = @z_weight}
 // COPIED: logitile.launch "pack_z_rows" from @pack<{{.*}} in = !logitile.rounded<f32 to bf16>, op = bf16>
-// COPIED: logitile.launch "z_hidden" from @contract_hidden<{{.*}} in = bf16, {{.*}} views {{{.*}} weight = @rounded_z_weight}
+// COPIED: logitile.launch "z_hidden" from @contract_hidden_parts<{{.*}} in = bf16> {{.*}} views {{{.*}} weight = @rounded_z_weight}
 
 // The backward phase of its own reads the same copy.
 // RUN: sed 's/$ELEMENT/bf16, memory = [f32, f32]/; s/$GRADIENTS/"z.hidden"/; s/$PLAN/mode = split, tokens = 4096, workspace = 0, chunks = 3, accumulate = false/; s/cpu:avx2/cuda:sm_80/' \
