@@ -15,6 +15,23 @@ from logitile.runtime import engine
 KINDS = ("kept", "chunks", "recompute", "split kept", "split hybrid", "split recompute", "statistics")
 
 
+def kind_of_loss(index, target):
+    """The schedule that the suite of a target runs the loss of this index under by default."""
+    return KINDS[index // 3 % len(KINDS) if target == "sm_80" else index % len(KINDS)]
+
+
+def other_kinds(index, target):
+    """A half of the schedules that the suites of no target run this loss under by default.
+
+    The suites of sm_80 and sm_90a have a half each, so that the loss meets every schedule on one of them. What
+    a loss adds to a kernel is the same for both.
+    """
+    done = [kind_of_loss(index, "sm_80"), kind_of_loss(index, "sm_90a")]
+    rest = [kind for kind in KINDS if kind not in done]
+    first = (index + (target == "sm_90a")) % 2
+    return rest[first::2]
+
+
 def smallest_workspace(sample):
     """The least budget that the call of a sample can have, in bytes."""
     starved = dataclasses.replace(sample, options=sample.options | {"workspace": 1})

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gate import Sample
 
-SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 1120)
+SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 940)
 BLOCK = 10
 
 
@@ -49,7 +49,7 @@ def test_more_losses_that_nobody_wrote(first):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("first", FULL[:60:BLOCK])
+@pytest.mark.parametrize("first", FULL[:40:BLOCK])
 def test_more_of_them_on_the_emulator(first, monkeypatch):
     monkeypatch.setattr(backends, "current", backends.EMULATOR)
     assert not bad_ones(range(first, first + BLOCK))

@@ -8,11 +8,11 @@ import dataclasses
 import itertools
 
 import pytest
-from backends import EMULATOR, check_orders, is_on_gpu
+from backends import EMULATOR, SEEDS, check_orders, is_on_gpu
 from cases import CASES
 from logitile import _native
-from schedules import KINDS, records, scheduled
-from test_emulator import BEYOND_HALF, SHAPE, tailed
+from schedules import kind_of_loss, other_kinds, records, scheduled
+from test_emulator import BEYOND_HALF, SHAPE, tailed, two_orders
 from test_zoo import sample
 
 TARGET = EMULATOR.partition(":")[0] + ":sm_90a"
@@ -32,10 +32,10 @@ SHAPES = [
 ] + [(257, 520, 130), (128, 64, 128)]
 
 
-def check_loss(index, name, kind, monkeypatch):
+def check_loss(index, name, kind, monkeypatch, seeds=SEEDS):
     dtype = "bfloat16" if name in BEYOND_HALF else DTYPES[index % 2]
     with scheduled(sample(name, dtype, SHAPE), kind) as made:
-        check_orders(made, monkeypatch)
+        check_orders(made, monkeypatch, seeds)
 
 
 @pytest.mark.parametrize("index, name", [
@@ -43,16 +43,14 @@ def check_loss(index, name, kind, monkeypatch):
 ])  # fmt: skip
 def test_every_loss(index, name, monkeypatch):
     """Schedules and types take turns."""
-    check_loss(index, name, KINDS[index % len(KINDS)], monkeypatch)
+    check_loss(index, name, kind_of_loss(index, "sm_90a"), monkeypatch)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("index, name", list(enumerate(CASES)))
 def test_every_loss_under_more_schedules(index, name, monkeypatch):
-    """Half of those that test_every_loss leaves out. On sm_80 each loss meets all of them."""
-    others = [kind for kind in KINDS if kind != KINDS[index % len(KINDS)]]
-    for number, kind in enumerate(others[index // len(KINDS) % 2 :: 2], index):
-        check_loss(number, name, kind, monkeypatch)
+    for number, kind in enumerate(other_kinds(index, "sm_90a"), index):
+        check_loss(number, name, kind, monkeypatch, two_orders(number))
 
 
 @pytest.mark.parametrize("index, shape", list(enumerate(SHAPES)))
