@@ -23,8 +23,8 @@ def kind_of_loss(index, target):
 def other_kinds(index, target):
     """A half of the schedules that the suites of no target run this loss under by default.
 
-    The suites of sm_80 and sm_90a have a half each, so that the loss meets every schedule on one of them. What
-    a loss adds to a kernel is the same for both.
+    The suites of sm_80 and sm_90a have a half each, so that the loss meets every schedule on one of them. On
+    both, a loss adds the same to a kernel.
     """
     done = [kind_of_loss(index, "sm_80"), kind_of_loss(index, "sm_90a")]
     rest = [kind for kind in KINDS if kind not in done]
