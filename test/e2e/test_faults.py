@@ -277,7 +277,7 @@ def heads(first, count):
 
 heads(100, 60)
 before = in_use()
-heads(1000, 200)
+heads(1000, 120)
 print(in_use() - before)
 """
 )
@@ -285,7 +285,7 @@ print(in_use() - before)
 
 @pytest.mark.full
 def test_heads_do_not_leak():
-    """200 programs have some hundred kilobytes each."""
+    """120 programs have some hundred kilobytes each."""
     assert int(subprocesses.run(HEADS_LEAK, LOGITILE_NUM_THREADS="2", timeout=600)) < 1 << 20
 
 
@@ -305,13 +305,13 @@ def losses(first, count):
     return in_use()
 
 
-before = losses(0, 400)
-print(losses(400, 600) - before)
+before = losses(0, 300)
+print(losses(300, 300) - before)
 """
 )
 
 
 @pytest.mark.full
-def test_a_thousand_losses_take_no_more_memory_than_the_cache_may():
+def test_many_losses_take_no_more_memory_than_the_cache_may():
     """Without trim: what is not used for longest goes. A program that stays has some hundred kilobytes."""
     assert int(subprocesses.run(SPECS_LEAK, LOGITILE_NUM_THREADS="2", timeout=900)) < 1 << 20
