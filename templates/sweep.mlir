@@ -23,14 +23,14 @@ logitile.template @sweep<TM, TN, TK, SPLIT, V, acc> for sweep(
       %in = logitile.load %inputViews at [%row, %column] : !logitile.input_views -> !logitile.inputs<TM x TN>
       %next = logitile.apply @update(%running, %z, %in) at %column below V
           : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>) -> !logitile.row_state<TM>
+      logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
+          at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
       %base, %centre = logitile.apply @base(%next, %z, %in) at %column below V
           : (!logitile.row_state<TM>, !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
          -> (!logitile.bases<TM x TN x acc>, !logitile.centres<TM>)
       %tile = arith.divui %column, %tn : index
       logitile.store %centre to %centres at [%tile, %row] : !logitile.centres<TM> to !logitile.centre_views
       logitile.store %base to %bases at [%row, %column] : !logitile.bases<TM x TN x acc> to !logitile.base_views
-      logitile.update_lists %lists with (%z, %in : !logitile.logits<TM x TN x acc>, !logitile.inputs<TM x TN>)
-          at [%vocab_split, %row, %column] from %first tokens TM : !logitile.list_views
       scf.yield %next : !logitile.row_state<TM>
     }
     logitile.store %state to %partial at [%vocab_split, %row] : !logitile.row_state<TM> to !logitile.state_views

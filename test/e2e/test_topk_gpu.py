@@ -69,6 +69,28 @@ def test_two_lists_of_other_values_and_ignored_tokens():
     assert (results[0].lowest[::3] == -1).all() and (results[0].values[::3] == 0).all()
 
 
+def test_a_list_beside_a_dense_input_and_logits_that_are_stored():
+    """The update of lists reads tiles of inputs, as that of the row state does: before logits are written."""
+
+    @lt.loss
+    def masked(z: lt.Logits, target: lt.Token[int], allowed: lt.Dense[bool], least: lt.Token[float]):
+        values, indices = lt.topk(lt.where(allowed, z, least), 4)
+        return lt.Outputs(loss=lt.logsumexp(z) - z[target], values=values, indices=indices)
+
+    hidden, weight = pair(70, 16, 300, "bfloat16")
+    allowed = torch.arange(70 * 300).view(70, 300) % 3 > 0
+    named = {"target": torch.arange(70), "allowed": allowed, "least": -torch.ones(70)}
+    results = []
+    for backend in (GPU, "cpu"):
+        given = [hidden.clone().requires_grad_(), weight.clone().requires_grad_()]
+        out = lt.jit(masked, backend=backend, reduction="sum")(*given, **named)
+        out.loss.backward()
+        results.append([out.loss, out.values, out.indices, *(array.grad for array in given)])
+    for ours, theirs in zip(*results, strict=True):
+        ours, theirs = (item.detach().float().numpy() for item in (ours, theirs))
+        np.testing.assert_allclose(ours, theirs, rtol=2e-2, atol=2e-2 * np.abs(theirs).max())
+
+
 def test_values_that_are_the_same_for_all_tokens():
     @lt.loss
     def of_bias(z: lt.Logits, bias: lt.Vocab[float]):
