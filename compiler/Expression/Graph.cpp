@@ -141,6 +141,7 @@ static bool findStaysFinite(const Node &node) {
 }
 
 static void findFacts(Node &node) {
+  node.isDifferentiated |= llvm::any_of(node.operands, [](NodeRef x) { return x->isDifferentiated; });
   node.staysFinite = findStaysFinite(node);
   node.isWeight = findWeight(node);
   node.isNonNegative = findNonNegative(node);
@@ -203,6 +204,7 @@ NodeRef Graph::input(InputKind kind, llvm::StringRef name, int64_t index, NodeTy
     node.name = interned;
     node.index = index;
     node.varying = kind == InputKind::Logits || kind == InputKind::Vocab || kind == InputKind::Dense;
+    node.isDifferentiated = differentiated.contains(name);
   });
 }
 NodeRef Graph::column() {

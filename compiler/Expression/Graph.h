@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/FoldingSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Allocator.h"
 #include <cmath>
 
@@ -83,6 +84,7 @@ struct Node : llvm::FoldingSetNode {
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
   bool isCentred = false;        // a difference from a mean, perhaps with further addends
   bool staysFinite = false;      // finite wherever the logits are
+  bool isDifferentiated = false; // made of an input whose gradient is wanted
 
   explicit Node(mlir::Location loc) : loc(loc) {}
   const Node *operand(unsigned i) const { return operands[i]; }
@@ -123,6 +125,8 @@ public:
   const int64_t vocab;
   /// The whole vocabulary is one entry: a sum is that entry, with the bits of all its other uses.
   bool hasOneEntry = false;
+  /// Names of the inputs whose gradients are wanted, where the graph is to be differentiated.
+  llvm::StringSet<> differentiated;
   /// The place that nodes made from now on come from.
   void setLoc(mlir::Location next) { loc = next; }
   mlir::Location getLoc() const { return loc; }

@@ -59,7 +59,9 @@ NodeRef Graph::mean(NodeRef x) {
   return div(total, constant(entries));
 }
 
-/// x = rest + u, with every uniform addend in u (rule 8). Under a factor, a difference from a mean is centred and stays whole.
+/// x = rest + u, with every uniform addend in u (rule 8). Under a factor, a difference from a mean is centred and stays whole. So does
+/// what multiplies a factor that has a gradient: of b in (z - z[y]) * b, that is a sum of products with z - z[y], while those with z
+/// and with z[y] would cancel.
 Graph::Split Graph::bare(NodeRef x) {
   if (!x->varying)
     return {constant(0), x};
@@ -84,7 +86,7 @@ Graph::Split Graph::splitAddends(NodeRef x) {
     NodeRef factor = x->operand(0), y = x->operand(1);
     if (factor->varying)
       std::swap(factor, y);
-    if (y->isCentred)
+    if (y->isCentred || factor->isDifferentiated)
       return {x, constant(0)};
     auto [p, u] = bare(y);
     return {rebuild(x, {factor, p}), timesAddend(u, [&](NodeRef part) { return rebuild(x, {factor, part}); })};

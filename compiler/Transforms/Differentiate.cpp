@@ -278,6 +278,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
       return signalPassFailure();
     }
     Graph graph(&getContext(), loss.getVocab());
+    for (StringRef name : loss.getWrt()->getAsValueRange<StringAttr>())
+      graph.differentiated.insert(name);
     Importer importer(graph);
     if (failed(importer.importBlock(body)))
       return signalPassFailure();

@@ -3,7 +3,8 @@ own float32 arithmetic, and four units of its precision.
 
 An error is the norm of a difference against the norm of the reference. Where a reference cancels (a single
 vocabulary entry, say) its norm says nothing: it is then taken for LEAST of what it would be if every token
-had a gradient of 1 for one logit.
+had a gradient of 1 for one logit. The gradient of a scalar is a sum over tokens, so its error is held
+against the sum of the magnitudes.
 """
 
 from __future__ import annotations
@@ -184,6 +185,17 @@ class Gates:
 
         return self.torch.torch_errors(self.exact, np.random.default_rng(0), error)
 
+    @functools.cached_property
+    def magnitudes(self):
+        """Of each scalar with a gradient, the sum of the magnitudes of what every token adds to it."""
+        scalars = [name for name, axis in self.axes.items() if axis == "scalar" and name in self.exact]
+        parts = dict.fromkeys(scalars, 0.0)
+        for token in range(self.live.sum()):
+            exact = self.torch.of_token(token, self.axes).reference()
+            for name in scalars:
+                parts[name] += float(np.abs(exact[name]))
+        return parts
+
     def _error(self, name, a, b):
         finite = np.isfinite(b)
         if not np.array_equal(np.isfinite(a), finite):
@@ -203,6 +215,9 @@ class Gates:
             return 0.0 if np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f") else np.inf
         error, plain = self._error_of(name, found, wanted), name.removeprefix("grad ")
         least = allowed(0.0, self.sample.unit)
+        if error > least and self.axes.get(plain) == "scalar":
+            self.sizes[plain] = max(self.sizes.get(plain, 0), self.magnitudes[plain])
+            error = self._error_of(name, found, wanted)
         if error <= least:
             return error / least
         return error / allowed(self.torch_errors[plain], self.sample.unit)

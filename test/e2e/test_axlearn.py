@@ -228,7 +228,7 @@ def test_what_is_refused():
 
 
 def test_sixteen_thousand_tokens_with_a_large_vocabulary():
-    """Dense float32 logits have 9.6 GB. In chunks of 512 tokens what is kept of them has half of 313 MB."""
+    """Dense float32 logits have 9.6 GB, and those of 512 tokens 313 MB. CPUs that multiply bfloat16 keep half of that."""
     tokens, vocab = 16384, 153_600
     inputs = {name: lt.ShapeDtype((tokens,), dtype)
               for name, dtype in (("target", "int32"), ("token_weight", "float32"))}  # fmt: skip
@@ -237,7 +237,8 @@ def test_sixteen_thousand_tokens_with_a_large_vocabulary():
     plan = head.explain(*operands, **inputs)
     of_weight = 4 * 2048 * vocab  # its gradient, added up in float32
     assert plan.chunk_tokens == 512
-    assert plan.workspace_bytes - of_weight < 313e6 / 1.5
+    kept = 313e6 / 2 if "bf16" in plan.target else 313e6
+    assert plan.workspace_bytes - of_weight < 1.33 * kept
 
 
 @pytest.mark.parametrize("axis", ["vocabulary", "sequence"])

@@ -282,6 +282,62 @@ def test_gradients_of_sure_tokens_cancel(of, scale):
     assert (np.abs(brought_back(gradients["hidden"])[:, 0]) <= 2.0**-20 * parts).all()
 
 
+EXPONENTS = {  # with their derivatives by z
+    "negative product": lambda z, w, s: (z * w * -1.0, -w),
+    "third of a square": lambda z, w, s: (z * z * s / 3.0, z * s * (2 / 3)),
+    "less a multiple": lambda z, w, s: (z - z * s, 1.0 - s),
+    "less an input": lambda z, w, s: (w - z, -1.0),
+}
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("of", range(len(EXPONENTS)), ids=list(EXPONENTS))
+@pytest.mark.parametrize("scale", [1e2, 1e6], ids=str)
+def test_gradients_of_an_entropy_and_a_mean_of_one_softmax_cancel(of, scale):
+    """Where a probability is 1, it does not have the rounding of an exponent beside small numbers."""
+
+    @lt.loss
+    def loss(z: lt.Logits, w: lt.Vocab[float], s: lt.Scalar, *, of: int = of):
+        x, slope = list(EXPONENTS.values())[of](z, w, s)
+        largest = lt.argmax(x)
+        others = lt.where(lt.column() == largest, -float("inf"), x)
+        return lt.Outputs(loss=lt.sum(lt.softmax(x) * lt.cos(w)) - 0.3 * entropy_of(x),
+                          gap=lt.max(x) - lt.max(others), slope=lt.stop_gradient(slope + 0.0 * z)[largest],
+                          used=lt.stop_gradient(s))
+
+    rng = np.random.default_rng(3)
+    hidden, weight = (scale * rng.normal(size=(64, 3)), rng.normal(size=(2, 3)))
+    head = jit(loss, reduction="none")
+    here = {"z.hidden": hidden, "z.weight": weight, "w": rng.normal(size=2), "s": np.float64(2.5)}
+    here = {name: moved(item.astype(np.float32), head.options.backend) for name, item in here.items()}
+    operands, numbers = [here.pop("z.hidden"), here.pop("z.weight")], here
+    up = moved(rng.normal(size=64).astype(np.float32), head.options.backend)
+    out, gradients = head.value_and_grad(*operands, **numbers, wrt=("hidden",), grad_output={"loss": up})
+    is_sure = brought_back(out.gap) > 120
+    parts = np.abs(brought_back(out.slope) * brought_back(up))[:, None] * np.abs(weight).sum(0)
+    assert is_sure.sum() > 10
+    assert (np.abs(brought_back(gradients["hidden"])) <= 2.0**-20 * parts)[is_sure].all()
+
+
+@lt.loss
+def scaled_distance(z: lt.Logits, y: lt.Token[int], b: lt.Token[float]):
+    return lt.softmax((z - z[y]) * b)[y]
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e3, 1e9], ids=str)
+def test_a_scale_of_distances_has_a_gradient_of_distances(scale):
+    """That of b is made of z - z[y], not of z and of z[y], which would cancel. Three entries are the largest."""
+    logits = np.array([[2.7, 2.7, 2.7, -1.0], [-1.0, 3.1, 3.1, 3.1]], np.float32) * np.float32(scale)
+    given = {"y": np.array([0, 2]), "b": np.array([0.3, 0.7], np.float32)}
+    head = jit(scaled_distance, reduction="none")
+    here = {name: moved(item, head.options.backend) for name, item in given.items()}
+    operands = [moved(item, head.options.backend) for item in (logits, np.eye(4, dtype=np.float32))]
+    up = moved(np.ones(2, np.float32), head.options.backend)
+    _, gradients = head.value_and_grad(*operands, **here, wrt=("b",), grad_output=up)
+    assert (brought_back(gradients["b"]) == 0).all()
+
+
 @lt.loss
 def largest_of_equals(z: lt.Logits):
     distance = lt.log2(lt.to_float(lt.column()) + 0.01)

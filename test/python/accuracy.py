@@ -49,6 +49,19 @@ class Arguments:
         """Outputs and gradients in float64."""
         return self._torch(torch.float64, None)
 
+    def of_token(self, token, axes):
+        """The arguments of one token.
+
+        Args:
+            axes: of the inputs by name.
+        """
+        one = slice(token, token + 1)
+        pairs = {name: (hidden[one], weight) for name, (hidden, weight) in self.pairs.items()}
+        inputs = {name: item[one] if axes.get(name) in ("token", "dense") else item
+                  for name, item in self.inputs.items()}  # fmt: skip
+        cotangent = {name: up[one] for name, up in self.cotangent.items()}
+        return Arguments(self.spec, pairs | inputs, cotangent, self.wrt)
+
     def torch_errors(self, reference, rng, error=error):
         """torch's error by output and gradient; infinite where one of its evaluations is not finite.
 

@@ -232,15 +232,16 @@ Monomial monomialOf(NodeRef factor) {
 } // namespace
 
 /// Finished addends with one unfinished factor become one value again, the purely uniform ones one addend. Terms with an
-/// exponent stay apart.
+/// exponent stay apart. So do values as large as logits from those that are not, which would have the rounding of the large ones.
 Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
   struct Group {
     NodeRef outer, value;
     NodeRef condition;        // 'value' is 0 where it does not hold; null if there is none
     const Term *only = nullptr; // the term, if it is alone
   };
-  std::map<Powers, Group> plain;
-  llvm::SmallVector<Powers> order;
+  using Key = std::pair<Powers, bool>; // of the factor, and whether values are as large as logits
+  std::map<Key, Group> plain;
+  llvm::SmallVector<Key> order;
   NodeRef uniform = nullptr;
   Terms rest;
   for (const Term &term : terms) {
@@ -253,11 +254,12 @@ Terms Planner::regroup(llvm::ArrayRef<Term> terms, unsigned L) {
       continue;
     }
     auto [outer, inner] = splitFinished(term.factor, L);
-    Monomial key = monomialOf(outer);
-    NodeRef value = product(term.factors, g.mul(g.constant(key.number), inner)), condition = conditionOf(term.factors);
-    auto [it, isNew] = plain.try_emplace(key.powers, Group{g.div(outer, g.constant(key.number)), value, condition, &term});
+    Monomial factor = monomialOf(outer);
+    NodeRef value = product(term.factors, g.mul(g.constant(factor.number), inner)), condition = conditionOf(term.factors);
+    Key key(factor.powers, value->isUnbounded);
+    auto [it, isNew] = plain.try_emplace(key, Group{g.div(outer, g.constant(factor.number)), value, condition, &term});
     if (isNew) {
-      order.push_back(key.powers);
+      order.push_back(key);
       continue;
     }
     Group &group = it->second;

@@ -56,19 +56,35 @@ Graph::Origin ProgramEmitter::originOf(NodeRef node) {
   return origins[node] = findOrigin(node);
 }
 Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
+  Graph &g = planner.g;
   if (node->varying)
     return {};
   if (node->is(NodeOp::Exp)) // exp(x)[i] is traced as exp(x[i])
-    if (Graph::Origin exponent = originOf(node->operand(0)))
-      return {planner.g.exp(exponent.value), exponent.index};
+    if (Graph::Origin exponent = originOfExponent(node->operand(0)))
+      return {g.exp(exponent.value), exponent.index};
   bool isProduct = node->is(NodeOp::Mul) || node->is(NodeOp::MultiplyNoNan);
-  if (isProduct && !planner.g.originOf(node)) { // so is p[i] * q[i]
-    Graph::Origin a = originOf(node->operand(0)), b = originOf(node->operand(1));
-    if (a && b && a.index == b.index)
-      return {planner.g.rebuild(node, {a.value, b.value}), a.index};
+  if (isProduct && !g.originOf(node)) { // so is p[i] * q[i], and a number times p[i]
+    NodeRef a = node->operand(0), b = node->operand(1);
+    Graph::Origin first = originOf(a), second = originOf(b);
+    if (first && second && first.index == second.index)
+      return {g.rebuild(node, {first.value, second.value}), first.index};
+    if (a->isConstant() && second && b->isWeight)
+      return {g.rebuild(node, {a, second.value}), second.index};
   }
-  Graph::Origin origin = planner.g.originOf(node);
+  Graph::Origin origin = g.originOf(node);
   return origin && hasPartsOf(node, origin) ? origin : Graph::Origin();
+}
+
+/// exp2(x)[i] is exp of ln 2 times x[i], which has no more digits than ln 2 * x has along the vocabulary.
+Graph::Origin ProgramEmitter::originOfExponent(NodeRef exponent) {
+  if (exponent->is(NodeOp::Gather) && !exponent->isPlaceOfList())
+    return {exponent->operand(0), exponent->operand(1)};
+  if (Graph::Origin origin = originOf(exponent))
+    return origin;
+  if (!exponent->is(NodeOp::Mul) || !exponent->operand(0)->isConstant())
+    return {};
+  Graph::Origin origin = originOfExponent(exponent->operand(1));
+  return origin ? Graph::Origin{planner.g.mul(exponent->operand(0), origin.value), origin.index} : Graph::Origin();
 }
 
 /// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.
