@@ -28,7 +28,8 @@ FORMS = (
     "(lt.to_float(lt.column() - y) * {a})", "(lt.to_float(lt.column()) * {a})",
     "({a} / (1.0 + lt.exp({b} + u)))", "lt.exp(lt.minimum({a} + u, 1.0))", "lt.sigmoid({a} + u)",
     "(5.0 * lt.tanh(({a} + u) / 5.0))", "lt.log1p(lt.square({a} + u))", "lt.sqrt(0.5 + lt.square({a} + u))",
-    "(0.3 * lt.exp2(lt.minimum({a} + u, 1.0)))", "lt.log_softmax({a} + u)", "lt.softmax({a} + u)", "({a} + u - lt.max({a} + u))",
+    "(0.3 * lt.exp2(lt.minimum({a} + u, 1.0)))",
+    "lt.log_softmax({a} + u)", "lt.softmax({a} + u)", "({a} + u - lt.max({a} + u))",
 )  # fmt: skip
 SOURCE = """
 @lt.loss
