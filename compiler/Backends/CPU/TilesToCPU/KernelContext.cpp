@@ -74,6 +74,14 @@ void KernelContext::unlessInterrupted(int64_t elements, function_ref<void()> ste
   unlessInterrupted(step);
 }
 
+void KernelContext::inBlocks(int64_t elements, function_ref<void(Int, Int)> step) {
+  constexpr int64_t kBlock = 1 << 20; // a millisecond
+  if (elements <= kBlock)
+    return step(e.integer(0), e.integer(elements));
+  e.loop(e.integer(0), e.integer(elements), e.integer(kBlock),
+         [&](Int first) { unlessInterrupted([&] { step(first, smaller(e.integer(elements) - first, kBlock)); }); });
+}
+
 Tile KernelContext::adoptStart(OpOperand &start) {
   const Tile &tile = this->tile(start.get());
   if (start.get().hasOneUse() && !tile.isBorrowed)

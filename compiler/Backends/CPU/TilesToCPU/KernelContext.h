@@ -62,6 +62,8 @@ public:
   void unlessInterrupted(llvm::function_ref<void()> step);
   /// The same for a step on 'elements' elements of an axis, where that takes longer than the question.
   void unlessInterrupted(int64_t elements, llvm::function_ref<void()> step);
+  /// A step on 'elements' elements of an axis in parts: 'step' gets the first of them and their number.
+  void inBlocks(int64_t elements, llvm::function_ref<void(Int first, Int count)> step);
 
   // ---- scratch ----------------------------------------------------------------------------------------------------
   /// Memory of this thread that keeps its contents during a task.

@@ -35,31 +35,35 @@ void packLane(KernelContext &k, const View &packed, Place panel, Int lane, Place
   }
 }
 
+/// Zeros in one lane of a panel, from element 'which' of each pair on.
+void clearLane(KernelContext &k, const View &packed, Place panel, Int lane, int64_t which, Int first, Int count) {
+  Emitter &e = k.e;
+  int64_t together = isOfPairs(packed) ? 2 : 1;
+  Place to = e.at(panel, first * e.width + lane * together + which);
+  k.call(k.helpers.clear(packed.base.element), {to.pointer, e.integer(e.width * together), count});
+}
+
+/// Lanes without a row are 0, and so is the partner of an odd last step.
 void packRowPanels(KernelContext &k, const View &packed, SourceRows source, Int rows) {
   Emitter &e = k.e;
-  int64_t depth = packed.extent(1), together = isOfPairs(packed) ? 2 : 1, padded = llvm::alignTo(depth, together);
-  func::FuncOp clear = k.helpers.clear(packed.base.element);
+  int64_t depth = packed.extent(1), together = isOfPairs(packed) ? 2 : 1;
   e.loop(divideUp(rows, e.width), [&](Int number) {
     Place panel = e.at(packed.base, (source.first / e.width + number) * packed.stride0);
     Int lanes = smaller(rows - number * e.width, e.width);
     e.loop(e.integer(0), e.integer(depth), e.integer(kBlock), [&](Int first) {
       Int count = smaller(e.integer(depth) - first, kBlock);
-      auto packLanes = [&] {
+      auto packBlock = [&] {
         e.loop(lanes,
                [&](Int lane) { packLane(k, packed, panel, lane, source.at(number * e.width + lane), source.view.stride1, first, count); });
+        e.loop(lanes, e.integer(e.width), e.integer(1), [&](Int lane) {
+          for (int64_t which = 0; which < together; ++which)
+            clearLane(k, packed, panel, lane, which, first, (count + (together - 1)) / together);
+        });
       };
-      k.unlessInterrupted(depth, packLanes);
+      k.unlessInterrupted(depth, packBlock);
     });
-    auto clearLane = [&](Int lane, int64_t which, int64_t first) {
-      Place to = e.at(panel, lane * together + which + first * e.width);
-      k.call(clear, {to.pointer, e.integer(e.width * together), e.integer((padded - first) / together)});
-    };
-    if (padded != depth) // the partner of an odd last step
-      e.loop(lanes, [&](Int lane) { clearLane(lane, 1, depth - 1); });
-    e.loop(lanes, e.integer(e.width), e.integer(1), [&](Int lane) {
-      for (int64_t which = 0; which < together; ++which)
-        clearLane(lane, which, 0);
-    });
+    if (depth % together)
+      e.loop(lanes, [&](Int lane) { clearLane(k, packed, panel, lane, 1, e.integer(depth - 1), e.integer(1)); });
   });
 }
 

@@ -91,7 +91,9 @@ void DotProducts::rows(Int line, int64_t count) {
     func::FuncOp copy = k.helpers.copy(weight.base.element, operand);
     for (int64_t row = 0; row < count; ++row) {
       Place from = k.windowOf(weight, column + line + row, e.integer(0)), to = e.at(copies, e.integer(row * copyStride()));
-      k.call(copy, {from.pointer, weight.stride1, to.pointer, e.integer(1), e.integer(size)});
+      k.inBlocks(size, [&](Int first, Int count) {
+        k.call(copy, {e.at(from, first * weight.stride1).pointer, weight.stride1, e.at(to, first).pointer, e.integer(1), count});
+      });
     }
     tokens(line, count, copies, e.integer(copyStride()));
   };
