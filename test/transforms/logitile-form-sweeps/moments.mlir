@@ -129,7 +129,7 @@ logitile.loss @part_of_a_sum vocab 100 outputs ["loss"] {
   %lse = logitile.reduce logsumexp %x : f32 -> f32
   %log_p = arith.subf %x, %lse : f32
   %p = math.exp %log_p : f32
-  %d = arith.subf %w, %log_p : f32
+  %d = arith.subf %w, %x : f32
   %term = logitile.multiply_no_nan %p, %d : f32
   %loss = logitile.reduce sum %term : f32 -> f32
   logitile.yield %loss : f32

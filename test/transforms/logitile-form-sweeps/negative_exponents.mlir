@@ -8,8 +8,8 @@
 // CHECK-NOT: "max
 // CHECK: } candidate {
 // CHECK: %[[X:.*]] = arith.subf %{{.*}}, %max0 : f32
-// CHECK: %[[PART:.*]] = arith.mulf %[[X]], %{{.*}} : f32
-// CHECK: arith.addf %{{.*}}, %[[PART]] : f32
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[X]] : f32
+// CHECK: logitile.multiply_no_nan %[[E]], %[[X]] : f32
 // CHECK: } merge {
 logitile.loss @falling vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   %z = logitile.input logits "z" : f32
