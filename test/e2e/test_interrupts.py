@@ -129,8 +129,8 @@ def test_a_launch_is_interrupted(number):
     assert subprocesses.run(LAUNCH, number, LOGITILE_NUM_THREADS="2").strip() == "0"
 
 
-# A hidden axis of 2^20 in memory of one number: a single task takes many seconds, forward and backward. One of
-# 2^25 has steps of seconds: rows are packed, missing rows cleared, and rows of the weight copied.
+# A hidden axis of 2^20 in memory of one number: a single task takes many seconds, forward and backward. One
+# of 2^25 has steps of seconds: rows are packed, missing rows cleared, and rows of the weight copied.
 LONG_TASK = (
     START
     + """

@@ -65,7 +65,7 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
   bool isProduct = node->is(NodeOp::Mul) || node->is(NodeOp::MultiplyNoNan);
   if (isProduct && !g.originOf(node)) { // so is p[i] * q[i], and a number times p[i]
     NodeRef a = node->operand(0), b = node->operand(1);
-    Graph::Origin first = originOf(a), second = originOf(b);
+    Graph::Origin first = originOfFactor(a), second = originOfFactor(b);
     if (first && second && first.index == second.index)
       return {g.rebuild(node, {first.value, second.value}), first.index};
     if (a->isConstant() && second && b->isWeight)
@@ -75,16 +75,23 @@ Graph::Origin ProgramEmitter::findOrigin(NodeRef node) {
   return origin && hasPartsOf(node, origin) ? origin : Graph::Origin();
 }
 
+static bool isEntryOfInput(NodeRef node) { return node->is(NodeOp::Gather) && !node->isPlaceOfList(); }
+
 /// exp2(x)[i] is exp of ln 2 times x[i], which has no more digits than ln 2 * x has along the vocabulary.
 Graph::Origin ProgramEmitter::originOfExponent(NodeRef exponent) {
-  if (exponent->is(NodeOp::Gather) && !exponent->isPlaceOfList())
-    return {exponent->operand(0), exponent->operand(1)};
-  if (Graph::Origin origin = originOf(exponent))
-    return origin;
-  if (!exponent->is(NodeOp::Mul) || !exponent->operand(0)->isConstant())
-    return {};
-  Graph::Origin origin = originOfExponent(exponent->operand(1));
+  if (!exponent->is(NodeOp::Mul) || !exponent->operand(0)->isConstant() || planner.g.originOf(exponent))
+    return originOf(exponent);
+  NodeRef entry = exponent->operand(1);
+  Graph::Origin origin = isEntryOfInput(entry) ? Graph::Origin{entry->operand(0), entry->operand(1)} : originOf(entry);
   return origin ? Graph::Origin{planner.g.mul(exponent->operand(0), origin.value), origin.index} : Graph::Origin();
+}
+
+/// An exponential of an input is the same number anywhere; a product with it is not.
+Graph::Origin ProgramEmitter::originOfFactor(NodeRef factor) {
+  if (!factor->is(NodeOp::Exp) || !isEntryOfInput(factor->operand(0)))
+    return originOf(factor);
+  NodeRef entry = factor->operand(0);
+  return {planner.g.exp(entry->operand(0)), entry->operand(1)};
 }
 
 /// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.

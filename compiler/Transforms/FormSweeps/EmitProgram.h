@@ -69,6 +69,7 @@ private:
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
   Graph::Origin findOrigin(NodeRef node);
   Graph::Origin originOfExponent(NodeRef exponent);
+  Graph::Origin originOfFactor(NodeRef factor);
   bool hasPartsOf(NodeRef node, Graph::Origin origin);
   unsigned backwardStage() const { return placement.forward.size() + 1; }
   unsigned fusedStage() const { return backwardStage() + placement.backward.size() + 1; }
