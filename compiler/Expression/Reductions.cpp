@@ -152,7 +152,8 @@ Graph::LogSoftmax Graph::splitLogSoftmax(NodeRef x, NodeRef lse) {
   return {};
 }
 
-/// The index is that of the simplest value with the same order: addends, positive factors and exp do not matter (rule 6).
+/// The index is that of the simplest value with the same order: finite addends, the logsumexp of the same values, positive factors and
+/// exp do not matter (rule 6). Less what is infinite, all entries are infinite or no number.
 NodeRef Graph::arg(NodeOp op, NodeRef x) {
   if (!x->varying) // of equal entries the first, of NaN too
     return integer(0);
@@ -163,10 +164,13 @@ NodeRef Graph::arg(NodeOp op, NodeRef x) {
     return arg(other, x->operand(0));
   if (x->operands.size() == 2 && !(x->operand(0)->varying && x->operand(1)->varying)) {
     NodeRef a = x->operand(0), b = x->operand(1);
+    if (x->is(NodeOp::Sub))
+      if (NodeRef rest = splitLogSoftmax(a, b).rest)
+        return arg(op, rest);
     if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
-      if (!b->varying)
-        return arg(op, a);
-      return arg(x->is(NodeOp::Add) ? op : other, b);
+      if (!(b->varying ? a : b)->staysFinite)
+        return make(op, {x}, NodeType::Int);
+      return b->varying ? arg(x->is(NodeOp::Add) ? op : other, b) : arg(op, a);
     }
     bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
     if ((product || x->is(NodeOp::Div)) && !b->varying && b->isPositive)
@@ -185,6 +189,11 @@ NodeRef Graph::count(NodeRef condition) {
 
 NodeRef Graph::top(NodeOp op, NodeRef x, int64_t places) {
   auto [rest, u] = bare(x);
+  bool isLogSoftmax = x->is(NodeOp::Sub) && splitLogSoftmax(x->operand(0), x->operand(1)).rest;
+  if (!u->staysFinite && !isLogSoftmax) { // the order is not that of the rest
+    rest = x;
+    u = constant(0);
+  }
   underLists.insert(rest);
   NodeRef list = make(op, {rest}, op == NodeOp::Top ? NodeType::Float : NodeType::Int, [&](Node &node) {
     node.index = places;

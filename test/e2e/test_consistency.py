@@ -524,3 +524,20 @@ def test_a_negative_multiple_is_as_exact_as_a_positive_one():
     np.testing.assert_allclose(brought_back(loss), exact, rtol=1e-6)
     off = np.abs(brought_back(gradients["hidden"]) - wanted["hidden"]).max(1)
     assert (off <= 4e-3 * np.maximum(np.abs(wanted["hidden"]).max(1), 1e-3)).all()
+
+
+@lt.loss
+def divided_and_multiplied(z: lt.Logits):
+    log_q = lt.log_softmax(z)
+    return lt.sum(lt.exp(lt.log_softmax(lt.square(z)) - log_q) * lt.softmax(z))
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("scale", [1e3, 1e6], ids=str)
+def test_a_softmax_that_divides_and_multiplies_leaves_nothing(scale):
+    """What is left has the sum 1, at exponents of 1e12 beside which float32 cannot hold a logsumexp."""
+    rng = np.random.default_rng(0)
+    z = rng.integers(1, 9, (TOKENS, 1)), rng.integers(-8, 9, (VOCAB, 1)) * scale / 8
+    head = jit(divided_and_multiplied, reduction="none")
+    loss = brought_back(head(*(moved(item.astype(np.float32), head.options.backend) for item in z)))
+    np.testing.assert_allclose(loss, 1.0, rtol=1e-5)

@@ -419,3 +419,24 @@ def test_gradients_of_inputs_that_cancel_are_zero(wrt):
     for name in {"v", "d"} & set(wrt):
         assert found[f"grad {name}"].shape == {"v": VECTOR, "d": dense}[name].shape
         assert not found[f"grad {name}"].any()
+
+
+@lt.loss
+def distances_from_an_infinite_mean(z: lt.Logits, m: lt.Vocab[bool]):
+    x = lt.where(m, z, -float("inf"))
+    distances = x - lt.mean(x)
+    largest, places = lt.topk(distances, 2)
+    return lt.Outputs(best=lt.argmax(distances), largest=lt.max(distances), places=places, values=largest)
+
+
+def test_entries_less_infinity_have_the_order_of_what_is_left():
+    """Masked entries are -inf + inf there: no number, and the first of these is the best."""
+    rng = np.random.default_rng(0)
+    hidden, weight = (rng.normal(size=(rows, HIDDEN)).astype(np.float32) for rows in (TOKENS, VOCAB))
+    mask = np.ones(VOCAB, bool)
+    mask[[70, 90]] = False
+    head = jit(distances_from_an_infinite_mean)
+    here = head.options.backend
+    out = head(moved(hidden, here), moved(weight, here), m=moved(mask, here))
+    assert (brought_back(out.best) == 70).all() and (brought_back(out.places) == [70, 90]).all()
+    assert np.isnan(brought_back(out.largest)).all() and np.isnan(brought_back(out.values)).all()

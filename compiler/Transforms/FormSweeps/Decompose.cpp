@@ -1,5 +1,6 @@
 // Decompose.cpp - splits the body of a reduction into terms whose inside is finished, if that saves a sweep.
 #include "compiler/Transforms/FormSweeps/Planner.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 using namespace logitile;
 
@@ -17,13 +18,49 @@ static Terms scale(Graph &g, Terms terms, NodeRef factor) {
     term.factor = g.mul(factor, term.factor);
   return terms;
 }
+
+/// A sum without the addends that cancel: added and subtracted as numbers, a large one leaves its rounding. What is not finite does not
+/// cancel.
+static NodeRef withoutCancelled(Graph &g, NodeRef sum) {
+  constexpr size_t kMostParts = 64; // operands may be shared many times over
+  llvm::SmallVector<std::pair<NodeRef, int>> todo{{sum, 1}};
+  llvm::MapVector<NodeRef, int> counts;
+  bool cancels = false;
+  for (size_t i = 0; i < todo.size(); ++i) {
+    auto [part, sign] = todo[i];
+    bool isDifference = part->is(NodeOp::Sub);
+    if (todo.size() > kMostParts)
+      return sum;
+    if (part->is(NodeOp::Neg)) {
+      todo.push_back({part->operand(0), -sign});
+    } else if (part->is(NodeOp::Add) || isDifference) {
+      todo.push_back({part->operand(0), sign});
+      todo.push_back({part->operand(1), isDifference ? -sign : sign});
+    } else {
+      int &count = counts[part];
+      cancels |= count * sign < 0;
+      count += sign;
+    }
+  }
+  if (!cancels)
+    return sum;
+  NodeRef result = g.constant(0);
+  for (auto [part, count] : counts) {
+    if (count)
+      result = g.add(result, g.mul(g.constant(count), part));
+    else if (!part->staysFinite)
+      result = g.add(result, g.sub(part, part));
+  }
+  return result;
+}
+
 Term Planner::join(const Term &a, const Term &b) {
   Term both;
   both.factor = g.mul(a.factor, b.factor);
   both.exponent = !a.exponent ? b.exponent : !b.exponent ? a.exponent : g.add(a.exponent, b.exponent);
   if (a.exponent && b.exponent)
     exponentsOfProducts.insert(both.exponent);
-  both.addend = !a.addend ? b.addend : !b.addend ? a.addend : g.add(a.addend, b.addend);
+  both.addend = !a.addend ? b.addend : !b.addend ? a.addend : withoutCancelled(g, g.add(a.addend, b.addend));
   both.factors = a.factors;
   both.factors.append(b.factors.begin(), b.factors.end());
   return both;

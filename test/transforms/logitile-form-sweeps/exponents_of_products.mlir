@@ -96,3 +96,22 @@ logitile.loss @of_a_power vocab 100 outputs ["loss"] {
   %loss = logitile.reduce sum %power : f32 -> f32
   logitile.yield %loss : f32
 }
+
+// A logsumexp that divides and multiplies is not added to that of x: no sweep has to find it.
+// CHECK-LABEL: logitile.program @divided_and_multiplied
+// CHECK: logitile.sweep @forward0 forward state ["max0" : f32, "exp1.high" : f32, "exp1.low" : f32] init
+// CHECK-NOT: logitile.sweep
+logitile.loss @divided_and_multiplied vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %x = arith.mulf %z, %z : f32
+  %lse_x = logitile.reduce logsumexp %x : f32 -> f32
+  %lse_z = logitile.reduce logsumexp %z : f32 -> f32
+  %log_p = arith.subf %x, %lse_x : f32
+  %log_q = arith.subf %z, %lse_z : f32
+  %log_ratio = arith.subf %log_p, %log_q : f32
+  %ratio = math.exp %log_ratio : f32
+  %q = math.exp %log_q : f32
+  %term = logitile.multiply_no_nan %ratio, %q : f32
+  %loss = logitile.reduce sum %term : f32 -> f32
+  logitile.yield %loss : f32
+}

@@ -57,3 +57,21 @@ logitile.loss @scaled_list vocab 100 outputs ["best"] {
   %list = logitile.reduce top %log_p places 3 : f32 -> f32
   logitile.yield %list : f32
 }
+
+// Of values less a mean that may be infinite, the list and the index are their own: all may be infinite or no number.
+// CHECK-LABEL: logitile.program @less_infinity
+// CHECK: logitile.sweep @forward1 forward state ["arg{{.*}}.index" : i32, "arg{{.*}}.value" : f32] lists [2] init
+// CHECK: } rank {
+// CHECK: %[[MEAN:.*]] = logitile.known <@finish1[0]> : f32
+// CHECK: arith.subf %{{.*}}, %[[MEAN]] : f32
+logitile.loss @less_infinity vocab 100 outputs ["indices", "best"] {
+  %z = logitile.input logits "z" : f32
+  %m = logitile.input vocab "m" : i1
+  %inf = arith.constant 0xFF800000 : f32
+  %masked = arith.select %m, %z, %inf : f32
+  %mean = logitile.reduce mean %masked : f32 -> f32
+  %x = arith.subf %masked, %mean : f32
+  %indices = logitile.reduce argtop %x places 2 : f32 -> i32
+  %best = logitile.reduce argmax %x : f32 -> i32
+  logitile.yield %indices, %best : i32, i32
+}
