@@ -61,7 +61,7 @@ def opened(browser, page: pathlib.Path):
 def page_of(loss, tmp_path, **options):
     names = {entry.name for entry in loss.signature.inputs}
     inputs = {"target": TARGET} if "target" in names else {}
-    return lt.jit(loss, backend="cpu:avx512").view(*SHAPES, path=tmp_path / "loss.html", **inputs, **options)
+    return lt.jit(loss, backend="cpu:avx2").view(*SHAPES, path=tmp_path / "loss.html", **inputs, **options)
 
 
 def shown(browser, stage, kind=""):
