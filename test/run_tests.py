@@ -24,7 +24,7 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
-SMALL = ("layering", "style", "tools")  # pytest folders that leave cores free
+SMALL = ("tools", "style", "layering")  # pytest folders that leave cores free, the longest first
 LARGE = ("python", "e2e", "builds")  # pytest folders whose kernels or compilers use all cores
 SIDE_BY_SIDE = ("python", "e2e")  # of these, in a process per core; tests of builds write to the same folders
 LACKING = "Missing required feature(s): "  # how lit says why it skips a test
