@@ -35,7 +35,7 @@ void packLane(KernelContext &k, const View &packed, Place panel, Int lane, Place
   }
 }
 
-/// Zeros in one lane of a panel, from element 'which' of each pair on.
+/// Zeros in one lane of a panel from step 'first' on: element 'which' of 'count' pairs, or 'count' elements where there are no pairs.
 void clearLane(KernelContext &k, const View &packed, Place panel, Int lane, int64_t which, Int first, Int count) {
   Emitter &e = k.e;
   int64_t together = isOfPairs(packed) ? 2 : 1;
