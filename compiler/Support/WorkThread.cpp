@@ -2,6 +2,7 @@
 #include "compiler/Support/WorkThread.h"
 #include <cfenv>
 #include <csignal>
+#include <cstdlib>
 using namespace logitile;
 
 /// All signals but those of faults: a blocked one of these ends the process without its handler.
@@ -13,10 +14,27 @@ static sigset_t blockedSignals() {
   return signals;
 }
 
+/// Gives this thread the memory of this library's thread-local variables. glibc would take it at the first use of one, and end the
+/// process where there is none. Nothing here uses such a variable before memory was there: no exception, no 'operator new'.
+static bool makeThreadLocals() {
+  constexpr size_t kBytes = size_t(64) << 10; // those of the largest library, the emulator, take half
+  void *volatile room = std::calloc(1, kBytes);
+  if (!room)
+    return false;
+  std::free(room);
+  static thread_local volatile bool isMade;
+  isMade = true;
+  return isMade;
+}
+
 void *WorkThread::run(void *given) {
   std::unique_ptr<std::shared_ptr<Work>> handle(static_cast<std::shared_ptr<Work> *>(given));
-  std::fesetenv(FE_DFL_ENV); // a thread inherits the rounding mode, and constants are folded here
   Work &work = **handle;
+  work.canRun = makeThreadLocals();
+  work.hasBegun.release();
+  if (!work.canRun)
+    return nullptr;
+  std::fesetenv(FE_DFL_ENV); // a thread inherits the rounding mode, and constants are folded here
   try {
     work.body();
   } catch (...) {
@@ -42,12 +60,16 @@ std::optional<WorkThread> WorkThread::start(std::function<void()> body, size_t s
     return std::nullopt;
   std::optional<WorkThread> started;
   try {
-    auto work = std::make_shared<Work>(Work{std::move(body), nullptr});
+    auto work = std::make_shared<Work>(std::move(body));
     auto handle = std::make_unique<std::shared_ptr<Work>>(work);
     pthread_t thread;
     if (pthread_attr_setstacksize(&attributes, stackBytes) == 0 && createThread(thread, attributes, &run, handle.get()) == 0) {
       static_cast<void>(handle.release()); // the thread's now
-      started.emplace(WorkThread(thread, std::move(work)));
+      work->hasBegun.acquire();
+      if (work->canRun)
+        started.emplace(WorkThread(thread, std::move(work)));
+      else
+        pthread_join(thread, nullptr);
     }
   } catch (const std::bad_alloc &) { // as where there is no thread
   }

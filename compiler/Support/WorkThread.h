@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <pthread.h>
+#include <semaphore>
 
 namespace logitile {
 class WorkThread {
@@ -28,8 +29,12 @@ public:
 
 private:
   struct Work {
+    explicit Work(std::function<void()> body) : body(std::move(body)) {}
+
     std::function<void()> body;
     std::exception_ptr failure;
+    std::binary_semaphore hasBegun{0};
+    bool canRun = false; // the thread has memory for its own variables; set before it has begun
   };
   static void *run(void *work);
   WorkThread(pthread_t thread, std::shared_ptr<Work> work) : thread(thread), work(std::move(work)) {}

@@ -159,15 +159,15 @@ warnings.simplefilter("ignore", lt.CacheWarning)
 backend, number = sys.argv[1], int(sys.argv[2])
 short_call(backend)
 size = next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize"))
-for mebibytes in map(int, sys.argv[3:]):
-    resource.setrlimit(resource.RLIMIT_AS, (size + (mebibytes << 20), resource.RLIM_INFINITY))
+for turn, kibibytes in enumerate(map(int, sys.argv[3:])):
+    resource.setrlimit(resource.RLIMIT_AS, (size + (kibibytes << 10), resource.RLIM_INFINITY))
     try:
-        losses(number + mebibytes % 5, backend)(x, w, target=target)
+        losses(number + turn % 5, backend)(x, w, target=target)
     except (lt.LogitileError, MemoryError) as error:
         assert "memory" in str(error) or "load" in str(error) or "LLVM" in str(error), error
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     short_call(backend)
-    lt.jit(lt.losses.entropy, backend=backend)(x, w[: 100 + mebibytes])
+    lt.jit(lt.losses.entropy, backend=backend)(x, w[: 100 + turn])
 """
 )
 
@@ -176,4 +176,10 @@ for mebibytes in map(int, sys.argv[3:]):
     ("auto", 4, [0, 1, 2, 4, 8]), ("auto", 30, [4, 12, 20]), ("emu:sm_80", 4, [0, 2, 8, 64]),
 ])  # fmt: skip
 def test_too_little_memory_is_an_error_and_the_next_call_works(backend, number, limits):
-    subprocesses.run(LITTLE, backend, number, *limits)
+    subprocesses.run(LITTLE, backend, number, *(limit << 10 for limit in limits))
+
+
+@pytest.mark.parametrize("first", [0, 93])
+def test_memory_may_end_anywhere(first):
+    """Between the stack of a new thread and its thread-local variables too."""
+    subprocesses.run(LITTLE, "auto", 4, *range(first, 12000, 185))
