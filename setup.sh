@@ -2,7 +2,7 @@
 # Everything the tree needs on a fresh Debian 12: packages, a virtual environment, configure, build. Python of .venv then
 # finds the package from any folder. Safe to run again: a run with nothing to do takes about a second. Arguments go to ninja.
 # LOGITILE_REQUIREMENTS names another list of Python packages than requirements-dev.txt. LOGITILE_UNITY=ON makes a first build
-# compile several C++ files as one: a third of the time, but every edit compiles more. Without it, each file is one of its own.
+# compile several C++ files as one: half of the time, but every edit compiles more. Without it, each file is one of its own.
 set -eu
 cd "$(dirname "$0")"
 

@@ -4,11 +4,11 @@
 
 namespace logitile::emulator {
 namespace {
-const char *verb(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
+const char *direction(AccessKind kind) { return kind == AccessKind::read ? "read" : "write"; }
 
 [[noreturn]] void failOutside(const Access &access, Space space, const void *address, uint64_t bytes) {
   Block &block = *access.thread.block;
-  Report report = block.describe(Fault::outOfBounds, access.thread, access.op, verb(access.kind), std::to_string(bytes) + " bytes, ");
+  Report report = block.describe(Fault::outOfBounds, access.thread, access.op, direction(access.kind), std::to_string(bytes) + " bytes, ");
   report.space = space;
   report.address = space == Space::shared ? block.shared.offsetOf(address) : reinterpret_cast<uintptr_t>(address);
   report.detail += space == Space::shared ? "the block has " + std::to_string(block.launch.sharedBytes) + " bytes"

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view kMagic = "logitile entry\n";
 constexpr int64_t kVersion = 2;
 
-Status refuse(const std::string &why) { return Status(ErrorCode::Value, why); }
+Status damaged(const std::string &why) { return Status(ErrorCode::Value, why); }
 } // namespace
 
 std::string logitile::writeEntry(std::string_view key, const LaunchPlan &plan, const NativeCode &native) {
@@ -30,19 +30,19 @@ std::string logitile::writeEntry(std::string_view key, const LaunchPlan &plan, c
 Result<DiskEntry> logitile::readEntry(std::string_view bytes) {
   ByteReader file(bytes);
   if (file.take(kMagic.size()) != kMagic)
-    return refuse("it does not start like an entry");
+    return damaged("it does not start like an entry");
   uint64_t expected = static_cast<uint64_t>(file.number());
   if (!file.isFine || checksum(file.left()) != expected)
-    return refuse("its checksum is wrong");
+    return damaged("its checksum is wrong");
   if (int64_t version = file.number(); version != kVersion)
-    return refuse("it has format " + std::to_string(version) + ", not " + std::to_string(kVersion));
+    return damaged("it has format " + std::to_string(version) + ", not " + std::to_string(kVersion));
   DiskEntry entry;
   file.field(entry.key);
   std::string_view plan = file.take(file.number());
   file.field(entry.native.maker);
   file.field(entry.native.bytes);
   if (!file.isFine || !file.isAtEnd())
-    return refuse("its fields do not fit together");
+    return damaged("its fields do not fit together");
   Result<SavedPlan> saved = readPlan(plan);
   if (!saved.isOk())
     return saved.status();

@@ -13,10 +13,9 @@ add_custom_target(emulator-beside-tests DEPENDS logitile_emulator
           ${CMAKE_CURRENT_BINARY_DIR}/$<TARGET_FILE_NAME:logitile_emulator> VERBATIM)
 
 # Real kernels with bugs put into them: the compiler and the runtime take part.
-logitile_unit_test(seeded_kernels_test unit/seeded_kernels_test.cpp unit/SeededKernels.cpp unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
-target_compile_definitions(seeded_kernels_test-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
-target_link_libraries(seeded_kernels_test PRIVATE LogitileRuntime)
-add_dependencies(seeded_kernels_test runtime-kernels emulator-beside-tests)
+logitile_unit_test(seeded_kernels_test unit/seeded_kernels_test.cpp unit/SeededKernels.cpp)
+target_link_libraries(seeded_kernels_test PRIVATE LogitileRuntimeHarness)
+add_dependencies(seeded_kernels_test emulator-beside-tests)
 
 # Those whose kernels mean the same on a GPU, as one program that compares the two: bench/gpu_check.sh runs it.
 add_library(gpu_conformance-objects OBJECT unit/GpuMachine.cpp)

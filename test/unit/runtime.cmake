@@ -6,13 +6,17 @@ add_custom_command(OUTPUT ${runtime_kernels}
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/runtime_kernels.c VERBATIM)
 add_custom_target(runtime-kernels DEPENDS ${runtime_kernels})
 
+# What these programs share: the hand-made plans, and calls of them.
+logitile_library(LogitileRuntimeHarness unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
+target_compile_definitions(LogitileRuntimeHarness PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
+target_link_libraries(LogitileRuntimeHarness PUBLIC LogitileRuntime GTest::gtest)
+add_dependencies(LogitileRuntimeHarness runtime-kernels)
+
 # logitile_runtime_test(<name> <sources>...): one gtest program over hand-made plans.
 function(logitile_runtime_test name)
   list(TRANSFORM ARGN PREPEND unit/)
-  logitile_unit_test(${name} ${ARGN} unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
-  target_compile_definitions(${name}-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
-  target_link_libraries(${name} PRIVATE LogitileRuntime)
-  add_dependencies(${name} runtime-kernels)
+  logitile_unit_test(${name} ${ARGN})
+  target_link_libraries(${name} PRIVATE LogitileRuntimeHarness)
 endfunction()
 
 logitile_runtime_test(runtime_call_test runtime_call_test.cpp)
@@ -30,14 +34,13 @@ logitile_runtime_test(runtime_inputs_test runtime_inputs_test.cpp)
 logitile_runtime_test(runtime_errand_test runtime_errand_test.cpp)
 
 # Saved plans, for tests that have no C++.
-add_executable(write_plans unit/write_plans.cpp unit/RuntimePlans.cpp)
+add_executable(write_plans unit/write_plans.cpp)
 target_compile_options(write_plans PRIVATE ${logitile_compile_options})
-target_compile_definitions(write_plans PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
-target_link_libraries(write_plans PRIVATE LogitileRuntime)
+target_link_libraries(write_plans PRIVATE LogitileRuntimeHarness)
 target_link_options(write_plans PRIVATE -Wl,--gc-sections -Wl,--as-needed)
 set(test_plans ${CMAKE_CURRENT_BINARY_DIR}/plans)
 add_custom_command(OUTPUT ${test_plans}/split.plan ${test_plans}/early.plan ${test_plans}/forward.plan
-  COMMAND ${CMAKE_COMMAND} -E make_directory ${test_plans} COMMAND write_plans ${test_plans} DEPENDS write_plans runtime-kernels VERBATIM)
+  COMMAND ${CMAKE_COMMAND} -E make_directory ${test_plans} COMMAND write_plans ${test_plans} DEPENDS write_plans VERBATIM)
 add_custom_target(test-plans ALL DEPENDS ${test_plans}/split.plan)
 
 # A C program against the shared library, as a user of the C interface builds it.
@@ -54,7 +57,5 @@ include(unit/cuda.cmake)
 # A kind of device that the tree does not know.
 logitile_unit_test(interpreter_test backends/interpreter/interpreter_test.cpp backends/interpreter/InterpreterDevice.cpp
   backends/interpreter/InterpreterTarget.cpp backends/interpreter/Kernel.cpp backends/interpreter/Memory.cpp
-  backends/interpreter/Scalars.cpp unit/RuntimePlans.cpp unit/RuntimeCalls.cpp)
-target_compile_definitions(interpreter_test-objects PRIVATE RUNTIME_KERNELS="${runtime_kernels}")
-target_link_libraries(interpreter_test PRIVATE LogitileRuntime)
-add_dependencies(interpreter_test runtime-kernels)
+  backends/interpreter/Scalars.cpp)
+target_link_libraries(interpreter_test PRIVATE LogitileRuntimeHarness)
