@@ -175,6 +175,8 @@ def run_suite(suite: Suite, env: dict[str, str], processes: Processes) -> Result
 def print_result(result: Result) -> None:
     print(f"  {result.suite.name:24} {result.passed:5} passed {len(result.failures):4} failed "
           f"{result.skipped:4} skipped {result.seconds:8.1f} s", flush=True)
+    for name in result.failures:  # at once: a run that is ended from outside has no summary
+        print(f"    failed: {name}", flush=True)
 
 
 def run_all(suites: list[Suite], env: dict[str, str], jobs: int, processes: Processes) -> list[Result]:

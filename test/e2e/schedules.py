@@ -20,16 +20,15 @@ def kind_of_loss(index, target):
     return KINDS[index // 3 % len(KINDS) if target == "sm_80" else index % len(KINDS)]
 
 
-def other_kinds(index, target):
-    """A half of the schedules that the suites of no target run this loss under by default.
+def other_kind(index, target):
+    """One more schedule of a loss, which the suites of no target run it under by default.
 
-    The suites of sm_80 and sm_90a have a half each, so that the loss meets every schedule on one of them. On
-    both, a loss adds the same to a kernel.
+    That of sm_80 is another than that of sm_90a. On both, a loss adds the same to a kernel, and the suite of
+    the CPU has every schedule.
     """
     done = [kind_of_loss(index, "sm_80"), kind_of_loss(index, "sm_90a")]
     rest = [kind for kind in KINDS if kind not in done]
-    first = (index + (target == "sm_90a")) % 2
-    return rest[first::2]
+    return rest[(index + 2 * (target == "sm_90a")) % len(rest)]
 
 
 def smallest_workspace(sample):

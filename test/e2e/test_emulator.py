@@ -19,7 +19,7 @@ from schedules import (
     check_memory,
     gradients_apart,
     kind_of_loss,
-    other_kinds,
+    other_kind,
     plans,
     scheduled,
     smallest_workspace,
@@ -30,7 +30,7 @@ from test_zoo import sample
 
 SHAPE = (150, 150, 24)
 DTYPES = ("float32", "bfloat16", "float16")
-RANDOM, MORE_RANDOM = 86, 30  # seeds by default, and of --full
+RANDOM, MORE_RANDOM = 86, 14  # seeds by default, and of --full
 SLOW = (3, 6, 33, 57, 61, 71)  # of the first, for --full
 BEYOND_HALF = ("chi_squared", "grpo")
 SMALL_TILES = "TM=32,TN=32,TD=32,TKproject=16,TKhidden=16,TKweight=16"
@@ -69,16 +69,16 @@ def test_every_loss(index, name, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize("index, name", list(enumerate(CASES)))
-def test_every_loss_under_more_schedules(index, name, monkeypatch):
+def test_every_loss_under_another_schedule(index, name, monkeypatch):
     """Types and tiles take turns.
 
     Tensor cores multiply gradients of logits in float16, which those of some pass.
     """
-    for number, kind in enumerate(other_kinds(index, "sm_80"), index):
-        dtype = DTYPES[number % len(DTYPES)]
-        passes = dtype == "float16" and name in BEYOND_HALF
-        dtype = "bfloat16" if passes else dtype
-        check_loss(name, kind, dtype, monkeypatch, is_small=number % 2 == 1, seeds=two_orders(number))
+    dtype = DTYPES[(index + 1) % len(DTYPES)]
+    passes = dtype == "float16" and name in BEYOND_HALF
+    dtype = "bfloat16" if passes else dtype
+    kind = other_kind(index, "sm_80")
+    check_loss(name, kind, dtype, monkeypatch, is_small=index % 2 == 1, seeds=two_orders(index))
 
 
 def test_schedules_are_what_they_are_called(monkeypatch):
@@ -115,12 +115,11 @@ def test_every_canary(index, name, monkeypatch):
 
 @pytest.mark.full
 @pytest.mark.parametrize("index, name, data", [(i, *pair) for i, pair in enumerate(PAIRS)])
-def test_every_canary_under_more_schedules(index, name, data, monkeypatch):
-    """Each pair meets a third of the schedules. Thirds and tiles take turns."""
+def test_every_canary_on_its_data(index, name, data, monkeypatch):
+    """Schedules and tiles take turns."""
     made = on_data(canary(name, SHAPE), data)
-    for number, kind in enumerate(KINDS[index % 3 :: 3], index // 3):
-        with scheduled(with_small_tiles(made) if number % 2 else made, kind) as one:
-            check_orders(one, monkeypatch, two_orders(number))
+    with scheduled(with_small_tiles(made) if index % 2 else made, KINDS[index % len(KINDS)]) as one:
+        check_orders(one, monkeypatch, two_orders(index))
 
 
 # ---- random losses -----------------------------------------------------------------------------------------
@@ -152,7 +151,7 @@ VOCABS, HIDDENS, TOKENS = (1, 129, 50257, 152063), (1, 7, 9, 300, 4096), (0, 1, 
 
 def fits(vocab, hidden, tokens):
     """Whether the emulator can do it: a tile of tokens costs the same as one token."""
-    return vocab * hidden <= 2**22 and (tokens <= 1 or vocab * hidden * tokens <= 2**23)
+    return vocab * hidden <= 2**22 and (tokens <= 1 or vocab * hidden * tokens <= 2**22)
 
 
 def covering():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from gate import Sample
 
-SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 940)
+SEEDS, EMULATED, FULL = range(50, 170), range(50, 70), range(700, 820)
 BLOCK = 10
 
 

@@ -1,5 +1,7 @@
 """Generated kernels wait for nobody who may not come: no emulator sees what LLVM makes of branches."""
 
+import itertools
+
 import logitile as lt
 import numpy as np
 import pytest
@@ -24,12 +26,13 @@ def shapes(loss, dtype):
     }
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-@pytest.mark.parametrize("options", SCHEDULES, ids=str)
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in SOME else pytest.mark.full) for n in lt.losses.__all__]
-)
-def test_nobody_is_waited_for_in_vain(name, options, dtype):
+@pytest.mark.parametrize("index, name, options", [
+    pytest.param(i, name, options, marks=() if name in SOME else pytest.mark.full, id=f"{name}-{options}")
+    for i, (name, options) in enumerate(itertools.product(lt.losses.__all__, SCHEDULES))
+])  # fmt: skip
+def test_nobody_is_waited_for_in_vain(index, name, options):
+    """Types take turns."""
+    dtype = ("bfloat16", "float32")[index % 2]
     loss = getattr(lt.losses, name)
     given = shapes(loss, dtype)
     plain = lt.jit(loss)
