@@ -151,7 +151,7 @@ def test_damaged_texts_are_refused_or_taken(tmp_path):
 
 @pytest.mark.full
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(10))
 def test_many_damaged_texts_are_refused_or_taken(part, tmp_path):
     first = 1000 + 500 * part
     check(texts(("jsd", "kept_set", "topk_kl"), ("plain", "jsd")), range(first, first + 500), tmp_path)
