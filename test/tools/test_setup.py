@@ -30,7 +30,8 @@ def checkout(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def run(root: pathlib.Path, *command: str, **variables: str) -> str:
-    environment = {name: item for name, item in os.environ.items() if name != "PYTHONPATH"}
+    ours = ("PYTHONPATH", "LOGITILE_UNITY")  # which may say how this tree was built
+    environment = {name: item for name, item in os.environ.items() if name not in ours}
     environment["PATH"] = f"{root / 'bin'}:{environment['PATH']}"
     environment |= variables
     done = subprocess.run(command, cwd=root.parent, env=environment, capture_output=True, text=True)
