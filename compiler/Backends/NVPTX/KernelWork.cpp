@@ -142,9 +142,12 @@ private:
     if (!first || !end)
       return failure();
     addProduct(op, op.getRow(), op.getColumn(), {*first, *end, constantOf(op.getDepth())});
-    if (op.getPlus())
-      return addWhen(sharing.rows * sharing.columns * bytesOf(op.getPlus()), op.getWhen(), {});
-    return success();
+    if (!op.getPlus())
+      return success();
+    int64_t row = sharing.columns * bytesOf(op.getPlus());
+    if (cuda::algorithmOf(op) == Algorithm::Wgmma) // which reads the rows that there are
+      return addWhen(entries(op.getRow(), sharing.rows) * row, op.getWhen(), op.getRow());
+    return addWhen(sharing.rows * row, op.getWhen(), {});
   }
   /// A part of the shared axis: together with the axis of parts, all of it.
   bool visitPart(ContractOp op) {
@@ -282,11 +285,12 @@ private:
       addBytes(readBytes(op.getTile()));
       return addBytes(terms * rowReads() * (kNumberBytes + row));
     }
-    GridAxis turns = tokensOf(op.getCount()); // of a warp, with kLooks tokens for each lane
+    GridAxis turns = tokensOf(op.getCount()); // of one warp of the block, with kLooks tokens for each lane
     turns.step = cuda::kLooks * cuda::kWarp;
-    addBytes(terms * sharing.threads * cuda::kLooks * kNumberBytes, {}, turns);
-    int64_t visitors = sharing.threads / sharing.warpRows; // one tile has the row that a token names, and in it these threads
-    addNamed(op.getRow(), terms * visitors * (kNumberBytes + row), {}, tokensOf(op.getCount()));
+    addBytes(terms * cuda::kWarp * cuda::kLooks * kNumberBytes, {}, turns);
+    // One tile has the row that a token names. All its threads see that, and some have elements of the row.
+    int64_t visitors = sharing.threads / sharing.warpRows;
+    addNamed(op.getRow(), terms * (sharing.threads * kNumberBytes + visitors * row), {}, tokensOf(op.getCount()));
   }
 
   LogicalResult visitSumRows(SumRowsOp op) {

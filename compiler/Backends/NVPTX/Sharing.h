@@ -10,7 +10,7 @@ inline constexpr int64_t kWarp = 32, kWarpgroup = 4 * kWarp;
 inline constexpr int64_t kWarpgroupRows = 64, kMostWarpgroupColumns = 256;
 /// Bytes of the widest load or store of a thread. Rows of the workspace begin at multiples of it.
 inline constexpr int64_t kVectorBytes = 16;
-/// Tokens that a lane looks at together, where a warp looks for those that name one of its rows.
+/// Tokens that a lane looks at together, where a warp looks for those that name a row of the tile.
 inline constexpr int64_t kLooks = 16;
 /// How a tile of rows x columns is shared out. Tiles of two dimensions are cut as the results of tensor cores are: each warp
 /// has a block of 16 x 8 fragments, each thread of it rows g and g + 8 and columns 2 q and 2 q + 1 of every fragment, where

@@ -14,7 +14,7 @@ double Problem::hiddenWaits(const ProjectionProblem &projection, int64_t tokens,
   constexpr double kAlone = 0.75; // of a unit's rate. Predicted by bench/sass_model.py: 0.72 on an A100, 0.77 on an H100
   if (!facts.hasFixedTiles)
     return 1;
-  int64_t tasks = parts * llvm::divideCeil(std::max<int64_t>(tokens, 1), tiles.TM) * llvm::divideCeil(projection.hidden, tiles.TD);
+  int64_t tasks = parts * llvm::divideCeil(std::max<int64_t>(tokens, 1), tiles.TM) * llvm::divideCeil(projection.hidden, gradientColumns(projection));
   int64_t most = llvm::divideCeil(tasks, machine.units), alone = most % 2;
   double rate = projection.operand.isF32() ? 1 : kAlone;
   return (most - alone + alone / rate) * machine.units / tasks;
@@ -63,7 +63,9 @@ std::pair<int64_t, int64_t> Problem::tokensAlike() const {
 }
 
 /// Columns from one part to the next: those of whole tiles.
-int64_t ScheduleBuilder::partWidth(const ProjectionProblem &projection) const { return llvm::alignTo(projection.hidden, problem.tiles.TD); }
+int64_t ScheduleBuilder::partWidth(const ProjectionProblem &projection) const {
+  return llvm::alignTo(projection.hidden, problem.gradientColumns(projection));
+}
 
 int64_t ScheduleBuilder::hiddenSumColumns(const ProjectionProblem &projection) const {
   int64_t parts = hiddenParts(projection);

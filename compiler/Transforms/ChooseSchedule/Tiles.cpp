@@ -4,6 +4,22 @@
 using namespace mlir;
 using namespace logitile;
 
+/// Those of the table are the most. Warpgroups take fewer where the hidden axis then fills its tiles better: a tile takes as long as
+/// its columns, and some time for operands that all columns share. The planes of f32 leave no registers for more than 128.
+int64_t Problem::gradientColumns(const ProjectionProblem &projection) const {
+  constexpr int64_t kLeast = 128, kStep = 64, kShared = 32; // in columns
+  if (!facts.multipliesInWarpgroups || tiles.TD <= kLeast)
+    return tiles.TD;
+  if (projection.operand.isF32())
+    return kLeast;
+  auto cost = [&](int64_t columns) { return llvm::divideCeil(projection.hidden, columns) * (columns + kShared); };
+  int64_t best = tiles.TD;
+  for (int64_t columns = llvm::alignDown(tiles.TD - 1, kStep); columns >= kLeast; columns -= kStep)
+    if (cost(columns) < cost(best))
+      best = columns;
+  return best;
+}
+
 /// The most of the hidden axis in a tile with so many rows. Few tokens leave the time to memory, which is fastest where whole
 /// rows are read and written: then their tiles are as long as those of the table are large.
 int64_t ScheduleBuilder::widest(int64_t rows) const {
@@ -14,7 +30,7 @@ int64_t ScheduleBuilder::widest(int64_t rows) const {
 
 /// Tiles of a gradient of the head. For few tokens, they get whole rows by having fewer.
 ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const ProjectionProblem &projection) const {
-  WeightTile tile{problem.tiles.TN, problem.tiles.TD};
+  WeightTile tile{problem.tiles.TN, problem.gradientColumns(projection)};
   if (!problem.hasFewTokens())
     return tile;
   int64_t least = problem.facts.registerRows, whole = llvm::alignTo(projection.hidden, problem.panelWidth);
@@ -27,7 +43,7 @@ ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const ProjectionProblem 
 /// large as the table allows; but as many as the threads share evenly, for the vocabulary is not cut here.
 ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem &projection) const {
   if (problem.facts.hasFixedTiles)
-    return {problem.tiles.TM, problem.tiles.TD};
+    return {problem.tiles.TM, problem.gradientColumns(projection)};
   int64_t tokens = std::max<int64_t>(problem.request.getTokens(), 1), threads = problem.request.getThreads(), width = problem.panelWidth;
   if (choice.chunk != 0)
     tokens = std::min(tokens, chunkTokens(tokens, choice.chunk, width));

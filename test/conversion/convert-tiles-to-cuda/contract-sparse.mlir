@@ -1,23 +1,29 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
-// A warp looks for tokens that name one of its rows: each lane at sixteen of 512 at once, in words of 32 bits. It votes once whether
-// there are any, and turns to those that its lanes found, and does not walk through all tokens.
+// The warps of a block share out the tokens. Each looks at 512, sixteen per lane, in words of 32 bits, and leaves a bit for each token
+// that names a row of the tile. Then each turns to those of one of its own rows, and does not walk through all tokens.
 
 // CHECK-LABEL: llvm.func @terms(
-// CHECK: scf.for %{{.*}} = %c0_i64 to %{{.*}} step %c512_i64 iter_args(
+// CHECK: scf.for %{{.*}} = %c0_i64 to %{{.*}} step %c2048_i64 iter_args(
+// CHECK-NEXT: nvvm.barrier0
 // CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK-NOT: nvvm.vote.sync
 // CHECK-COUNT-16: arith.ori %{{.*}} : i32
-// CHECK:   nvvm.vote.sync ballot
-// CHECK-NEXT: %[[ANY:.*]] = arith.cmpi ne
-// CHECK-NEXT: scf.if %[[ANY]] -> (f32
-// CHECK:     scf.for %{{.*}} = %c0_i64 to %c16_i64
-// CHECK:       arith.shli %c1_i32
-// CHECK:       %[[BITS:.*]] = nvvm.vote.sync ballot
-// CHECK:       llvm.intr.ctpop(%[[BITS]]) : (i32) -> i32
-// CHECK:       scf.for %{{.*}} iter_args({{.*}} = %[[BITS]])
-// CHECK:         "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
-// CHECK:         arith.mulf
-// CHECK:         scf.yield
+// CHECK-COUNT-16: nvvm.vote.sync ballot
+// CHECK: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// CHECK: nvvm.barrier0
+// CHECK-NEXT: scf.for %{{.*}} = %c0_i64 to %c64_i64 step %c32_i64
+// CHECK:        llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK:        %[[LANES:.*]] = nvvm.vote.sync ballot
+// CHECK:        llvm.intr.ctpop(%[[LANES]]) : (i32) -> i32
+// CHECK:        scf.for %{{.*}} iter_args({{.*}} = %[[LANES]])
+// CHECK:          "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
+// CHECK:          %[[BITS:.*]] = llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK:          llvm.intr.ctpop(%[[BITS]]) : (i32) -> i32
+// CHECK:          scf.for %{{.*}} iter_args({{.*}} = %[[BITS]])
+// CHECK:            "llvm.intr.cttz"(%{{.*}}) <{is_zero_poison = true}> : (i32) -> i32
+// CHECK:            scf.if %{{.*}} -> (f32
+// CHECK:              arith.mulf
+// CHECK:              scf.yield
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
     tokens = 128, workspace = 1, chunks = 0, accumulate = false, target = "cuda:sm_80", threads = 1>} {
   logitile.kernel @terms(%n: index from tokens, %g: !logitile.view<?x128xbf16> from @g, %x: !logitile.view<?x64xbf16> from @x,

@@ -17,3 +17,12 @@
 // Deep blocks are for operands that lie in shared memory. Those of f32 lie in registers.
 // FLOATS: logitile.launch "z_hidden" {{.*}}TK = 16,
 // FLOATS: logitile.launch "z_weight" {{.*}}TK = 16,
+
+// Tiles of gradients have the columns with which the hidden axis takes the least time: 4096 is 16 x 256, 2880 is 15 x 192. Those of
+// f32 have at most 128.
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 4096/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=256 --check-prefix=TILES
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 2880/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=192 --check-prefix=TILES
+// RUN: %{early} -e 's/$ELEMENT/bf16/; s/hidden = 512/hidden = 100/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=128 --check-prefix=TILES
+// RUN: %{early} -e 's/$ELEMENT/f32/; s/hidden = 512/hidden = 4096/' %S/Inputs/square.mlir | %schedule | FileCheck %s -DCOLUMNS=128 --check-prefix=TILES
+// TILES: logitile.launch "z_hidden" {{.*}}TD = [[COLUMNS]],
+// TILES: logitile.launch "z_weight" {{.*}}TD = [[COLUMNS]],

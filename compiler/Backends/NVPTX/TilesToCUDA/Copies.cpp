@@ -170,15 +170,16 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
     e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
       Int to = k.throughMap(op.getMap(), row);
       CodeBuilder::Values elements = k.elementsOf(tile, rowSlot);
+      auto isInside = [&](int64_t slot) { return isTail ? isLess(firstColumn + k.threads.column(slot), *endColumn) : e.truth(true); };
       auto storeRuns = [&](int64_t run) {
-        for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
-          Int column = firstColumn + k.threads.column(slot);
-          e.when(isTail ? isLess(column, *endColumn) : e.truth(true), [&] {
-            if (run > 1)
-              e.storeRun(ArrayRef(elements).slice(slot, run), k.placeOfRun(view, to, column));
-            else
-              e.store(elements[slot], k.windowOf(view, to, column));
+        if (run == 1)
+          return k.walkRow(view, to, firstColumn, k.columnSlots(tile.type), std::nullopt, [&](int64_t slot, Place place) {
+            e.when(isInside(slot), [&] { e.store(elements[slot], place); });
           });
+        Place start = k.placeOfRun(view, to, firstColumn + k.threads.column(0));
+        for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
+          Place place = e.at(start, e.integer(k.threads.distance(slot)));
+          e.when(isInside(slot), [&] { e.storeRun(ArrayRef(elements).slice(slot, run), place); });
         }
       };
       e.when(isAligned, [&] { storeRuns(aligned); }, [&] { storeRuns(always); });

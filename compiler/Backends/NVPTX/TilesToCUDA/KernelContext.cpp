@@ -120,6 +120,19 @@ CodeBuilder::Values KernelContext::splitTail(bool mayClip, Int first, int64_t co
   return {};
 }
 
+void KernelContext::walkRow(const View &view, Int row, Int first, int64_t slots, std::optional<Int> end,
+                            function_ref<void(int64_t slot, Place place)> visit) {
+  Place start = windowOf(view, row, first), place = windowOf(view, row, first + threads.column(0));
+  for (int64_t slot = 0; slot < slots; ++slot) {
+    if (slot > 0)
+      place = e.at(place, view.stride1 * (threads.distance(slot) - threads.distance(slot - 1)));
+    Place inside = place;
+    if (end)
+      inside.pointer = LLVM::SelectOp::create(e, isLess(first + threads.column(slot), *end), place.pointer, start.pointer);
+    visit(slot, inside);
+  }
+}
+
 Int KernelContext::scratch(int64_t bytes) {
   allocated = std::max(allocated, first + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
   return ring();

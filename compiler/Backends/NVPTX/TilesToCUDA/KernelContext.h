@@ -81,6 +81,10 @@ public:
   mlir::Value isAligned(const View &view, int64_t bytes);
   /// Where a run begins.
   Place placeOfRun(const View &view, Int row, Int column) { return e.at(view.base, row * view.stride0 + column); }
+  /// Calls 'visit' with each column slot of this thread and its place in a row of 'view', of a tile from column 'first' on. Each
+  /// address follows from the one before: few of them lie in registers at a time. Columns from 'end' on have the tile's first place.
+  void walkRow(const View &view, Int row, Int first, int64_t slots, std::optional<Int> end,
+               llvm::function_ref<void(int64_t slot, Place place)> visit);
   /// The row slots are 'rows' of those of the thread, from 'first' on (RowLoop.h), until the turn ends.
   void enterTurn(Int first, int64_t rows) { threads.shiftRows(first), turnRows = rows; }
   void leaveTurn() { enterTurn(e.integer(0), 0); }

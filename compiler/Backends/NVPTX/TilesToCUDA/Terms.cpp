@@ -92,9 +92,9 @@ public:
     Int token = smaller(row + k.threads.row(slot), tokens - 1);
     Int entry = e.extend(e.load(e.at(term.columns, token)));
     auto visit = [&] {
-      CodeBuilder::Values sums, scaled = scaledRow(e.load(e.at(term.coefficients, token)), entry, mine.size());
-      for (auto [value, part] : llvm::zip_equal(mine, scaled))
-        sums.push_back(add(e, value, part));
+      CodeBuilder::Values sums;
+      scaleRow(e.load(e.at(term.coefficients, token)), entry, mine.size(),
+               [&](int64_t column, Value scaled) { sums.push_back(add(e, mine[column], scaled)); });
       return sums;
     };
     CodeBuilder::Values sums = e.choose(isLess(entry, rhs.extent(0)), SmallVector<Type>(mine.size(), e.f32), visit,
@@ -102,21 +102,17 @@ public:
     llvm::copy(sums, mine.begin());
   }
 
-  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. Each lane of a warp looks
-  /// at other tokens, at several before the warp waits for memory, and the warp turns to those that name one of its rows.
+  /// G^T X: each row of the tile gets the hidden states of the tokens that name it, tokens ascending. The warps of the block share
+  /// out the tokens: each looks at some and leaves a bit for every one. Then each turns to those that name one of its rows.
   void addNamingTokens(const SparseTerm &term, CodeBuilder::Values &values) {
-    SmallVector<Type> types(values.size(), e.f32);
-    values = e.loop(e.integer(0), tokens, e.integer(kLooks * kWarp), values, [&](Int first, ValueRange current) {
-      Value found = lookAtTokens(term, first), none = word(0);
-      Value isAny = isOther(e.vote(isOther(found, none)), none);
-      auto visit = [&] {
-        return e.loop(e.integer(kLooks), current, [&](Int look, ValueRange sums) {
-          Value bit = arith::ShLIOp::create(e, word(1), e.narrow(look));
-          Value bits = e.vote(isOther(arith::AndIOp::create(e, found, bit), none));
-          return addTokens(term, first + look * kWarp, bits, sums);
-        });
-      };
-      return e.choose(isAny, types, visit, [&] { return CodeBuilder::Values(current); });
+    int64_t words = k.threads.sharing.threads / kWarp * kLooks;
+    Place bits = e.shared(k.scratch(words * 4), e.i32);
+    Int warp = e.uniform(e.warp()); // else the assembler looks for lanes of a warp that go other ways
+    values = e.loop(e.integer(0), tokens, e.integer(words * kWarp), values, [&](Int first, ValueRange current) {
+      e.barrier(); // whoever used this memory before is done
+      noteTokens(term, first + warp * (kLooks * kWarp), e.at(bits, warp * kLooks));
+      e.barrier();
+      return visitTokens(term, first, bits, words, current);
     });
   }
 
@@ -124,11 +120,25 @@ private:
   Value word(int64_t value) { return e.constant(e.getI32IntegerAttr(value)); }
   Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
 
-  /// A bit for each look of this lane, set where it finds a token that names a row of this warp: look i is at token i * kWarp + lane
+  /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it looked at names a row of the tile.
+  void noteTokens(const SparseTerm &term, Int first, Place words) {
+    auto look = [&]() -> CodeBuilder::Values {
+      Value found = lookAtTokens(term, first), mine = word(0);
+      for (int64_t look = 0; look < kLooks; ++look) {
+        Value ofAll = e.vote(isOther(arith::AndIOp::create(e, found, word(int64_t(1) << look)), word(0)));
+        mine = select(e, isEqual(e.lane(), look), ofAll, mine);
+      }
+      return {mine};
+    };
+    Value mine = e.choose(isLess(first, tokens), e.i32, look, [&]() -> CodeBuilder::Values { return {word(0)}; })[0];
+    e.when(isLess(e.lane(), kLooks), [&] { e.store(mine, e.at(words, e.lane())); });
+  }
+
+  /// A bit for each look of this lane, set where it finds a token that names a row of the tile: look i is at token i * kWarp + lane
   /// from 'first' on. Places and rows have 32 bits, because most of the scan is this.
   Value lookAtTokens(const SparseTerm &term, Int first) {
     Value last = e.narrow(smaller(tokens - first, kLooks * kWarp) - 1), lane = e.narrow(e.lane()), found = word(0);
-    Value firstRow = e.narrow(row + k.threads.warpRow * k.threads.sharing.blockRows()), rows = word(k.threads.sharing.blockRows());
+    Value firstRow = e.narrow(row), rows = word(k.threads.sharing.rows);
     Place columns = e.at(term.columns, first);
     SmallVector<Value> isTokens, named;
     for (int64_t look = 0; look < kLooks; ++look) {
@@ -144,41 +154,67 @@ private:
     return found;
   }
 
-  /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set.
-  CodeBuilder::Values addTokens(const SparseTerm &term, Int first, Value bits, ValueRange values) {
-    CodeBuilder::Values start(values);
-    start.push_back(bits);
-    CodeBuilder::Values sums = e.loop(e.extend(LLVM::CtPopOp::create(e, e.i32, bits)), start, [&](Int, ValueRange current) {
-      Value rest = current.back(), one = e.constant(e.getI32IntegerAttr(1));
-      Int token = first + e.extend(LLVM::CountTrailingZerosOp::create(e, e.i32, rest, /*is_zero_poison=*/true));
-      CodeBuilder::Values next = addToken(term, token, current.drop_back());
-      next.push_back(arith::AndIOp::create(e, rest, arith::SubIOp::create(e, rest, one)));
-      return next;
+  /// Adds the hidden states of the tokens whose bits, counted from token 'first' on, are set. A warp reads a word with each lane, and
+  /// passes over the words without a bit.
+  CodeBuilder::Values visitTokens(const SparseTerm &term, Int first, Place bits, int64_t words, ValueRange values) {
+    return e.loop(e.integer(0), e.integer(words), e.integer(kWarp), values, [&](Int group, ValueRange values) {
+      Value isAny = isOther(e.load(e.at(bits, smaller(group + e.lane(), words - 1))), word(0));
+      Value lanes = e.vote(e.both(isAny, isLess(group + e.lane(), words)));
+      return forBits(lanes, values, [&](Int lane, ValueRange values) {
+        return forBits(e.load(e.at(bits, group + lane)), values,
+                       [&](Int bit, ValueRange values) { return visitToken(term, first + (group + lane) * kWarp + bit, values); });
+      });
     });
-    sums.pop_back();
-    return sums;
   }
 
-  /// The thread that has elements of the row that 'token' names adds to them.
-  CodeBuilder::Values addToken(const SparseTerm &term, Int token, ValueRange values) {
-    int64_t columns = k.columnSlots(op.getTile().getType());
+  /// What 'body' makes of 'values' with the number of each bit of 'bits' that is set, the lowest first.
+  CodeBuilder::Values forBits(Value bits, ValueRange values, function_ref<CodeBuilder::Values(Int, ValueRange)> body) {
+    CodeBuilder::Values start(values);
+    start.push_back(bits);
+    CodeBuilder::Values end = e.loop(e.extend(LLVM::CtPopOp::create(e, e.i32, bits)), start, [&](Int, ValueRange current) {
+      Value rest = current.back();
+      Int bit = e.extend(LLVM::CountTrailingZerosOp::create(e, e.i32, rest, /*is_zero_poison=*/true));
+      CodeBuilder::Values next = body(bit, current.drop_back());
+      next.push_back(arith::AndIOp::create(e, rest, arith::SubIOp::create(e, rest, word(1))));
+      return next;
+    });
+    end.pop_back();
+    return end;
+  }
+
+  /// Adds the hidden states of a token where the row that it names is one of this warp's.
+  CodeBuilder::Values visitToken(const SparseTerm &term, Int token, ValueRange values) {
     Int distance = e.extend(e.load(e.at(term.columns, token))) - row;
-    CodeBuilder::Values next(values), scaled = scaledRow(e.load(e.at(term.coefficients, token)), token, columns);
-    for (auto [i, value] : llvm::enumerate(next)) {
-      Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::eq, distance, k.threads.row(i / columns));
-      value = select(e, isHere, add(e, value, scaled[i % columns]), value);
-    }
+    Int rows = e.integer(k.threads.sharing.blockRows()), ofWarp = distance - k.threads.warpRow * rows;
+    Value isMine = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, ofWarp, rows);
+    SmallVector<Type> types(values.size(), e.f32);
+    return e.choose(isMine, types, [&] { return addToken(term, token, distance, values); },
+                    [&] { return CodeBuilder::Values(values); });
+  }
+
+  /// The thread that has elements of the row at 'distance' adds the token's hidden states to them, one column after the other: few of
+  /// them lie in registers at a time.
+  CodeBuilder::Values addToken(const SparseTerm &term, Int token, Int distance, ValueRange values) {
+    int64_t columns = k.columnSlots(op.getTile().getType());
+    Value coefficient = e.load(e.at(term.coefficients, token));
+    SmallVector<Value> isHere;
+    for (int64_t slot = 0; slot < static_cast<int64_t>(values.size()) / columns; ++slot)
+      isHere.push_back(arith::CmpIOp::create(e, arith::CmpIPredicate::eq, distance, k.threads.row(slot)));
+    CodeBuilder::Values next(values);
+    scaleRow(coefficient, token, columns, [&](int64_t column, Value scaled) {
+      for (auto [slot, here] : llvm::enumerate(isHere)) {
+        Value &value = next[slot * columns + column];
+        value = select(e, here, add(e, value, scaled), value);
+      }
+    });
     return next;
   }
 
-  /// coefficient times this thread's columns of a row of the operand.
-  CodeBuilder::Values scaledRow(Value coefficient, Int entry, int64_t columns) {
-    CodeBuilder::Values scaled;
-    for (int64_t slot = 0; slot < columns; ++slot) {
-      Int column = k.scalar(op.getColumn()) + k.threads.column(slot);
-      scaled.push_back(scale(e, coefficient, e.load(k.windowOf(rhs, entry, mayClip ? smaller(column, endColumn - 1) : column))));
-    }
-    return scaled;
+  /// Gives 'take' coefficient times each of this thread's columns of a row of the operand.
+  void scaleRow(Value coefficient, Int entry, int64_t columns, function_ref<void(int64_t column, Value scaled)> take) {
+    std::optional<Int> end = mayClip ? std::optional(endColumn) : std::nullopt;
+    k.walkRow(rhs, entry, k.scalar(op.getColumn()), columns, end,
+              [&](int64_t column, Place place) { take(column, scale(e, coefficient, e.load(place))); });
   }
 
   KernelContext &k;

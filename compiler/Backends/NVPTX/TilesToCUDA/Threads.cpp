@@ -13,10 +13,7 @@ Threads::Threads(Emitter &e, const Sharing &sharing)
   }
 }
 Int Threads::row(int64_t slot) const { return firstRow + slotShift * 8 + slot * 8; }
-Int Threads::column(int64_t slot) const {
-  int64_t run = sharing.neighbours;
-  return firstColumn + (slot / run * (4 * run) + slot % run);
-}
+Int Threads::column(int64_t slot) const { return firstColumn + distance(slot); }
 Int Threads::column(Int slot) const {
   int64_t run = sharing.neighbours;
   return firstColumn + (slot / run * (4 * run) + slot % run);

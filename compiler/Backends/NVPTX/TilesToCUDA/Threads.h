@@ -18,6 +18,8 @@ public:
   void shiftRows(Int first) { slotShift = first; }
   Int column(int64_t slot) const;
   Int column(Int slot) const;
+  /// How far the column of a slot is from that of slot 0.
+  int64_t distance(int64_t slot) const { return slot / sharing.neighbours * (4 * sharing.neighbours) + slot % sharing.neighbours; }
 
 private:
   Int firstRow, firstColumn, slotShift;

@@ -81,11 +81,20 @@ namespace {
 struct Plus {
   const View &view;
   Int row, column, endRow, endColumn; // where the tile starts, and where the memory ends
+  bool mayClip; // past the last column
+  int64_t run;  // of neighbours that one load has
   Value isAdded;
-  /// Elements that do not exist read the last one that does.
-  Value read(KernelContext &k, int64_t rowSlot, int64_t columnSlot) const {
-    Int atRow = smaller(row + k.threads.row(rowSlot), endRow - 1), atColumn = smaller(column + k.threads.column(columnSlot), endColumn - 1);
-    return k.e.load(k.windowOf(view, atRow, atColumn));
+  /// Gives 'take' the elements of one row slot. Elements that do not exist read another one that does.
+  void readRow(KernelContext &k, int64_t rowSlot, int64_t columnSlots, function_ref<void(Value)> take) const {
+    Int atRow = smaller(row + k.threads.row(rowSlot), endRow - 1);
+    if (run > 1 && !mayClip) {
+      Place start = k.placeOfRun(view, atRow, column + k.threads.column(0));
+      for (int64_t slot = 0; slot < columnSlots; slot += run)
+        llvm::for_each(k.e.loadRun(k.e.at(start, k.e.integer(k.threads.distance(slot))), run), take);
+      return;
+    }
+    std::optional<Int> end = mayClip ? std::optional(endColumn) : std::nullopt;
+    k.walkRow(view, atRow, column, columnSlots, end, [&](int64_t, Place place) { take(k.e.load(place)); });
   }
 };
 } // namespace
@@ -97,7 +106,9 @@ static FailureOr<std::optional<Plus>> plusOf(KernelContext &k, ContractOp op) {
   FailureOr<Int> endRow = k.end(op, view, 0), endColumn = k.end(op, view, 1);
   if (failed(endRow) || failed(endColumn))
     return failure();
-  return std::optional(Plus{view, k.scalar(op.getRow()), k.scalar(op.getColumn()), *endRow, *endColumn, k.condition(op.getWhen())});
+  bool mayClip = k.mayClip(view, 1, op.getColumn(), cast<TileType>(op.getType()).getExtent(1));
+  return std::optional(Plus{view, k.scalar(op.getRow()), k.scalar(op.getColumn()), *endRow, *endColumn, mayClip,
+                            k.runOf(view, op.getColumn()), k.condition(op.getWhen())});
 }
 
 static CodeBuilder::Values zerosOf(KernelContext &k, TileType type) {
@@ -113,26 +124,31 @@ static CodeBuilder::Values startOf(KernelContext &k, TileType type, const Plus &
     loop.make(type);
     loop.run([&] {
       for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot)
-        for (int64_t columnSlot = 0; columnSlot < k.columnSlots(type); ++columnSlot)
-          loop.results[0].push_back(plus.read(k, rowSlot, columnSlot));
+        plus.readRow(k, rowSlot, k.columnSlots(type), [&](Value value) { loop.results[0].push_back(value); });
     });
     return loop.results[0];
   };
   return e.choose(plus.isAdded, SmallVector<Type>(zeros.size(), e.f32), read, [&] { return zeros; });
 }
 
-/// The same after the products.
+/// The same after the products, for rows that there are. Each row slot asks for itself, else the assembler loads all of them together:
+/// that takes twice as many registers as the sums.
 static CodeBuilder::Values addTo(KernelContext &k, TileType type, ValueRange sums, const Plus &plus) {
   Emitter &e = k.e;
-  auto add = [&] {
-    CodeBuilder::Values added;
-    for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot)
-      for (int64_t columnSlot = 0; columnSlot < k.columnSlots(type); ++columnSlot)
-        added.push_back(arith::AddFOp::create(e, plus.read(k, rowSlot, columnSlot), sums[added.size()]));
-    return added;
-  };
+  int64_t columns = k.columnSlots(type);
+  CodeBuilder::Values all;
+  for (int64_t rowSlot = 0; rowSlot < k.rowSlots(type); ++rowSlot) {
+    ValueRange row = sums.slice(rowSlot * columns, columns);
+    auto add = [&] {
+      CodeBuilder::Values added;
+      plus.readRow(k, rowSlot, columns, [&](Value value) { added.push_back(arith::AddFOp::create(e, value, row[added.size()])); });
+      return added;
+    };
+    Value isAdded = e.both(plus.isAdded, isLess(plus.row + k.threads.row(rowSlot), plus.endRow));
+    llvm::append_range(all, e.choose(isAdded, row.getTypes(), add, [&] { return llvm::to_vector(row); }));
+  }
   k.readPastEnds.insert(plus.view.memory);
-  return e.choose(plus.isAdded, sums.getTypes(), add, [&] { return llvm::to_vector(sums); });
+  return all;
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
