@@ -285,9 +285,9 @@ private:
       addBytes(readBytes(op.getTile()));
       return addBytes(terms * rowReads() * (kNumberBytes + row));
     }
-    GridAxis turns = tokensOf(op.getCount()); // of one warp of the block, with kLooks tokens for each lane
-    turns.step = cuda::kLooks * cuda::kWarp;
-    addBytes(terms * cuda::kWarp * cuda::kLooks * kNumberBytes, {}, turns);
+    GridAxis turns = tokensOf(op.getCount()); // of the block, with kLooks tokens for each thread
+    turns.step = sharing.threads * cuda::kLooks;
+    addBytes(terms * turns.step * kNumberBytes, {}, turns);
     // One tile has the row that a token names. All its threads see that, and some have elements of the row.
     int64_t visitors = sharing.threads / sharing.warpRows;
     addNamed(op.getRow(), terms * (sharing.threads * kNumberBytes + visitors * row), {}, tokensOf(op.getCount()));

@@ -107,10 +107,9 @@ public:
   void addNamingTokens(const SparseTerm &term, CodeBuilder::Values &values) {
     int64_t words = k.threads.sharing.threads / kWarp * kLooks;
     Place bits = e.shared(k.scratch(words * 4), e.i32);
-    Int warp = e.uniform(e.warp()); // else the assembler looks for lanes of a warp that go other ways
     values = e.loop(e.integer(0), tokens, e.integer(words * kWarp), values, [&](Int first, ValueRange current) {
       e.barrier(); // whoever used this memory before is done
-      noteTokens(term, first + warp * (kLooks * kWarp), e.at(bits, warp * kLooks));
+      noteTokens(term, first + e.warp() * (kLooks * kWarp), e.at(bits, e.warp() * kLooks));
       e.barrier();
       return visitTokens(term, first, bits, words, current);
     });
@@ -121,29 +120,28 @@ private:
   Value isOther(Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ne, a, b); }
 
   /// Leaves a word for each look of this warp: a bit for each lane, set where the token that it looked at names a row of the tile.
+  /// A warp behind the last token looks too: votes stand where no lane can be elsewhere.
   void noteTokens(const SparseTerm &term, Int first, Place words) {
-    auto look = [&]() -> CodeBuilder::Values {
-      Value found = lookAtTokens(term, first), mine = word(0);
-      for (int64_t look = 0; look < kLooks; ++look) {
-        Value ofAll = e.vote(isOther(arith::AndIOp::create(e, found, word(int64_t(1) << look)), word(0)));
-        mine = select(e, isEqual(e.lane(), look), ofAll, mine);
-      }
-      return {mine};
-    };
-    Value mine = e.choose(isLess(first, tokens), e.i32, look, [&]() -> CodeBuilder::Values { return {word(0)}; })[0];
+    Value found = lookAtTokens(term, first), mine = word(0);
+    for (int64_t look = 0; look < kLooks; ++look) {
+      Value ofAll = e.vote(isOther(arith::AndIOp::create(e, found, word(int64_t(1) << look)), word(0)));
+      mine = select(e, isEqual(e.lane(), look), ofAll, mine);
+    }
     e.when(isLess(e.lane(), kLooks), [&] { e.store(mine, e.at(words, e.lane())); });
   }
 
   /// A bit for each look of this lane, set where it finds a token that names a row of the tile: look i is at token i * kWarp + lane
   /// from 'first' on. Places and rows have 32 bits, because most of the scan is this.
   Value lookAtTokens(const SparseTerm &term, Int first) {
-    Value last = e.narrow(smaller(tokens - first, kLooks * kWarp) - 1), lane = e.narrow(e.lane()), found = word(0);
-    Value firstRow = e.narrow(row), rows = word(k.threads.sharing.rows);
-    Place columns = e.at(term.columns, first);
+    Int start = smaller(first, tokens - 1);
+    Value last = e.narrow(smaller(tokens - start, kLooks * kWarp) - 1);
+    Value end = e.narrow(smaller(first + kLooks * kWarp, tokens) - smaller(first, tokens));
+    Value firstRow = e.narrow(row), rows = word(k.threads.sharing.rows), lane = e.narrow(e.lane()), found = word(0);
+    Place columns = e.at(term.columns, start);
     SmallVector<Value> isTokens, named;
     for (int64_t look = 0; look < kLooks; ++look) {
       Value place = arith::AddIOp::create(e, lane, word(look * kWarp));
-      isTokens.push_back(arith::CmpIOp::create(e, arith::CmpIPredicate::ule, place, last));
+      isTokens.push_back(arith::CmpIOp::create(e, arith::CmpIPredicate::slt, place, end));
       named.push_back(e.load(e.at(columns, e.extend(arith::MinUIOp::create(e, place, last)))));
     }
     for (auto [look, entry] : llvm::enumerate(named)) {
