@@ -42,6 +42,12 @@ def test_cases_are_counted(tmp_path):
     assert (result.passed, result.skipped, result.failures) == (2, 1, ["a :: b", "a :: b"])
 
 
+def test_failures_are_named_as_soon_as_their_suite_ends(tmp_path, capsys):
+    """A run that is ended from outside has no summary."""
+    run_one(tmp_path, writes(PASS, case(FAIL), status=1))
+    assert "    failed: a :: b\n" in capsys.readouterr().out
+
+
 def test_disabled_gtest_cases_are_skipped(tmp_path):
     result = run_one(tmp_path, writes(PASS, '<testcase name="d" result="suppressed"/>'))
     assert (result.passed, result.skipped, result.failures) == (1, 1, [])

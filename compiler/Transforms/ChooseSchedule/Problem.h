@@ -57,9 +57,9 @@ struct Problem {
   }
   /// The first number of tokens whose calls have as many parts as this one, and the end of such numbers.
   std::pair<int64_t, int64_t> tokensAlike() const;
-  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
   /// Columns of the tiles of a gradient where tiles have fixed sizes.
   int64_t gradientColumns(const ProjectionProblem &projection) const;
+  /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.
   int64_t chunkUnit() const { return facts.hasFixedTiles ? tiles.TM : panelWidth; }
