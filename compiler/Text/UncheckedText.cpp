@@ -11,7 +11,7 @@ using namespace logitile;
 constexpr uint64_t kMostResults = 65535;
 /// It calls itself for each level, and so do those who walk through attributes and types.
 constexpr int64_t kMostNesting = 256;
-/// LLVM splits larger vectors into registers for minutes, and fills memory with constants of larger arrays.
+/// LLVM splits larger vectors into registers for minutes, parsers of ops list the elements, and constants of larger arrays fill memory.
 constexpr int64_t kMostVectorElements = 4096;
 constexpr int64_t kMostArrayElements = int64_t(1) << 20;
 /// Arithmetic on wider integers is code for each word of them.
@@ -38,6 +38,8 @@ public:
         at = std::min(text.find('\n', at), text.size() - 1);
       else if (c == '#' && isResult())
         return "an op has at most " + std::to_string(kMostResults) + " results";
+      else if (c == 'v' && isLargeVector())
+        return "a vector has at most " + std::to_string(kMostVectorElements) + " elements";
       else if (isAlias && (at == 0 || text[at - 1] == '\n'))
         beginAlias();
       else if (isAlias)
@@ -77,6 +79,21 @@ private:
     StringRef digits = text.substr(at + 1).take_while(llvm::isDigit);
     uint64_t number = 0;
     return !digits.empty() && (digits.getAsInteger(10, number) || number > kMostResults);
+  }
+  /// Whether `vector<...>` begins, of more elements than any vector has.
+  bool isLargeVector() const {
+    StringRef rest = text.substr(at);
+    if (!rest.consume_front("vector"))
+      return false;
+    uint64_t elements = 1, extent = 0;
+    for (rest = rest.ltrim(); rest.consume_front("<") || rest.consume_front("x"); rest = rest.ltrim(" \t\n]")) {
+      rest = rest.ltrim(" \t\n[");
+      if (rest.empty() || !llvm::isDigit(rest.front()))
+        return false;
+      if (rest.consumeInteger(10, extent) || extent > kMostVectorElements || (elements *= extent) > kMostVectorElements)
+        return true;
+    }
+    return false;
   }
 
   const StringRef text;
