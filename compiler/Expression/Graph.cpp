@@ -3,6 +3,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
+#include <limits>
 using namespace logitile;
 
 void Node::Profile(llvm::FoldingSetNodeID &id) const {
@@ -126,12 +127,13 @@ static bool findScaledMean(const Node &node) {
 
 /// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
 static bool findStaysFinite(const Node &node) {
+  if (node.type != NodeType::Float)
+    return true;
   if (has(node, Fact::Overflows))
     return false;
   switch (node.op) {
   case NodeOp::Constant: return std::isfinite(node.number);
-  case NodeOp::Input:
-    return node.type != NodeType::Float || node.kind == InputKind::Logits || node.kind == InputKind::Cotangent;
+  case NodeOp::Input: return node.kind == InputKind::Logits || node.kind == InputKind::Cotangent;
   case NodeOp::Div:
   case NodeOp::Pow:
   case NodeOp::Accumulator:
@@ -140,9 +142,17 @@ static bool findStaysFinite(const Node &node) {
   }
 }
 
+static bool findMasked(const Node &node) {
+  if (node.staysFinite || node.isConstant(-std::numeric_limits<double>::infinity()))
+    return true;
+  bool keeps = node.is(NodeOp::Select) || node.is(NodeOp::Add) || node.is(NodeOp::Maximum);
+  return keeps && llvm::all_of(node.operands, [](NodeRef x) { return x->isMasked; });
+}
+
 static void findFacts(Node &node) {
   node.isDifferentiated |= llvm::any_of(node.operands, [](NodeRef x) { return x->isDifferentiated; });
   node.staysFinite = findStaysFinite(node);
+  node.isMasked = findMasked(node);
   node.isWeight = findWeight(node);
   node.isNonNegative = findNonNegative(node);
   node.isPositive = findPositive(node);

@@ -84,6 +84,7 @@ struct Node : llvm::FoldingSetNode {
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
   bool isCentred = false;        // a difference from a mean, perhaps with further addends
   bool staysFinite = false;      // finite wherever the logits are
+  bool isMasked = false;         // finite or -inf wherever the logits are finite
   bool isDifferentiated = false; // made of an input whose gradient is wanted
 
   explicit Node(mlir::Location loc) : loc(loc) {}
@@ -169,7 +170,8 @@ public:
   NodeRef sum(NodeRef x, bool verbatim = false);
   NodeRef mean(NodeRef x);
   NodeRef logsumexp(NodeRef x);
-  NodeRef arg(NodeOp op, NodeRef x);
+  /// 'isExact': the index is right where entries are NaN, too. A maximum is NaN then, whichever of these it picks.
+  NodeRef arg(NodeOp op, NodeRef x, bool isExact = false);
   NodeRef count(NodeRef condition);
   /// The 'places' largest entries, or their indices. What is added to all entries is added to the list (rule 6).
   NodeRef top(NodeOp op, NodeRef x, int64_t places);
@@ -223,6 +225,7 @@ private:
   Split splitAddends(NodeRef x);
   Origin entryOf(NodeRef node) const;
   NodeRef negOfEntry(NodeRef a, NodeRef negated);
+  NodeRef argOfLogSoftmax(NodeOp op, const LogSoftmax &parts);
   NodeRef gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, NodeRef> &done);
 
   mlir::Location loc;

@@ -91,8 +91,8 @@ NodeRef Importer::importReduce(ReduceOp reduce) {
   case Combiner::Sum: return graph.sum(x, reduce.getVerbatim());
   case Combiner::Mean: return graph.mean(x);
   case Combiner::LogSumExp: return graph.logsumexp(x);
-  case Combiner::ArgMax: return graph.arg(NodeOp::ArgMax, x);
-  case Combiner::ArgMin: return graph.arg(NodeOp::ArgMin, x);
+  case Combiner::ArgMax: return graph.arg(NodeOp::ArgMax, x, /*isExact=*/true);
+  case Combiner::ArgMin: return graph.arg(NodeOp::ArgMin, x, /*isExact=*/true);
   case Combiner::Max:
     return graph.gather(x, graph.arg(NodeOp::ArgMax, x)); // rule 6
   case Combiner::Min:

@@ -154,32 +154,59 @@ Graph::LogSoftmax Graph::splitLogSoftmax(NodeRef x, NodeRef lse) {
 
 /// The index is that of the simplest value with the same order: finite addends, the logsumexp of the same values, positive factors and
 /// exp do not matter (rule 6). Less what is infinite, all entries are infinite or no number.
-NodeRef Graph::arg(NodeOp op, NodeRef x) {
+NodeRef Graph::arg(NodeOp op, NodeRef x, bool isExact) {
   if (!x->varying) // of equal entries the first, of NaN too
     return integer(0);
   NodeOp other = op == NodeOp::ArgMax ? NodeOp::ArgMin : NodeOp::ArgMax;
   if (x->is(NodeOp::Exp))
-    return arg(op, x->operand(0));
+    return arg(op, x->operand(0), isExact);
   if (x->is(NodeOp::Neg))
-    return arg(other, x->operand(0));
+    return arg(other, x->operand(0), isExact);
   if (x->operands.size() == 2 && !(x->operand(0)->varying && x->operand(1)->varying)) {
     NodeRef a = x->operand(0), b = x->operand(1);
     if (x->is(NodeOp::Sub))
-      if (NodeRef rest = splitLogSoftmax(a, b).rest)
-        return arg(op, rest);
+      if (LogSoftmax parts = splitLogSoftmax(a, b); parts.rest)
+        return isExact ? argOfLogSoftmax(op, parts) : arg(op, parts.rest);
     if (x->is(NodeOp::Add) || x->is(NodeOp::Sub)) {
       if (!(b->varying ? a : b)->staysFinite)
         return make(op, {x}, NodeType::Int);
-      return b->varying ? arg(x->is(NodeOp::Add) ? op : other, b) : arg(op, a);
+      return b->varying ? arg(x->is(NodeOp::Add) ? op : other, b, isExact) : arg(op, a, isExact);
     }
     bool product = x->is(NodeOp::Mul) || x->is(NodeOp::MultiplyNoNan);
     if ((product || x->is(NodeOp::Div)) && !b->varying && b->isPositive)
-      return arg(op, a);
+      return arg(op, a, isExact);
     if (product && !a->varying && a->isPositive)
-      return arg(op, b);
+      return arg(op, b, isExact);
   }
   return make(op, {x}, NodeType::Int);
 }
+
+/// Where a value is NaN all log-probabilities are, so that the first is meant. Where the largest is infinite, its log-probability is
+/// NaN, and that is the smallest too.
+NodeRef Graph::argOfLogSoftmax(NodeOp op, const LogSoftmax &parts) {
+  auto [rest, lse, addend] = parts;
+  NodeRef index = arg(op, rest);
+  if (rest->isMasked && addend->staysFinite)
+    return index;
+  NodeRef best = arg(NodeOp::ArgMax, rest), largest = gather(rest, best);
+  if (op == NodeOp::ArgMin)
+    index = select(compare(Predicate::Eq, largest, constant(std::numeric_limits<double>::infinity())), best, index);
+  return select(unary(NodeOp::IsNan, add(largest, sub(addend, addend))), integer(0), index);
+}
+
+/// Whether all entries of x are NaN where one of 'part' is: they have its logsumexp in them.
+static bool isNanWith(NodeRef x, NodeRef part) {
+  llvm::DenseSet<NodeRef> found;
+  for (NodeRef node : Graph::topological(x)) {
+    bool isSource = node->is(NodeOp::LogSumExp) && node->operand(0) == part;
+    bool passesOn = node->is(NodeOp::Add) || node->is(NodeOp::Sub) || node->is(NodeOp::Mul) || node->is(NodeOp::Div) ||
+                    node->is(NodeOp::Neg) || node->is(NodeOp::Exp);
+    if (isSource || (passesOn && llvm::any_of(node->operands, [&](NodeRef operand) { return found.contains(operand); })))
+      found.insert(node);
+  }
+  return found.contains(x);
+}
+static bool isArg(NodeRef index) { return index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin); }
 
 NodeRef Graph::count(NodeRef condition) {
   if (!condition->varying)
@@ -211,6 +238,14 @@ NodeRef Graph::gatherOnce(NodeRef x, NodeRef index, llvm::DenseMap<NodeRef, Node
     return x;
   if (x->is(NodeOp::Column))
     return index;
+  if (index->is(NodeOp::Select)) {
+    NodeRef condition = index->operand(0), taken = index->operand(1), other = index->operand(2);
+    if (condition->is(NodeOp::IsNan) && isNanWith(x, entryOf(condition->operand(0)).value)) // whichever entry is taken
+      return gather(x, other);
+    // What is best is carried along in the sweep that finds its index; what a selection names waits for another sweep.
+    if (isArg(taken) || isArg(other))
+      return select(condition, gather(x, taken), gather(x, other));
+  }
   if (x->isVaryingInput() || x->isListed())
     return make(NodeOp::Gather, {x, index}, x->type);
   if (NodeRef known = done.lookup(x))

@@ -440,3 +440,75 @@ def test_entries_less_infinity_have_the_order_of_what_is_left():
     out = head(moved(hidden, here), moved(weight, here), m=moved(mask, here))
     assert (brought_back(out.best) == 70).all() and (brought_back(out.places) == [70, 90]).all()
     assert np.isnan(brought_back(out.largest)).all() and np.isnan(brought_back(out.values)).all()
+
+
+@lt.loss
+def order_of_probabilities(z: lt.Logits, d: lt.Dense[float], u: lt.Vocab[float]):
+    log_p = lt.log_softmax(d)
+    best = lt.argmax(log_p)
+    return lt.Outputs(
+        argmax=best,
+        argmin=lt.argmin(log_p),
+        likeliest=lt.argmax(lt.softmax(d)),
+        entry=u[best],
+        largest=lt.max(log_p),
+        own=log_p[best],
+        mean=lt.mean(z),
+    )
+
+
+def test_probabilities_that_are_no_numbers_have_an_order():
+    """All of them are NaN where one logit is, and the first is best; an infinite one has the only NaN."""
+    rng = np.random.default_rng(0)
+    d = rng.normal(size=(7, VOCAB)).astype(np.float32)
+    d[0, 70] = np.nan
+    d[1, 70] = np.inf
+    d[2] = -np.inf
+    d[3, 70:] = -np.inf
+    d[4, [70, 90]] = np.inf, np.nan
+    d[5, [70, 90]] = np.inf, -np.inf
+    hidden, weight = (rng.normal(size=(rows, HIDDEN)).astype(np.float32) for rows in (7, VOCAB))
+    head = jit(order_of_probabilities)
+    given = {"d": d, "u": VECTOR}
+    here = head.options.backend
+    out = head(moved(hidden, here), moved(weight, here), **{n: moved(x, here) for n, x in given.items()})
+    with np.errstate(all="ignore"):
+        log_p = d - np.log(np.exp(d.astype(np.float64)).sum(1, keepdims=True))
+    best = log_p.argmax(1)  # the first NaN, as with lt.argmax
+    assert best[[0, 1, 2, 4, 5]].tolist() == [0, 70, 0, 0, 70]
+    for found in (out.argmax, out.likeliest):
+        assert (brought_back(found) == best).all()
+    assert (brought_back(out.argmin) == log_p.argmin(1)).all()
+    assert (brought_back(out.entry) == VECTOR[best]).all()
+    for found in (out.largest, out.own):
+        np.testing.assert_allclose(brought_back(found), log_p[np.arange(7), best], rtol=1e-5)
+
+
+CANCELLED = {
+    "logsumexp": lambda x, z: lt.logsumexp(x - x),
+    "sum of exponentials": lambda x, z: lt.sum(lt.exp(x - x)),
+    "beside logits": lambda x, z: lt.logsumexp(z - x + x),
+    "twice": lambda x, z: lt.logsumexp(z + 2.0 * x - x - x),
+    "softmax": lambda x, z: lt.max(lt.softmax(z + (x - x))),
+    "mean": lambda x, z: lt.sum(lt.softmax(z) * (x - x + z)),
+    "maximum": lambda x, z: lt.max(z + x - x),
+    "product": lambda x, z: lt.sum(lt.exp(z - x) * lt.exp(x)),
+}
+
+
+@pytest.mark.parametrize("name", CANCELLED)
+def test_infinite_parts_of_an_exponent_do_not_cancel(name):
+    @lt.loss
+    def loss(z: lt.Logits, m: lt.Vocab[bool], v: lt.Vocab[float]):
+        masked = lt.where(m, z * 0.5, -float("inf"))
+        return CANCELLED[name](masked, z) + 0.1 * CANCELLED[name](v, z)
+
+    every = np.ones(VOCAB, bool)
+    call(loss, ("hidden", "weight", "v"), m=every, v=VECTOR).check()
+    masked, infinite = every.copy(), VECTOR.copy()
+    masked[70], infinite[70] = False, np.inf
+    for given in ({"m": masked, "v": VECTOR}, {"m": every, "v": infinite}):
+        made = call(loss, (), **given)
+        found = made.run()["loss"]
+        np.testing.assert_allclose(found, made.reference()["loss"], rtol=1e-4)
+        assert np.isnan(found).all() or name == "product"  # where an exponential of 0 wins

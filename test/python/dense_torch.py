@@ -117,11 +117,16 @@ def _joined(a, b, join):
     return a if b is None else b if a is None else join(a, b)
 
 
+def _product_of_weights(a, b):
+    """0 where either is, whatever the other one is."""
+    return MultiplyNoNan.apply(torch.where(b == 0, b, a), torch.where(b == 0, a, b))
+
+
 def _product(a, b):
     """Weights come first, so that one of 0 wins over every other factor."""
     if a.weight is None and b.weight is None:
         return Value(a.tensor * b.tensor)
-    weight = _joined(a.weight, b.weight, MultiplyNoNan.apply)
+    weight = _joined(a.weight, b.weight, _product_of_weights)
     rest = _joined(*(x.tensor if x.weight is None else x.rest for x in (a, b)), torch.mul)
     if rest is not None:
         return Value(MultiplyNoNan.apply(weight, rest), weight, rest)

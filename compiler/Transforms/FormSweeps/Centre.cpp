@@ -171,7 +171,7 @@ std::optional<Planner::Canonical> Planner::ofOneLogSumExp(NodeRef x) {
   auto [atoms, addend] = affine(x, /*stops=*/true);
   llvm::SmallVector<Scaled> left;
   for (auto &[id, scaled] : atoms)
-    if (!scaled.coefficient->isConstant(0))
+    if (!scaled.coefficient->isConstant(0) || !scaled.atom->staysFinite)
       left.push_back(scaled);
   if (left.size() != 1 || left[0].atom == x || !left[0].coefficient->isPositive)
     return std::nullopt;
@@ -208,7 +208,8 @@ Planner::Canonical Planner::canonical(NodeRef x) {
   NodeRef base = nullptr;
   for (auto &[id, scaled] : atoms) {
     auto [atom, coefficient, weighs] = scaled;
-    NodeRef part = shared ? atom : weighs ? g.multiplyNoNan(coefficient, atom) : g.mul(coefficient, atom);
+    bool hasCancelled = coefficient->isConstant(0); // what is not finite does not
+    NodeRef part = shared ? atom : hasCancelled ? g.sub(atom, atom) : weighs ? g.multiplyNoNan(coefficient, atom) : g.mul(coefficient, atom);
     base = base ? g.add(base, part) : part;
   }
   if (shared && isNegative)

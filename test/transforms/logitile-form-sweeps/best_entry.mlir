@@ -63,6 +63,35 @@ logitile.loss @one_order vocab 100 outputs ["a", "b"] {
   logitile.yield %a, %b : i32, i32
 }
 
+// Of log-probabilities that are NaN the first is the best. A mask of -inf makes none of them, a value that a caller gives may.
+// CHECK-LABEL: logitile.program @of_probabilities
+// CHECK: state ["arg0.index" : i32, "arg0.value" : f32, "arg1.index" : i32, "arg1.value" : f32, "pick2" : f32, "carry3" : f32]
+// CHECK: logitile.yield %arg0.index, %arg1.index, %pick2, %carry3
+// CHECK: logitile.finish {{.*}} results ["given" : i32, "entry" : f32]
+// CHECK: %[[BEST:.*]] = logitile.known <@finish1[1]> : i32
+// CHECK: logitile.gather %{{.*}}[%[[BEST]]] : f32
+// CHECK: %[[NAN:.*]] = math.isnan %{{.*}} : f32
+// CHECK-NEXT: %[[GIVEN:.*]] = arith.select %[[NAN]], %c0_i32, %[[BEST]] : i32
+// CHECK-NEXT: %[[FIRST:.*]] = logitile.known <@finish1[2]> : f32
+// CHECK-NEXT: %[[CARRIED:.*]] = logitile.known <@finish1[3]> : f32
+// CHECK: %[[ENTRY:.*]] = arith.select %[[NAN]], %[[FIRST]], %[[CARRIED]] : f32
+// CHECK: logitile.yield %[[GIVEN]], %[[ENTRY]] : i32, f32
+logitile.loss @of_probabilities vocab 100 outputs ["masked", "given", "entry"] {
+  %z = logitile.input logits "z" : f32
+  %d = logitile.input dense "d" : f32
+  %m = logitile.input vocab "m" : i1
+  %out = arith.constant 0xFF800000 : f32
+  %kept = arith.select %m, %z, %out : f32
+  %lse = logitile.reduce logsumexp %kept : f32 -> f32
+  %log_p = arith.subf %kept, %lse : f32
+  %masked = logitile.reduce argmax %log_p : f32 -> i32
+  %lse_d = logitile.reduce logsumexp %d : f32 -> f32
+  %log_p_d = arith.subf %d, %lse_d : f32
+  %given = logitile.reduce argmax %log_p_d : f32 -> i32
+  %entry = logitile.gather %z[%given] : f32
+  logitile.yield %masked, %given, %entry : i32, i32, f32
+}
+
 // Conditions are counted; any and all are questions about the counts. An output that is true or false is known as 0 or 1.
 // CHECK-LABEL: logitile.program @counted
 // CHECK-SAME: #logitile.output<"some" : i1 is <@finish1[1]>>

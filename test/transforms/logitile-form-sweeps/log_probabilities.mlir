@@ -56,11 +56,14 @@ logitile.loss @scaled_sum vocab 100 outputs ["loss"] {
   logitile.yield %loss : f32
 }
 
-// Parts that meet again are put together: the maximum is that of z.
+// Parts that meet again are put together: the maximum is that of z. Of a part that is infinite NaN is left.
 // CHECK-LABEL: logitile.program @meets_again
 // CHECK: candidate {
 // CHECK-NEXT: %[[Z:.*]] = logitile.input logits "z" : f32
-// CHECK-NEXT: logitile.yield %[[Z]] : f32
+// CHECK-NEXT: %[[V:.*]] = logitile.input vocab "v" : f32
+// CHECK-NEXT: %[[NOTHING:.*]] = arith.subf %[[V]], %[[V]] : f32
+// CHECK-NEXT: %[[X:.*]] = arith.addf %[[Z]], %[[NOTHING]] : f32
+// CHECK-NEXT: logitile.yield %[[X]] : f32
 logitile.loss @meets_again vocab 100 outputs ["loss"] {
   %z = logitile.input logits "z" : f32
   %v = logitile.input vocab "v" : f32
