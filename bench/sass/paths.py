@@ -236,8 +236,8 @@ class _Region:
 def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, int]:
     """Turns and step of a loop that counts up from zero.
 
-    Returns: (turns, step) where the bound is a constant; (None, step) where it is a register: kernels have
-        no other such bounds than those of Ends; (0, 1) where it is a count of bits: a turn for each
+    Returns: (turns, step) where the bound is a constant, or the start and a constant; (None, step) where it
+        is another register: kernels have no other such bounds than those of Ends; (0, 1) where it is a count of bits: a turn for each
         lane that has something to do, which few have.
     """
     body = listing.instructions[first // WIDTH : last // WIDTH + 1]
@@ -258,7 +258,23 @@ def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, in
     for branch in reversed([i for i in body if decides(i)]):
         if counted := _count_by(listing, body, branch):
             return counted
-    return None, 1
+    return _count_of_range(listing, body) or (None, 1)
+
+
+def _count_of_range(listing: Listing, body: list[Instruction]) -> tuple[int, int] | None:
+    """Turns of a loop over a range of a constant length, whose end is a register that is made before it. What
+    the comparison found may come to the branch by way of a register.
+    """
+    before = listing.instructions[: body[0].address // WIDTH]
+    for instruction in body:
+        compared = re.match(r"ISETP\.(?:GE|LT)\.U32\.AND P\d, PT, (R\d+), (R\d+), PT", instruction.body)
+        if not compared or not (step := _step_of(body, compared[1])):
+            continue
+        length = re.compile(rf"IADD3 {compared[2]}, (?:P\d, )?{compared[1]}, (0x[0-9a-f]+), RZ")
+        made = [match for i in before if (match := length.match(i.body))]
+        if made:
+            return -(-int(made[-1][1], 0) // step), step
+    return None
 
 
 def _count_by(
