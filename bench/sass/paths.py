@@ -237,8 +237,8 @@ def count_turns(listing: Listing, first: int, last: int) -> tuple[int | None, in
     """Turns and step of a loop that counts up from zero.
 
     Returns: (turns, step) where the bound is a constant, or the start and a constant; (None, step) where it
-        is another register: kernels have no other such bounds than those of Ends; (0, 1) where it is a count of bits: a turn for each
-        lane that has something to do, which few have.
+        is another register: kernels have no other such bounds than those of Ends; (0, 1) where it is a count
+        of bits: a turn for each lane that has something to do, which few have.
     """
     body = listing.instructions[first // WIDTH : last // WIDTH + 1]
 
