@@ -270,7 +270,7 @@ def _count_of_range(listing: Listing, body: list[Instruction]) -> tuple[int, int
         compared = re.match(r"ISETP\.(?:GE|LT)\.U32\.AND P\d, PT, (R\d+), (R\d+), PT", instruction.body)
         if not compared or not (step := _step_of(body, compared[1])):
             continue
-        length = re.compile(rf"IADD3 {compared[2]}, (?:P\d, )?{compared[1]}, (0x[0-9a-f]+), RZ")
+        length = re.compile(rf"IADD3 {compared[2]}, (?:P\d, )?{compared[1]}(?:\.reuse)?, (0x[0-9a-f]+),")
         made = [match for i in before if (match := length.match(i.body))]
         if made:
             return -(-int(made[-1][1], 0) // step), step

@@ -145,7 +145,7 @@ def test_a_loop_that_jumps_over_its_exit_turns_up_to_its_bound():
 
 
 def test_a_loop_over_a_range_of_constant_length_turns_so_often():
-    found = listing_of("IADD3 R9, P1, R1, 0x800, RZ", ".L_x_1:", "IADD3 R1, P1, R1, 0x40, RZ",
+    found = listing_of("IADD3 R9, P1, R1.reuse, 0x800, RZ", ".L_x_1:", "IADD3 R1, P1, R1, 0x40, RZ",
                        "ISETP.GE.U32.AND P0, PT, R1, R9, PT", "SEL R5, RZ, 0x1, !P0",
                        "ISETP.NE.AND P0, PT, R5, RZ, PT", "@P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
     assert opcodes(paths.path_of(found)).count("SEL") == 32

@@ -185,9 +185,9 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
     if (stored ? !hasStored : !hasRest)
       continue;
     bool projects = !stored || makesStored;
-    LaunchOp op =
-        launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep,
-               {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
+    int64_t rows = projects ? problem.tiles.TM : rowsOfStored();
+    LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep,
+                         {{"TM", number(rows)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
@@ -277,9 +277,10 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
 }
 
 void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool stored, int64_t first, int64_t end) {
-  LaunchOp op = launch(
-      b, "gradient" + suffix, Purpose::Gradient,
-      {{"TM", number(problem.tiles.TM)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", type(b.getF32Type())}});
+  int64_t rows = stored && !hasVocabGradients() ? rowsOfStored() : problem.tiles.TM;
+  LaunchOp op =
+      launch(b, "gradient" + suffix, Purpose::Gradient,
+             {{"TM", number(rows)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", type(b.getF32Type())}});
   if (!stored)
     op.setAlgorithm(projectAlgorithm());
   if (problem.fusedSweep)

@@ -101,6 +101,15 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
+/// Columns of tiles of logits; those of the table are the most. Kernels that multiply f32 on GPUs with warpgroups hold its planes in
+/// registers, beside the sums of all tiles.
+static int64_t projectColumns(const Problem &problem, int64_t tilesAtATime) {
+  auto isF32 = [](ProjectionAttr projection) { return projection.getElement().isF32(); };
+  if (!problem.facts.multipliesInWarpgroups || llvm::none_of(problem.request.getProjections(), isF32))
+    return problem.tiles.TN;
+  return std::min<int64_t>(problem.tiles.TN, tilesAtATime > 1 ? 64 : 128);
+}
+
 /// Elements as kernels read them from memory.
 static Type readAs(Type memory, Type value) { return memory == value ? memory : RoundedType::get(memory.getContext(), memory, value); }
 
@@ -151,10 +160,12 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
     return program.emitOpError() << "cannot be scheduled: " << error;
   problem.facts = problem.target->facts();
   problem.machine = problem.target->machine(request.getThreads());
-  std::optional<TileSizes> tiles = findTileSizes(*problem.target, tilesAtATime(program, request), tileChoice(request), error);
+  int64_t atATime = tilesAtATime(program, request);
+  std::optional<TileSizes> tiles = findTileSizes(*problem.target, atATime, tileChoice(request), error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
+  problem.tiles.TN = projectColumns(problem, atATime);
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();

@@ -136,6 +136,8 @@ private:
     int64_t columns, hidden;
   };
   WeightTile weightTile(const ProjectionProblem &projection) const;
+  int64_t rowsOfStored() const;
+  bool hasVocabGradients() const;
   int64_t widest(int64_t rows) const;
   int64_t depthOf(int64_t steps, mlir::Type operand) const;
   int64_t hiddenDepth(const ProjectionProblem &projection) const;

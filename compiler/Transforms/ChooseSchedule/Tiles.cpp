@@ -62,6 +62,21 @@ ScheduleBuilder::HiddenTile ScheduleBuilder::hiddenTile(const ProjectionProblem 
   return tile();
 }
 
+/// Rows of tiles of logits that are read and not made. Where sizes are fixed they are few: then many blocks share a unit, and some of
+/// them compute while others wait for memory.
+int64_t ScheduleBuilder::rowsOfStored() const {
+  constexpr int64_t kFewest = 32;
+  return problem.facts.hasFixedTiles ? std::min(problem.tiles.TM, kFewest) : problem.tiles.TM;
+}
+
+/// Sums over the tokens of each tile are kept then: more tiles would need more memory for them.
+bool ScheduleBuilder::hasVocabGradients() const {
+  auto gradients = ProgramOp(problem.program).getBody().getOps<GradientOp>();
+  return llvm::any_of(gradients, [](GradientOp gradient) {
+    return llvm::any_of(gradient.getBody().getOps<AdjointOp>(), [](AdjointOp adjoint) { return adjoint.getKind() == InputKind::Vocab; });
+  });
+}
+
 /// Blocks of a shared axis have a number of bytes: operands of 16 bits go twice as far. Those of warpgroups are deep, as they lie in
 /// shared memory; the planes of f32 lie in registers, of which deeper blocks would need too many.
 int64_t ScheduleBuilder::depthOf(int64_t steps, Type operand) const {
