@@ -11,7 +11,7 @@ namespace logitile {
 class MathFunctions {
 public:
   MathFunctions(mlir::ImplicitLocOpBuilder &b, mlir::Type type, const MathInstructions &target)
-      : b(b), type(type), hasFma(target.hasFma), hasScale(target.hasScale), hasApproximateExp2(target.hasApproximateExp2) {}
+      : b(b), type(type), hasFma(target.hasFma), hasScale(target.hasScale) {}
 
   // The elementary functions of the table, each with its error beside its definition.
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) mlir::Value Code(mlir::Value x);
@@ -43,7 +43,6 @@ private:
   mlir::Value fixLog(mlir::Value x, mlir::Value result);
   mlir::Value timesPowerOf2(mlir::Value x, mlir::Value power, mlir::Value bits);
   mlir::Value powerOf2(mlir::Value power);
-  mlir::Value expByExp2(mlir::Value x);
   struct Angle {
     mlir::Value rest, quarter; // |x| = rest + quarter * pi / 2: an f64 and an i64, of which two bits count
   };
@@ -54,6 +53,5 @@ private:
   mlir::Type type;
   bool hasFma;
   bool hasScale;
-  bool hasApproximateExp2;
 };
 } // namespace logitile

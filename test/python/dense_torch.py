@@ -117,25 +117,11 @@ def _joined(a, b, join):
     return a if b is None else b if a is None else join(a, b)
 
 
-def _product_of_weights(a, b):
-    """0 where either is, whatever the other one is.
-
-    NaN where that one is infinite, and the other one is 0 for want of range alone: their exponents are added.
-    """
-    product = MultiplyNoNan.apply(torch.where(b.weight == 0, b.weight, a.weight),
-                                  torch.where(b.weight == 0, a.weight, b.weight))  # fmt: skip
-    if a.log is None or b.log is None:
-        return product
-    in_range = a.weight.isfinite() & b.weight.isfinite()
-    return torch.where(in_range | a.log().isinf() | b.log().isinf(), product, math.nan)
-
-
 def _product(a, b):
     """Weights come first, so that one of 0 wins over every other factor."""
     if a.weight is None and b.weight is None:
         return Value(a.tensor * b.tensor)
-    is_of_two = a.weight is not None and b.weight is not None
-    weight = _product_of_weights(a, b) if is_of_two else a.weight if b.weight is None else b.weight
+    weight = _joined(a.weight, b.weight, MultiplyNoNan.apply)
     rest = _joined(*(x.tensor if x.weight is None else x.rest for x in (a, b)), torch.mul)
     if rest is not None:
         return Value(MultiplyNoNan.apply(weight, rest), weight, rest)
