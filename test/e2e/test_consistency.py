@@ -98,6 +98,41 @@ def test_an_expression_agrees_with_its_own_maximum_and_pick(of, scale):
     assert (out["compared"] == VOCAB).all()
 
 
+def at_selected_entries(of):
+    """Counts of entries that equal the one at an index that is selected per token: at least 1 each."""
+
+    @lt.loss
+    def loss(
+        z: lt.Logits, y: lt.Token[int], u: lt.Vocab[float], v: lt.Vocab[float], s: lt.Scalar, *, of: int = of
+    ):
+        x = list(COMPUTED.values())[of](z, u, v, s)
+        p, log_p = lt.softmax(x), lt.log_softmax(x)
+        best = lt.where(y > 20, y, lt.argmax(z))
+        either = lt.where(y > 20, lt.argmin(u), lt.argmax(log_p))
+        return lt.Outputs(
+            value=lt.count(x == x[best]),
+            log_p=lt.count(log_p == log_p[either]),
+            p=lt.count(p == p[best]),
+            either=lt.count(p == p[either]),
+            scaled=lt.count(0.3 * p == (0.3 * p)[best]),
+            power=lt.count(lt.exp2(log_p) == lt.exp2(log_p)[best]),
+            product=lt.count(p * lt.softmax(z) == (p * lt.softmax(z))[either]),
+            masked=lt.count(p == p[lt.argmax(lt.log_softmax(lt.where(u > v, x, -float("inf"))))]),
+            others=u[y] * v[y] * s,
+        )
+
+    return loss
+
+
+@pytest.mark.contract("5 one value")
+@pytest.mark.parametrize("of", range(len(COMPUTED)), ids=list(COMPUTED))
+def test_an_entry_at_a_selected_index_has_the_bits_of_the_others(of):
+    counts = run(jit(at_selected_entries(of)), inputs(1.0))
+    del counts["others"]
+    for name, count in counts.items():
+        assert count.min() >= 1, name
+
+
 @pytest.mark.parametrize("of", range(3), ids=list(COMPUTED)[:3])
 def test_without_ties_one_entry_is_the_largest(of):
     out = run(jit(computed(of)), inputs(1.0))

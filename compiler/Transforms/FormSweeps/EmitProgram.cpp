@@ -94,6 +94,39 @@ Graph::Origin ProgramEmitter::originOfFactor(NodeRef factor) {
   return {planner.g.exp(entry->operand(0)), entry->operand(1)};
 }
 
+NodeRef ProgramEmitter::asSelectedEntries(NodeRef node) {
+  Selection found = selectionOf(node);
+  return found.isExponential ? planner.g.select(found.condition, found.taken, found.other) : nullptr;
+}
+ProgramEmitter::Selection ProgramEmitter::selectionOf(NodeRef node) {
+  if (auto known = selections.find(node); known != selections.end())
+    return known->second;
+  Selection found = findSelection(node);
+  return selections[node] = found;
+}
+ProgramEmitter::Selection ProgramEmitter::findSelection(NodeRef node) {
+  Graph &g = planner.g;
+  if (node->varying || node->type != NodeType::Float)
+    return {};
+  if (node->is(NodeOp::Select)) {
+    auto isEntry = [&](NodeRef branch) { return isEntryOfInput(branch) || originOf(branch); };
+    bool selects = isEntry(node->operand(1)) || isEntry(node->operand(2));
+    return selects ? Selection{node->operand(0), node->operand(1), node->operand(2)} : Selection();
+  }
+  if (node->is(NodeOp::Exp)) {
+    Selection exponent = selectionOf(node->operand(0));
+    return exponent ? Selection{exponent.condition, g.exp(exponent.taken), g.exp(exponent.other), true} : Selection();
+  }
+  if (!node->is(NodeOp::Mul) && !node->is(NodeOp::MultiplyNoNan))
+    return {};
+  NodeRef a = node->operand(0), b = node->operand(1);
+  Selection first = a->isConstant() ? Selection() : selectionOf(a), second = selectionOf(b);
+  if (!second || (first ? first.condition != second.condition : !a->isConstant()))
+    return {};
+  auto product = [&](NodeRef ofFirst, NodeRef ofSecond) { return g.rebuild(node, {first ? ofFirst : a, ofSecond}); };
+  return {second.condition, product(first.taken, second.taken), product(first.other, second.other), second.isExponential};
+}
+
 /// Whether all per-token values and picks that the entry is made of are known where 'node' is: simplification may have dropped some.
 /// Entries of inputs in memory can be gathered there, and arithmetic be computed there; picks and sums cannot be added any more.
 bool ProgramEmitter::hasPartsOf(NodeRef node, Graph::Origin origin) {
@@ -143,7 +176,7 @@ Planner::Canonical ProgramEmitter::partsOfEntry(NodeRef node, Graph::Origin orig
 
 bool ProgramEmitter::hasLow(NodeRef node) {
   node = settle(node);
-  if (node->type != NodeType::Float)
+  if (node->type != NodeType::Float || asSelectedEntries(node))
     return false;
   if (Graph::Origin origin = originOf(node)) {
     auto [base, scale, addend] = partsOfEntry(node, origin);

@@ -34,6 +34,9 @@ public:
   bool hasLow(NodeRef node);
   /// The varying expression that the uniform 'node' is one entry of, if that entry can be made where 'node' is.
   Graph::Origin originOf(NodeRef node);
+  /// p[select(c, i, j)] of a product of exponentials, which is traced with the selection inside: select(c, p[i], p[j]), so that each
+  /// branch is an entry. Null for other nodes.
+  NodeRef asSelectedEntries(NodeRef node);
   /// The value that 'node' is an entry of as scale * base + addend, with the base that exponents have.
   Planner::Canonical partsOfEntry(NodeRef node, Graph::Origin origin);
   /// Whether a value that needs no logits is so cheap that every region makes it again.
@@ -68,6 +71,14 @@ private:
   void emitPerTokenGradients();
   void emitAdjoint(const GradientNodes &gradient, mlir::Value dense, mlir::ValueRange columns, mlir::ValueRange coefficients);
   Graph::Origin findOrigin(NodeRef node);
+  /// Two values of which a condition selects one; whether they are products of exponentials, or what exponents are made of.
+  struct Selection {
+    NodeRef condition = nullptr, taken = nullptr, other = nullptr;
+    bool isExponential = false;
+    explicit operator bool() const { return condition; }
+  };
+  Selection selectionOf(NodeRef node);
+  Selection findSelection(NodeRef node);
   Graph::Origin originOfExponent(NodeRef exponent);
   Graph::Origin originOfFactor(NodeRef factor);
   bool hasPartsOf(NodeRef node, Graph::Origin origin);
@@ -83,6 +94,7 @@ private:
   llvm::DenseMap<unsigned, unsigned> accumulatorStages;
   llvm::DenseMap<NodeRef, int> points;
   llvm::DenseMap<NodeRef, Graph::Origin> origins;
+  llvm::DenseMap<NodeRef, Selection> selections;
   std::map<int, std::vector<Request>> requests;
   std::map<unsigned, std::vector<Request>> ofLists;                      // by number
   std::map<std::pair<unsigned, int64_t>, std::vector<Request>> ofPlaces; // by number and place

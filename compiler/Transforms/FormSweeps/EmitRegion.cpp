@@ -124,6 +124,8 @@ Value RegionEmitter::compute(NodeRef node) {
       return parent->value(listed);
   if (Graph::Origin origin = program.originOf(node))
     return atEntry(origin.index).value(origin.value);
+  if (NodeRef selected = program.asSelectedEntries(node))
+    return value(selected);
   if (parent && node->isVaryingInput())
     return parent->value(program.planner.g.gather(node, index));
   if (parent && node->is(NodeOp::Column))

@@ -44,3 +44,27 @@ logitile.loss @number_times_exponential vocab 100 outputs ["loss"] {
   %loss = arith.sitofp %count : i32 to f32
   logitile.yield %loss : f32
 }
+
+// An index that is selected: the exponential of each entry is selected, not the exponent.
+// CHECK-LABEL: logitile.program @selected_entries
+// CHECK: logitile.finish @finish1_1
+// CHECK: %[[SECOND:.*]] = math.exp %{{.*}} : f32
+// CHECK-NEXT: %[[CHOSEN:.*]] = arith.select %{{.*}}, %{{.*}}, %[[SECOND]] : f32
+// CHECK-NEXT: logitile.yield %[[CHOSEN]] : f32
+logitile.loss @selected_entries vocab 100 outputs ["loss"] {
+  %z = logitile.input logits "z" : f32
+  %y = logitile.input token "y" : i32
+  %u = logitile.input vocab "u" : f32
+  %x = arith.addf %z, %u : f32
+  %ten = arith.constant 10 : i32
+  %best = logitile.reduce argmax %z : f32 -> i32
+  %few = arith.cmpi slt, %y, %ten : i32
+  %index = arith.select %few, %y, %best : i32
+  %power = math.exp %x : f32
+  %entry = logitile.gather %x[%index] : f32
+  %chosen = math.exp %entry : f32
+  %above = arith.cmpf ogt, %power, %chosen : f32
+  %count = logitile.reduce count %above : i1 -> i32
+  %loss = arith.sitofp %count : i32 to f32
+  logitile.yield %loss : f32
+}
