@@ -101,13 +101,13 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
-/// Columns of tiles of logits; those of the table are the most. Kernels that multiply f32 on GPUs with warpgroups hold its planes in
-/// registers, beside the sums of all tiles.
-static int64_t projectColumns(const Problem &problem, int64_t tilesAtATime) {
+/// The most columns of tiles of logits. Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the
+/// sums of all tiles.
+static int64_t mostProjectColumns(const Problem &problem, int64_t tilesAtATime) {
   auto isF32 = [](ProjectionAttr projection) { return projection.getElement().isF32(); };
   if (!problem.facts.multipliesInWarpgroups || llvm::none_of(problem.request.getProjections(), isF32))
     return problem.tiles.TN;
-  return std::min<int64_t>(problem.tiles.TN, tilesAtATime > 1 ? 64 : 128);
+  return tilesAtATime > 1 ? 64 : 128;
 }
 
 /// Elements as kernels read them from memory.
@@ -161,11 +161,17 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   problem.facts = problem.target->facts();
   problem.machine = problem.target->machine(request.getThreads());
   int64_t atATime = tilesAtATime(program, request);
-  std::optional<TileSizes> tiles = findTileSizes(*problem.target, atATime, tileChoice(request), error);
+  TileChoice wanted = tileChoice(request);
+  std::optional<TileSizes> tiles = findTileSizes(*problem.target, atATime, wanted, error);
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  problem.tiles.TN = projectColumns(problem, atATime);
+  int64_t most = mostProjectColumns(problem, atATime);
+  if (wanted.contains("TN") && problem.tiles.TN > most)
+    return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where float32 is multiplied on '"
+                                 << problem.target->name() << "', registers have room for " << most << " (tiles that a kernel holds: " << atATime
+                                 << "); take TN=" << most << " or less";
+  problem.tiles.TN = std::min(problem.tiles.TN, most);
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();

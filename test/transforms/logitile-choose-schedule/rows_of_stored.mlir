@@ -11,7 +11,3 @@
 // A gradient of the vocabulary needs sums over the tokens of each tile: more rows need less memory for them.
 // RUN: %{schedule} | sed -e 's/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/^      logitile.adjoint.*/&\n      logitile.adjoint vocab "bias" dense %d/' | %schedule | FileCheck %s --check-prefix=VOCAB
 // VOCAB: logitile.launch "gradient" from @gradient<{{.*}}TM = 128,
-
-// f32 on sm_90a: the planes of operands lie in registers, beside the sums of 128 columns.
-// RUN: sed -e 's/$ELEMENT/f32/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/cpu:avx2/cuda:sm_90a/; s/threads = 4/threads = 4, tiles = {TN = 256}/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PLANES
-// PLANES: logitile.launch "squares" from @sweep<{{.*}}TN = 128,
