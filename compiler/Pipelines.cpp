@@ -19,6 +19,7 @@ void logitile::buildPlanStage(PassManager &pm) {
 void logitile::buildTilesStage(PassManager &pm) {
   pm.addPass(createSpecialisePass()); // after the schedule: it decides which templates exist
   pm.addPass(createFlushSubnormalsPass());
+  pm.addPass(createApproximateExponentialsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createShareCodePass()); // what is equal looks equal now

@@ -49,6 +49,8 @@ bool isElementary(Operation *op) {
 }
 
 namespace {
+bool mayBeApproximate(math::ExpOp exponential) { return arith::bitEnumContainsAny(exponential.getFastmath(), arith::FastMathFlags::afn); }
+
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
 
@@ -58,6 +60,8 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
       return expanded;
     bool hasRounding = target.hasRounding, hasFma = target.hasFma;
     MathFunctions f(b, op->getResult(0).getType(), target);
+    if (auto exponential = dyn_cast<math::ExpOp>(op); exponential && target.hasApproximateExp2 && mayBeApproximate(exponential))
+      return f.expByExp2(exponential.getOperand());
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) .Case<Op>([&](auto) { return one(&MathFunctions::Code); })

@@ -14,6 +14,8 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLog2E = 1.4426950408889634;
 // log(2) in two parts. The first has 9 bits that are zero, so its product with an exponent is exact.
 constexpr double kLn2High = 0.693359375, kLn2Low = -2.12194440054690583e-4;
+// log(2) as an f32, and what that lacks.
+constexpr double kLn2 = 0.693147182464599609375, kLn2Rest = -1.90465429995776804525e-9;
 // Adding and subtracting it rounds to an integer, which then stands in the low bits.
 constexpr double kRounder = 12582912.0, kRounderF64 = 6755399441055744.0; // 1.5 * 2^23, 1.5 * 2^52
 
@@ -64,6 +66,18 @@ MathFunctions::Reduced MathFunctions::reduceByLog2(Value value) {
   Lanes rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2High), x)) : x - n * kLn2High;
   rest = hasFma ? Lanes(b, math::FmaOp::create(b, n, x.like(-kLn2Low), rest)) : rest - n * kLn2Low;
   return {rest, n, shifted.bits() - 0x4B400000};
+}
+
+/// 10 ulp, as the instruction is specified: h^2 (1 + r) with h = 2^(x / (2 log(2))), of a rounded exponent, and r what that lost of x. A
+/// square, because the instruction makes 0 of results below the normal range. Results are 0 and infinity beyond the bounds of x.
+Value MathFunctions::expByExp2(Value value) {
+  Value least = Lanes(b, value).like(-110.0), most = Lanes(b, value).like(90.0); // NaN stays
+  Lanes x(b, arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, value, most), least)), half = x * (kLog2E / 2);
+  Lanes rest(b, math::FmaOp::create(b, half, x.like(-2 * kLn2), x));
+  rest = Lanes(b, math::FmaOp::create(b, half, x.like(-2 * kLn2Rest), rest));
+  StringAttr instruction = b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32");
+  Lanes root(b, LLVM::CallIntrinsicOp::create(b, type, instruction, ValueRange{half}).getResult(0));
+  return root * Lanes(b, math::FmaOp::create(b, root, rest, root));
 }
 
 /// 1 ulp. exp(r) = 1 + r + r^2 Q(r): 3.6e-9.

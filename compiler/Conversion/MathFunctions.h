@@ -19,6 +19,8 @@ public:
 #define LOGITILE_FLAT(Node, Op, Facts)
 #include "compiler/Expression/ScalarOps.def"
   mlir::Value exp2(mlir::Value x);
+  /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer instructions.
+  mlir::Value expByExp2(mlir::Value x);
   mlir::Value log2(mlir::Value x);
   mlir::Value pow(mlir::Value x, mlir::Value y);
   /// Exact, for CPUs without an instruction for them.

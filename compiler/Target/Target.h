@@ -30,7 +30,8 @@ struct TileSizes;
 /// What a target has instructions for.
 struct MathInstructions {
   bool hasFma = true, hasRounding = true;
-  bool hasScale = false; // x * 2^n, on 16 lanes
+  bool hasScale = false;           // x * 2^n, on 16 lanes
+  bool hasApproximateExp2 = false; // 2^x, off by 2^-22 of itself
 };
 
 /// Facts that schedules, plans and conversions depend on. They are not decisions: those are made in

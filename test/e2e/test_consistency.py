@@ -24,6 +24,7 @@ COMPUTED = {
     "normalised": lambda z, u, v, s: lt.log_softmax(z + u),
     "probability": lambda z, u, v, s: lt.softmax(z * s + u),
     "centred": lambda z, u, v, s: (z - u * s) + v - lt.mean((z - u * s) + v),
+    "scaled distance from the mean": lambda z, u, v, s: (z + u - lt.mean(z + u)) * 0.7,
     "root": lambda z, u, v, s: lt.sqrt(1.0 + lt.square(z - lt.logsumexp(v))),
     "token": lambda z, u, v, s: z + v - lt.max(z),
     "masked": lambda z, u, v, s: lt.where(u > 0, z * s, -float("inf")),

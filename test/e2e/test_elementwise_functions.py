@@ -86,3 +86,28 @@ def test_angles_of_every_size_and_special_numbers():
         np.testing.assert_allclose(np.asarray(getattr(found, name)), values, rtol=2**-22, atol=1e-44)
     ends = np.asarray(found.error)[-3:]
     assert ends[0] == 1 and ends[1] == -1 and np.isnan(ends[2])
+
+
+# ---- exponentials of every size ----------------------------------------------------------------------------
+
+
+@lt.loss
+def exponentials(z: lt.Logits, exponent: lt.Token[float]):
+    return lt.exp(exponent) + 0.0 * lt.mean(z)
+
+
+@pytest.mark.emulated
+@pytest.mark.contract("1 elementwise", "3 not a number")
+@pytest.mark.parametrize("dtype, off", [(np.float32, 1.3e-7), (np.float16, 7e-7)])
+def test_exponentials_of_every_size_and_special_numbers(dtype, off):
+    """GPUs make those beside operands of 16 bits of an instruction that is less exact (docs/language.md)."""
+    beyond = [*np.linspace(-3e38, -200), *np.linspace(100, 3e38)]
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 88.9, -110.0, *beyond]
+    exponent = np.concatenate([special, np.linspace(-103, 88.7, 3000), [-1e-9, 1e-9]]).astype(np.float32)
+    hidden, weight = np.zeros((len(exponent), 2), dtype), np.zeros((3, 2), dtype)
+    found = np.asarray(jit(exponentials, reduction="none")(hidden, weight, exponent=exponent))
+    with np.errstate(over="ignore", under="ignore"):
+        wanted = np.exp(exponent.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(found[: len(special)], wanted[: len(special)])
+    np.testing.assert_allclose(found, wanted, rtol=off, atol=3e-45)
+    assert found[-2] <= 1 <= found[-1]

@@ -246,7 +246,10 @@ TEST(EmulatorConversions, halvesSubnormalAndLarge) {
 }
 
 TEST(EmulatorFunctions, approximations) {
-  EXPECT_EQ(callOf("ex2.approx.ftz.f32", 3.0f), 8.0f);
+  EXPECT_NEAR(callOf("ex2.approx.ftz.f32", 3.0f), 8.0f, 0x1p-19f);
+  EXPECT_EQ(callOf("ex2.approx.ftz.f32", 0.0f), 1.0f);
+  EXPECT_LE(callOf("ex2.approx.ftz.f32", -1e-9f), 1.0f);
+  EXPECT_GE(callOf("ex2.approx.ftz.f32", 1e-9f), 1.0f);
   EXPECT_EQ(callOf("ex2.approx.f32", -140.0f), 0x1p-140f);
   EXPECT_EQ(callOf("ex2.approx.ftz.f32", -140.0f), 0.0f);
   EXPECT_EQ(callOf("ex2.approx.ftz.f32", -INFINITY), 0.0f);

@@ -50,13 +50,15 @@ std::vector<uint32_t> run(const std::string &code, std::vector<float> in, int64_
   return out;
 }
 
-/// The largest relative error against float64. Another machine may be 'unitsApart' from the emulator.
-void expectFunction(const std::string &name, const std::vector<float> &in, int64_t unitsApart, double (*exact)(double)) {
+/// The largest relative error against float64 is 'most'. Another machine may be 'unitsApart' from the emulator.
+void expectFunction(const std::string &name, const std::vector<float> &in, int64_t unitsApart, double (*exact)(double),
+                    double most = 0x1p-23) {
   const std::vector<uint32_t> out = run("%y = call float @llvm.nvvm." + name + "(float %x)\n%r = bitcast float %y to i32", in, unitsApart);
   double worst = 0;
   for (uint32_t i = 0; i < kCount; ++i)
     worst = std::max(worst, std::abs(std::bit_cast<float>(out[i]) / exact(in[i]) - 1));
-  EXPECT_LE(worst, 0x1p-23) << name;
+  EXPECT_LE(worst, most) << name;
+  EXPECT_GE(worst, most / 4) << name;
 }
 } // namespace
 
@@ -72,10 +74,11 @@ TEST(EmulatorNumerics, conversionsToSixteenBits) {
   }
 }
 
-// The ISA allows 2^-22 and the like; the emulator rounds the exact result, so a GPU may be a few units away.
+// The ISA allows 2^-22 and the like. Kernels rely on 2^x, whose error is as large here; of other functions the emulator rounds the exact
+// result. So a GPU may be a few units away.
 TEST(EmulatorNumerics, approximateFunctions) {
-  expectFunction("ex2.approx.ftz.f32", spaced(-120, 120), 4, [](double x) { return std::exp2(x); });
-  expectFunction("ex2.approx.f32", spaced(-120, 120), 4, [](double x) { return std::exp2(x); });
+  for (const std::string name : {"ex2.approx.ftz.f32", "ex2.approx.f32"})
+    expectFunction(name, spaced(-120, 120), 8, [](double x) { return std::exp2(x); }, 0x1p-22);
   expectFunction("lg2.approx.ftz.f", spaced(2.0f, 1e6f), 4, [](double x) { return std::log2(x); }); // near 1 errors are absolute
   expectFunction("rcp.approx.ftz.f", spaced(0.01f, 300), 2, [](double x) { return 1 / x; });
   expectFunction("rsqrt.approx.f", spaced(0.01f, 300), 4, [](double x) { return 1 / std::sqrt(x); });

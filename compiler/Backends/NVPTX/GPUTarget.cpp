@@ -36,6 +36,7 @@ TargetFacts GPUTarget::facts() const {
   TargetFacts facts;
   facts.memory.rowAlignment = cuda::kVectorBytes;
   facts.sharesHostMemory = false;
+  facts.math.hasApproximateExp2 = true;
   facts.multipliesBF16 = facts.multipliesF16 = true;
   facts.hasTensorCores = facts.makesLists = true;
   facts.multipliesInWarpgroups = gpu.info().hasOwnInstructions;

@@ -219,7 +219,8 @@ Planner::Canonical Planner::canonical(NodeRef x) {
 
 Planner::Canonical Planner::underLogSumExp(NodeRef x) {
   auto [rest, u] = g.bare(x);
-  Canonical form = canonical(rest);
+  auto placed = exponents.find(rest);
+  Canonical form = placed == exponents.end() ? canonical(rest) : placed->second;
   form.addend = g.add(form.addend, u);
   return form;
 }

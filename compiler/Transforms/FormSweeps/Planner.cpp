@@ -269,6 +269,7 @@ bool Planner::placeLogSumExp(NodeRef reduction, unsigned L) {
   NodeRef large = g.add(g.mul(by->scale, resultOf(by->max)), g.add(addend, by->addend));
   resolutions[reduction] = g.pair(large, g.log(resultOf(sum)));
   logSumExps[reduction] = {by->max, by->scale, sum};
+  exponents[reduction->operand(0)] = {by->max->base, by->scale, g.add(addend, by->addend)};
   return true;
 }
 

@@ -192,6 +192,7 @@ private:
   llvm::DenseMap<NodeRef, unsigned> levels;
   llvm::DenseMap<NodeRef, NodeRef> resolutions;
   llvm::DenseMap<NodeRef, LogSumExp> logSumExps;
+  llvm::DenseMap<NodeRef, Canonical> exponents; // of each logsumexp, which may lack a mean that is known after its sweep
   // Of what was asked before: operands may be shared many times over.
   std::map<std::pair<NodeRef, bool>, std::pair<Affine, NodeRef>> affines;
   llvm::DenseMap<NodeRef, Written> written;
