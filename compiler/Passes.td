@@ -135,8 +135,8 @@ def ApproximateExponentialsPass : Pass<"logitile-approximate-exponentials", "mli
   let summary = "exponentials are as exact as operands of 16 bits are worth";
   let description = [{
     Before: kernels of a module with a request. After: on a target with an instruction for 2^x, exponentials of kernels have the flag
-    `afn` (approximate function) where all operands of projections have 16 bits: `logitile-expand-math` then makes them of that
-    instruction, off by 7e-7 of themselves at most. For float32 operands, and for other targets, nothing changes.
+    `afn` (approximate function) where all operands of projections and all Dense inputs have 16 bits: `logitile-expand-math` then
+    makes them of that instruction, off by 7e-7 of themselves at most. Beside float32, and for other targets, nothing changes.
     Refuses: a module without a request, and a target that does not exist.
   }];
 }

@@ -8,12 +8,15 @@ namespace logitile {
 #include "compiler/Passes.h.inc"
 
 namespace {
-/// Operands of 16 bits are off by 2^-12 of themselves and more, and so are the gradients that are rounded to them: an exponential that is
-/// off by 2^-20 adds nothing that is seen. Those of f32 are off by 2^-25: there it would be the largest of all errors.
+/// Operands and Dense inputs of 16 bits are rounded by up to 2^-11 of themselves, and so are gradients of logits: an exponential that is
+/// off by 2^-20 is not seen beside that. Those of f32 are rounded by 2^-24: there it would be the largest of all errors, and gradients
+/// that cancel would show it.
 bool toleratesApproximations(RequestAttr request) {
+  auto isShort = [](Type element) { return !isa<FloatType>(element) || element.getIntOrFloatBitWidth() <= 16; };
+  auto isShortProjection = [&](ProjectionAttr projection) { return isShort(projection.getElement()); };
+  auto isShortDense = [&](NamedAttribute dense) { return isShort(cast<TypeAttr>(dense.getValue()).getValue()); };
   ArrayRef<ProjectionAttr> projections = request.getProjections();
-  auto isShort = [](ProjectionAttr projection) { return projection.getElement().getIntOrFloatBitWidth() <= 16; };
-  return !projections.empty() && llvm::all_of(projections, isShort);
+  return !projections.empty() && llvm::all_of(projections, isShortProjection) && llvm::all_of(request.getDense(), isShortDense);
 }
 
 struct ApproximateExponentialsPass : impl::ApproximateExponentialsPassBase<ApproximateExponentialsPass> {
