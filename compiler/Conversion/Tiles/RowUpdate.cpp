@@ -47,22 +47,25 @@ void RowUpdate::updateState(const RowGroup &rows, Widener &values, CodeBuilder::
       carried.push_back(entry);
   }
   values.emitReady(op.getUpdate());
-  if (carried.empty())
-    return;
-  CodeBuilder::Values start = llvm::map_to_vector(carried, [&](unsigned entry) { return state[entry]; });
+  if (!carried.empty())
+    updateEntries(rows, values, carried, state);
+}
+
+void RowUpdate::updateEntries(const RowGroup &rows, const Widener &values, ArrayRef<unsigned> entries, CodeBuilder::Values &state) {
+  CodeBuilder::Values start = llvm::map_to_vector(entries, [&](unsigned entry) { return state[entry]; });
   CodeBuilder::Values last = rows.forColumns(start, [&](const Column &column, ValueRange current) {
     Widener element = values;
-    for (auto [entry, value] : llvm::zip_equal(carried, current))
+    for (auto [entry, value] : llvm::zip_equal(entries, current))
       element.map(op.getUpdate().getArgument(entry), value);
     rows.mapColumn(element, op.getUpdate(), inputArguments(op.getUpdate(), stateSize), column);
     mapCandidates(column, element);
-    CodeBuilder::Values next = llvm::map_to_vector(carried, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
+    CodeBuilder::Values next = llvm::map_to_vector(entries, [&](unsigned entry) { return element.get(yielded(op.getUpdate(), entry)); });
     for (auto [value, before] : llvm::zip_equal(next, current))
       if (column.inside)
         value = arith::SelectOp::create(builder, column.inside, value, before);
     return next;
   });
-  for (auto [entry, value] : llvm::zip_equal(carried, last))
+  for (auto [entry, value] : llvm::zip_equal(entries, last))
     state[entry] = value;
 }
 

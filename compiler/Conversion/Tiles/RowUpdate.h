@@ -14,6 +14,8 @@ public:
 protected:
   /// The state that the columns of 'rows' give, from an empty one on. 'values' gets what is the same in all columns.
   CodeBuilder::Values fold(const RowGroup &rows, Widener &values);
+  /// Updates 'entries' of 'state' by the columns of 'rows'. Values of the update that are the same in all columns are in 'values'.
+  void updateEntries(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> entries, CodeBuilder::Values &state);
   /// One state from those of two parts of the vocabulary, the first part first.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
   /// The larger of two values; where 'isCounted' does not hold, 'known'. A NaN is never larger. 'isCounted' may be null.

@@ -135,8 +135,10 @@ static Type storedElement(const Problem &problem, const ProjectionProblem &proje
 /// Vocabulary splits are what tasks are made of: enough of them for the units, whole tiles each. Their number does not depend on the
 /// number of tokens, so neither do the bits of a row among the calls of one program.
 void Problem::splitVocabulary(int64_t finer) {
-  constexpr int64_t kLeast = 16, kMost = 64; // splits
-  int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, kMost);
+  constexpr int64_t kLeast = 16; // splits
+  // Units without work wait for the last tasks. Where each task is for one unit, shorter tasks make that wait shorter.
+  const int64_t most = facts.isFilledByOneVocabSplit ? 64 : 128;
+  int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, most);
   if (facts.isFilledByOneVocabSplit) {
     vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), tiles.TN);
   } else {

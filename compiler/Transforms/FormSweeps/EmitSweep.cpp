@@ -22,6 +22,16 @@ struct StateLayout {
   }
   unsigned slot(const Accumulator *accumulator) const { return slots.lookup(accumulator); }
   bool contains(const Accumulator *accumulator) const { return slots.contains(accumulator); }
+  /// Whether it is the sum of a moment, or what that is divided by.
+  bool isOfMoment(const Accumulator *accumulator) const {
+    return accumulator->pivot ||
+           llvm::any_of(ordered, [&](const Accumulator *other) { return other->pivot && other->weights == accumulator; });
+  }
+  /// Whether it sums exponentials alone, or those of some columns.
+  bool isOfExponentials(const Accumulator *accumulator) const {
+    auto isCondition = [](NodeRef factor) { return factor->type == NodeType::Bool; };
+    return accumulator->kind == Kind::Exp && llvm::all_of(accumulator->factors, isCondition) && !isOfMoment(accumulator);
+  }
 
   SmallVector<Accumulator *> ordered;
   DenseMap<const Accumulator *, unsigned> slots;
@@ -107,6 +117,13 @@ RegionEmitter::Pair addPair(RegionEmitter &emit, Value high, Value low, RegionEm
   return {sum, term.low ? emit.add(lows, term.low) : lows};
 }
 
+/// high + low + term, where no term is negative. The three subtractions fewer than those of 'addPair' find what is lost exactly, unless
+/// the term is larger than all before it together. Then up to 2^-24 of the term may be missing, as in a sum that is rounded once.
+RegionEmitter::Pair addExponential(RegionEmitter &emit, Value high, Value low, Value term) {
+  Value sum = emit.add(high, term);
+  return {sum, emit.add(low, emit.sub(term, emit.sub(sum, high)))};
+}
+
 // ---- update ---------------------------------------------------------------------------------------------------------------
 
 class Update {
@@ -139,8 +156,7 @@ private:
     case Kind::Arg: return;
     case Kind::Exp:
     case Kind::Sum: {
-      RegionEmitter::Pair term = accumulator->kind == Kind::Exp ? RegionEmitter::Pair{summand(accumulator), {}} : summandPair(accumulator);
-      auto [high, low] = addPair(emit, state[slot], state[slot + 1], term);
+      auto [high, low] = addTerm(accumulator, state[slot], state[slot + 1]);
       next[slot] = high;
       next[slot + 1] = low;
       return;
@@ -159,6 +175,12 @@ private:
       return;
     }
     }
+  }
+  RegionEmitter::Pair addTerm(Accumulator *accumulator, Value high, Value low) {
+    if (layout.isOfExponentials(accumulator))
+      return addExponential(emit, high, low, summand(accumulator));
+    RegionEmitter::Pair term = accumulator->kind == Kind::Exp ? RegionEmitter::Pair{summand(accumulator), {}} : summandPair(accumulator);
+    return addPair(emit, high, low, term);
   }
   /// What is caught; the state has a bool in 32 bits.
   Value payload(Accumulator *accumulator) {
@@ -338,16 +360,12 @@ private:
     if (accumulator->kind == Kind::Exp && layout.contains(accumulator->max)) {
       Value factor = ratio(accumulator, side);
       low = emit.multiplyNoNan(factor, low);
-      if (!isOfMoment(accumulator))
+      if (!layout.isOfMoment(accumulator))
         return {emit.multiplyNoNan(factor, sum), low};
       auto [scaled, error] = exactProduct(factor, sum);
       return {scaled, emit.add(low, error)};
     }
     return {sum, low};
-  }
-  bool isOfMoment(const Accumulator *accumulator) const {
-    return accumulator->pivot ||
-           llvm::any_of(layout.ordered, [&](const Accumulator *other) { return other->pivot && other->weights == accumulator; });
   }
   /// weight * value, and what that loses to rounding.
   RegionEmitter::Pair exactProduct(Value weight, Value value) {

@@ -1,4 +1,4 @@
-// A GPU has 64 vocabulary splits for its multiprocessors, of at least four tiles each; gradients are made for a sixteenth of them at
+// A GPU has up to 128 vocabulary splits for its multiprocessors, of at least four tiles each; gradients are made for a sixteenth of them at
 // least. Where nothing fits the budget, first such a group becomes smaller, then the splits: gradients of logits take less memory at
 // a time.
 
@@ -8,11 +8,11 @@
 // USUAL: logitile.schedule tokens [89, 2152) vocab_split 512 stored 0 {
 // USUAL: logitile.loop vocab_splits 4 from 0 to 59 {
 
-// Groups of two. Fewer than 1614 tokens fit with the usual ones, and have a program with these.
+// Splits of two tiles, whose groups have half as many columns. Fewer than 1614 tokens fit with the usual ones, and have a program with these.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2048, workspace = 12000000, chunks = 0, accumulate = false/' \
 // RUN:     -e 's/cpu:avx2", threads = 4/cuda:sm_80", threads = 1/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefix=PAIRS
-// PAIRS: logitile.schedule tokens [1614, 2228) vocab_split 512 stored 0 {
-// PAIRS: logitile.loop vocab_splits 2 from 0 to 59 {
+// PAIRS: logitile.schedule tokens [1614, 2134) vocab_split 256 stored 0 {
+// PAIRS: logitile.loop vocab_splits 4 from 0 to 118 {
 
 // The budget that a refusal names is enough.
 // RUN: sed -e 's/$ELEMENT/bf16/; s/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 2048, workspace = 1000, chunks = 0, accumulate = false/' \

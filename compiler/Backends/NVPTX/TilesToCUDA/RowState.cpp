@@ -3,6 +3,7 @@
 // they have by the merge region.
 #include "compiler/Backends/NVPTX/TilesToCUDA/Elementwise.h"
 #include "compiler/Conversion/KnownCandidates.h"
+#include "compiler/Conversion/SparseEntries.h"
 #include "compiler/Conversion/Tiles/RowUpdate.h"
 using namespace mlir;
 
@@ -12,7 +13,8 @@ namespace {
 class Update : public RowUpdate {
 public:
   Update(KernelContext &k, UpdateStateOp op)
-      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), known(findKnownCandidates(op)) {}
+      : RowUpdate(k.e, op), k(k), e(k.e), inputs(k, op.getInputs()), column(k.scalar(op.getColumn())), sparse(findSparseEntries(op)),
+        known(findKnownCandidates(op)) {}
 
   LogicalResult check() {
     if (!k.threads.sharing.isFragments)
@@ -89,6 +91,9 @@ private:
     ThreadRow row(k, inputs, inputs.readRow(loop, rowSlot), {k.threads.sharing.columnSlots(), areLooped, numberAt, insideAt}, kept);
     current = &row;
     CodeBuilder::Values state = fold(row, group);
+    for (const SparseEntry &entry : sparse)
+      if (isFoundApart(entry.entry))
+        state[entry.entry] = findEntry(row, group, entry, state);
     for (int64_t mask : {1, 2}) {
       CodeBuilder::Values other = llvm::map_to_vector(state, [&](Value value) { return exchange(value, mask); });
       state = merge(group, state, other);
@@ -97,6 +102,24 @@ private:
       for (auto [entry, value] : llvm::enumerate(state))
         e.store(value, partOf(entry, k.threads.row(rowSlot), k.threads.warpColumn));
     });
+  }
+
+  /// A loop over columns stays one loop: another one for an entry would pass all their values on once more.
+  bool isFoundApart(unsigned entry) const override {
+    return !areLooped && llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
+  }
+
+  /// Hardly any row has its entry in this tile, so its columns are compared only where it has.
+  Value findEntry(const ThreadRow &row, Widener &group, const SparseEntry &entry, const CodeBuilder::Values &start) {
+    Value distance = arith::SubIOp::create(e, group.get(entry.index), e.narrow(column));
+    Value columns = e.constant(e.getI32IntegerAttr(k.threads.sharing.columns));
+    Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, columns);
+    auto compare = [&]() -> CodeBuilder::Values {
+      CodeBuilder::Values state = start;
+      updateEntries(row, group, {entry.entry}, state);
+      return {state[entry.entry]};
+    };
+    return e.choose(isHere, typeOf(entry.entry), compare, [&] { return CodeBuilder::Values{start[entry.entry]}; })[0];
   }
 
   Value exchange(Value value, int64_t mask) {
@@ -148,6 +171,7 @@ private:
   bool clips = false;          // some of them may not exist
   SmallVector<Int> numbers;    // of the columns, and whether they exist, where each has its own code
   SmallVector<Value> inside;   // null where all do
+  SmallVector<SparseEntry> sparse;
   SmallVector<KnownCandidate> known;
   const ThreadRow *current = nullptr; // which is folded
 };
