@@ -209,6 +209,13 @@ def test_several_tiles_in_a_vocab_split(monkeypatch):
     check_orders(sample("entropy", "bfloat16", (140, 2200, 24)), monkeypatch)
 
 
+@pytest.mark.full
+def test_tiles_of_rows_in_several_groups(monkeypatch):
+    """Hidden states so long that those of four tiles fill a group's share of the L2: two tiles are left."""
+    made = with_small_tiles(tailed(33, 2**16, 161, "bfloat16", unaligned=False))
+    check_orders(dataclasses.replace(made, wrt=()), monkeypatch, SEEDS[:1])
+
+
 # ---- tile configurations -----------------------------------------------------------------------------------
 
 

@@ -15,7 +15,8 @@
 // CHECK: %[[LEFT:.*]] = arith.subi %[[ALL]], %[[FIRST]]
 // CHECK: arith.maxsi %[[LEFT]]
 // CHECK: %[[N:.*]] = arith.minsi %{{.*}}, %[[MOST]]
-// CHECK: %[[IS_THERE:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
+// CHECK: %[[HAS_ROWS:.*]] = arith.cmpi ult, %{{.*}}, %[[N]]
+// CHECK: %[[IS_THERE:.*]] = arith.andi %[[HAS_ROWS]]
 // CHECK: scf.if %[[IS_THERE]]
 // CHECK: nvvm.barrier0
 // CHECK-NEXT: scf.if %{{.*}} -> (f32

@@ -172,10 +172,41 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
   return converted;
 }
 
+/// Blocks that run at a time are neighbours in the grid. Where they make logits, those of some tiles of rows go through the vocabulary
+/// together: each part of the weight is read from memory once for all of them, while their hidden states stay in the L2. More rows
+/// would not fit: half of 36 MB or more, which all chips have but the older ones for games. 0: the kernel makes no logits.
+static int64_t rowsOfGroup(const KernelContext &k, scf::ForallOp forall) {
+  constexpr int64_t kBytes = int64_t(16) << 20;
+  int64_t bytes = 0; // of the hidden states of one tile of rows
+  forall.walk([&](ProjectOp project) {
+    const View &hidden = k.view(project.getHidden());
+    bytes += cast<TileType>(project.getType()).getExtent(0) * hidden.extent(1) * CodeBuilder::bytesOf(hidden.base.element);
+  });
+  return bytes <= 0 || forall.getRank() != 2 ? 0 : std::max<int64_t>(kBytes / bytes, 1);
+}
+
+Value KernelContext::bindInGroups(scf::ForallOp forall, int64_t rows, Int task) {
+  SmallVector<Int> lower, upper, step, count;
+  for (int64_t axis : {0, 1}) {
+    lower.push_back(bound(forall.getMixedLowerBound()[axis]));
+    upper.push_back(bound(forall.getMixedUpperBound()[axis]));
+    step.push_back(bound(forall.getMixedStep()[axis]));
+    count.push_back(divideUp(upper[axis] - lower[axis], step[axis]));
+  }
+  auto atLeastOne = [&](Int number) { return number.isKnown() ? number : choose(isLess(number, 1), e.integer(1), number); };
+  Int tasks = atLeastOne(count[1]) * rows, firstRow = task / tasks * rows, rest = task % tasks;
+  Int here = atLeastOne(smaller(count[0] - firstRow, rows)); // the last group may have fewer
+  Int row = lower[0] + (firstRow + rest % here) * step[0], column = lower[1] + rest / here * step[1];
+  setScalar(forall.getInductionVar(0), row);
+  setScalar(forall.getInductionVar(1), column);
+  return e.both(isLess(row, upper[0]), isLess(column, upper[1]));
+}
+
 /// The grid is for the most tokens that may count: blocks beyond them have nothing to do.
 LogicalResult KernelContext::convert(scf::ForallOp forall) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, forall.getRank())));
-  Value isThere = bindTask(forall, axes, e.block());
+  int64_t rows = rowsOfGroup(*this, forall);
+  Value isThere = rows > 0 ? bindInGroups(forall, rows, e.block()) : bindTask(forall, axes, e.block());
   if (!isThere)
     return convertBlock(*forall.getBody());
   LogicalResult converted = success();

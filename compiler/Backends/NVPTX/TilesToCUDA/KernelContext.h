@@ -120,6 +120,9 @@ private:
   void startRow(mlir::Value row, mlir::Value value) override;
 
   int64_t longestRun(const View &view, mlir::Value first) const;
+  /// Binds the variables of 'forall', which has two axes, for task number 'task': in groups of 'rows' steps of the first axis, of which
+  /// each goes through the second axis. Returns whether there is such a task.
+  mlir::Value bindInGroups(mlir::scf::ForallOp forall, int64_t rows, Int task);
 
   void prepareBoxes();
 
