@@ -222,6 +222,15 @@ def test_explanation_counts_what_gpus_multiply(chunks):
     assert head.explain(*shapes(), target=TARGET_SHAPE).flops == 3 * 2 * TOKENS * VOCAB * HIDDEN
 
 
+def test_terms_of_targets_read_one_row_of_the_weight_for_each_token():
+    hidden, weight = lt.ShapeDtype((256, 512), "bfloat16"), lt.ShapeDtype((50000, 512), "bfloat16")
+    head = lt.jit(losses.cross_entropy, backend="cuda:sm_80")
+    told = {k.name: k for k in head.explain(hidden, weight, target=lt.ShapeDtype((256,), "int32")).kernels}
+    join, product = told["join_z_hidden"], told["z_hidden"]
+    assert product.flops > 0 and product.bytes > 2 * 50000 * 512
+    assert join.flops == 0 and 2 * 256 * 512 < join.bytes < 50000 * 512
+
+
 def test_explanation_with_chunks_has_no_budget():
     told = lt.jit(losses.cross_entropy, chunks=3).explain(*shapes(300), target=lt.ShapeDtype((300,), "int64"))
     assert told.budget is None and told.chunks == 3

@@ -106,7 +106,7 @@ private:
       for (int64_t group : {least, isFilled ? least : eighth, isFilled ? least : quarter})
         if (keeps && stored > 0 && (stored < all || problem.isSplit()))
           shapes.push_back({0, 0, stored, group});
-    for (int64_t group : {all, quarter, least})
+    for (int64_t group : {all, quarter, isFilled ? least : eighth, least})
       shapes.push_back({0, 0, 0, group}); // logits made again
     return shapes;
   }

@@ -369,7 +369,8 @@ def _kernels(
         told = measured.get(name, {})
         count = sum(launch.chunks * launch.vocab_splits for launch in own)
         flops = round(sum(launch.share * _flops(used, described) for launch in own))
-        moved = round(sum(_bytes(buffer, launch, described) for launch in own for buffer in used))
+        read = used if flops else [_rows_of_targets(buffer, used, described) for buffer in used]
+        moved = round(sum(_bytes(buffer, launch, described) for launch in own for buffer in read))
         rows.append(
             KernelRow(
                 name,
@@ -399,6 +400,18 @@ def _flops(buffers: Sequence[Mapping[str, Any]], described: Mapping[str, Any]) -
         matrices = has_hidden + ("weight" in roles) + ("logit_gradient" in roles)
         flops += (matrices >= 2) * 2 * described["tokens"] * described["columns"] * pair["hidden"]
     return flops
+
+
+def _rows_of_targets(
+    buffer: Mapping[str, Any], used: Sequence[Mapping[str, Any]], described: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """What a kernel without products reads of `buffer`. One that adds the terms of targets reads a row of the
+    weight for each token and each coefficient; coefficients are results. One that rounds a weight reads all.
+    """
+    coefficients = sum(other["role"] == "result" for other in used)
+    if buffer["role"] not in ("weight", "rounded_weight") or not coefficients:
+        return buffer
+    return {**buffer, "rows": min(buffer["rows"], described["tokens"] * coefficients)}
 
 
 def _bytes(buffer: Mapping[str, Any], launch: _Launches, described: Mapping[str, Any]) -> float:
