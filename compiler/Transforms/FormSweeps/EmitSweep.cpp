@@ -117,8 +117,9 @@ RegionEmitter::Pair addPair(RegionEmitter &emit, Value high, Value low, RegionEm
   return {sum, term.low ? emit.add(lows, term.low) : lows};
 }
 
-/// high + low + term, where no term is negative. The three subtractions fewer than those of 'addPair' find what is lost exactly, unless
-/// the term is larger than all before it together. Then up to 2^-24 of the term may be missing, as in a sum that is rounded once.
+/// high + low + term, where no term is negative: Dekker's fast two-sum, three operations fewer than 'addPair'. What the sum loses is
+/// exact, unless the term is larger than all before it together. Then up to 2^-24 of the term may be missing, as in a sum that is
+/// rounded once.
 RegionEmitter::Pair addExponential(RegionEmitter &emit, Value high, Value low, Value term) {
   Value sum = emit.add(high, term);
   return {sum, emit.add(low, emit.sub(term, emit.sub(sum, high)))};
