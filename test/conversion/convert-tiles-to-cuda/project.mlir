@@ -1,7 +1,8 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
 // The pipeline of a product: copies three blocks ahead of it, fragments a step ahead, a barrier for each block, sums carried by the
 // loop. Tokens are clipped, for their number is not known; vocabulary and hidden entries are not, for tiles divide them. Operands that
-// are not aligned have a loop of their own, with copies of single elements.
+// are not aligned have a loop of their own, with copies of single elements. A loop carries one pointer to each operand; copies of blocks
+// behind the end read nothing, without a branch that would keep copies and products apart.
 
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 128 : i64}
 // CHECK-LABEL: llvm.func @project(
@@ -20,23 +21,30 @@
 // CHECK: scf.if %[[IS_THERE]]
 // CHECK: nvvm.barrier0
 // CHECK-NEXT: scf.if %{{.*}} -> (f32
-// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;"
-// CHECK: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16;"
+// CHECK-COUNT-4: llvm.inline_asm has_side_effects asm_dialect = att "cp.async.cg.shared.global.L2::128B [$0], [$1], 16, $2;"
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: nvvm.cp.async.wait.group 2
 // CHECK-NEXT: nvvm.barrier0
 // CHECK-COUNT-4: nvvm.ldmatrix %{{.*}} {{{.*}}num = 4 : i32
-// CHECK: scf.for %{{.*}} iter_args(
+// CHECK: scf.for %{{.*}} iter_args(%[[X:[^ ]*]] = %{{[^ ]*}}, %[[W:[^ ]*]] = %{{[^ ]*}},
+// CHECK-DAG: %[[X_NEXT:.*]] = llvm.getelementptr %[[X]][
+// CHECK-DAG: %[[W_NEXT:.*]] = llvm.getelementptr %[[W]][
 // CHECK-NOT: llvm.load
-// CHECK:   nvvm.cp.async.commit.group
+// CHECK-NOT: scf.if
 // CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK:   %[[AHEAD:.*]] = arith.cmpi ult
+// CHECK:   %[[READS:.*]] = arith.andi %{{.*}}, %[[AHEAD]] : i1
+// CHECK:   %[[BYTES:.*]] = arith.select %[[READS]]
+// CHECK:   llvm.inline_asm {{.*}}cp.async{{.*}}, %[[BYTES]] :
+// CHECK-COUNT-3: cp.async.cg
+// CHECK:   nvvm.cp.async.commit.group
 // CHECK-COUNT-8: nvvm.mma.sync
 // CHECK:   nvvm.cp.async.wait.group 2
 // CHECK-NEXT: nvvm.barrier0
 // CHECK-COUNT-4: nvvm.ldmatrix
 // CHECK-COUNT-8: nvvm.mma.sync
 // CHECK-NEXT: llvm.extractvalue
-// CHECK:   scf.yield
+// CHECK:   scf.yield %[[X_NEXT]], %[[W_NEXT]],
 // CHECK: nvvm.cp.async.wait.group 0
 // CHECK: scf.for %{{.*}} iter_args(
 // CHECK:   nvvm.barrier0

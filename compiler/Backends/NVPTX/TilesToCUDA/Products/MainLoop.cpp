@@ -15,51 +15,60 @@ CodeBuilder::Values MainLoop::run(ValueRange start, Int first) {
 }
 
 /// Fragments of 16 bits are read from shared memory one step before their products, so that tensor cores need not wait for them. The
-/// three planes of f32 would need too many registers for that.
+/// three planes of f32 would need too many registers for that. Copies of a later block stand after the first reads, so that products
+/// of the first step run beside them. Pointers to blocks move on before a block is copied, long after the copies of the one before have
+/// read them: a copy holds its address for as long as it waits for the memory pipe.
 CodeBuilder::Values MainLoop::runPipelined(ValueRange start, Int first, Int count) {
   int64_t stages = k.stages, steps = depth / 16, leftBytes = left.shape(depth).bytes(), bytes = blockBytes();
   bool readsAhead = !left.isFloat();
-  auto copy = [&](Int block, Int slot) {
+  auto copy = [&](Int block, Int slot, ValueRange from) {
     Int shared = first + block * depth, offset = k.ring() + slot * bytes;
-    toLeft.copyChunks(shared, offset);
-    toRight.copyChunks(shared, offset + leftBytes);
-  };
-  e.loop(e.integer(stages - 1), [&](Int block) {
-    e.when(isLess(block, count), [&] { copy(block, block); });
+    Value isThere = isLess(block, count);
+    toLeft.copyChunks(from[0], shared, offset, isThere);
+    toRight.copyChunks(from[1], shared, offset + leftBytes, isThere);
     e.commitCopies();
-  });
+  };
+  auto firstChunks = [&](Int block) -> CodeBuilder::Values {
+    return {toLeft.firstChunk(first + block * depth), toRight.firstChunk(first + block * depth)};
+  };
+  e.loop(e.integer(stages - 1), [&](Int block) { copy(block, block, firstChunks(block)); });
   e.waitForCopies(stages - 2);
   e.barrier(); // everyone's copies of the first block are there
-  CodeBuilder::Values carried{e.integer(0)}; // where the current block lies, and its first fragments
+  // Where the last block that was asked for comes from, the slot of the current block, and its first fragments.
+  CodeBuilder::Values carried = firstChunks(e.integer(stages - 2));
+  carried.push_back(e.integer(0));
   if (readsAhead)
     llvm::append_range(carried, flatten(read(0, k.ring())));
   size_t others = carried.size();
   llvm::append_range(carried, start);
   CodeBuilder::Values last = e.loop(count, carried, [&](Int block, ValueRange current) {
-    Int slot = e.integer(current.front()), offset = k.ring() + slot * bytes;
-    Int ahead = block + (stages - 1);
-    e.when(isLess(ahead, count), [&] { copy(ahead, choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1)); });
-    e.commitCopies();
+    CodeBuilder::Values from{toLeft.aBlockLater(current[0]), toRight.aBlockLater(current[1])};
+    Int slot = e.integer(current[2]), offset = k.ring() + slot * bytes;
     Int after = slot + 1, following = choose(isEqual(after, stages), e.integer(0), after);
     Fragments fragments;
     if (readsAhead)
-      fragments = unflatten(current.slice(1, others - 1));
+      fragments = unflatten(current.slice(3, others - 3));
     CodeBuilder::Values sums(current.drop_front(others));
     for (int64_t step = 0; step < steps; ++step) {
       if (!readsAhead)
         fragments = read(step, offset);
-      bool isLast = step + 1 == steps;
+      bool isFirst = step == 0, isLast = step + 1 == steps;
+      auto copyAhead = [&] { copy(block + (stages - 1), choose(isEqual(slot, 0), e.integer(stages - 1), slot - 1), from); };
       if (isLast) {
+        if (isFirst)
+          copyAhead();
         e.waitForCopies(stages - 2);
         e.barrier(); // everyone's copies of the next block are there, and everyone has read the current one
       }
       // After the last block there is none: what is read then is not used.
       Int next = isLast ? k.ring() + choose(isLess(block + 1, count), following, slot) * bytes : offset;
       Fragments ahead = readsAhead ? read(isLast ? 0 : step + 1, next) : Fragments();
+      if (isFirst && !isLast)
+        copyAhead();
       sums = multiply(fragments, sums);
       fragments = std::move(ahead);
     }
-    CodeBuilder::Values result{following};
+    CodeBuilder::Values result{from[0], from[1], following};
     if (readsAhead)
       llvm::append_range(result, flatten(fragments));
     llvm::append_range(result, sums);

@@ -3,11 +3,8 @@
 using namespace mlir;
 
 namespace logitile::cuda {
-/// 128 bytes fill all banks: lines that are read at once and whose chunks would lie in the same ones trade them.
-Int StageShape::swapped(Int line, Int chunk) const {
-  int64_t inBanks = std::max<int64_t>(8 / chunks, 1), places = std::min<int64_t>(chunks & -chunks, 8) / together;
-  return chunk ^ (line / inBanks % places * together);
-}
+/// Lines that are read at once and whose chunks would lie in the same banks trade them.
+Int StageShape::swapped(Int line, Int chunk) const { return chunk ^ (line / linesInBanks() % places() * together); }
 
 Int StageShape::placeOf(Int line, Int chunk) const {
   Int inPanel = line * lineBytes() + swapped(line, panels == 1 ? chunk : chunk % chunks) * 16;
@@ -27,12 +24,12 @@ StageShape Operand::shape(int64_t depth) const {
 // ---- to shared memory -----------------------------------------------------------------------------------------------
 
 Stager::Stager(KernelContext &k, const Operand &operand, int64_t depth, Int sharedEnd, bool mayClipShared)
-    : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), shape(operand.shape(depth)),
-      perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared) {
+    : isAligned(k.isAligned(*operand.view, kVectorBytes)), k(k), e(k.e), operand(operand), depth(depth), shape(operand.shape(depth)),
+      perChunk(16 / CodeBuilder::bytesOf(operand.element())), sharedEnd(sharedEnd), mayClipShared(mayClipShared),
+      stride(operand.view->stride0) {
   // Rounds of the block's threads; both are powers of two, or the last round is not full.
-  int64_t threads = k.threads.sharing.threads, count = shape.count();
-  for (int64_t first = 0; first < count; first += threads)
-    sources.push_back(sourceOf(chunkOf(e.thread() + first)));
+  for (int64_t round = 0; round * k.threads.sharing.threads < shape.count(); ++round)
+    sources.push_back(sourceOf(round));
 }
 
 void Stager::copy(Int shared, Int offset) {
@@ -43,13 +40,24 @@ void Stager::copy(Int shared, Int offset) {
   e.when(isAligned, [&] { copyChunks(shared, offset); }, copyElements);
 }
 
-void Stager::copyChunks(Int shared, Int offset) {
+void Stager::copyChunks(Value from, Int shared, Int offset, Value isThere) {
   int64_t threads = k.threads.sharing.threads, count = shape.count();
   for (auto [round, source] : llvm::enumerate(sources)) {
     bool isFull = (static_cast<int64_t>(round) + 1) * threads <= count;
-    e.when(isFull ? e.truth(true) : isLess(source.chunk.line, shape.lines), [&] { copySource(source, shared, offset); });
+    e.when(isFull ? e.truth(true) : isLess(source.chunk.line, shape.lines), [&] { copySource(source, from, shared, offset, isThere); });
   }
 }
+
+Place Stager::move(Value from, Int elements) const { return e.at({from, operand.element()}, elements); }
+
+Value Stager::firstChunk(Int shared) const {
+  Chunk chunk = chunkOf(e.thread());
+  bool inner = operand.isInnerShared;
+  Int line = inner ? operand.first + chunk.line : chunk.line, column = (inner ? e.integer(0) : operand.first) + chunk.chunk * perChunk;
+  return move(k.windowOf(*operand.view, line, column).pointer, inner ? shared : shared * stride).pointer;
+}
+
+Value Stager::aBlockLater(Value from) const { return move(from, operand.isInnerShared ? e.integer(depth) : stride * depth).pointer; }
 
 Stager::Chunk Stager::chunkOf(Int number) const {
   int64_t chunks = shape.chunks * shape.panels;
@@ -69,43 +77,51 @@ static Value entriesLeft(Emitter &e, Int first, Int end, int64_t most) {
   return e.narrow(choose(isLess(first, end), smaller(end - first, most), e.integer(0)));
 }
 
-Stager::Source Stager::sourceOf(const Chunk &chunk) const {
-  const View &view = *operand.view;
-  Value left = operand.mayClip ? entriesLeft(e, operand.first, operand.end, operand.outer) : Value();
-  Value bytes;
-  if (operand.isInnerShared) { // a line for each entry of the outer axis
-    Int row = operand.first + chunk.line;
-    if (left) {
-      Value isInside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(chunk.line), left);
-      bytes = arith::SelectOp::create(e, isInside, e.constant(e.getI32IntegerAttr(16)), e.constant(e.getI32IntegerAttr(0)));
-      row = smaller(row, operand.end - 1);
-    }
-    return {chunk, k.windowOf(view, row, chunk.chunk * perChunk), bytes};
-  }
-  if (left)
-    bytes = bytesInside(e, left, e.narrow(chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
-  return {chunk, k.windowOf(view, chunk.line, operand.first + chunk.chunk * perChunk), bytes};
+static Value isBelow(Emitter &e, Int line, Value left) {
+  return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(line), left);
 }
 
-void Stager::copySource(const Source &source, Int shared, Int offset) {
-  const View &view = *operand.view;
-  bool inner = operand.isInnerShared;
-  Place from = e.at(source.start, inner ? shared : shared * view.stride0);
-  Value bytes = source.bytes;
-  if (mayClipShared) {
-    int64_t depth = inner ? shape.chunks * perChunk : shape.lines;
-    Value left = entriesLeft(e, shared, sharedEnd, depth);
-    if (inner) {
-      Value inside = bytesInside(e, left, e.narrow(source.chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
-      bytes = bytes ? Value(arith::MinSIOp::create(e, bytes, inside)) : inside;
-    } else {
-      Value isInside = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, e.narrow(source.chunk.line), left);
-      Value some = bytes ? bytes : e.constant(e.getI32IntegerAttr(16));
-      bytes = arith::SelectOp::create(e, isInside, some, e.constant(e.getI32IntegerAttr(0)));
-      from.pointer = arith::SelectOp::create(e, isInside, from.pointer, view.base.pointer); // no row is past the end
-    }
+/// Where whole lines of a block make a round, its chunks lie the same number of bytes behind those of the first round for all threads:
+/// one register has the places of all rounds.
+Stager::Source Stager::sourceOf(int64_t round) const {
+  int64_t threads = k.threads.sharing.threads, chunks = shape.chunks * shape.panels;
+  Chunk first = chunkOf(e.thread()), chunk = first;
+  Int further = e.integer(0);
+  if (int64_t lines = threads / chunks * round; threads % chunks == 0 && lines % shape.period() == 0) {
+    chunk = {first.line + lines, first.chunk, first.target + lines * shape.lineBytes()};
+    further = stride * lines;
+  } else {
+    chunk = chunkOf(e.thread() + round * threads);
+    further = (chunk.line - first.line) * stride + (chunk.chunk - first.chunk) * perChunk;
   }
-  e.copyAsync(e.shared(offset + source.chunk.target, operand.element()), from, bytes);
+  if (!operand.mayClip)
+    return {chunk, further, {}, {}};
+  Value left = entriesLeft(e, operand.first, operand.end, operand.outer);
+  if (operand.isInnerShared) // a line for each entry of the outer axis
+    return {chunk, further, isBelow(e, chunk.line, left), {}};
+  return {chunk, further, {}, bytesInside(e, left, e.narrow(chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()))};
+}
+
+/// Chunks without bytes are zeros in shared memory; their places in memory may be past the end, for nothing is read there.
+void Stager::copySource(const Source &source, Value from, Int shared, Int offset, Value isThere) {
+  bool inner = operand.isInnerShared;
+  Value isInside = source.isInside, bytes = source.bytes;
+  auto require = [&](Value condition) { isInside = isInside ? e.both(isInside, condition) : condition; };
+  if (mayClipShared) { // of a block that is not there, nothing is left
+    Value left = entriesLeft(e, shared, sharedEnd, inner ? shape.chunks * shape.panels * perChunk : shape.lines);
+    if (inner) {
+      Value some = bytesInside(e, left, e.narrow(source.chunk.chunk * perChunk), CodeBuilder::bytesOf(operand.element()));
+      bytes = bytes ? Value(arith::MinSIOp::create(e, bytes, some)) : some;
+    } else {
+      require(isBelow(e, source.chunk.line, left));
+    }
+  } else if (isThere) {
+    require(isThere);
+  }
+  auto number = [&](int32_t value) { return e.constant(e.getI32IntegerAttr(value)); };
+  if (isInside)
+    bytes = arith::SelectOp::create(e, isInside, bytes ? bytes : number(16), number(0));
+  e.copyAsync(e.shared(offset + source.chunk.target, operand.element()), move(from, source.further), bytes);
 }
 
 void Stager::copyElementsOf(const Chunk &chunk, Int shared, Int offset) {
@@ -151,9 +167,10 @@ CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64
     Int place = line * shape.lineBytes() + chunk * 16 + offset;
     return e.loadMatrices(e.at(e.shared(place, e.getI8Type()), e.integer(fragment * 16 * shape.lineBytes())), /*transposed=*/false);
   }
-  Int line = inMatrix + stepHalf * 8 + step * 16; // a line for each step
-  Int chunk = shape.swapped(line, operand.warpFirst / 8 + entryHalf + fragment * 2);
-  return e.loadMatrices(e.shared(line * shape.lineBytes() + chunk * 16 + offset, e.getI8Type()), /*transposed=*/true);
+  Int line = inMatrix + stepHalf * 8; // a line for each step; 16 further the chunks trade the same places
+  Int first = line * shape.lineBytes() + shape.swapped(line, operand.warpFirst / 8 + entryHalf) * 16;
+  Int place = (first ^ e.integer(fragment * 2 * 16)) + offset;
+  return e.loadMatrices(e.at(e.shared(place, e.getI8Type()), e.integer(step * 16 * shape.lineBytes())), /*transposed=*/true);
 }
 
 /// Two neighbours on the shared axis.

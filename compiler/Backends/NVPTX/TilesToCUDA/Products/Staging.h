@@ -15,8 +15,14 @@ struct StageShape {
   int64_t bytes() const { return panels * panelBytes(); }
   int64_t count() const { return panels * lines * chunks; }
   Int swapped(Int line, Int chunk) const;
+  /// So many lines further, chunks trade the same places.
+  int64_t period() const { return linesInBanks() * places(); }
   /// Where a chunk lies, of those that a line has in all panels.
   Int placeOf(Int line, Int chunk) const;
+
+private:
+  int64_t linesInBanks() const { return std::max<int64_t>(8 / chunks, 1); } // 128 bytes fill all banks
+  int64_t places() const { return std::min<int64_t>(chunks & -chunks, 8) / together; }
 };
 
 /// One operand: `outer` entries of a tile (tokens, vocabulary or hidden entries) by the shared axis.
@@ -46,7 +52,13 @@ public:
   /// The block from entry `shared` of the shared axis on, to `offset` bytes of shared memory.
   void copy(Int shared, Int offset);
   /// The same where it is known that the operand 'isAligned'.
-  void copyChunks(Int shared, Int offset);
+  void copyChunks(Int shared, Int offset) { copyChunks(firstChunk(shared), shared, offset, mlir::Value()); }
+  /// The same, where the first chunk of this thread lies at `from`. If the block is not there (i1; null: it is), nothing is read: no
+  /// branch around copies keeps them apart from the products, so that the assembler can put them between those.
+  void copyChunks(mlir::Value from, Int shared, Int offset, mlir::Value isThere);
+  /// Where this thread's first chunk lies, of the block from entry `shared` on; the pointer of a block later.
+  mlir::Value firstChunk(Int shared) const;
+  mlir::Value aBlockLater(mlir::Value from) const;
   const mlir::Value isAligned; // whether chunks are 16 bytes at multiples of 16
 
 private:
@@ -57,21 +69,25 @@ private:
   /// A chunk that this thread copies. What does not depend on the block is known before the loop over blocks.
   struct Source {
     Chunk chunk;
-    Place start;       // in the block that starts with entry 0 of the shared axis
-    mlir::Value bytes; // i32, of the chunk that exist on the outer axis; null: all
+    Int further;          // elements behind this thread's first chunk
+    mlir::Value isInside; // i1, whether its line exists; null: it does
+    mlir::Value bytes;    // i32, of the chunk that exist on the outer axis; null: all
   };
   Chunk chunkOf(Int number) const;
-  Source sourceOf(const Chunk &chunk) const;
-  void copySource(const Source &source, Int shared, Int offset);
+  Source sourceOf(int64_t round) const;
+  Place move(mlir::Value from, Int elements) const;
+  void copySource(const Source &source, mlir::Value from, Int shared, Int offset, mlir::Value isThere);
   void copyElementsOf(const Chunk &chunk, Int shared, Int offset);
 
   KernelContext &k;
   Emitter &e;
   const Operand operand;
+  const int64_t depth;
   StageShape shape;
   int64_t perChunk;        // elements of a chunk
   Int sharedEnd;
   bool mayClipShared;
+  Int stride;              // elements of the view between two lines of a block
   llvm::SmallVector<Source> sources;
 };
 
