@@ -67,6 +67,16 @@ def test_every_loss(index, name, monkeypatch):
     check_loss(name, kind_of_loss(index, "sm_80"), dtype, monkeypatch, is_small=is_small)
 
 
+@pytest.mark.parametrize("dtype, tiles", [
+    ("bfloat16", "TN=96,TD=96"), ("float16", "TN=64,TD=192"), ("float32", "TM=96,TN=96,TD=96"),
+])  # fmt: skip
+def test_tiles_that_are_no_powers_of_two(dtype, tiles, monkeypatch):
+    """Warps have blocks of 48 or 96 entries, and the last round of copies is for some of the threads."""
+    made = sample("plain", dtype, (130, 300, 200))
+    made.head.options = dataclasses.replace(made.head.options, tiles=tiles)
+    check_orders(made, monkeypatch)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("index, name", list(enumerate(CASES)))
 def test_every_loss_under_another_schedule(index, name, monkeypatch):

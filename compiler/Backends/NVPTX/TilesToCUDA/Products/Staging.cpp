@@ -168,9 +168,12 @@ CodeBuilder::Values FragmentReader::readMatrices(int64_t step, Int offset, int64
     return e.loadMatrices(e.at(e.shared(place, e.getI8Type()), e.integer(fragment * 16 * shape.lineBytes())), /*transposed=*/false);
   }
   Int line = inMatrix + stepHalf * 8; // a line for each step; 16 further the chunks trade the same places
-  Int first = line * shape.lineBytes() + shape.swapped(line, operand.warpFirst / 8 + entryHalf) * 16;
-  Int place = (first ^ e.integer(fragment * 2 * 16)) + offset;
-  return e.loadMatrices(e.at(e.shared(place, e.getI8Type()), e.integer(step * 16 * shape.lineBytes())), /*transposed=*/true);
+  auto placeOf = [&](Int chunk) { return line * shape.lineBytes() + shape.swapped(line, chunk) * 16; };
+  // Places of a power of two of chunks differ from the first one's in bits that it does not have: one operation makes each of them.
+  Int first = operand.warpFirst / 8 + entryHalf;
+  int64_t chunks = (isRight ? k.threads.sharing.blockColumns() : k.threads.sharing.blockRows()) / 8;
+  Int place = llvm::isPowerOf2_64(chunks) ? placeOf(first) ^ e.integer(fragment * 2 * 16) : placeOf(first + fragment * 2);
+  return e.loadMatrices(e.at(e.shared(place + offset, e.getI8Type()), e.integer(step * 16 * shape.lineBytes())), /*transposed=*/true);
 }
 
 /// Two neighbours on the shared axis.
