@@ -18,10 +18,11 @@ protected:
   void updateEntries(const RowGroup &rows, const Widener &values, llvm::ArrayRef<unsigned> entries, CodeBuilder::Values &state);
   /// One state from those of two parts of the vocabulary, the first part first.
   CodeBuilder::Values merge(const Widener &uniform, mlir::ValueRange first, mlir::ValueRange second) const;
-  /// The larger of two values; where 'isCounted' does not hold, 'known'. A NaN is never larger. 'isCounted' may be null.
-  mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
 
   // ---- what a target may add ----------------------------------------------------------------------------------------
+  /// The larger of two values; where 'isCounted' does not hold, 'known'. A candidate that is NaN is never larger, and 'known' is not NaN.
+  /// 'isCounted' may be null.
+  virtual mlir::Value larger(mlir::Value candidate, mlir::Value known, mlir::Value isCounted) const;
   /// Whether the target finds this entry of the state by itself.
   virtual bool isFoundApart(unsigned entry) const { return false; }
   /// The candidates of the maxima at 'column', and the values of the update that are known from them.

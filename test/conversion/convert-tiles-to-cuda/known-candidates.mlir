@@ -1,10 +1,15 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
 // What a maximum is the largest of is kept for the update where making it again takes an elementary function. A thread has eight
-// columns of a row, and two rows in a turn.
+// columns of a row, and two rows in a turn. The larger of two candidates is one instruction.
 
 // CHECK-LABEL: llvm.func @capped(
-// CHECK-COUNT-8: math.tanh
+// CHECK: math.tanh
+// CHECK: arith.maxnumf
+// CHECK-COUNT-7: math.tanh
 // CHECK-NOT: math.tanh
+// CHECK: arith.maxnumf
+// CHECK: nvvm.shfl.sync bfly
+// CHECK: arith.maxnumf
 // CHECK-COUNT-8: math.exp
 // CHECK-COUNT-8: math.tanh
 // CHECK-NOT: math.tanh

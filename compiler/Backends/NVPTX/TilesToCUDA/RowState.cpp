@@ -129,6 +129,12 @@ private:
     return arith::TruncIOp::create(e, e.i1, other);
   }
 
+  /// One instruction, which takes the number where the other value is NaN.
+  Value larger(Value candidate, Value known, Value isCounted) const override {
+    Value counted = isCounted ? arith::SelectOp::create(e, isCounted, candidate, known) : candidate;
+    return arith::MaxNumFOp::create(e, counted, known);
+  }
+
   /// Those of the quad.
   void joinMaxima(MutableArrayRef<Value> maxima) override {
     for (Value &maximum : maxima)
