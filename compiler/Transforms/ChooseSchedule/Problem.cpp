@@ -4,6 +4,7 @@
 #include "compiler/Transforms/HalfLogits/StoredBase.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
+#include <numeric>
 using namespace mlir;
 using namespace logitile;
 
@@ -101,13 +102,24 @@ static int64_t tilesAtATime(ProgramOp program, RequestAttr request) {
   return std::max<int64_t>(request.getProjections().size() + dense.size(), 1);
 }
 
-/// The most columns of tiles of logits. Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the
-/// sums of all tiles.
-static int64_t mostProjectColumns(const Problem &problem, int64_t tilesAtATime) {
+namespace {
+/// The most columns that tiles of logits may have, and what leaves no registers for more.
+struct ColumnLimit {
+  int64_t most = INT64_MAX;
+  StringRef reason;
+};
+} // namespace
+
+/// Kernels that multiply f32 on GPUs with warpgroups hold its planes in registers, beside the sums of all tiles. The rounds of random
+/// numbers take as many.
+static ColumnLimit columnLimit(const Problem &problem, int64_t tilesAtATime) {
   auto isF32 = [](ProjectionAttr projection) { return projection.getElement().isF32(); };
-  if (!problem.facts.multipliesInWarpgroups || llvm::none_of(problem.request.getProjections(), isF32))
-    return problem.tiles.TN;
-  return tilesAtATime > 1 ? 64 : 128;
+  if (!problem.facts.multipliesInWarpgroups)
+    return {};
+  if (llvm::any_of(problem.request.getProjections(), isF32))
+    return {tilesAtATime > 1 ? 64 : 128, "float32 is multiplied"};
+  bool isRandom = ProgramOp(problem.program).walk([](UniformOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return isRandom ? ColumnLimit{128, "random numbers are drawn"} : ColumnLimit();
 }
 
 /// Elements as kernels read them from memory.
@@ -139,14 +151,15 @@ void Problem::splitVocabulary(int64_t finer) {
   // Units without work wait for the last tasks. Where each task is for one unit, shorter tasks make that wait shorter.
   const int64_t most = facts.isFilledByOneVocabSplit ? 64 : 128;
   int64_t wanted = std::clamp<int64_t>(4 * machine.units, kLeast, most);
+  int64_t unit = std::lcm(tiles.TN, weightRows());
   if (facts.isFilledByOneVocabSplit) {
-    vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), tiles.TN);
+    vocabSplit = llvm::alignTo(llvm::divideCeil(columns, finer * wanted), unit);
   } else {
     // Short splits spend their time on what begins and ends them: they have a few tiles, unless too few splits are left then.
     constexpr int64_t kTiles = 4;
     int64_t coarse = llvm::divideCeil(columns, kLeast), fine = llvm::divideCeil(columns, std::max(wanted, kLeast * finer));
     int64_t least = std::min(coarse, finer == 1 ? kTiles * tiles.TN : tiles.TN);
-    vocabSplit = llvm::alignTo(std::max(fine, least), tiles.TN);
+    vocabSplit = llvm::alignTo(std::max(fine, least), unit);
   }
   vocabSplits = llvm::divideCeil(columns, vocabSplit);
   leastGroup = facts.isFilledByOneVocabSplit ? 1 : llvm::divideCeil(vocabSplits, kLeast * finer);
@@ -168,12 +181,12 @@ FailureOr<Problem> Problem::get(ProgramOp program, RequestAttr request, int64_t 
   if (!tiles)
     return program.emitOpError() << error;
   problem.tiles = *tiles;
-  int64_t most = mostProjectColumns(problem, atATime);
-  if (wanted.contains("TN") && problem.tiles.TN > most)
-    return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where float32 is multiplied on '"
-                                 << problem.target->name() << "', registers have room for " << most << " (tiles that a kernel holds: " << atATime
-                                 << "); take TN=" << most << " or less";
-  problem.tiles.TN = std::min(problem.tiles.TN, most);
+  ColumnLimit limit = columnLimit(problem, atATime);
+  if (wanted.contains("TN") && problem.tiles.TN > limit.most)
+    return program.emitOpError() << "cannot have tiles of TN=" << problem.tiles.TN << " columns: where " << limit.reason << " on '"
+                                 << problem.target->name() << "', registers have room for " << limit.most
+                                 << " (tiles that a kernel holds: " << atATime << "); take TN=" << limit.most << " or less";
+  problem.tiles.TN = std::min(problem.tiles.TN, limit.most);
   problem.panelWidth = problem.facts.memory.panelWidth;
 
   problem.columns = program.getWidth();

@@ -59,6 +59,8 @@ struct Problem {
   std::pair<int64_t, int64_t> tokensAlike() const;
   /// Columns of the tiles of a gradient where tiles have fixed sizes.
   int64_t gradientColumns(const ProjectionProblem &projection) const;
+  /// Vocabulary entries of a tile of the gradient of a head.
+  int64_t weightRows() const;
   /// How much longer gradients of hidden states take because their tiles, in so many parts, do not fill the units evenly.
   double hiddenWaits(const ProjectionProblem &projection, int64_t tokens, int64_t parts) const;
   /// Chunks of tokens are multiples of it.

@@ -28,9 +28,15 @@ int64_t ScheduleBuilder::widest(int64_t rows) const {
   return std::max<int64_t>(problem.tiles.TN * problem.tiles.TD / rows / problem.panelWidth * problem.panelWidth, problem.panelWidth);
 }
 
+/// As many as tiles of logits have columns. On warpgroups 128 at most: with 256 hidden entries, their sums fill the registers.
+int64_t Problem::weightRows() const {
+  constexpr int64_t kMost = 128;
+  return facts.multipliesInWarpgroups ? std::min(tiles.TN, kMost) : tiles.TN;
+}
+
 /// Tiles of a gradient of the head. For few tokens, they get whole rows by having fewer.
 ScheduleBuilder::WeightTile ScheduleBuilder::weightTile(const ProjectionProblem &projection) const {
-  WeightTile tile{problem.tiles.TN, problem.gradientColumns(projection)};
+  WeightTile tile{problem.weightRows(), problem.gradientColumns(projection)};
   if (!problem.hasFewTokens())
     return tile;
   int64_t least = problem.facts.registerRows, whole = llvm::alignTo(projection.hidden, problem.panelWidth);

@@ -12,3 +12,8 @@
 // REFUSED: error: 'logitile.program' op cannot have tiles of TN=256 columns: where float32 is multiplied on 'cuda:sm_90a', registers have room for 128 (tiles that a kernel holds: 1); take TN=128 or less
 // RUN: %{schedule} | sed -e 's/$ELEMENT/bf16/; s/threads = 4/threads = 4, tiles = {TN = 256}/' | %schedule | FileCheck %s --check-prefix=HALVES
 // HALVES: logitile.launch "squares" from @sweep<{{.*}}TN = 256,
+
+// The rounds of random numbers need registers as well.
+// RUN: %{schedule} | sed -e 's/$ELEMENT/bf16/; s/%zz = arith.mulf %z, %z : f32/%i = arith.constant 1 : i32\n      %u = logitile.uniform %i, %i, %i, %i : f32\n      %zz = arith.mulf %z, %u : f32/' | %schedule | FileCheck %s --check-prefix=ONE
+// RUN: %{schedule} | sed -e 's/$ELEMENT/bf16/' | %schedule | FileCheck %s --check-prefix=OTHERS
+// OTHERS: logitile.launch "squares" from @sweep<{{.*}}TN = 192,

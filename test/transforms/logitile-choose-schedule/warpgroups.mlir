@@ -2,9 +2,11 @@
 // DEFINE: %{early} = sed -e 's/$GRADIENTS/"z.hidden", "z.weight"/; s/$PLAN/mode = early, tokens = 4096, workspace = 1000000000, chunks = 0, accumulate = false/; s/cpu:avx2/cuda:sm_90a/'
 // RUN: %{early} -e 's/$ELEMENT/bf16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
 // RUN: %{early} -e 's/$ELEMENT/f16/' %S/Inputs/square.mlir | %schedule | FileCheck %s
-// CHECK: logitile.launch "squares" from @sweep<TK = 64, TM = 128, TN = 128, {{.*}} using wgmma
+// Tiles of the weight's gradient have fewer rows than tiles of logits have columns. Vocabulary splits are whole tiles of both.
+// CHECK: logitile.schedule {{.*}} vocab_split 768 
+// CHECK: logitile.launch "squares" from @sweep<TK = 64, TM = 128, TN = 192, {{.*}} using wgmma
 // CHECK: logitile.launch "z_hidden" {{.*}} using wgmma
-// CHECK: logitile.launch "z_weight" {{.*}} using wgmma
+// CHECK: logitile.launch "z_weight" {{.*}}TN = 128, {{.*}} using wgmma
 
 // Not where operands have 32 bits, nor with tiles that they cannot cut, nor on sm_90.
 // RUN: %{early} -e 's/$ELEMENT/f32/' %S/Inputs/square.mlir | %schedule | FileCheck %s --check-prefixes=WARPS,FLOATS
