@@ -1,7 +1,7 @@
-// Turns logits, made here or stored before, into their gradients. Logits stored in 16 bits are relative to %centre. Gradients take
-// the place of stored logits. Sums that only per-token gradients read are made on the way: they are the row state of a fused sweep.
+// Turns logits, made here or stored before, into their gradients. Logits stored in 16 bits are relative to %centre, which CENTRE
+// columns share. Gradients take the place of stored logits. Sums that only per-token gradients read are made on the way: they are the row state of a fused sweep.
 // Sparse terms are added, or taken out where the gradient is rounded.
-logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
+logitile.template @gradient<TM, TN, TK, SPLIT, CENTRE, V, acc> for gradient(
     %tokenCount: index from tokens, %vocabSplitFirst: index from vocab_split_first, %vocabSplitEnd: index from vocab_split_end,
     %map: !logitile.view<? x i32> from token_map, %hiddens: !logitile.hiddens, %weights: !logitile.weights, %loaded: !logitile.stored_views,
     %inputViews: !logitile.input_views, %added: !logitile.sparse_views, %extracted: !logitile.extracted_views, %grads: !logitile.grad_views, %vocabGrads: !logitile.vocab_grad_views,
@@ -9,6 +9,7 @@ logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
   %tm = logitile.param TM
   %tn = logitile.param TN
   %vocabSplitColumns = logitile.param SPLIT
+  %centreColumns = logitile.param CENTRE
   %v = logitile.param V
   %zero = arith.constant 0 : index
   scf.forall (%row, %vocab_split) = (%zero, %vocabSplitFirst) to (%tokenCount, %vocabSplitEnd) step (%tm, 1) {
@@ -18,7 +19,7 @@ logitile.template @gradient<TM, TN, TK, SPLIT, V, acc> for gradient(
     %end = arith.minui %unclipped, %v : index
     %start = logitile.init_state : !logitile.row_state<TM>
     %state = scf.for %column = %first to %end step %tn iter_args(%running = %start) -> (!logitile.row_state<TM>) {
-      %tile = arith.divui %column, %tn : index
+      %tile = arith.divui %column, %centreColumns : index
       %centre = logitile.load %centres at [%tile, %row] : !logitile.centre_views -> !logitile.centres<TM>
       %z = logitile.logits of %hiddens, %weights by TK or %loaded at [%row, %column]
           : !logitile.hiddens, !logitile.weights or !logitile.stored_views -> !logitile.logits<TM x TN x acc>

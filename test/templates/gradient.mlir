@@ -7,7 +7,7 @@
 // CHECK-SAME: %known_row: !logitile.view<?xf32> from @known_row, %grad_z: !logitile.view<?x300xbf16> from @grad_z) {
 // CHECK: scf.forall (%row, %vocab_split) = (%zero, %vocab_split_first) to (%tokens, %vocab_split_end) step (%tm, 1) {
 // CHECK: scf.for %column = %first to %end step %tn {
-// CHECK-NEXT: %tile = arith.divui %column, %tn : index
+// CHECK-NEXT: %tile = arith.divui %column, %centreColumns : index
 // CHECK-NEXT: %z = logitile.project %z_hidden, %z_weight at [%row, %column] by 16 using panels : !logitile.view<?x24xbf16>, !logitile.view<300x24xbf16> -> !logitile.tile<64x32xf32>
 // CHECK-NEXT: %g = logitile.map(%z) at %column : (!logitile.tile<64x32xf32>) -> !logitile.tile<64x32xf32> {
 // CHECK: %rest = logitile.sparse_terms extract %g, [%target, %known_row] at [%row, %column] below %tokens : !logitile.tile<64x32xf32>, [!logitile.view<?xi32>, !logitile.view<?xf32>]
@@ -35,7 +35,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" window 200 : !logitile.view<?x300xbf16>
     logitile.run backward {
       logitile.loop vocab_splits 2 from 0 to 3 {
-        logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> using panels
+        logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32> using panels
       }
     }
   }

@@ -67,7 +67,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @blocks_bias chunk input_blocks of "bias" per 64 : !logitile.view<?x300xf32>
     logitile.buffer @state_fused_sum chunk row_state of @fused[0] : !logitile.view<3x?xf32>
     logitile.run forward {
-      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> sweep @fused
+      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32> sweep @fused
     }
   }
 }

@@ -185,9 +185,9 @@ void ScheduleBuilder::emitSweep(OpBuilder &b, SweepOp sweep, bool makesStored) {
     if (stored ? !hasStored : !hasRest)
       continue;
     bool projects = !stored || makesStored;
-    int64_t rows = projects ? problem.tiles.TM : rowsOfStored();
+    int64_t rows = projects ? problem.tiles.TM : rowsOfStored(), columns = projects ? problem.tiles.TN : columnsOfStored();
     LaunchOp op = launch(b, sweep.getSymName() + (stored && hasRest ? "_stored" : ""), Purpose::Sweep,
-                         {{"TM", number(rows)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", f32}});
+                         {{"TM", number(rows)}, {"TN", number(columns)}, {"TK", number(projectDepth())}, {"acc", f32}});
     if (projects)
       op.setAlgorithm(projectAlgorithm());
     op.setSweepAttr(symbolOf(sweep));
@@ -278,9 +278,12 @@ void ScheduleBuilder::emitGradient(OpBuilder &b) {
 
 void ScheduleBuilder::emitGradientPart(OpBuilder &b, StringRef suffix, bool stored, int64_t first, int64_t end) {
   int64_t rows = stored && !hasVocabGradients() ? rowsOfStored() : problem.tiles.TM;
-  LaunchOp op =
-      launch(b, "gradient" + suffix, Purpose::Gradient,
-             {{"TM", number(rows)}, {"TN", number(problem.tiles.TN)}, {"TK", number(projectDepth())}, {"acc", type(b.getF32Type())}});
+  LaunchOp op = launch(b, "gradient" + suffix, Purpose::Gradient,
+                       {{"TM", number(rows)},
+                        {"TN", number(stored ? columnsOfStored() : problem.tiles.TN)},
+                        {"TK", number(projectDepth())},
+                        {"CENTRE", number(problem.tiles.TN)},
+                        {"acc", type(b.getF32Type())}});
   if (!stored)
     op.setAlgorithm(projectAlgorithm());
   if (problem.fusedSweep)

@@ -139,6 +139,7 @@ private:
   };
   WeightTile weightTile(const ProjectionProblem &projection) const;
   int64_t rowsOfStored() const;
+  int64_t columnsOfStored() const;
   bool hasVocabGradients() const;
   int64_t widest(int64_t rows) const;
   int64_t depthOf(int64_t steps, mlir::Type operand) const;

@@ -75,6 +75,18 @@ int64_t ScheduleBuilder::rowsOfStored() const {
   return problem.facts.hasFixedTiles ? std::min(problem.tiles.TM, kFewest) : problem.tiles.TM;
 }
 
+/// Columns of the same tiles, whose number divides that of tiles that are made. Each column needs a thread, and blocks of few threads
+/// share a unit best.
+int64_t ScheduleBuilder::columnsOfStored() const {
+  constexpr int64_t kMost = 128, kStep = 32;
+  int64_t made = problem.tiles.TN, columns = kMost;
+  if (!problem.facts.hasFixedTiles || made <= kMost)
+    return made;
+  while (made % columns != 0)
+    columns -= kStep;
+  return columns;
+}
+
 /// Sums over the tokens of each tile are kept then: more tiles would need more memory for them.
 bool ScheduleBuilder::hasVocabGradients() const {
   auto gradients = ProgramOp(problem.program).getBody().getOps<GradientOp>();

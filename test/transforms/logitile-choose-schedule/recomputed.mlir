@@ -34,7 +34,7 @@
 // PART-NEXT: logitile.launch "gradient_stored" from @gradient<{{[^>]*}}>{{( vocab_splits.*)?$}}
 // PART-NEXT: logitile.launch "z_hidden_stored" {{.*}} accumulate vocab_splits
 // PART: logitile.loop vocab_splits 1 from 8 to 16 {
-// PART-NEXT: logitile.launch "gradient" from @gradient<TK = 256,
+// PART-NEXT: logitile.launch "gradient" from @gradient<CENTRE = {{[0-9]+}}, TK = 256,
 // PART-NEXT: logitile.launch "z_hidden" {{.*}} accumulate always
 
 // Nothing saved but values per token. With room for it, several vocabulary splits of the gradient at a time, in chunks of tokens.

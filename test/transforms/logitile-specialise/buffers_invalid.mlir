@@ -100,7 +100,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x300xf32>
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op reads logits 'z', but the schedule has no buffer for weight of "z"}}
-      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
     }
   }
 }

@@ -13,7 +13,7 @@
 // CHECK-LABEL: logitile.kernel @gradient(%tokens: index from tokens, %tokens_map: !logitile.view<?xi32> from @tokens_map, %stored_z: !logitile.view<?x300xf32> from @stored_z,
 // CHECK-SAME: %grad_z: !logitile.view<?x300xf32> from @grad_z) attributes {aliases = {grad_z = @stored_z}} {
 // CHECK: scf.for %column = %first to %end step %tn {
-// CHECK-NEXT: %tile = arith.divui %column, %tn : index
+// CHECK-NEXT: %tile = arith.divui %column, %centreColumns : index
 // CHECK-NEXT: %z = logitile.load %stored_z at [%row, %column]
 // CHECK-NEXT: %g = logitile.map(%z) at %column
 // CHECK: logitile.store %g to %grad_z at [%row, %column]
@@ -39,7 +39,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
     logitile.buffer @gradient_z_hidden output hidden_gradient of "z" : !logitile.view<?x24xf32>
     logitile.run forward {
       logitile.launch "project" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels
-      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
+      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
       logitile.launch "hidden" from @contract_hidden<TM = 64, TD = 8, TK = 16, D = 24, in = f32, g = f32, out = f32, acc = f32> using panels
           input "z" views {grad = @grad_z, weight = @z_weight, out = @gradient_z_hidden}
     }

@@ -58,7 +58,7 @@ logitile.program @p vocab 300 outputs [] indices ["target"] checked [#logitile.r
     logitile.buffer @grad_z chunk logit_gradient of "z" alias @stored_z : !logitile.view<?x300xf32>
     logitile.run forward {
       logitile.launch "finish" from @finish<TM = 64> finish @second
-      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
+      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
     }
   }
 }

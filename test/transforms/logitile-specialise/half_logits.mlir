@@ -22,7 +22,7 @@
 // A gradient that made that base of logits takes it as it was kept.
 // CHECK-LABEL: logitile.kernel @gradient(
 // CHECK-SAME: %centre_z: !logitile.view<8x?xf32> from @centre_z
-// CHECK: %tile = arith.divui %column, %tn : index
+// CHECK: %tile = arith.divui %column, %c32{{.*}} : index
 // CHECK-NEXT: %centre = logitile.load %centre_z at [%tile, %row] : !logitile.view<8x?xf32> -> !logitile.tile<64x1xf32>
 // CHECK-NEXT: %z = logitile.load %stored_z at [%row, %column]
 // CHECK: %g = logitile.map(%z, %{{.*}}, %{{.*}}, %centre) at %column
@@ -97,8 +97,8 @@ logitile.program @p vocab 256 outputs [] indices [] checked [] {
     logitile.buffer @grad_z chunk logit_gradient of "z" : !logitile.view<?x256xbf16, column_major>
     logitile.run forward {
       logitile.launch "sweep" from @sweep<TM = 64, TN = 32, TK = 16, acc = f32> using panels sweep @s store
-      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
-      logitile.launch "fused" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> sweep @fused
+      logitile.launch "gradient" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
+      logitile.launch "fused" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32> sweep @fused
     }
   }
 }

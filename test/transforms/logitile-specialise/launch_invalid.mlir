@@ -61,7 +61,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op makes a gradient, but the program has none}}
-      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32>
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32>
     }
   }
 }

@@ -6,7 +6,7 @@ logitile.program @p vocab 300 outputs [] indices [] checked [] {
   logitile.schedule tokens [0, 4096) vocab_split 100 stored 0 {
     logitile.run forward {
       // expected-error @+1 {{'logitile.launch' op stores logits, for which template @gradient has no place}}
-      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, acc = f32> store
+      logitile.launch "k" from @gradient<TM = 64, TN = 32, TK = 16, CENTRE = 32, acc = f32> store
     }
   }
 }
