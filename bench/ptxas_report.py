@@ -54,7 +54,7 @@ class Case:
     tiles: str
 
     def __str__(self) -> str:
-        return " ".join((self.target, self.loss, self.dtype, self.schedule, self.tiles))
+        return " ".join((self.target, self.loss, self.dtype, self.schedule, self.tiles or "default tiles"))
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,19 @@ class Figures:
 
 
 def tile_rows(target: str, values: int) -> list[str]:
-    """The rows of the tile table that serve so many tiles at a time, as requests spell them."""
+    """The rows of the tile table that serve so many tiles at a time, as requests spell them.
+
+    The first one is the default, which requests do not name: sizes that a loss has no registers for are
+    reduced then, and refused where they are named.
+    """
     rows = json.loads(TABLE.read_text())[target]
     served = min(values, max(row["values"] for row in rows))
-    return [
+    spelled = [
         ",".join(f"{name}={size}" for name, size in row.items() if name != "values")
         for row in rows
         if row["values"] >= served
     ]
+    return ["", *spelled[1:]]
 
 
 def arguments(loss: lt.Loss, shape: tuple[int, int, int], dtype: str) -> dict[str, object]:
@@ -197,7 +202,13 @@ def occupancy(target: str, kernel: Kernel, figures: Figures) -> float:
 def examine(case: Case, seen: str) -> list[tuple[Kernel, Figures | None, list[str]]]:
     """Compiles a program and assembles those of its kernels that have no file in the folder `seen` yet."""
     found = []
-    for kernel in kernels_of(case):
+    try:
+        kernels = kernels_of(case)
+    except lt.CompileError as error:
+        if "cannot have tiles" not in str(error):
+            raise
+        return []
+    for kernel in kernels:
         digest = hashlib.sha256(f"{case.target} {kernel.text}".encode()).hexdigest()
         try:
             pathlib.Path(seen, digest).touch(exist_ok=False)
