@@ -1,9 +1,21 @@
 // gemm_sm90.cu - cases of CUTLASS' tutorial kernel for Hopper: tensor copies into a ring of stages, wgmma that reads both operands from
 // shared memory, mbarriers between them. The kernel itself comes from the package, as FOREIGN_EXAMPLE; CuTe's host code makes the
 // tensor maps.
+#include <cute/tensor.hpp>
+#include "cutlass/arch/barrier.h"
+
+// The tutorial leaves out two things, both of which the emulator reports (test_hopper.py): the fence that shows the mbarriers to
+// tensor copies, and a wait for the last copies, which nobody reads, before the block ends.
+#define cluster_sync() (cutlass::arch::fence_barrier_init(), cute::cluster_sync())
+#define axpby(...)                                                                                                                           \
+  for (int left = 0; left < K_PIPE_MAX; ++left, ++read_state)                                                                                \
+    ProducerBarType::wait(&producer_mbar[read_state.index()], read_state.phase());                                                           \
+  cute::axpby(__VA_ARGS__)
 #define main(...) unused_main(auto argc, auto argv)
 #include FOREIGN_EXAMPLE
 #undef main
+#undef axpby
+#undef cluster_sync
 #include "launch.h"
 using namespace cute;
 
@@ -45,6 +57,6 @@ void run(int m, int n, int k, const void *a, const void *b, float *c) {
 using ProductBf16 = SM90_64x128x16_F32BF16BF16_SS<GMMA::Major::K, GMMA::Major::K>;
 using ProductF16 = SM90_64x64x16_F32F16F16_SS<GMMA::Major::MN, GMMA::Major::MN>;
 FOREIGN_CASE(bf16_both_along_k, bfloat16_t, ProductBf16, AlongK, AlongK, GMMA::Layout_K_SW128_Atom<bfloat16_t>,
-             GMMA::Layout_K_SW128_Atom<bfloat16_t>, 128, 128, 3)
+             GMMA::Layout_K_SW128_Atom<bfloat16_t>, 128, 128, 2)
 FOREIGN_CASE(f16_none_along_k, half_t, ProductF16, AcrossK, AcrossK, GMMA::Layout_MN_SW128_Atom<half_t>,
-             GMMA::Layout_MN_SW64_Atom<half_t>, 64, 64, 2)
+             GMMA::Layout_MN_SW64_Atom<half_t>, 64, 64, 3)

@@ -29,6 +29,7 @@ class Call:
     place: int
     lines: list[str] = dataclasses.field(default_factory=list)
     declared: set[str] = dataclasses.field(default_factory=set)
+    functions: set[str] = dataclasses.field(default_factory=set)
 
     def value(self, index: int) -> str:
         return self.operands[index].split()[-1]
@@ -87,6 +88,53 @@ def multiply_f16(call: Call) -> None:
     call.call(name, *halves, *call.operands[6:], type="{ float, float, float, float }")
 
 
+# ---- Hopper ----------------------------------------------------------------------------------------------
+
+
+def initialise(call: Call) -> None:
+    call.call("mbarrier.init.shared", call.shared(1), call.operands[0])
+
+
+def arrive(call: Call) -> None:
+    call.call("mbarrier.arrive.scope.cta.space.cta", call.shared(0), "i32 1", type="i64", result=call.name())
+
+
+def arrive_and_expect(call: Call) -> None:
+    name = "mbarrier.arrive.expect.tx.scope.cta.space.cta"
+    barrier = call.shared(1)
+    call.call(name, barrier, call.operands[0], type="i64", result=call.name())
+
+
+def wait(call: Call) -> None:
+    call.functions.add(WAIT)
+    call.lines.append(f"  call void @foreign.wait({', '.join(call.operands)})")
+
+
+def elect(call: Call) -> None:
+    """A lane and whether it is this one; the second result keeps its value in the others."""
+    both = call.call("elect.sync", call.operands[0], type="{ i32, i1 }", result=call.name())
+    lane = call.add(f"extractvalue {{ i32, i1 }} {both}, 0")
+    leads = call.add(f"extractvalue {{ i32, i1 }} {both}, 1")
+    flag = call.add(f"select i1 {leads}, i32 1, {call.operands[2]}")
+    first = call.add(f"insertvalue {{ i32, i32 }} poison, i32 {lane}, 0")
+    call.lines.append(f"  {call.result} = insertvalue {{ i32, i32 }} {first}, i32 {flag}, 1")
+
+
+def load_tensor(call: Call) -> None:
+    """To shared memory, with two coordinates and a hint for the cache."""
+    to, tensor, barrier, first, second, hint = call.operands
+    where = call.add(f"inttoptr {to} to ptr addrspace(7)")
+    told = call.shared(2)
+    source = call.add(f"inttoptr {tensor} to ptr")
+    call.call("cp.async.bulk.tensor.g2s.tile.2d", f"ptr addrspace(7) {where}", told, f"ptr {source}", first, second,
+              "i16 0", hint, "i1 false", "i1 true", "i32 0")
+
+
+def cluster_barrier(call: Call) -> None:
+    """Of a cluster of one block, where the wait follows the arrival at once."""
+    call.call("barrier.cta.sync.aligned.all", "i32 0")
+
+
 # ---- the table -------------------------------------------------------------------------------------------
 
 
@@ -104,6 +152,20 @@ KNOWN_AS_IT_IS = (
     re.compile(r"\{ \.reg \.pred p; setp\.ne\.b32 p, \$\d+, 0; wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32"
                r"\.(bf16\.bf16|f16\.f16) .*; \}"),
 )
+# A loop around an attempt to wait needs blocks of its own.
+WAIT = """
+define internal void @foreign.wait(i32 %address, i32 %parity, i32 %ticks) {
+  %barrier = inttoptr i32 %address to ptr addrspace(3)
+  br label %again
+again:
+  %done = call i1 @llvm.nvvm.mbarrier.try.wait.parity.tl.scope.cta.space.cta(ptr addrspace(3) %barrier, i32 %parity, \
+i32 %ticks)
+  br i1 %done, label %end, label %again
+end:
+  ret void
+}
+declare i1 @llvm.nvvm.mbarrier.try.wait.parity.tl.scope.cta.space.cta(ptr addrspace(3), i32, i32)
+"""
 MMA = registers(0, 4) + "," + registers(4, 4) + "," + registers(8, 2) + "," + registers(10, 4) + ";"
 TABLE: dict[str, Rule] = {
     "": lambda call: None,
@@ -114,6 +176,17 @@ TABLE: dict[str, Rule] = {
     "ldmatrix.sync.aligned.x4.trans.m8n8.shared.b16 {$0, $1, $2, $3}, [$4];": load_matrices(".trans"),
     "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + MMA: multiply_bf16,
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + MMA: multiply_f16,
+    "{ fence.mbarrier_init.release.cluster; }": intrinsic("fence.mbarrier_init.release.cluster"),
+    "{ mbarrier.init.shared::cta.b64 [$1], $0; }": initialise,
+    "{ mbarrier.arrive.shared::cta.b64 _, [$0]; }": arrive,
+    "{ mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $0; }": arrive_and_expect,
+    "{ .reg .pred P1; LAB_WAIT: mbarrier.try_wait.parity.shared::cta.b64 P1, [$0], $1, $2; @P1 bra DONE; "
+    "bra LAB_WAIT; DONE: }": wait,
+    "{ .reg .b32 %rx; .reg .pred %px; elect.sync %rx|%px, $2; @%px mov.s32 $1, 1; mov.s32 $0, %rx; }": elect,
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+    "[$0], [$1, {$3, $4}], [$2], $5;": load_tensor,
+    "barrier.cluster.arrive.aligned;": lambda call: None,
+    "barrier.cluster.wait.aligned;": cluster_barrier,
 }
 
 
@@ -140,7 +213,9 @@ def translate(ir: str) -> str:
     Raises:
         UnknownPtx: a text is not in the table.
     """
-    lines, declared = [], set()
+    lines: list[str] = []
+    declared: set[str] = set()
+    functions: set[str] = set()
     for place, line in enumerate(ir.splitlines()):
         found = CALL.match(line)
         if not found:
@@ -158,7 +233,8 @@ def translate(ir: str) -> str:
         TABLE[text](call)
         lines += call.lines
         declared |= call.declared
-    module = "\n".join(lines)
+        functions |= call.functions
+    module = "\n".join([*lines, *sorted(functions)])
     new = [line for line in sorted(declared) if line.split("@")[1].split("(")[0] + "(" not in declarations(module)]
     return module + "\n" + "\n".join(new) + "\n"
 
