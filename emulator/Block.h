@@ -173,6 +173,8 @@ private:
   void checkEnd(Thread &thread);
   /// Fails where warps of its warpgroup have ended after another number of wgmma.
   void checkWarpgroup(const Thread &thread);
+  /// Fails where the block has ended and nobody has waited for one of its copies.
+  void checkLoads();
   /// A barrier of the whole block goes on without the warps that have ended.
   void leaveBarrier(const Thread &thread, NamedBarrier &barrier);
   /// Runs on once nobody else can.

@@ -118,9 +118,21 @@ void Block::checkEnd(Thread &thread) {
       leaveBarrier(thread, barrier);
   if (!warpOf(thread).live)
     checkWarpgroup(thread);
-  if (!live && !loads.empty())
-    fail(describe(Fault::misuse, threads[loads.front().thread], *loads.front().op, "copies",
-                  "the block ends before the copy has landed; wait for its mbarrier first"));
+  if (!live)
+    checkLoads();
+}
+
+/// A copy that has landed already may be under way on a GPU: nobody knows who has not waited for it.
+void Block::checkLoads() {
+  const char *what = "the block ends before the copy is known to have landed; wait for its mbarrier first";
+  if (!loads.empty())
+    fail(describe(Fault::misuse, threads[loads.front().thread], *loads.front().op, "copies", what));
+  for (const auto &[offset, mbarrier] : mbarriers) {
+    const Mbarrier::Landed &landed = mbarrier.landed;
+    auto isKnownTo = [&](const Thread &thread) { return knows(thread, landed.engine, landed.time); };
+    if (landed.op && std::none_of(threads.begin(), threads.begin() + actors.threads, isKnownTo))
+      fail(describe(Fault::misuse, threads[landed.thread], *landed.op, "copies", what));
+  }
 }
 
 void Block::checkWarpgroup(const Thread &thread) {

@@ -125,6 +125,8 @@ const Mbarrier &findMbarrier(Thread &thread, const Op &op, uint32_t offset) { re
 void completeBytes(Thread &thread, const Op &op, uint32_t offset, uint32_t bytes, uint32_t engine, uint32_t time) {
   Mbarrier &mbarrier = use(thread, op, offset);
   mbarrier.gathering.addEngine(thread.block->actors, engine, time);
+  if (!mbarrier.landed.op || mbarrier.landed.time < time)
+    mbarrier.landed = {&op, thread.linear, engine, time};
   countBytes(thread, op, offset, mbarrier, -int64_t{bytes});
   completeIfDone(*thread.block, mbarrier);
 }

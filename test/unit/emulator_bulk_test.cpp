@@ -237,7 +237,16 @@ TEST(EmulatorBulk, bytesThatAreNotAnnouncedRight) {
 TEST(EmulatorBulk, nobodyWaits) {
   Tensor tensor;
   expectDetail(tensor.harness(alone("init", kInit + kFenceInit + expectBytes() + load(2))).runFaulty(Fault::misuse),
-               "the block ends before the copy has landed");
+               "the block ends before the copy is known to have landed");
+}
+
+TEST(EmulatorBulk, landedIsNotWaitedFor) {
+  const std::string barriers = kBarrier + kBarrier + kBarrier + kBarrier;
+  for (uint64_t seed = 1; seed <= 8; ++seed) { // with some of them the copy lands while threads wait for each other
+    Tensor tensor;
+    const std::string code = alone("init", kInit + kFenceInit + expectBytes() + load(2)) + barriers;
+    expectDetail(tensor.harness(code).seed(seed).runFaulty(Fault::misuse), "the block ends before the copy is known to have landed");
+  }
 }
 
 TEST(EmulatorBulk, mapsAndFormsThatItRefuses) {
