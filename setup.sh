@@ -48,6 +48,13 @@ if ! cat bench/demo/requirements.txt "$requirements" | cmp -s - "$stamp"; then #
   cat bench/demo/requirements.txt "$requirements" > "$stamp"
 fi
 
+# Kernels of others and their headers, for test/foreign. What the packages depend on is of no use there.
+foreign=test/foreign/requirements.txt
+if [ -z "${LOGITILE_REQUIREMENTS:-}" ] && [ -f "$foreign" ] && ! cmp -s "$foreign" .venv/foreign.stamp; then
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r "$foreign"
+  cp "$foreign" .venv/foreign.stamp
+fi
+
 # What PYTHONPATH names, and an installed wheel, come before the build.
 packages=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 echo "$PWD/build/python" > "$packages/logitile.pth"

@@ -4,7 +4,8 @@
 The line also names the tools that tests needed and did not find: "; not found: ptxas".
 
 Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>` (gtest),
-`lit` (IR), `python`, `e2e` and `builds` (pytest; the last makes other builds of the tree, with --full only).
+`lit` (IR), `python`, `e2e`, `foreign` and `builds` (pytest; the last two with --full only: kernels that others
+wrote, and other builds of the tree).
 Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
 failure. What CMake knows about the suites is in build/test/suites.json. Standard library only.
 """
@@ -25,7 +26,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIMIT_SECONDS = 3600  # a suite that takes longer hangs
 SMALL = ("tools", "style", "layering")  # pytest folders that leave cores free, the longest first
-LARGE = ("python", "e2e", "builds")  # pytest folders whose kernels or compilers use all cores
+LARGE = ("python", "e2e", "foreign", "builds")  # pytest folders whose kernels or compilers use all cores
 SIDE_BY_SIDE = ("python", "e2e")  # of these, in a process per core; tests of builds write to the same folders
 LACKING = "Missing required feature(s): "  # how lit says why it skips a test
 

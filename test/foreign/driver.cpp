@@ -8,10 +8,10 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/SourceMgr.h"
 #include <cstdio>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 using namespace logitile::emulator;
 
 namespace {
@@ -23,10 +23,7 @@ struct Driver {
 };
 Driver *driver = nullptr; // the functions of CUDA have no argument for it
 
-[[noreturn]] void fail(const std::string &why) {
-  std::fprintf(stderr, "foreign_driver: %s\n", why.c_str());
-  std::exit(2);
-}
+[[noreturn]] void fail(const std::string &why) { throw std::runtime_error(why); }
 
 std::string readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary);
@@ -125,26 +122,35 @@ void runCase(Case run, int m, int n, int k, const std::string &folder) {
   std::ofstream stream(folder + "/c" + std::to_string(driver->seed), std::ios::binary);
   stream.write(reinterpret_cast<const char *>(c.data()), static_cast<std::streamsize>(c.size() * sizeof(float)));
 }
-} // namespace
 
-int main(int count, char **words) {
-  if (count < 9)
-    fail("usage: foreign_driver DEVICE.ll HOST.so CASE M N K FOLDER SEED...\nfiles a and b of FOLDER are read, c<SEED> is written");
-  Driver stateOfDriver;
-  driver = &stateOfDriver;
-  const std::string ir = readFile(words[1]);
+void runAll(const std::vector<std::string> &words) {
+  if (words.size() < 8)
+    fail("usage: foreign_driver DEVICE.ll HOST.so CASE M N K FOLDER SEED...; files a and b of FOLDER are read, c<SEED> is written");
+  const std::string ir = readFile(words[0]);
   driver->kernels = kernelsOf(ir);
   std::string error;
   driver->program = Program::load(ir, logitile::hostCompiler(), error);
   if (!driver->program)
     fail(error);
-  void *host = dlopen(words[2], RTLD_LAZY);
-  void *entry = host ? dlsym(host, words[3]) : nullptr;
+  void *host = dlopen(words[1].c_str(), RTLD_LAZY);
+  void *entry = host ? dlsym(host, words[2].c_str()) : nullptr;
   if (!entry)
     fail(dlerror());
-  for (int i = 8; i < count; ++i) {
+  for (size_t i = 7; i < words.size(); ++i) {
     driver->seed = std::stoull(words[i]);
-    runCase(reinterpret_cast<Case>(entry), std::stoi(words[4]), std::stoi(words[5]), std::stoi(words[6]), words[7]);
+    runCase(reinterpret_cast<Case>(entry), std::stoi(words[3]), std::stoi(words[4]), std::stoi(words[5]), words[6]);
+  }
+}
+} // namespace
+
+int main(int count, char **words) {
+  Driver here;
+  driver = &here;
+  try {
+    runAll({words + 1, words + count});
+  } catch (const std::exception &problem) {
+    std::fprintf(stderr, "foreign_driver: %s\n", problem.what());
+    return 2;
   }
   return 0;
 }

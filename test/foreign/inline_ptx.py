@@ -1,7 +1,7 @@
 """Inline PTX of foreign kernels as the intrinsics and texts that the emulator knows: one table, by the text.
 
-What the emulator reads as it stands is in the table too. A text that is not in it is an UnknownPtx, so nothing is
-left out in silence.
+What the emulator reads as it stands is in the table too. A text that is not in it is an UnknownPtx, so that
+nothing is left out in silence.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ CALL = re.compile(
     r'^  (?:(?P<result>%[\w.]+) = )?(?:tail )?call (?P<type>.+?) asm (?:sideeffect )?(?:inteldialect )?'
     r'"(?P<text>[^"]*)", "(?P<constraints>[^"]*)"\((?P<operands>.*)\)(?: #\d+)?(?:, !.*)?$'
 )
+DECLARED = r"^declare .*?@([\w.]+)\("  # the name of a function
 
 
 class UnknownPtx(Exception):
@@ -48,7 +49,7 @@ class Call:
         return f"ptr addrspace(3) {self.add(f'inttoptr {self.operands[index]} to ptr addrspace(3)')}"
 
     def call(self, name: str, *operands: str, type: str = "void", result: str | None = None) -> str:
-        """A call of an intrinsic; the value is that of the call that it replaces, unless `result` says otherwise."""
+        """A call of an intrinsic, whose value replaces that of the call, or is `result`."""
         types = ", ".join(" ".join(operand.split()[:-1]) for operand in operands)
         self.declared.add(f"declare {type} @llvm.nvvm.{name}({types})")
         if result is None:
@@ -126,8 +127,9 @@ def load_tensor(call: Call) -> None:
     where = call.add(f"inttoptr {to} to ptr addrspace(7)")
     told = call.shared(2)
     source = call.add(f"inttoptr {tensor} to ptr")
-    call.call("cp.async.bulk.tensor.g2s.tile.2d", f"ptr addrspace(7) {where}", told, f"ptr {source}", first, second,
-              "i16 0", hint, "i1 false", "i1 true", "i32 0")
+    flags = ("i1 false", "i1 true", "i32 0")  # no multicast, a hint
+    to, tensor = f"ptr addrspace(7) {where}", f"ptr {source}"
+    call.call("cp.async.bulk.tensor.g2s.tile.2d", to, told, tensor, first, second, "i16 0", hint, *flags)
 
 
 def cluster_barrier(call: Call) -> None:
@@ -140,7 +142,11 @@ def cluster_barrier(call: Call) -> None:
 
 def intrinsic(name: str) -> Rule:
     """The same operands, no result."""
-    return lambda call: (call.call(name, *call.operands), None)[1]
+
+    def rule(call: Call) -> None:
+        call.call(name, *call.operands)
+
+    return rule
 
 
 def registers(first: int, count: int) -> str:
@@ -149,8 +155,10 @@ def registers(first: int, count: int) -> str:
 
 KNOWN_AS_IT_IS = (
     re.compile(r"wgmma\.(fence|commit_group|wait_group)\.sync\.aligned( \$0)?;"),
-    re.compile(r"\{ \.reg \.pred p; setp\.ne\.b32 p, \$\d+, 0; wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32"
-               r"\.(bf16\.bf16|f16\.f16) .*; \}"),
+    re.compile(
+        r"\{ \.reg \.pred p; setp\.ne\.b32 p, \$\d+, 0; "
+        r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.(bf16\.bf16|f16\.f16) [^;]*; \}"
+    ),
 )
 # A loop around an attempt to wait needs blocks of its own.
 WAIT = """
@@ -158,8 +166,8 @@ define internal void @foreign.wait(i32 %address, i32 %parity, i32 %ticks) {
   %barrier = inttoptr i32 %address to ptr addrspace(3)
   br label %again
 again:
-  %done = call i1 @llvm.nvvm.mbarrier.try.wait.parity.tl.scope.cta.space.cta(ptr addrspace(3) %barrier, i32 %parity, \
-i32 %ticks)
+  %done = call i1 @llvm.nvvm.mbarrier.try.wait.parity.tl.scope.cta.space.cta(\
+ptr addrspace(3) %barrier, i32 %parity, i32 %ticks)
   br i1 %done, label %end, label %again
 end:
   ret void
@@ -235,10 +243,6 @@ def translate(ir: str) -> str:
         declared |= call.declared
         functions |= call.functions
     module = "\n".join([*lines, *sorted(functions)])
-    new = [line for line in sorted(declared) if line.split("@")[1].split("(")[0] + "(" not in declarations(module)]
+    known = set(re.findall(DECLARED, module, re.MULTILINE))
+    new = [line for line in sorted(declared) if re.findall(DECLARED, line)[0] not in known]
     return module + "\n" + "\n".join(new) + "\n"
-
-
-def declarations(module: str) -> set[str]:
-    """Names of the functions that it declares, with the bracket behind them."""
-    return {found[1] + "(" for found in re.finditer(r"^declare .*?@([\w.]+)\(", module, re.MULTILINE)}

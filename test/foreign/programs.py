@@ -1,7 +1,7 @@
 """Foreign CUDA programs: compiled for the device and the host, and run in the emulator by foreign_driver.
 
-What compiling made is kept in the build folder until a source, a package or the compiler changes. Which kernels there
-are and what they must do is said elsewhere.
+What compiling made is kept in the build folder until a source, a package or the compiler changes. Which
+kernels there are and what they must do is said elsewhere.
 """
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def run(command: list[str]) -> str:
     """What a command prints; a RuntimeError with all of it where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\nended with status {done.returncode}:\n{done.stdout}{done.stderr}")
+        said = done.stdout + done.stderr
+        raise RuntimeError(f"{' '.join(command)}\nended with status {done.returncode}:\n{said}")
     return done.stdout
 
 
@@ -70,10 +71,11 @@ def clang(target: str, example: str) -> list[str]:
     systems = [own / "cuda_wrappers", cuda, cuda / "cccl"]
     return [
         "clang++-22", "-x", "cuda", "-std=c++20", "-w", "-DNDEBUG", f"--cuda-gpu-arch={target}",
-        "-nogpulib", "-nocudainc", "-Xclang", "-target-sdk-version=12.8", "-include", "__clang_cuda_runtime_wrapper.h",
+        "-nogpulib", "-nocudainc", "-include", "__clang_cuda_runtime_wrapper.h",
+        "-Xclang", "-target-sdk-version=12.8",
         *(f"-I{folder}" for folder in includes),
         *(word for folder in systems for word in ("-isystem", str(folder))),
-        "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=8", # else CuTe leaves out what Hopper has
+        "-D__CUDACC_VER_MAJOR__=12", "-D__CUDACC_VER_MINOR__=8",  # else CuTe leaves out what Hopper has
         "-DCUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL",
         f'-DFOREIGN_EXAMPLE="{cutlass / EXAMPLES / example}"',
     ]  # fmt: skip
@@ -150,13 +152,17 @@ def operands(case: Case) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def run_case(program: Program, ir: str, case: Case, folder: pathlib.Path, seeds: tuple[int, ...]) -> Outcome:
+Seeds = tuple[int, ...]
+
+
+def run_case(program: Program, ir: str, case: Case, folder: pathlib.Path, seeds: Seeds) -> Outcome:
     """Runs a case with `ir` as the device's code: the program's own, or one with a bug put in."""
     a, b = operands(case)
     for file, values, is_along_k in zip("ab", (a, b), case.is_along_k, strict=True):
         np.ascontiguousarray(values if is_along_k else values.T).tofile(folder / file)
-    (folder / "device.ll").write_text(ir)
-    command = [str(BUILD / "test" / "foreign_driver"), str(folder / "device.ll"), str(program.host), case.name]
+    device = folder / "device.ll"
+    device.write_text(ir)
+    command = [str(BUILD / "test" / "foreign_driver"), str(device), str(program.host), case.name]
     command += [str(size) for size in (case.rows, case.columns, case.depth)]
     command += [str(folder), *map(str, seeds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)

@@ -25,3 +25,10 @@ list(TRANSFORM kernel_tests REPLACE "(.+)" "$<TARGET_OBJECTS:emulator_\\1_test-o
 add_executable(gpu_conformance $<TARGET_OBJECTS:gpu_conformance-objects> ${objects})
 target_link_libraries(gpu_conformance PRIVATE LogitileRuntime LogitileEmulatorHarness GTest::gtest_main)
 target_link_options(gpu_conformance PRIVATE -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc)
+
+# Runs CUDA programs of others in the emulator, for test/foreign. Their host code calls functions of it.
+add_executable(foreign_driver foreign/driver.cpp)
+target_compile_options(foreign_driver PRIVATE ${logitile_compile_options})
+target_link_libraries(foreign_driver PRIVATE LogitileEmulator LogitileHostCode ${CMAKE_DL_LIBS})
+target_link_options(foreign_driver PRIVATE -Wl,--gc-sections -Wl,--as-needed)
+set_target_properties(foreign_driver PROPERTIES ENABLE_EXPORTS ON CXX_VISIBILITY_PRESET default)
