@@ -4,8 +4,8 @@
 The line also names the tools that tests needed and did not find: "; not found: ptxas".
 
 Suites: `layering` and `style` (rules on the text of the tree), `tools` (scripts), `unit:<name>` (gtest),
-`lit` (IR), `python`, `e2e`, `foreign` and `builds` (pytest; the last two with --full only: kernels that others
-wrote, and other builds of the tree).
+`lit` (IR), `python`, `e2e`, `foreign` and `builds` (pytest; the last two with --full only: kernels of
+others, and other builds of the tree).
 Each writes JUnit XML, from which the counts come. A suite that crashes, leaves no report or runs no test is a
 failure. What CMake knows about the suites is in build/test/suites.json. Standard library only.
 """

@@ -47,4 +47,4 @@ void run(int m, int n, int k, const void *a, const void *b, float *c) {
   FOREIGN_TAG(name##_tag);                                                                                                                   \
   extern "C" void name(int m, int n, int k, const void *a, const void *b, float *c) { run<name##_tag, __VA_ARGS__>(m, n, k, a, b, c); }
 FOREIGN_CASE(bf16_both_along_k, bfloat16_t, SM80_16x8x16_F32BF16BF16F32_TN, AlongK, AlongK, 64, 64, 3)
-FOREIGN_CASE(f16_none_along_k, half_t, SM80_16x8x16_F32F16F16F32_TN, AcrossK, AcrossK, 64, 64, 4)
+FOREIGN_CASE(f16_none_along_k, half_t, SM80_16x8x16_F32F16F16F32_TN, AcrossK, AcrossK, 64, 64, 3)
