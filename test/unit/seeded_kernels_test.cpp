@@ -59,12 +59,12 @@ std::function<void(KernelText &)> atBarrier(SweepBarrier barrier, const std::str
   return edit(kBarrier, replacement, barrier, kBarriers);
 }
 
-/// Of the rows of the right operand, whose end is a constant: which of them exist, and the one that is read instead.
-constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), (%\\S+) : i32(\n *%\\S+ = arith\\.select .*\n"
-                                 " *%\\S+ = arith\\.minui) (%\\S+), %\\S+ : i64";
+/// Which rows of the right operand exist, before the question whether operands are aligned.
+constexpr char kTailOfCopies[] = "arith\\.cmpi ult, (%\\S+), %\\S+ : i32(\n *%\\S+ = arith\\.andi )";
 constexpr char kNextSlot[] = "(%\\S+) = arith\\.subi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.select %\\S+), %\\S+, \\1 : i64";
-constexpr char kGuardOfPrefetch[] = 
-    "(iter_args.*\n *%\\S+ = arith\\.muli .*\n *(%\\S+) = arith\\.addi .*\n *%\\S+ = arith\\.cmpi) ult, \\2, %\\S+ : i64";
+/// Whether there is a block, before the loop and in it.
+constexpr char kGuardOfPrefetch[] =
+    "(arith\\.muli .*\n *%\\S+ = arith\\.cmpi) ult, (%\\S+), %\\S+ : i64(\n *%\\S+ = arith\\.andi )";
 constexpr char kFirstCopies[] = "(-> \\(f32.*\\{\n *scf\\.for %\\S+ = )(%\\S+) to %\\S+ step";
 constexpr char kWrap[] =
     "(%\\S+) = arith\\.addi (%\\S+), (%\\S+) : i64\n( *%\\S+ = arith\\.cmpi) eq, \\1, (%\\S+) : i64\n( *%\\S+ = arith\\.select)";
@@ -90,8 +90,8 @@ std::vector<Bug> allBugs() {
       {"ringOneStageTooLong", kForward, "forward0", "out-of-bounds", edit(kWrap, "$1 = arith.addi $2, $3 : i64\n$4 ugt, $1, $5 : i64\n$6")},
       {"nothingCopiedAhead", kForward, "forward0", "uninitialised", edit(kFirstCopies, "$1$2 to $2 step")},
       // where operands end
-      {"prefetchPastTheEnd", kForward, "forward0", "out-of-bounds", edit(kGuardOfPrefetch, "$1 uge, $2, $2 : i64")},
-      {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i32$3 $4, $4 : i64")},
+      {"prefetchPastTheEnd", kForward, "forward0", "out-of-bounds", edit(kGuardOfPrefetch, "$1 uge, $2, $2 : i64$3", 1, 2)},
+      {"noTailOfCopies", kForward, "forward0", "out-of-bounds", edit(kTailOfCopies, "arith.cmpi uge, $1, $1 : i32$2")},
       {"noTailOfStores", kGradients, "z_weight", "out-of-bounds", edit(kRowsOfStore, "arith.cmpi uge, $1, $1 : i64\n$2", 1, 2)},
       {"misalignedCopies", kForwardUnaligned, "forward0", "misaligned", edit(kAligned, "$1 = arith.ori $2, $3 : i1\n$4")},
       {"sharedMemoryTooSmall", kForward, "forward0", "out-of-bounds", edit("\\[256\\] : ", "[16896000] : ")},
