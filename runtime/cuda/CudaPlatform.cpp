@@ -6,9 +6,15 @@
 using namespace logitile;
 using namespace logitile::cuda;
 
-/// The last one known that is not later than the device, whose driver brings its code to the device's own instructions.
-static std::optional<Gpu> gpuOf(int major, int minor) {
-  for (int sm = 10 * major + minor; sm >= 80; --sm)
+/// The variant with instructions of its own where the device and its driver have them: those assemble PTX 8.0 and make tensor maps from
+/// CUDA 12.0 on. Else the last one known that is not later than the device, whose driver brings its code to the device's own
+/// instructions.
+static std::optional<Gpu> gpuOf(int major, int minor, int driverVersion) {
+  constexpr int kOwnInstructions = 12000;
+  const int own = 10 * major + minor;
+  if (std::optional<Gpu> gpu = Gpu::parse("sm_" + std::to_string(own) + "a"); gpu && driverVersion >= kOwnInstructions)
+    return gpu;
+  for (int sm = own; sm >= 80; --sm)
     if (std::optional<Gpu> gpu = Gpu::parse("sm_" + std::to_string(sm)))
       return gpu;
   return std::nullopt;
@@ -38,7 +44,10 @@ Result<std::string> CudaPlatform::findTarget(int ordinal) const {
   Result<int> minor = (*driver)->attribute(DeviceAttribute::CapabilityMinor, *device);
   if (!major.isOk() || !minor.isOk())
     return major.isOk() ? minor.status() : major.status();
-  if (std::optional<Gpu> gpu = gpuOf(*major, *minor))
+  int version = 0;
+  if (Status status = (*driver)->call((*driver)->driverGetVersion, &version); !status.isOk())
+    return status;
+  if (std::optional<Gpu> gpu = gpuOf(*major, *minor, version))
     return std::string(prefix()) + ":" + gpu->features();
   return Status(ErrorCode::Target, (*driver)->nameOf(*device) + " has compute capability " + std::to_string(*major) + "." +
                                        std::to_string(*minor) + ", but kernels need 8.0 or later; use backend='cpu'");

@@ -9,7 +9,8 @@
 
 namespace logitile::test::stand_in {
 /// Everything as in a new process: two devices, none of them used. Devices have the compute capability that
-/// CUDA_STAND_IN_CAPABILITY says ("8.0" without it), and there are as many as CUDA_STAND_IN_DEVICES says.
+/// CUDA_STAND_IN_CAPABILITY says ("8.0" without it), and there are as many as CUDA_STAND_IN_DEVICES says. The driver's version is
+/// CUDA_STAND_IN_DRIVER ("12040" without it).
 LOGITILE_STAND_IN void reset();
 
 /// One launch that was accepted.

@@ -57,6 +57,7 @@ protected:
     setenv("LOGITILE_CUDA_DRIVER", CUDA_STAND_IN, 1);
     unsetenv("CUDA_STAND_IN_CAPABILITY");
     unsetenv("CUDA_STAND_IN_DEVICES");
+    unsetenv("CUDA_STAND_IN_DRIVER");
     stand_in::reset();
   }
   void TearDown() override {
@@ -140,7 +141,7 @@ static Result<std::string> cudaTarget(int ordinal) { return makeCudaPlatform()->
 
 TEST_F(CudaTest, TargetsFollowTheDevice) {
   const std::pair<const char *, const char *> expected[] = {{"8.0", "cuda:sm_80"},   {"8.6", "cuda:sm_86"},  {"8.7", "cuda:sm_86"},
-                                                            {"8.9", "cuda:sm_89"},   {"9.0", "cuda:sm_90"},  {"10.3", "cuda:sm_100"},
+                                                            {"8.9", "cuda:sm_89"},   {"9.0", "cuda:sm_90a"}, {"10.3", "cuda:sm_100"},
                                                             {"12.1", "cuda:sm_120"}, {"99.0", "cuda:sm_120"}};
   for (auto [capability, name] : expected) {
     setCapability(capability);
@@ -148,6 +149,9 @@ TEST_F(CudaTest, TargetsFollowTheDevice) {
     ASSERT_TRUE(target.isOk()) << textOf(target.status());
     EXPECT_EQ(*target, name) << capability;
   }
+  setenv("CUDA_STAND_IN_DRIVER", "11080", 1); // it knows the device, and not its own instructions
+  setCapability("9.0");
+  EXPECT_EQ(*cudaTarget(0), "cuda:sm_90");
   setCapability("7.5");
   EXPECT_EQ(textOf(cudaTarget(0).status()), "device 0 (Stand-in) has compute capability 7.5, but kernels need 8.0 or later; use "
                                             "backend='cpu'");

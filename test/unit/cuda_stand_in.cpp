@@ -96,7 +96,7 @@ struct Allocation {
 struct State {
   pid_t process = getpid();
   bool isInitialised = false, isShutDown = false;
-  int devices = 2, major = 8, minor = 0;
+  int devices = 2, major = 8, minor = 0, driverVersion = 12040;
   std::map<int, Context> primaries;
   std::vector<std::unique_ptr<CUctx_st>> contexts;
   std::vector<std::unique_ptr<CUmod_st>> modules;
@@ -115,6 +115,8 @@ struct State {
       devices = std::atoi(count);
     if (const char *capability = std::getenv("CUDA_STAND_IN_CAPABILITY"))
       std::sscanf(capability, "%d.%d", &major, &minor);
+    if (const char *version = std::getenv("CUDA_STAND_IN_DRIVER"))
+      driverVersion = std::atoi(version);
   }
 };
 std::mutex mutex;
@@ -294,7 +296,7 @@ DRIVER cuDeviceGetName(char *name, int size, DeviceHandle) {
 }
 DRIVER cuDriverGetVersion(int *version) {
   ENTER(cuDriverGetVersion);
-  *version = 12040;
+  *version = state->driverVersion;
   return Code::Success;
 }
 DRIVER cuDeviceGetAttribute(int *value, DeviceAttribute attribute, DeviceHandle device) {
