@@ -200,13 +200,17 @@ def occupancy(target: str, kernel: Kernel, figures: Figures) -> float:
 
 
 def examine(case: Case, seen: str) -> list[tuple[Kernel, Figures | None, list[str]]]:
-    """Compiles a program and assembles those of its kernels that have no file in the folder `seen` yet."""
+    """Compiles a program and assembles those of its kernels that have no file in the folder `seen` yet.
+
+    A row of the table whose tiles the loss cannot have is told, and has no kernels.
+    """
     found = []
     try:
         kernels = kernels_of(case)
     except lt.CompileError as error:
         if "cannot have tiles" not in str(error):
             raise
+        print(f"refused {case}: {error}", flush=True)
         return []
     for kernel in kernels:
         digest = hashlib.sha256(f"{case.target} {kernel.text}".encode()).hexdigest()

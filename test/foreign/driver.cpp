@@ -34,11 +34,13 @@ std::string readFile(const std::string &path) {
 
 /// The only kernel whose name holds that of a case.
 std::string kernelOf(const std::string &name) {
-  std::string found;
+  std::vector<std::string> found;
   for (const std::string &kernel : driver->kernels)
     if (kernel.find(name) != kernel.npos)
-      found = found.empty() ? kernel : "more than one";
-  return found.empty() ? "no kernel of " + name : found;
+      found.push_back(kernel);
+  if (found.size() != 1)
+    fail(std::to_string(found.size()) + " kernels of the device code have '" + name + "' in their names, not 1");
+  return found.front();
 }
 } // namespace
 

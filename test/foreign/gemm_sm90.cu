@@ -4,7 +4,7 @@
 #include <cute/tensor.hpp>
 #include "cutlass/arch/barrier.h"
 
-// The tutorial leaves out two things, both of which the emulator reports (test_hopper.py): the fence that shows the mbarriers to
+// The tutorial leaves out two things, both of which the emulator reports (test_gemms.py): the fence that shows the mbarriers to
 // tensor copies, and a wait for the last copies, which nobody reads, before the block ends.
 #define cluster_sync() (cutlass::arch::fence_barrier_init(), cute::cluster_sync())
 #define axpby(...)                                                                                                                           \

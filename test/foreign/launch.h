@@ -14,7 +14,6 @@ extern "C" void foreign_launch(const char *name, const unsigned *grid, unsigned 
     static constexpr const char *kName = #name;                                                                                              \
   }
 
-
 /// Hands the places of all parameters to the driver.
 template <class... Parameters> void launch(const char *name, dim3 grid, unsigned threads, unsigned bytes, const Parameters &...parameters) {
   const unsigned blocks[] = {grid.x, grid.y, grid.z};
