@@ -51,12 +51,16 @@ def has_products(path: Path) -> bool:
     return any(products_of(part) for part in instructions_of(path))
 
 
-def without(path: Path, left_out: Loop) -> Path:
-    """The path with no more of a loop than the first wait for a box, if it has one."""
-    wait = first_wait(instructions_of(left_out.body))
+def without(path: Path, left_out: Loop, wait: Instruction | None) -> Path:
+    """The path with no more of a loop than a wait for a box, if there is one."""
     kept = (wait,) if wait else ()
     parts = ((part,) if part is not left_out else kept for part in path.parts)
     return Path(tuple(itertools.chain.from_iterable(parts)), path.taken)
+
+
+def _before(path: Path, loop: Loop | None) -> tuple[Instruction | Loop, ...]:
+    """The parts before a loop; all, where it is none of them."""
+    return path.parts[: path.parts.index(loop)] if loop in path.parts else path.parts
 
 
 @dataclass
@@ -118,15 +122,30 @@ class KernelModel:
         """That of boxes, as the main loop finds it."""
         mbarriers = sum(one.opcode.startswith("SYNCS.EXCH") for one in self.listing.instructions)
         ahead = 0
-        for part in (self.tile_loop.body if self.tile_loop else self.path).parts:
-            if part is self.main_loop:
-                break
+        for part in self._before_copies:
             if isinstance(part, Loop) and has_products(part.body):
                 ahead = 0  # a product reads all that is copied for it
                 continue
             trace = Path((part,), frozenset()).expand(Ends(1, 1), PLAYED_TURNS)
             ahead += sum(one.announced > 0 for one in trace)
         return Ring(mbarriers // 2, ahead)
+
+    @cached_property
+    def _before_copies(self) -> tuple[Instruction | Loop, ...]:
+        """What is before the main loop, in the loop over tiles or, where that asks for boxes of its next tile,
+        before that.
+        """
+        if not self.tile_loop or self.asks_for_next:
+            return _before(self.path, self.tile_loop or self.main_loop)
+        return _before(self.tile_loop.body, self.main_loop)
+
+    @cached_property
+    def asks_for_next(self) -> bool:
+        """Whether the first boxes of a tile are asked for in the main loop of the tile before."""
+        has_boxes = any(one.kind == "UTMALDG" for one in self.listing.instructions)
+        before = Path(_before(self.tile_loop.body, self.main_loop), frozenset())
+        trace = before.expand(Ends(1, 1), 1)
+        return has_boxes and not any(one.kind == "UTMALDG" for one in trace)
 
     def share_of_peak(self, operations_of_cycle: float) -> float:
         """Operations of the main loop in a cycle, of those that the data sheet says of a multiprocessor."""
@@ -136,16 +155,26 @@ class KernelModel:
     # ---- what is around it --------------------------------------------------------------------------------
 
     @cached_property
+    def first_wait(self) -> Instruction | None:
+        """Of the main loop, for the box that was asked for first; None where there are no boxes."""
+        return first_wait(instructions_of(self.main_loop.body))
+
+    @cached_property
     def tile_path(self) -> Path:
         """What a block executes for each tile, without the main loop: prologue and epilogue. Where boxes are
-        copied, the first wait of the loop is part of it, since the copies of a tile start with it.
+        copied, the first wait of the loop is part of it, since the copies of a tile start with it, unless
+        they were asked for in the tile before.
         """
-        return without(self.tile_loop.body if self.tile_loop else self.path, self.main_loop)
+        if self.tile_loop and self.asks_for_next:
+            return without(self.tile_loop.body, self.main_loop, None)
+        return without(self.tile_loop.body if self.tile_loop else self.path, self.main_loop, self.first_wait)
 
     @cached_property
     def block_path(self) -> Path:
         """What a block executes once, without its tiles."""
-        return without(self.path, self.tile_loop) if self.tile_loop else Path((), frozenset())
+        if not self.tile_loop:
+            return Path((), frozenset())
+        return without(self.path, self.tile_loop, self.first_wait if self.asks_for_next else None)
 
     def cycles(self, path: Path, ends: Ends) -> float:
         """Of a path that one block runs once. Of long loops a few turns are played."""

@@ -49,7 +49,10 @@ bool isElementary(Operation *op) {
 }
 
 namespace {
-bool mayBeApproximate(math::ExpOp exponential) { return arith::bitEnumContainsAny(exponential.getFastmath(), arith::FastMathFlags::afn); }
+/// Whether an exponential may be made by the instruction for 2^x.
+template <typename OpT> bool mayBeApproximate(OpT exponential) {
+  return exponential && arith::bitEnumContainsAny(exponential.getFastmath(), arith::FastMathFlags::afn);
+}
 
 struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
   using ExpandMathPassBase::ExpandMathPassBase;
@@ -60,8 +63,10 @@ struct ExpandMathPass : impl::ExpandMathPassBase<ExpandMathPass> {
       return expanded;
     bool hasRounding = target.hasRounding, hasFma = target.hasFma;
     MathFunctions f(b, op->getResult(0).getType(), target);
-    if (auto exponential = dyn_cast<math::ExpOp>(op); exponential && target.hasApproximateExp2 && mayBeApproximate(exponential))
-      return f.expByExp2(exponential.getOperand());
+    if (target.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::ExpOp>(op)))
+      return f.expByExp2(op->getOperand(0));
+    if (target.hasApproximateExp2 && mayBeApproximate(dyn_cast<math::Exp2Op>(op)))
+      return f.approximateExp2(op->getOperand(0));
     auto one = [&](Value (MathFunctions::*function)(Value)) { return (f.*function)(op->getOperand(0)); };
     return llvm::TypeSwitch<Operation *, FailureOr<Value>>(op)
 #define LOGITILE_ELEMENTARY(Node, Op, Code, Facts, Slope) .Case<Op>([&](auto) { return one(&MathFunctions::Code); })

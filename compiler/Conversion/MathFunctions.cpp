@@ -75,9 +75,13 @@ Value MathFunctions::expByExp2(Value value) {
   Lanes x(b, arith::MaximumFOp::create(b, arith::MinimumFOp::create(b, value, most), least)), half = x * (kLog2E / 2);
   Lanes rest(b, math::FmaOp::create(b, half, x.like(-2 * kLn2), x));
   rest = Lanes(b, math::FmaOp::create(b, half, x.like(-2 * kLn2Rest), rest));
-  StringAttr instruction = b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32");
-  Lanes root(b, LLVM::CallIntrinsicOp::create(b, type, instruction, ValueRange{half}).getResult(0));
+  Lanes root(b, approximateExp2(half));
   return root * Lanes(b, math::FmaOp::create(b, root, rest, root));
+}
+
+/// Source of the bound: NVIDIA, "Parallel Thread Execution ISA", ex2.approx.ftz.f32.
+Value MathFunctions::approximateExp2(Value value) {
+  return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), ValueRange{value}).getResult(0);
 }
 
 /// 1 ulp. exp(r) = 1 + r + r^2 Q(r): 3.6e-9.

@@ -21,6 +21,8 @@ public:
   mlir::Value exp2(mlir::Value x);
   /// exp of the instruction for 2^x, which only some targets have: less exact, in fewer instructions.
   mlir::Value expByExp2(mlir::Value x);
+  /// The instruction itself: off by 2^-22 of the result, 0 where that is below the normal range.
+  mlir::Value approximateExp2(mlir::Value x);
   mlir::Value log2(mlir::Value x);
   mlir::Value pow(mlir::Value x, mlir::Value y);
   /// Exact, for CPUs without an instruction for them.

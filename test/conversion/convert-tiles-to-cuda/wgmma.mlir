@@ -14,6 +14,8 @@
 // CHECK-DAG: arith.constant 4611686293305294848 : i64
 // CHECK-NOT: nvvm.ldmatrix
 // CHECK-NOT: nvvm.mma.sync
+// The warp's number, and so its warpgroup, is the same for all of its lanes.
+// CHECK: nvvm.shfl.sync idx
 // One thread announces a block, and all eight warps say when they have read it.
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c1_i32
 // CHECK: nvvm.mbarrier.init %{{.*}}, %c8_i32
@@ -24,8 +26,6 @@
 // CHECK: %[[IS_WHOLE:.*]] = arith.xori %[[IS_CUT]], %true : i1
 // CHECK: %[[OF_TOKENS:.*]] = arith.ori %{{.*}}, %[[IS_WHOLE]] : i1
 // CHECK: arith.andi %[[HAS_MAP]], %[[OF_TOKENS]] : i1
-// The warpgroup is the same for all lanes of a warp. It has its own rows of the left operand.
-// CHECK: nvvm.shfl.sync idx
 // CHECK: nvvm.fence.proxy {kind = #nvvm.proxy_kind<async.shared>, space = #nvvm.shared_space<cta>}
 // CHECK-NEXT: nvvm.barrier0
 // CHECK: scf.if %{{.*}} -> (!llvm.struct<(f32

@@ -26,3 +26,19 @@ func.func @exact(%x: f32) -> f32 {
   %y = math.exp %x : f32
   return %y : f32
 }
+
+// CHECK-LABEL: func.func @exp2(
+// CHECK-SAME: %[[X:.*]]: f32)
+// CHECK-NEXT: %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"(%[[X]]) : (f32) -> f32
+// CHECK-NEXT: return %[[POWER]] : f32
+func.func @exp2(%x: f32) -> f32 {
+  %y = math.exp2 %x fastmath<afn> : f32
+  return %y : f32
+}
+
+// CHECK-LABEL: func.func @exact2(
+// CHECK-NOT: call_intrinsic
+func.func @exact2(%x: f32) -> f32 {
+  %y = math.exp2 %x : f32
+  return %y : f32
+}

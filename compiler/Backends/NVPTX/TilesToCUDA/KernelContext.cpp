@@ -30,6 +30,7 @@ LogicalResult KernelContext::bindArguments(LLVM::LLVMFuncOp function, ArrayRef<T
 
 /// Those that use the mbarriers first stand behind the barrier with which a product starts.
 void KernelContext::prepareBoxes() {
+  warp = e.uniform(e.warp()); // here, where the assembler sees that no thread of a warp is elsewhere
   boxPosition = e.variable();
   e.store(e.integer(0), *boxPosition);
   e.when(isEqual(e.thread(), 0), [&] {
@@ -134,8 +135,9 @@ void KernelContext::walkRow(const View &view, Int row, Int first, int64_t slots,
 }
 
 Int KernelContext::scratch(int64_t bytes) {
-  allocated = std::max(allocated, first + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
-  return ring();
+  int64_t start = prefetching ? behindRing : first;
+  allocated = std::max(allocated, start + static_cast<int64_t>(llvm::alignTo(bytes, 16)));
+  return e.integer(start);
 }
 
 // ---- control --------------------------------------------------------------------------------------------------------
@@ -157,6 +159,12 @@ LogicalResult KernelContext::convert(scf::ForOp loop) {
     }
   };
   LogicalResult converted = success();
+  if (prefetching && prefetching->getParentOp() == loop) {
+    setScalar(loop.getInductionVar(), scalar(loop.getLowerBound()));
+    e.when(isLess(scalar(loop.getLowerBound()), scalar(loop.getUpperBound())), [&] { converted = startTiles(*this, prefetching); });
+    if (failed(converted))
+      return failure();
+  }
   auto results = e.loop(scalar(loop.getLowerBound()), scalar(loop.getUpperBound()), scalar(loop.getStep()), start,
                         [&](Int index, ValueRange current) {
                           setScalar(loop.getInductionVar(), index);

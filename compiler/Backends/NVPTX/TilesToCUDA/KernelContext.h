@@ -32,6 +32,8 @@ mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                     
 mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);       // RowState.cpp
 mlir::LogicalResult convertProject(KernelContext &k, ProjectOp op);               // Contractions.cpp
 mlir::LogicalResult convertContract(KernelContext &k, ContractOp op);             // Contractions.cpp
+/// Asks for boxes of the tile that 'op' makes first, before the loop that it is in.
+mlir::LogicalResult startTiles(KernelContext &k, ProjectOp op);                   // Contractions.cpp
 mlir::LogicalResult convertContractSparse(KernelContext &k, ContractSparseOp op); // Terms.cpp
 mlir::LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op);       // Terms.cpp
 mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);               // Sums.cpp
@@ -43,11 +45,12 @@ class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
   /// The buffers 'workspace' are ours.
   KernelContext(KernelOp kernel, Emitter &emitter, const Sharing &sharing, const Pipeline &pipeline, const Buffers &workspace)
-      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(pipeline.stages), workspace(workspace), first(pipeline.first),
-        allocated(pipeline.bytes) {}
+      : KernelTiles(kernel, emitter), threads(emitter, sharing), stages(pipeline.stages), prefetching(pipeline.prefetching),
+        workspace(workspace), first(pipeline.first), behindRing(pipeline.bytes), allocated(pipeline.bytes) {}
 
   Threads threads;
   const int64_t stages; // of a pipeline
+  const ProjectOp prefetching;
 
   /// Behind what the ops of the kernel know, the function takes two arguments for each of 'maps' (KernelPlan).
   mlir::LogicalResult bindArguments(mlir::LLVM::LLVMFuncOp function, llvm::ArrayRef<TensorMap> maps);
@@ -60,6 +63,8 @@ public:
   /// Where the next block that is copied as boxes goes, and the mbarriers of a stage: for threads that wait for its block, and for who
   /// copies the next one there (Products/BoxCopies.h). Only in kernels with maps.
   std::optional<Place> boxPosition;
+  /// The number of this warp, which its threads have agreed upon. Only in kernels with maps.
+  std::optional<Int> warp;
   Place arrival(Int slot) { return e.shared(slot * kMbarrierBytes, e.i64); }
   Place departure(Int slot) { return arrival(slot + stages); }
   /// How many tokens the launch has at most, of which only some may count.
@@ -108,7 +113,7 @@ public:
   /// Where the memory starts that pipelines, row states and sums use one after the other. Each starts with a barrier: whoever used it
   /// before is done.
   Int ring() { return e.integer(first); }
-  /// The same for an op that takes so many bytes of it.
+  /// The same for an op that takes so many bytes of it. Where stages are filled between two products, ops share memory behind them.
   Int scratch(int64_t bytes);
   int64_t sharedBytes() const { return allocated; }
 
@@ -128,7 +133,7 @@ private:
 
   static constexpr int64_t kMbarrierBytes = 8;
   const Buffers &workspace;
-  const int64_t first;
+  const int64_t first, behindRing;
   int64_t allocated;
   llvm::SmallVector<std::pair<TensorMap, BoundMap>> maps;
   int64_t turnRows = 0; // 0: not in a turn

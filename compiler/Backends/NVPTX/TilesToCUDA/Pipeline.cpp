@@ -9,6 +9,7 @@ constexpr int64_t kLeastOfWarpgroups = 3; // one that is read, one whose product
 constexpr int64_t kMbarrierBytes = 1024;  // which few of them leave; stages begin at multiples of it
 constexpr int64_t kThreadsOfTwo = 128;    // that two blocks of a multiprocessor may each have with as many registers as a thread can have
 constexpr int64_t kHiddenBytes = 1024;    // of shared memory, that each block takes besides its own
+constexpr int64_t kMostScratch = 16384;   // of ops that have memory beside the stages
 
 static int64_t depthOf(Operation *op) {
   Attribute depth = isa<ProjectOp>(op) ? cast<ProjectOp>(op).getDepth() : cast<ContractOp>(op).getDepth();
@@ -26,6 +27,33 @@ static int64_t stagesOf(int64_t block, int64_t threads, int64_t limit, int64_t f
   int64_t half = (limit - kHiddenBytes) / 2 - first;
   bool areTwo = threads <= kThreadsOfTwo && half / block >= least;
   return std::min(kMostStages, (areTwo ? half : limit - first) / block);
+}
+
+/// Whether ops beside products do with little shared memory: four bytes for each row and tile, or for each column and warp.
+static bool needsLittleScratch(KernelOp kernel, int64_t rows) {
+  WalkResult walk = kernel.walk([&](Operation *op) {
+    bool isLarge = op->getNumOperands() * rows * 4 > kMostScratch;
+    return isa<UpdateListsOp, FinishListOp>(op) || isLarge ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !walk.wasInterrupted();
+}
+
+/// The one product of a kernel, where it is of warpgroups and makes the tiles of a loop along the vocabulary.
+static ProjectOp productOfLoop(KernelOp kernel) {
+  SmallVector<Operation *> products;
+  kernel.walk([&](Operation *op) {
+    if (isa<ProjectOp, ContractOp>(op))
+      products.push_back(op);
+  });
+  auto project = products.size() == 1 ? dyn_cast<ProjectOp>(products.front()) : ProjectOp();
+  auto loop = project ? dyn_cast<scf::ForOp>(project->getParentOp()) : scf::ForOp();
+  return loop && project.getAlgorithm() == Algorithm::Wgmma && project.getColumn() == loop.getInductionVar() ? project : ProjectOp();
+}
+
+/// Of the hidden axis.
+static int64_t blocksOf(ProjectOp project) {
+  auto size = cast<IntegerAttr>(cast<ViewType>(project.getWeight().getType()).getDims()[1]);
+  return llvm::divideCeil(size.getInt(), depthOf(project));
 }
 
 FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limit) {
@@ -49,6 +77,10 @@ FailureOr<Pipeline> Pipeline::get(KernelOp kernel, int64_t threads, int64_t limi
   if (stages < least)
     return largest->emitOpError() << "has blocks of " << block << " bytes; " << least << " of them do not fit the " << limit
                                   << " bytes of shared memory";
-  return Pipeline{stages, first, first + stages * block};
+  ProjectOp project = productOfLoop(kernel);
+  int64_t bytes = first + stages * block;
+  bool mayPrefetch = project && bytes + kMostScratch <= limit && blocksOf(project) >= stages - 1 &&
+                     needsLittleScratch(kernel, cast<TileType>(project.getType()).getExtent(0));
+  return Pipeline{stages, first, bytes, mayPrefetch ? project : ProjectOp()};
 }
 } // namespace logitile::cuda

@@ -4,7 +4,7 @@ using namespace mlir;
 
 namespace logitile::cuda {
 BoxCopies::BoxCopies(KernelContext &k, const Operand &left, const Operand &right, int64_t depth)
-    : k(k), e(k.e), left(left), right(right), depth(depth), isFirst(isEqual(e.uniform(e.warp()), 0)) {}
+    : k(k), e(k.e), left(left), right(right), depth(depth), isFirst(isEqual(*k.warp, 0)) {}
 
 Value BoxCopies::within(Value number, int64_t end) {
   Value isBelow = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, number, word(end));

@@ -163,32 +163,62 @@ struct SharedAxis {
 
 /// Sums of warpgroups start with zeros: where they come from memory, the assembler lets each product wait for the one before.
 static Tile multiply(KernelContext &k, Operation *op, const Operand &left, const Operand &right, const SharedAxis &axis,
-                     const std::optional<Plus> &plus) {
+                     const std::optional<Plus> &plus, const std::optional<TileLoop> &tiles = std::nullopt) {
   auto type = cast<TileType>(op->getResult(0).getType());
   if (algorithmOf(op) == Algorithm::Wgmma) {
     WarpgroupLoop loop(k, left, right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands);
-    CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first);
+    CodeBuilder::Values sums = loop.run(zerosOf(k, type), axis.first, tiles);
     return Tile{type, plus ? addTo(k, type, sums, *plus) : sums, {}};
   }
   CodeBuilder::Values start = plus ? startOf(k, type, *plus) : zerosOf(k, type);
   return Tile{type, MainLoop(k, left, right, axis.depth, axis.end, axis.mayClip).run(start, axis.first), {}};
 }
 
+/// The loop around 'op', where the kernel asks for boxes of its next tile.
+static std::optional<TileLoop> tileLoopOf(KernelContext &k, ProjectOp op) {
+  if (op != k.prefetching)
+    return std::nullopt;
+  auto loop = cast<scf::ForOp>(op->getParentOp());
+  Int step = k.scalar(loop.getStep());
+  return TileLoop{isLess(k.scalar(op.getColumn()) + step, k.scalar(loop.getUpperBound())), step};
+}
+
+namespace {
+/// Both operands of a project, and the axis that they share.
+struct Projection {
+  Operand left, right;
+  SharedAxis axis;
+  static FailureOr<Projection> of(KernelContext &k, ProjectOp op) {
+    const View &hidden = k.view(op.getHidden()), &weight = k.view(op.getWeight());
+    auto type = cast<TileType>(op.getType());
+    int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
+    Type element = weight.type.getElement();
+    if (failed(checkAlgorithm(op)) || failed(checkOperand(op, "hidden", hidden, element)) ||
+        failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, element, depth)) || failed(checkTile(op, type)))
+      return failure();
+    FailureOr<Operand> left = makeOperand(k, op, hidden, 0, op.getRow(), type.getExtent(0), /*isRight=*/false);
+    FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
+    if (failed(left) || failed(right))
+      return failure();
+    return Projection{*left, *right, {k.e.integer(0), k.e.integer(size), depth, size % depth != 0, hidden.extent(1) == size}};
+  }
+};
+} // namespace
+
 LogicalResult convertProject(KernelContext &k, ProjectOp op) {
-  Emitter &e = k.e;
-  const View &hidden = k.view(op.getHidden()), &weight = k.view(op.getWeight());
-  auto type = cast<TileType>(op.getType());
-  int64_t size = weight.extent(1), depth = cast<IntegerAttr>(op.getDepth()).getInt();
-  Type element = weight.type.getElement();
-  if (failed(checkAlgorithm(op)) || failed(checkOperand(op, "hidden", hidden, element)) ||
-      failed(checkOperand(op, "weight", weight, element)) || failed(checkDepth(op, element, depth)) || failed(checkTile(op, type)))
+  FailureOr<Projection> of = Projection::of(k, op);
+  if (failed(of))
     return failure();
-  FailureOr<Operand> left = makeOperand(k, op, hidden, 0, op.getRow(), type.getExtent(0), /*isRight=*/false);
-  FailureOr<Operand> right = makeOperand(k, op, weight, 0, op.getColumn(), type.getExtent(1), /*isRight=*/true);
-  if (failed(left) || failed(right))
+  k.setTile(op->getResult(0), multiply(k, op, of->left, of->right, of->axis, std::nullopt, tileLoopOf(k, op)));
+  return success();
+}
+
+LogicalResult startTiles(KernelContext &k, ProjectOp op) {
+  FailureOr<Projection> of = Projection::of(k, op);
+  if (failed(of))
     return failure();
-  SharedAxis axis{e.integer(0), e.integer(size), depth, size % depth != 0, hidden.extent(1) == size};
-  k.setTile(op->getResult(0), multiply(k, op, *left, *right, axis, std::nullopt));
+  const SharedAxis &axis = of->axis;
+  WarpgroupLoop(k, of->left, of->right, axis.depth, axis.end, axis.mayClip, axis.endsWithOperands).askForFirst(axis.first);
   return success();
 }
 

@@ -13,7 +13,7 @@ WarpgroupLoop::WarpgroupLoop(KernelContext &k, const Operand &left, const Operan
     : k(k), e(k.e), left(left), right(right), depth(depth), end(end), mayClip(mayClip),
       isCutByBoxes(!mayClip || endsWithOperands), leftBytes(left.shape(depth).bytes()), blockBytes(leftBytes + right.shape(depth).bytes()) {
   int64_t groups = k.threads.sharing.threads / kWarpgroup;
-  Int group = groups == 1 ? e.integer(0) : e.uniform(e.warp() / (kWarpgroup / kWarp));
+  Int group = groups == 1 ? e.integer(0) : *k.warp / (kWarpgroup / kWarp);
   leftDescriptor = descriptorOf(left, k.ring() + group * (leftBytes / groups));
   rightDescriptor = descriptorOf(right, k.ring() + leftBytes);
 }
@@ -54,23 +54,45 @@ Value WarpgroupLoop::multiplyBlock(Value slot, Value sums) {
   return sums;
 }
 
-CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first) {
-  Int count = divideUp(end - first, depth);
-  Value sums = gather(start);
+void WarpgroupLoop::beginStages() {
   e.fenceProxy(); // boxes may be copied to where this thread has written
   e.barrier(); // whoever used this memory before is done, and has read what sums start from, even where nothing is added to them
+}
+
+CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first, const std::optional<TileLoop> &tiles) {
+  Int count = divideUp(end - first, depth);
+  Value sums = gather(start);
   auto choose = [&](Value condition, auto then, auto otherwise) -> CodeBuilder::Values {
     return e.choose(condition, sums.getType(), [&]() -> CodeBuilder::Values { return {then()}; }, otherwise);
   };
+  if (!tiles)
+    beginStages();
   CodeBuilder::Values last = choose(
-      e.both(left.hasBoxes, right.hasBoxes), [&] { return runBoxes(sums, first, count); },
+      e.both(left.hasBoxes, right.hasBoxes), [&] { return runBoxes(sums, first, count, tiles); },
       [&] {
+        if (tiles)
+          beginStages();
         Value areAligned = e.both(k.isAligned(*left.view, kVectorBytes), k.isAligned(*right.view, kVectorBytes));
         return choose(
             e.both(areAligned, isLess(e.integer(0), count)), [&] { return runPipelined(sums, first, count); },
             [&]() -> CodeBuilder::Values { return {runUnaligned(sums, first, count)}; });
       });
   return spread(last.front());
+}
+
+void WarpgroupLoop::askForFirst(Int first) {
+  e.when(e.both(left.hasBoxes, right.hasBoxes), [&] {
+    beginStages();
+    BoxCopies copies(k, left, right, depth);
+    askForFirst(copies, copies.begin(), first, divideUp(end - first, depth));
+  });
+}
+
+/// Of 'blocks' blocks, as many as are ahead of the products.
+void WarpgroupLoop::askForFirst(BoxCopies &copies, Value start, Int first, Int blocks) {
+  e.loop(e.integer(k.stages - 1), [&](Int block) {
+    e.when(copies.isFirstWarp(isLess(block, blocks)), [&] { copies.copy(first + block * depth, copies.after(start, e.narrow(block))); });
+  });
 }
 
 /// A loop whose counter has 32 bits.
@@ -84,19 +106,28 @@ static CodeBuilder::Values loopOverWords(Emitter &e, Value end, ValueRange start
 }
 
 /// As runPipelined, but one thread asks for what all others wait for, and warps need not wait for each other. That thread asks last in
-/// a turn, for the stage that all of them have just read. Where the axis may go on behind the end, a block that is cut there is copied
-/// by all threads.
-Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count) {
+/// a turn, for the stage that all of them have just read: behind the last block of a tile come those of the next one. Where the axis may
+/// go on behind the end, a block that is cut there is copied by all threads.
+Value WarpgroupLoop::runBoxes(Value sums, Int first, Int count, const std::optional<TileLoop> &tiles) {
   int64_t ahead = k.stages - 1;
   Int whole = isCutByBoxes ? count : (end - first) / depth;
   Value blocks = e.narrow(whole), none = word(e, 0);
   auto isBelow = [&](Value a, Value b) { return arith::CmpIOp::create(e, arith::CmpIPredicate::ult, a, b); };
   BoxCopies copies(k, left, right, depth);
-  Value start = copies.begin();
   auto copy = [&](Value block, Value position) {
-    e.when(copies.isFirstWarp(isBelow(block, blocks)), [&] { copies.copy(first + e.extend(block) * depth, position); });
+    Value isOfThis = isBelow(block, blocks), isThere = tiles ? arith::OrIOp::create(e, isOfThis, tiles->hasNext) : isOfThis;
+    e.when(copies.isFirstWarp(isThere), [&] {
+      Operand moved = right;
+      if (tiles) {
+        block = arith::SelectOp::create(e, isOfThis, block, arith::SubIOp::create(e, block, blocks));
+        moved.first = choose(isOfThis, right.first, right.first + tiles->step);
+      }
+      BoxCopies(k, left, moved, depth).copy(first + e.extend(block) * depth, position);
+    });
   };
-  e.loop(e.integer(ahead), [&](Int block) { copy(e.narrow(block), copies.after(start, e.narrow(block))); });
+  Value start = copies.begin();
+  if (!tiles)
+    askForFirst(copies, start, first, whole);
   CodeBuilder::Values last = loopOverWords(e, blocks, {start, sums}, [&](Value block, ValueRange current) -> CodeBuilder::Values {
     Value position = current[0];
     copies.wait(position);

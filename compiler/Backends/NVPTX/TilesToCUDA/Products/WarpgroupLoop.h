@@ -4,6 +4,13 @@
 #include "compiler/Backends/NVPTX/TilesToCUDA/Products/BoxCopies.h"
 
 namespace logitile::cuda {
+/// The loop over tiles that a product is in: the right operand's tile moves by 'step'. Blocks of a tile end with their operands, and are
+/// as many as boxes are ahead.
+struct TileLoop {
+  mlir::Value hasNext;
+  Int step;
+};
+
 class WarpgroupLoop {
 public:
   /// Over the shared axis up to 'end', which blocks of 'depth' entries may reach past where it 'mayClip'. 'endsWithOperands': neither
@@ -11,10 +18,15 @@ public:
   WarpgroupLoop(KernelContext &k, const Operand &left, const Operand &right, int64_t depth, Int end, bool mayClip, bool endsWithOperands);
 
   /// The tile's values after adding the product from entry 'first' on to 'start'.
-  CodeBuilder::Values run(mlir::ValueRange start, Int first);
+  /// In a loop over 'tiles', boxes of the next tile are asked for while the last ones of this tile are multiplied.
+  CodeBuilder::Values run(mlir::ValueRange start, Int first, const std::optional<TileLoop> &tiles);
+  /// Before such a loop: asks for the first boxes of its first tile.
+  void askForFirst(Int first);
 
 private:
-  mlir::Value runBoxes(mlir::Value sums, Int first, Int count);
+  void beginStages();
+  void askForFirst(BoxCopies &copies, mlir::Value start, Int first, Int blocks);
+  mlir::Value runBoxes(mlir::Value sums, Int first, Int count, const std::optional<TileLoop> &tiles);
   mlir::Value runPipelined(mlir::Value sums, Int first, Int count);
   mlir::Value runUnaligned(mlir::Value sums, Int first, Int count);
   /// What threads copy themselves. Its places are computed where it is made: other loops should not keep them in registers.
