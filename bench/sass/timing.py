@@ -132,8 +132,8 @@ class KernelModel:
 
     @cached_property
     def _before_copies(self) -> tuple[Instruction | Loop, ...]:
-        """What is before the main loop, in the loop over tiles or, where that asks for boxes of its next tile,
-        before that.
+        """What is before the main loop in the loop over tiles; where that asks for boxes of its next tile, what
+        is before that loop.
         """
         if not self.tile_loop or self.asks_for_next:
             return _before(self.path, self.tile_loop or self.main_loop)
@@ -187,6 +187,15 @@ class KernelModel:
                     cycles += left * self._play(some.expand(ends, PLAYED_TURNS), self.ring) / PLAYED_TURNS
             self._cycles[key] = cycles
         return self._cycles[key]
+
+    def tile_cycles(self, ends: Ends) -> float:
+        """Of prologue and epilogue of a tile. In a loop, stores of the tile before are still under way."""
+        once = self.cycles(self.tile_path, ends)
+        return self.cycles(self._two_tiles, ends) - once if self.tile_loop else once
+
+    @cached_property
+    def _two_tiles(self) -> Path:
+        return Path(2 * self.tile_path.parts, self.tile_path.taken)
 
     def _play(self, trace: Iterable[Instruction], ring: Ring) -> float:
         taken = self.path.every_taken()
@@ -270,7 +279,7 @@ def _turns_of_tile(model: KernelModel, launch: Mapping[str, Any]) -> float:
 def _around(model: KernelModel, launch: Mapping[str, Any]) -> tuple[float, float]:
     if model.main_loop is None:
         return model.cycles(model.path, _ends(launch)), 1.0
-    tile = model.cycles(model.tile_path, _ends(launch))
+    tile = model.tile_cycles(_ends(launch))
     loop = _turns_of_tile(model, launch) * model.turn_cycles(1)
     return tile, tile / (tile + loop)
 
@@ -293,7 +302,7 @@ def _round_cycles(model: KernelModel, launch: Mapping[str, Any], blocks: int) ->
         return max(model.cycles(model.path, ends), blocks * model.issue_cycles(model.path, ends))
     tiles, turns = launch["product_tiles"] / launch["tasks"], _turns_of_tile(model, launch)
     tile, block = model.tile_path, model.block_path
-    chain = tiles * (turns * model.turn_cycles(1) + model.cycles(tile, ends)) + model.cycles(block, ends)
+    chain = tiles * (turns * model.turn_cycles(1) + model.tile_cycles(ends)) + model.cycles(block, ends)
     if blocks == 1:
         return chain
     issue = blocks * (tiles * model.issue_cycles(tile, ends) + model.issue_cycles(block, ends))

@@ -18,18 +18,15 @@ bool isMadeOf(Value value, bool mayVary, function_ref<bool(BlockArgument)> allow
   return llvm::all_of(op->getOperands(), [&](Value operand) { return isMadeOf(operand, mayVary, allowed); });
 }
 
-/// The number that the column must equal for 'condition' to hold ('wanted' is true) or not to hold.
-Value findIndex(Value condition, bool wanted) {
+/// The comparison of the column with a number that decides that 'condition' holds ('wanted' is true) or does not hold.
+arith::CmpIOp findComparison(Value condition, bool wanted) {
   if (auto both = condition.getDefiningOp<arith::AndIOp>(); both && wanted) {
-    Value index = findIndex(both.getLhs(), true);
-    return index ? index : findIndex(both.getRhs(), true);
+    arith::CmpIOp comparison = findComparison(both.getLhs(), true);
+    return comparison ? comparison : findComparison(both.getRhs(), true);
   }
   auto compare = condition.getDefiningOp<arith::CmpIOp>();
-  if (!compare || compare.getPredicate() != (wanted ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne))
-    return {};
-  if (compare.getLhs().getDefiningOp<ColumnOp>())
-    return compare.getRhs();
-  return compare.getRhs().getDefiningOp<ColumnOp>() ? compare.getLhs() : Value();
+  bool isOfColumn = compare && (compare.getLhs().getDefiningOp<ColumnOp>() || compare.getRhs().getDefiningOp<ColumnOp>());
+  return isOfColumn && compare.getPredicate() == (wanted ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne) ? compare : arith::CmpIOp();
 }
 
 std::optional<SparseEntry> matchEntry(UpdateStateOp op, unsigned entry) {
@@ -46,12 +43,15 @@ std::optional<SparseEntry> matchEntry(UpdateStateOp op, unsigned entry) {
   auto isPerToken = [&](BlockArgument argument) {
     return isInput(argument) && cast<TileType>(op.getInputs()[argument.getArgNumber() - stateSize].getType()).getExtent(1) == 1;
   };
-  Value index = findIndex(select.getCondition(), isTrue);
+  arith::CmpIOp comparison = findComparison(select.getCondition(), isTrue);
+  if (!comparison)
+    return std::nullopt;
+  Value index = comparison.getLhs().getDefiningOp<ColumnOp>() ? comparison.getRhs() : comparison.getLhs();
   Value value = isTrue ? select.getTrueValue() : select.getFalseValue();
-  if (!index || !isMadeOf(index, /*mayVary=*/false, isPerToken) || !isMadeOf(select.getCondition(), true, isInput) ||
+  if (!isMadeOf(index, /*mayVary=*/false, isPerToken) || !isMadeOf(select.getCondition(), true, isInput) ||
       !isMadeOf(value, true, isInput))
     return std::nullopt;
-  return SparseEntry{entry, index};
+  return SparseEntry{entry, index, comparison};
 }
 
 struct PrintSparseEntriesPass : impl::PrintSparseEntriesPassBase<PrintSparseEntriesPass> {

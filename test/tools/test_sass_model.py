@@ -335,6 +335,23 @@ def test_boxes_of_the_next_tile_are_waited_for_once():
     assert waited == pytest.approx(800, rel=0.01)
 
 
+def test_a_tile_waits_for_the_stores_of_the_one_before():
+    """Its sums start in registers that are read late."""
+    start = line(0, "IMAD.MOV.U32 R24, RZ, RZ, RZ", waits=1), line(16, "IADD3 R5, R5, 0x1, RZ")
+    listed = listing.read_listings(
+        '\t.section\t.text.kernel,"ax",@progbits\n.L_x_1:\n' + "".join(start)
+        + ".L_x_2:\n" + line(32, "HMMA.16816.F32.BF16 R4, R8, R10, R4") + line(48, "IADD3 R3, R3, 0x1, RZ")
+        + line(64, "ISETP.GE.U32.AND P0, PT, R3, 0x8, PT") + line(80, "@!P0 BRA `(.L_x_2)")
+        + line(96, "STG.E [R2], R24", read=0) + line(112, "ISETP.GE.U32.AND P0, PT, R5, 0x4, PT")
+        + line(128, "@!P0 BRA `(.L_x_1)") + line(144, "EXIT")
+    )["kernel"]  # fmt: skip
+    rates = dataclasses.replace(RATES, memory_issue=500)
+    model = timing.KernelModel(listed, toolchain.Assembled(32, 0, 0), rates, 2, 1)
+    ends = paths.Ends(1, 1)
+    assert model.cycles(model.tile_path, ends) < 600  # the store of the first warp has been asked for
+    assert model.tile_cycles(ends) >= 1000
+
+
 def test_a_ring_that_nobody_releases_is_an_error():
     loop = timing.instructions_of(model_of_boxes(4, 2).main_loop.body)
     body = [instruction for instruction in loop if not boxes.is_release(instruction)]

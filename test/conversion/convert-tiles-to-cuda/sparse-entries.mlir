@@ -1,6 +1,6 @@
 // RUN: logitile-opt %s --convert-tiles-to-cuda | FileCheck %s
 // The logit of a target: hardly any row has its target among the columns of a tile. A thread compares its columns with the target
-// only if the tile has that column. The sum beside it needs every column.
+// only if the tile has that column: how far that is from the thread's first column, with constants. The sum beside it needs every column.
 
 // CHECK-LABEL: llvm.func @sweep(
 // CHECK: scf.for
@@ -9,8 +9,11 @@
 // CHECK:   %[[DISTANCE:.*]] = arith.subi %[[TARGET:.*]], %{{.*}} : i32
 // CHECK:   %[[IS_HERE:.*]] = arith.cmpi ult, %[[DISTANCE]], %c64{{.*}} : i32
 // CHECK:   %[[FOUND:.*]] = scf.if %[[IS_HERE]] -> (f32) {
-// CHECK:     %[[IS:.*]] = arith.cmpi eq, %{{.*}}, %[[TARGET]] : i32
+// CHECK:     %[[FROM_FIRST:.*]] = arith.subi %[[DISTANCE]], %{{.*}} : i32
+// CHECK:     %[[IS:.*]] = arith.cmpi eq, %[[FROM_FIRST]], %c0_i32 : i32
 // CHECK:     arith.select %[[IS]]
+// CHECK:     arith.cmpi eq, %[[FROM_FIRST]], %c1_i32 : i32
+// CHECK:     arith.cmpi eq, %[[FROM_FIRST]], %c32_i32 : i32
 // CHECK:   } else {
 // CHECK:   nvvm.shfl.sync bfly %{{.*}}, %[[FOUND]]
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,

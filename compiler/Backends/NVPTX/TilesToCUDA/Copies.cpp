@@ -1,5 +1,6 @@
 // Copies.cpp - load, store and gather: between views and the elements that threads hold.
 #include "compiler/Backends/NVPTX/TilesToCUDA/RowLoop.h"
+#include "compiler/Backends/NVPTX/TilesToCUDA/StagedRows.h"
 using namespace mlir;
 
 namespace logitile::cuda {
@@ -153,37 +154,62 @@ static FailureOr<Int> paddedEnd(KernelContext &k, StoreOp op, const View &view) 
   return divideUp(*end, unit) * unit;
 }
 
+namespace {
+/// How elements of a tile of fragments go to memory: as runs of 'always' columns, and of 'aligned' ones where the memory 'isAligned'.
+/// These are staged where threads have not so many neighbours.
+struct Runs {
+  int64_t always, aligned;
+  bool areStaged;
+  Value isAligned;
+  static Runs of(KernelContext &k, const Tile &tile, const View &view, Value first) {
+    int64_t always = k.runOf(view, first), aligned = std::max(always, k.runIfAligned(view, first));
+    bool isPadded = always > 1, fits = isPadded || view.extent(1) % StagedRows::kRun == 0;
+    if (fits && StagedRows::suit(k, tile, view, first))
+      return {always, StagedRows::kRun, true, isPadded ? k.e.truth(true) : k.isAligned(view, kVectorBytes)};
+    Value isAligned = always < aligned ? k.isAligned(view, aligned * CodeBuilder::bytesOf(view.type.getElement())) : k.e.truth(true);
+    return {always, aligned, false, isAligned};
+  }
+};
+} // namespace
+
 static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &tile, const View &view) {
   Emitter &e = k.e;
   FailureOr<Int> endRow = k.end(op, view, 0), endColumn = paddedEnd(k, op, view);
   if (failed(endRow) || failed(endColumn))
     return failure();
-  if (k.readPastEnds.contains(view.memory))
-    e.barrier(); // all threads have read what is stored over
   Int firstRow = k.scalar(op.getAt()[0]), firstColumn = k.scalar(op.getAt()[1]);
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
   bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
-  int64_t always = k.runOf(view, op.getAt()[1]), aligned = std::max(always, k.runIfAligned(view, op.getAt()[1]));
-  Value isAligned = always < aligned ? k.isAligned(view, aligned * CodeBuilder::bytesOf(view.type.getElement())) : e.truth(true);
+  Runs runs = Runs::of(k, tile, view, op.getAt()[1]);
+  std::optional<StagedRows> staged;
+  if (runs.areStaged)
+    staged.emplace(k, view.type.getElement());
+  if (staged || k.readPastEnds.contains(view.memory))
+    e.barrier(); // all threads have read what is stored over
+  auto storeRuns = [&](ArrayRef<Value> elements, Int to, int64_t run, bool isTail) {
+    auto isInside = [&](int64_t slot) { return isTail ? isLess(firstColumn + k.threads.column(slot), *endColumn) : e.truth(true); };
+    if (run == 1)
+      return k.walkRow(view, to, firstColumn, elements.size(), std::nullopt, [&](int64_t slot, Place place) {
+        e.when(isInside(slot), [&] { e.store(elements[slot], place); });
+      });
+    Place start = k.placeOfRun(view, to, firstColumn + k.threads.column(0));
+    for (int64_t slot = 0, slots = elements.size(); slot < slots; slot += run) {
+      Place place = e.at(start, e.integer(k.threads.distance(slot)));
+      e.when(isInside(slot), [&] { e.storeRun(elements.slice(slot, run), place); });
+    }
+  };
   auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
     Int row = firstRow + k.threads.row(rowSlot);
-    e.when(clipsRows ? isLess(row, *endRow) : e.truth(true), [&] {
-      Int to = k.throughMap(op.getMap(), row);
-      CodeBuilder::Values elements = k.elementsOf(tile, rowSlot);
-      auto isInside = [&](int64_t slot) { return isTail ? isLess(firstColumn + k.threads.column(slot), *endColumn) : e.truth(true); };
-      auto storeRuns = [&](int64_t run) {
-        if (run == 1)
-          return k.walkRow(view, to, firstColumn, k.columnSlots(tile.type), std::nullopt, [&](int64_t slot, Place place) {
-            e.when(isInside(slot), [&] { e.store(elements[slot], place); });
-          });
-        Place start = k.placeOfRun(view, to, firstColumn + k.threads.column(0));
-        for (int64_t slot = 0; slot < k.columnSlots(tile.type); slot += run) {
-          Place place = e.at(start, e.integer(k.threads.distance(slot)));
-          e.when(isInside(slot), [&] { e.storeRun(ArrayRef(elements).slice(slot, run), place); });
-        }
-      };
-      e.when(isAligned, [&] { storeRuns(aligned); }, [&] { storeRuns(always); });
-    });
+    Value isThere = clipsRows ? isLess(row, *endRow) : e.truth(true);
+    auto store = [&](int64_t run) {
+      e.when(isThere, [&] { storeRuns(k.elementsOf(tile, rowSlot), k.throughMap(op.getMap(), row), run, isTail); });
+    };
+    auto storeAligned = [&] {
+      if (!staged)
+        return store(runs.aligned);
+      staged->store(k.elementsOf(tile, rowSlot), isThere, [&] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); });
+    };
+    staged && isTail ? store(runs.always) : e.when(runs.isAligned, storeAligned, [&] { store(runs.always); });
   };
   PassedTiles passed(k, op, op.getValue());
   passed.set(k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, passed.types(), [&](bool isTail) {

@@ -43,6 +43,8 @@ public:
   /// The number of the block in the grid.
   Int block();
   void barrier();
+  /// The same for the threads of a warp.
+  void syncWarp();
 
   // ---- memory -------------------------------------------------------------------------------------------------------
   /// Shared memory of the block from 'offset' bytes on.

@@ -63,6 +63,7 @@ LLVM::LLVMFuncOp Emitter::beginKernel(StringRef name, ArrayRef<Type> arguments, 
 Value Emitter::readThread() { return arith::ExtUIOp::create(*this, i64, NVVM::ThreadIdXOp::create(*this, i32)); }
 Value Emitter::readBlock() { return arith::ExtUIOp::create(*this, i64, NVVM::BlockIdXOp::create(*this, i32)); }
 void Emitter::barrier() { NVVM::Barrier0Op::create(*this); }
+void Emitter::syncWarp() { NVVM::SyncWarpOp::create(*this, constant(getI32IntegerAttr(-1))); }
 
 Value Emitter::vote(Value condition) {
   Value all = constant(getI32IntegerAttr(-1));

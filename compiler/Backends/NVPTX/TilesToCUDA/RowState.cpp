@@ -51,9 +51,9 @@ private:
   RowLoop foldTile(bool isTail) {
     inputs.readColumns();
     clips = isTail;
-    for (int64_t slot = 0; !areLooped && slot < k.threads.sharing.columnSlots(); ++slot) {
+    for (int64_t slot = 0; isTail && !areLooped && slot < k.threads.sharing.columnSlots(); ++slot) {
       numbers.push_back(column + k.threads.column(slot));
-      inside.push_back(isTail ? isLess(numbers.back(), op.getLimit()) : Value());
+      inside.push_back(isLess(numbers.back(), op.getLimit()));
     }
     RowLoop loop(k);
     inputs.takeInto(loop, op);
@@ -72,13 +72,20 @@ private:
     current->keep(llvm::map_to_vector(known, [&](const KnownCandidate &candidate) { return candidates[candidate.maximum]; }));
   }
   void mapCandidates(const Column &at, Widener &values) override {
+    if (compared)
+      values.map(Value(arith::CmpIOp(compared->comparison)), isColumn(at));
     for (auto [i, candidate] : llvm::enumerate(known))
       values.map(candidate.value, current->getKept(i, at));
   }
 
-  Int numberOf(Int slot) const { return slot.isKnown() ? numbers[slot.known()] : column + k.threads.column(slot); }
+  /// Without a tail, numbers are made where they are used: most tiles have no use for them.
+  Int numberOf(Int slot) const {
+    if (!slot.isKnown())
+      return column + k.threads.column(slot);
+    return numbers.empty() ? column + k.threads.column(slot.known()) : numbers[slot.known()];
+  }
   Value isInside(Int slot) {
-    if (slot.isKnown())
+    if (slot.isKnown() && !inside.empty())
       return inside[slot.known()];
     return clips ? isLess(numberOf(slot), op.getLimit()) : Value();
   }
@@ -109,6 +116,14 @@ private:
     return !areLooped && llvm::any_of(sparse, [&](const SparseEntry &other) { return other.entry == entry; });
   }
 
+  /// Whether a column is the one that is looked for: how far that is from this thread's first one is compared with constants. The
+  /// numbers of all columns would be computed before it is known that the tile has the entry.
+  Value isColumn(const Column &at) {
+    arith::CmpIOp comparison = compared->comparison;
+    Value distance = e.constant(e.getI32IntegerAttr(k.threads.distance(at.place.known())));
+    return arith::CmpIOp::create(e, comparison.getPredicate(), fromFirst, distance);
+  }
+
   /// Hardly any row has its entry in this tile, so its columns are compared only where it has.
   Value findEntry(const ThreadRow &row, Widener &group, const SparseEntry &entry, const CodeBuilder::Values &start) {
     Value distance = arith::SubIOp::create(e, group.get(entry.index), e.narrow(column));
@@ -116,7 +131,10 @@ private:
     Value isHere = arith::CmpIOp::create(e, arith::CmpIPredicate::ult, distance, columns);
     auto compare = [&]() -> CodeBuilder::Values {
       CodeBuilder::Values state = start;
+      fromFirst = arith::SubIOp::create(e, distance, e.narrow(k.threads.column(0)));
+      compared = &entry;
       updateEntries(row, group, {entry.entry}, state);
+      compared = nullptr;
       return {state[entry.entry]};
     };
     return e.choose(isHere, typeOf(entry.entry), compare, [&] { return CodeBuilder::Values{start[entry.entry]}; })[0];
@@ -175,11 +193,13 @@ private:
   SmallVector<Place> parts;    // for each entry of the state
   bool areLooped = false;      // this thread's columns
   bool clips = false;          // some of them may not exist
-  SmallVector<Int> numbers;    // of the columns, and whether they exist, where each has its own code
-  SmallVector<Value> inside;   // null where all do
+  SmallVector<Int> numbers;    // of the columns, and whether they exist, where some may not and each has its own code
+  SmallVector<Value> inside;
   SmallVector<SparseEntry> sparse;
   SmallVector<KnownCandidate> known;
   const ThreadRow *current = nullptr; // which is folded
+  const SparseEntry *compared = nullptr; // which is looked for
+  Value fromFirst;
 };
 } // namespace
 
