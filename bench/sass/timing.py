@@ -132,8 +132,8 @@ class KernelModel:
 
     @cached_property
     def _before_copies(self) -> tuple[Instruction | Loop, ...]:
-        """What is before the main loop in the loop over tiles; where that one asks for boxes of its next tile,
-        what is before it.
+        """What is before the main loop in the loop over tiles, or before that loop, where tiles ask for boxes
+        of the next one.
         """
         if not self.tile_loop or self.asks_for_next:
             return _before(self.path, self.tile_loop or self.main_loop)

@@ -13,7 +13,6 @@
 // CHECK:     %[[IS:.*]] = arith.cmpi eq, %[[FROM_FIRST]], %c0_i32 : i32
 // CHECK:     arith.select %[[IS]]
 // CHECK:     arith.cmpi eq, %[[FROM_FIRST]], %c1_i32 : i32
-// CHECK:     arith.cmpi eq, %[[FROM_FIRST]], %c7_i32 : i32
 // CHECK:   } else {
 // CHECK:   nvvm.shfl.sync bfly %{{.*}}, %[[FOUND]]
 module attributes {logitile.request = #logitile.request<projections = [#logitile.projection<"z", hidden = 64, element = bf16>], dense = {}, gradients = [], gradient_types = {}, mode = forward,
