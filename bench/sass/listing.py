@@ -104,9 +104,8 @@ def read_listings(text: str) -> dict[str, Listing]:
 
     def finish() -> None:
         if name:
-            found[name] = Listing(
-                name, _with_announced(_without_spins([_instruction(one, labels) for one in raw]))
-            )
+            instructions = _without_divergence([_instruction(one, labels) for one in raw])
+            found[name] = Listing(name, _with_announced(_without_spins(instructions)))
 
     for line in text.splitlines():
         if section := _SECTION.match(line):
@@ -135,6 +134,22 @@ def _without_spins(instructions: list[Instruction]) -> list[Instruction]:
         for branch in range(place + 1, min(place + 3, len(kept))):
             if kept[branch].kind == "BRA" and (branch == place + 1 or not kept[branch].guard):
                 kept[branch] = replace(kept[branch], guard="", target=None)
+    return kept
+
+
+def _without_divergence(instructions: list[Instruction]) -> list[Instruction]:
+    """The same with warps whose threads are together wherever they have to be. Code for other warps, behind
+    the end of the kernel, gathers their threads and branches back.
+    """
+    kept = []
+    gathers = False
+    for instruction in instructions:
+        gathers = gathers or instruction.opcode == "WARPSYNC.COLLECTIVE"
+        returns = gathers and instruction.kind == "BRA" and not instruction.guard
+        if returns or instruction.opcode == "BRA.DIV":
+            instruction = replace(instruction, target=None)
+        gathers = gathers and not returns
+        kept.append(instruction)
     return kept
 
 

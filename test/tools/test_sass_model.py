@@ -335,6 +335,12 @@ def test_boxes_of_the_next_tile_are_waited_for_once():
     assert waited == pytest.approx(800, rel=0.01)
 
 
+def test_threads_of_a_warp_are_together():
+    listed = listing_of("BRA.DIV UR4, `(.L_x_2)", ".L_x_1:", "NOP", "STG.E [R2], R24", "EXIT", ".L_x_2:",
+                        "WARPSYNC.COLLECTIVE R20, `(.L_x_3)", ".L_x_3:", "NOP", "BRA `(.L_x_1)")  # fmt: skip
+    assert listed.loops() == [] and opcodes(paths.path_of(listed)) == ["BRA", "NOP", "STG", "EXIT"]
+
+
 def test_a_tile_waits_for_the_stores_of_the_one_before():
     """Its sums start in registers that are read late."""
     start = line(0, "IMAD.MOV.U32 R24, RZ, RZ, RZ", waits=1), line(16, "IADD3 R5, R5, 0x1, RZ")

@@ -198,26 +198,31 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
       e.when(isInside(slot), [&] { e.storeRun(elements.slice(slot, run), place); });
     }
   };
-  auto storeRow = [&](const Tile &tile, int64_t rowSlot, bool isTail) {
-    Int row = firstRow + k.threads.row(rowSlot);
-    Value isThere = clipsRows ? isLess(row, *endRow) : e.truth(true);
-    auto store = [&](int64_t run) {
-      e.when(isThere, [&] { storeRuns(k.elementsOf(tile, rowSlot), k.throughMap(op.getMap(), row), run, isTail); });
-    };
-    auto storeAligned = [&] {
-      if (!staged)
-        return store(runs.aligned);
-      staged->store(k.elementsOf(tile, rowSlot), isThere, [&] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); });
-    };
-    staged && isTail ? store(runs.always) : e.when(runs.isAligned, storeAligned, [&] { store(runs.always); });
+  auto rowOf = [&](int64_t rowSlot) { return firstRow + k.threads.row(rowSlot); };
+  auto isThere = [&](int64_t rowSlot) { return clipsRows ? isLess(rowOf(rowSlot), *endRow) : e.truth(true); };
+  auto storeRows = [&](const Tile &tile, int64_t run, bool isTail) {
+    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
+      e.when(isThere(slot), [&] { storeRuns(k.elementsOf(tile, slot), k.throughMap(op.getMap(), rowOf(slot)), run, isTail); });
+  };
+  auto storeAligned = [&](const Tile &tile, bool isTail) {
+    if (!staged)
+      return storeRows(tile, runs.aligned, isTail);
+    SmallVector<StagedRows::Row> rows;
+    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
+      auto to = [&, row = rowOf(slot)] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); };
+      rows.push_back({k.elementsOf(tile, slot), isThere(slot), to});
+    }
+    staged->store(rows);
   };
   PassedTiles passed(k, op, op.getValue());
   passed.set(k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, passed.types(), [&](bool isTail) {
     RowLoop loop(k);
     loop.take(tile);
     loop.run([&] {
-      for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
-        storeRow(loop.tiles[0], slot, isTail);
+      const Tile &taken = loop.tiles[0];
+      if (staged && isTail)
+        return storeRows(taken, runs.always, isTail);
+      e.when(runs.isAligned, [&] { storeAligned(taken, isTail); }, [&] { storeRows(taken, runs.always, isTail); });
     });
     return passed.valuesOf(loop);
   }));

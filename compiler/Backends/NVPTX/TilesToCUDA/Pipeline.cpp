@@ -9,7 +9,7 @@ constexpr int64_t kLeastOfWarpgroups = 3; // one that is read, one whose product
 constexpr int64_t kMbarrierBytes = 1024;  // which few of them leave; stages begin at multiples of it
 constexpr int64_t kThreadsOfTwo = 128;    // that two blocks of a multiprocessor may each have with as many registers as a thread can have
 constexpr int64_t kHiddenBytes = 1024;    // of shared memory, that each block takes besides its own
-constexpr int64_t kMostScratch = 32768;   // of ops that have memory beside the stages: rows of 16 bits, of 64 rows of the tile
+constexpr int64_t kMostScratch = 65536;   // of ops that have memory beside the stages: a tile of 128 x 256 elements of 16 bits
 
 static int64_t depthOf(Operation *op) {
   Attribute depth = isa<ProjectOp>(op) ? cast<ProjectOp>(op).getDepth() : cast<ContractOp>(op).getDepth();

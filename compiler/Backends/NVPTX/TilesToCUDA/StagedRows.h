@@ -1,4 +1,4 @@
-// StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours: written as they are, they fill an eighth of
+// StagedRows.h - rows of fragments on their way to memory. A thread has pairs of neighbours: written as they are, they fill a quarter of
 // what a store can write. So the four threads of a row trade pairs through shared memory for runs of eight.
 #pragma once
 #include "compiler/Backends/NVPTX/TilesToCUDA/KernelContext.h"
@@ -8,22 +8,26 @@ class StagedRows {
 public:
   /// Columns of a thread's run.
   static constexpr int64_t kRun = 8;
-  /// Whether rows of 'tile' can go to 'view' like this, from column 'first' on, where runs of it are aligned.
+  static constexpr int64_t kMostRows = 2;
+  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it are aligned: where a thread has as
+  /// few rows as in products of warpgroups. Blocks of mma.sync have short rows, of which a thread has many: there it takes longer.
   static bool suit(const KernelContext &k, const Tile &tile, const View &view, mlir::Value first);
 
   /// Elements have 16 bits. Behind a barrier, where other ops have used the same memory.
   StagedRows(KernelContext &k, mlir::Type element);
-  /// All columns of one row slot: 'elements' of this thread. Where this thread's row 'isThere', its part goes to the row that begins,
-  /// for the tile, at 'to'. Every thread of a warp has to be here.
-  void store(mlir::ValueRange elements, mlir::Value isThere, llvm::function_ref<Place()> to);
+  /// One row slot: all elements of this thread. Where its row 'isThere', its part goes to the row that begins, for the tile, at 'to'.
+  struct Row {
+    CodeBuilder::Values elements;
+    mlir::Value isThere;
+    std::function<Place()> to;
+  };
+  /// All rows of this thread, once. Every thread of a warp has to be here.
+  void store(llvm::ArrayRef<Row> rows);
 
 private:
-  /// Where chunk number 8 'line' + 'chunk' of this thread's row lies.
-  Int placeOf(int64_t line, Int chunk);
-
   KernelContext &k;
   Emitter &e;
   const mlir::Type element;
-  Int row, turned; // of this thread: where it lies, and what numbers of its chunks are turned by
+  Int pairs, runs; // where this thread's pair of chunk 0 lies, and the first of its runs
 };
 } // namespace logitile::cuda
