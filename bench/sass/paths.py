@@ -314,7 +314,7 @@ def _step_of(body: list[Instruction], register: str) -> int:
     """What a register grows by in a loop: the constant of `IADD3 R, R, constant`, or of
     `IADD3 R, S, constant` where R becomes S; 0 where there is none.
     """
-    moved = re.compile(rf"(?:IMAD\.)?MOV(?:\.U32)? (U?R\d+), (?:RZ, RZ, )?{register}$")
+    moved = re.compile(rf"(?:IMAD\.|U)?MOV(?:\.U32)? (U?R\d+), (?:RZ, RZ, )?{register}$")
     moves = {match[1] for instruction in body if (match := moved.match(instruction.body))}
     added = re.compile(rf"U?IADD3 {register}, (?:U?P\d, )?(U?R\d+)(?:\.reuse)?, (0x[0-9a-f]+|\d+),")
     for instruction in body:

@@ -131,6 +131,14 @@ def test_a_loop_whose_counter_all_lanes_share_turns_up_to_its_bound(compare, cop
     assert opcodes(paths.path_of(found)).count("UIADD3") == turns
 
 
+def test_a_shared_counter_that_is_copied_turns_up_to_its_bound():
+    found = listing_of(".L_x_1:", "UIADD3 UR7, UP0, UR4, 0x1, URZ", "UMOV UR4, UR7", "STG [R2], R1",
+                       "UISETP.GT.U32.AND UP0, UPT, UR7, 0x3, UPT",
+                       "UISETP.GT.AND.EX UP0, UPT, UR5, URZ, UPT, UP0",
+                       "PLOP3.LUT P0, PT, PT, PT, UP0, 0x40, 0x0", "@P0 BRA `(.L_x_1)", "EXIT")  # fmt: skip
+    assert opcodes(paths.path_of(found), columns=512).count("STG") == 4
+
+
 def test_a_loop_that_begins_with_its_exit_turns_up_to_its_bound():
     found = listing_of(".L_x_1:", "ISETP.GT.U32.AND P0, PT, R1, 0x3, PT", "@P0 BRA `(.L_x_2)",
                        "IADD3 R1, P1, R1, 0x1, RZ", "BRA `(.L_x_1)", ".L_x_2:", "EXIT")  # fmt: skip
