@@ -163,7 +163,7 @@ struct Runs {
   Value isAligned;
   static Runs of(KernelContext &k, const Tile &tile, const View &view, Value first) {
     int64_t always = k.runOf(view, first), aligned = std::max(always, k.runIfAligned(view, first));
-    bool isPadded = always > 1, fits = isPadded || view.extent(1) % StagedRows::kRun == 0;
+    bool isPadded = k.isPadded(view), fits = isPadded || view.extent(1) % StagedRows::kRun == 0;
     if (fits && StagedRows::suit(k, tile, view, first))
       return {always, StagedRows::kRun, true, isPadded ? k.e.truth(true) : k.isAligned(view, kVectorBytes)};
     Value isAligned = always < aligned ? k.isAligned(view, aligned * CodeBuilder::bytesOf(view.type.getElement())) : k.e.truth(true);

@@ -71,10 +71,10 @@ int64_t KernelContext::longestRun(const View &view, Value first) const {
   int64_t run = std::min(threads.sharing.neighbours, kVectorBytes / CodeBuilder::bytesOf(view.type.getElement()));
   return knownDivisor(first) % run == 0 ? run : 1;
 }
-int64_t KernelContext::runOf(const View &view, Value first) const {
-  bool isPadded = workspace.contains(view.memory) && !view.isVector() && view.extent(1) > 1; // a single column is not
-  return isPadded ? longestRun(view, first) : 1;
+bool KernelContext::isPadded(const View &view) const {
+  return workspace.contains(view.memory) && !view.isVector() && view.extent(1) > 1; // a single column is not
 }
+int64_t KernelContext::runOf(const View &view, Value first) const { return isPadded(view) ? longestRun(view, first) : 1; }
 int64_t KernelContext::runIfAligned(const View &view, Value first) const {
   int64_t run = longestRun(view, first);
   return view.isVector() || view.extent(1) % run != 0 ? 1 : run;

@@ -82,6 +82,8 @@ public:
   int64_t runOf(const View &view, mlir::Value first) const;
   /// The same for the caller's memory where isAligned() holds: 1 where a run might reach behind the end of a row.
   int64_t runIfAligned(const View &view, mlir::Value first) const;
+  /// Whether 'view' is memory of the workspace with such rows.
+  bool isPadded(const View &view) const;
   /// Whether all rows of 'view' begin at multiples of 'bytes', and neighbours lie side by side.
   mlir::Value isAligned(const View &view, int64_t bytes);
   /// Where a run begins.

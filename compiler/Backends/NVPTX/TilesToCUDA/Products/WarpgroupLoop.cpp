@@ -72,6 +72,9 @@ CodeBuilder::Values WarpgroupLoop::run(ValueRange start, Int first, const std::o
       [&] {
         if (tiles)
           beginStages();
+        if (k.isPadded(*left.view) && k.isPadded(*right.view))
+          return choose(
+              isLess(e.integer(0), count), [&] { return runPipelined(sums, first, count); }, [&]() -> CodeBuilder::Values { return {sums}; });
         Value areAligned = e.both(k.isAligned(*left.view, kVectorBytes), k.isAligned(*right.view, kVectorBytes));
         return choose(
             e.both(areAligned, isLess(e.integer(0), count)), [&] { return runPipelined(sums, first, count); },
