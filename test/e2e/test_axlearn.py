@@ -7,6 +7,7 @@ merged. Here a head cuts the tokens itself, and its metrics are per token.
 import logitile as lt
 import numpy as np
 import pytest
+from logitile.integrations.axlearn import cross_entropy, deferred_logits
 from small_models import LinenModel, assert_close, dense_logits, made, relative
 from test_jax_meshes import P, gathered, jax, jnp, mesh_of
 
@@ -193,6 +194,63 @@ def test_a_batch_without_targets_gives_zero(chunks):
         (loss, metrics), gradients = loop.step(hidden, weight, jnp.full_like(target, empty))
         assert loss == metrics["cross_entropy"] == metrics["accuracy"] == metrics["num_targets"] == 0
         assert not np.any(gradients[0]) and not np.any(gradients[1])
+
+
+# ---- AXLearn's own names, called as its causal model calls them --------------------------------------------
+
+
+def average(hidden, weight, labels, live):
+    """AXLearn's loss with its dictionary."""
+    predictions = {"hidden_states": hidden}
+    predictions["logits"] = deferred_logits(lambda given: given["hidden_states"] @ weight, predictions)
+    return cross_entropy(predictions["logits"], labels, live_targets=live, z_loss_scale=Z_LOSS)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_gradients_of_the_weights_of_targets(scale):
+    """They are in the divisor too, unless their sum is below 1."""
+    hidden, weight, target = operands(2, 40)
+    labels = jnp.clip(target, 0, 49)
+    live = scale * jnp.asarray(np.random.default_rng(2).uniform(0.1, 1, labels.shape), jnp.float32)
+    out = dense_outputs(hidden, weight, labels, "dv")
+
+    def dense(live):
+        return (live * (out["cross_entropy"] + Z_LOSS * out["z_loss"])).sum() / jnp.maximum(live.sum(), 1)
+
+    found = jax.jit(jax.grad(lambda live: average(hidden, weight, labels, live)[0]))(live)
+    assert (live.sum() > 1) == (scale == 1)
+    assert relative(found, jax.grad(dense)(live)) < 2e-6
+
+
+def test_metrics_of_each_chunk_of_a_scan():
+    """With `scan_chunk` the loss and its metrics are called in the rematerialised body of a scan."""
+    hidden, weight, target = operands(3, 40)
+    labels = labels_of(target, 50)
+
+    def cut(array):
+        return jnp.moveaxis(array.reshape(3, 5, 8, *array.shape[2:]), 1, 0)
+
+    def scanned(hidden, weight):
+        @jax.checkpoint
+        def chunk(total, given):
+            rows, labels = given
+            count = (labels >= 0).sum()
+            loss, made = average(rows, weight, labels, labels >= 0)
+            return total + count * loss, (count * made["accuracy"], made["per_target_loss"])
+
+        total, (correct, each) = jax.lax.scan(chunk, 0.0, (cut(hidden), cut(labels)))
+        count = (labels >= 0).sum()
+        return total / count, (correct.sum() / count, jnp.moveaxis(each, 0, 1).reshape(labels.shape))
+
+    def whole(hidden, weight):
+        loss, made = average(hidden, weight, labels, labels >= 0)
+        return loss, (made["accuracy"], made["per_target_loss"])
+
+    found, wanted = (
+        jax.jit(jax.value_and_grad(loss, (0, 1), has_aux=True))(hidden, weight) for loss in (scanned, whole)
+    )
+    assert 0.2 < found[0][1][0] < 0.8
+    assert_close(found, wanted)
 
 
 # ---- precision, and what is refused ------------------------------------------------------------------------

@@ -4,11 +4,15 @@ There the tokens are cut in tiles, and the logits of one tile are made at a time
 backward. The NNX model is that of examples/jax_mesh.py.
 """
 
+from types import SimpleNamespace
+
+import flax.linen as nn
 import jax_mesh
 import logitile as lt
 import numpy as np
 import pytest
 from flax import nnx
+from logitile.integrations.maxtext import vocab_tiling_linen_loss
 from small_models import LinenModel, assert_close, dense_logits, made, relative
 from test_jax_meshes import P, gathered, jax, jnp, mesh_of
 
@@ -151,6 +155,48 @@ def test_the_z_loss_is_a_number_alone():
     np.testing.assert_allclose(
         total - z_loss, plain(hidden, weight, target=jnp.where(segments != 0, target, -100)), rtol=1e-6
     )
+
+
+# ---- MaxText's own names, called as its training step calls them -------------------------------------------
+
+METHOD = "logits_from_hidden_states_for_vocab_tiling"
+
+
+class OutputLayer(nn.Module):
+    """Parameters are in boxes that name the axes they are sharded over."""
+
+    @nn.compact
+    def logits_from_hidden_states_for_vocab_tiling(self, hidden_states, deterministic):
+        init, axes = nn.initializers.normal(0.3), ("embed_vocab", "vocab")
+        scale = self.param("scale", nn.with_logical_partitioning(nn.initializers.ones, ("norm",)), (32,))
+        kernel = self.param("kernel", nn.with_logical_partitioning(init, axes), (32, 128))
+        logits = jnp.tanh(scale * hidden_states) @ kernel
+        return nn.with_logical_constraint(logits, ("activation_batch", "activation_vocab"))
+
+
+def test_gradient_accumulation_of_boxed_parameters():
+    """Gradients of a scan over micro-batches come in the boxes of the parameters, and are those of all."""
+    model, (hidden, _, target, segments) = OutputLayer(), operands()
+    params = model.init(jax.random.key(0), hidden[0], True, method=METHOD)
+    config = SimpleNamespace(num_vocab_tiling=4, z_loss_multiplier=Z_LOSS, enable_dropout=False)
+    batch = {"targets": target, "targets_segmentation": segments}
+
+    def accumulated(params):
+        def micro(sums, given):
+            rows, data = given
+            made = vocab_tiling_linen_loss(rows, data, config, model, params, is_train=True)
+            return jax.tree.map(jnp.add, sums, made), None
+
+        cut = jax.tree.map(lambda array: array.reshape(2, 2, *array.shape[1:]), (hidden, batch))
+        return jax.lax.scan(micro, (0.0, 0.0), cut)[0]
+
+    def dense(params):
+        logits = model.apply(params, hidden, True, method=METHOD)
+        return Tiling(0)(logits, jnp.eye(128), target, segments)
+
+    found, wanted = (jax.jit(jax.value_and_grad(loss, has_aux=True))(params) for loss in (accumulated, dense))
+    assert isinstance(found[1]["params"]["kernel"], nn.LogicallyPartitioned)
+    assert_close(found, wanted)
 
 
 # ---- precision ---------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..errors import CallTypeError, CallValueError
@@ -60,7 +61,8 @@ def cross_entropy(
     Returns:
         The loss, and `total_loss` (the same), `z_loss` (without its scale), `cross_entropy_loss` and
         `accuracy`, each divided by the sum of `live_targets`, at least by 1; and `per_target_loss` [...],
-        which is 0 where nothing counts. The loss alone carries a gradient.
+        which is 0 where nothing counts. The loss alone carries a gradient: of the logits, of
+        `soft_target_labels`, and of `live_targets` where those are floats.
 
     Raises:
         CallTypeError: `logits` is an array, or a number is traced.
@@ -83,18 +85,22 @@ def cross_entropy(
         )
     if live_targets is None:
         live_targets = (target_labels >= 0) & (target_labels < logits.shape[-1])
+    is_weighted = jnp.issubdtype(jnp.result_type(live_targets), jnp.floating)
     live = jnp.broadcast_to(live_targets, target_labels.shape).astype(jnp.float32)
     divisor = jnp.maximum(live.sum(), 1)
     out = call(
-        logits, target_labels, live, divisor, soft_target_labels, chunks,
+        logits, target_labels, live, jax.lax.stop_gradient(divisor), soft_target_labels, chunks,
         z_loss=z_loss_scale, label_smoothing=label_smoothing,
     )  # fmt: skip
+
+    # A head takes its divisor for a number. As a function of the weights it has a gradient, that of this 1.
+    loss = out.loss * (jax.lax.stop_gradient(divisor) / divisor) if is_weighted else out.loss
 
     def mean(value: Any) -> Any:
         return (value * live).sum() / divisor
 
-    return out.loss, {
-        "total_loss": out.loss,
+    return loss, {
+        "total_loss": loss,
         "z_loss": mean(out.z_loss),
         "cross_entropy_loss": mean(out.cross_entropy),
         "per_target_loss": out.cross_entropy + z_loss_scale * out.z_loss,
