@@ -267,3 +267,15 @@ def test_options_of_the_divergence_that_are_refused(options, message):
     with pytest.raises(lt.CallError) as caught:
         mine.liger_fused_linear_jsd(**heads(), **options)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("name", ["jsd_impl", "jsd_mode"])
+def test_the_function_of_the_divergence_has_two_names_of_kernels_more(name):
+    """As in Liger 0.8.5, whose function takes eleven arguments."""
+    given = heads()
+    arguments = (*given.values(), None, 0.25, -100, 2.0, None)
+    expected = mine.liger_fused_linear_jsd(*arguments)
+    assert torch.equal(mine.LigerFusedLinearJSDFunction.apply(*arguments, None, None), expected)
+    with pytest.raises(lt.CallError) as caught:
+        mine.LigerFusedLinearJSDFunction.apply(*arguments, **{name: "triton"})
+    assert str(caught.value) == f"{name}='triton' names a kernel of Liger; leave it out"
