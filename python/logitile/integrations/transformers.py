@@ -12,6 +12,7 @@ supported.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -306,7 +307,14 @@ class _FusedLoss:
         if is_training and not self.is_default:
             raise CallTypeError(
                 f"'{self.loss.name}' cannot be fused with this model: between its output layer and its loss "
-                "it does more than scaling, capping by tanh and adding of logits"
+                "it does more than scaling, capping by tanh and adding of logits, or its output layer was "
+                "replaced after patch"
+            )
+        if is_training:
+            warnings.warn(
+                "logits of a training step were computed in full: the output layer of the model was replaced "
+                "after patch, or does more than a linear layer and LoRA",
+                stacklevel=3,
             )
         return self.default(logits=logits, **given)
 

@@ -251,6 +251,15 @@ def test_any_other_use_computes_the_logits_and_says_so(use):
     assert torch.allclose(got.float(), use(plain(**batch()).logits).float(), atol=1e-4)
 
 
+def test_an_output_layer_that_is_replaced_after_the_patch_is_told():
+    model = patch(build())
+    model.resize_token_embeddings(VOCAB + 5)
+    with pytest.warns(UserWarning, match="computed in full: the output layer of the model was replaced"):
+        model(**batch())
+    with torch.no_grad():
+        model(**batch())  # no step of training, and no warning, which would be an error
+
+
 def test_logits_that_are_no_tensor_have_the_attributes_of_tensors_only():
     logits = patch(build())(**batch()).logits
     with pytest.raises(AttributeError, match="no attribute 'logsumexps'"):
