@@ -299,9 +299,10 @@ def liger_fused_linear_jsd(
     check_temperature(temperature)
     check("jsd_beta", jsd_beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
-    ends = {0.0: losses.forward_kl, 1.0: losses.reverse_kl}
-    text = ends.get(jsd_beta, losses.jensen_shannon)
-    if text is losses.jensen_shannon:
+    text = losses.jensen_shannon
+    if jsd_beta == 0 or jsd_beta == 1:
+        text = losses.forward_kl if jsd_beta == 0 else losses.reverse_kl
+    else:
         inputs["beta"] = jsd_beta
     return head(text, ignore_index=ignore_index, all_ignored="zero")(
         student=(student_input, student_weight),
