@@ -60,6 +60,10 @@ class LinearLoss(Module):
         if not all(isinstance(size, int) and size > 0 for size in shape):
             raise CallValueError(f"hidden_size={hidden_size!r} and vocab_size={vocab_size!r} must be above 0")
         self.head = jit(loss, **options)
+        if self.head.options.weight_layout != "vd":
+            raise CallValueError(
+                "weight_layout='dv': the weight of the module is [V, D]; leave the option out"
+            )
         if bias and loss.signature.input("bias") is None:
             raise CallTypeError(f"bias=True: '{loss.name}' has no input 'bias', an lt.Vocab[float]")
         self.hidden_size, self.vocab_size = hidden_size, vocab_size

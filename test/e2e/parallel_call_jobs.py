@@ -98,6 +98,21 @@ def compiling(rank, count):
     whole.check(loss / 2, leaves, 2)
 
 
+def compiling_a_shared_weight(rank, count):
+    """Student and teacher have one weight."""
+    whole = Whole(rank, count)
+    parallel = lt.parallel.vocab_parallel(lt.jit(lt.losses.forward_kl))
+    hidden, weight = whole.fresh()
+    teacher = (0.5 * hidden).detach()
+
+    def call():
+        return parallel(hidden, weight, teacher, weight)
+
+    compiled = torch.compile(call, fullgraph=True)
+    got, wanted = (torch.autograd.grad(run(), (hidden, weight)) for run in (compiled, call))
+    torch.testing.assert_close(got, wanted)
+
+
 def compiling_split_tokens(rank, count):
     """Parts of tokens are equal here: a graph says how many there are of all."""
     whole = Whole(rank, count)

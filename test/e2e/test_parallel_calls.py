@@ -31,7 +31,11 @@ def test_checkpoints(use_reentrant):
 @pytest.mark.contract("7 torch")
 @pytest.mark.parametrize(
     "job",
-    [jobs.compiling, pytest.param(jobs.compiling_split_tokens, marks=pytest.mark.full)],
+    [
+        jobs.compiling,
+        pytest.param(jobs.compiling_a_shared_weight, marks=pytest.mark.full),
+        pytest.param(jobs.compiling_split_tokens, marks=pytest.mark.full),
+    ],
     ids=lambda job: job.__name__,
 )
 def test_compiled_without_a_break(job):

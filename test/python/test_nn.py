@@ -104,6 +104,7 @@ def test_repr_says_what_it_is():
     ({"tied": torch.nn.ReLU()}, "tied=ReLU has no weight"),
     ({"tied": torch.nn.Embedding(4, 5)}, r"is \[4, 5\], but .* say \[5, 4\]"),
     ({"smoothing": 1}, "smoothing"),
+    ({"weight_layout": "dv"}, r"the weight of the module is \[V, D\]; leave the option out"),
 ])  # fmt: skip
 def test_refusals(given, said):
     with pytest.raises(lt.CallError, match=said):

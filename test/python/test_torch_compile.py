@@ -133,6 +133,16 @@ def test_numbers_as_inputs():
         )
 
 
+def test_a_number_that_changes_makes_two_graphs():
+    """One for the first number, one for all numbers."""
+    hidden, weight, target = operands()
+    counter = CompileCounterWithBackend("aot_eager")
+    run = compiled(lambda x, s: HEAD(x, weight, target=target, label_smoothing=s), counter)
+    for smoothing in (0.1, 0.2, 0.3, 0.4):
+        check_close(run(hidden, smoothing), HEAD(hidden, weight, target=target, label_smoothing=smoothing))
+    assert counter.frame_count == 2
+
+
 def test_pairs_by_name():
     hidden, weight, _ = operands()
     teacher = torch.randn(N, 8), torch.randn(V, 8)
@@ -143,6 +153,19 @@ def test_pairs_by_name():
         hidden,
         weight,
     )
+
+
+@pytest.mark.parametrize("shared", ["hidden", "weight"])
+def test_the_same_tensor_twice(shared):
+    head = lt.jit(lt.losses.forward_kl)
+    hidden, weight, _ = operands()
+    other = (0.5 * (weight if shared == "hidden" else hidden)).detach()
+    teacher = (hidden, other) if shared == "hidden" else (other, weight)
+
+    def call():
+        return head(student=(hidden, weight), teacher=teacher)
+
+    check_same(call, compiled(call), hidden, weight)
 
 
 def test_without_gradients():

@@ -8,8 +8,10 @@ other use computes ordinary logits: slower, never wrong.
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +39,29 @@ class DeferringLinear(nn.Linear):
         if now or not ("defers" in self.__dict__ or (self.training and torch.is_grad_enabled())):
             return super().forward(input)
         return Deferred((Projection(self, input),), ("projection", 0), input.dtype)
+
+
+class _Users(weakref.WeakSet[Any]):
+    """Those that want a layer to defer."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Users:
+        """That of a copy of the layer: the copies of its users."""
+        return _Users(copy.deepcopy(list(self), memo))
+
+
+def defer(layer: nn.Linear, user: object) -> None:
+    """Makes a linear layer a deferring one, which it is until `release` of its last user."""
+    layer.__dict__.setdefault("users", _Users()).add(user)
+    layer.__class__ = DeferringLinear
+
+
+def release(layer: DeferringLinear, user: object) -> None:
+    """Undoes `defer` for a user."""
+    users = layer.__dict__["users"]
+    users.discard(user)
+    if not users:
+        del layer.__dict__["users"]
+        layer.__class__ = nn.Linear  # type: ignore[assignment]
 
 
 @contextlib.contextmanager

@@ -75,7 +75,8 @@ def linear_cross_entropy(
     """Cross-entropy of `input @ linear_weight.T + linear_bias`, as torch.nn.functional.linear_cross_entropy.
 
     Args:
-        input: [in_features] or [N, in_features].
+        input: [in_features] or [N, in_features]. Where it is float64, the reference computes the loss, slowly
+            and with all logits in memory.
         linear_weight: [C, in_features], or [C, d1, ..., dK, in_features] for K-dimensional losses.
         target: class indices [], [N] or [N, d1, ..., dK]; or probabilities, in the shape of the logits.
         linear_bias: [C, d1, ..., dK].
@@ -100,6 +101,8 @@ def linear_cross_entropy(
         raise CallValueError(f"reduction={reduction!r} is none of 'mean', 'sum', 'none'")
     check("label_smoothing", label_smoothing, 0, 1)
     bound: dict[str, Any] = _chunks(options, input, classes * math.prod(positions))
+    if input.dtype == torch.float64:
+        bound = {"backend": "reference"}
     if not is_soft:
         bound["ignore_index"] = -100 if ignore_index is None else ignore_index
     inputs = given(label_smoothing=label_smoothing)

@@ -12,6 +12,7 @@ supported.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..language.annotations import Annotation, Logits, Token, Vocab
 from ..language.definition import Loss
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
-from .deferred import Deferred, DeferringLinear, Step, deferring, fused_call, traced
+from .deferred import Deferred, DeferringLinear, Step, defer, deferring, fused_call, release, traced
 from .heads import Heads, attribute
 
 __all__ = ("patch", "unpatch")
@@ -59,9 +60,10 @@ def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
         raise CallTypeError(f"patch takes a loss, not {loss!r}; decorate the function with lt.loss")
     fused = _FusedLoss(base, loss, options)
     layers = [layer for one in (base, *fused.teachers.values()) for layer in _linear_layers(one)]
+    _check_loss_function(base)
     for layer in layers:
-        layer.__class__ = DeferringLinear
-    fused.hook = base.register_forward_pre_hook(fused.remember, with_kwargs=True)
+        defer(layer, fused)
+    base.register_forward_pre_hook(fused.remember, with_kwargs=True)
     base.loss_function = fused
     return model
 
@@ -79,8 +81,8 @@ def unpatch(model: Any) -> Any:
     for one in (base, *fused.teachers.values()):
         for layer in _output_layer(one).modules():
             if type(layer) is DeferringLinear:
-                layer.__class__ = nn.Linear  # type: ignore[assignment]
-    fused.hook.remove()
+                release(layer, fused)
+    _forget(base, fused)
     base.__dict__.pop("_loss_function")
     if fused.original is not None:
         base.loss_function = fused.original
@@ -101,6 +103,34 @@ def _base(model: Any) -> Any:
     return base
 
 
+def _check_loss_function(base: Any) -> None:
+    """That the model hands logits and labels to its loss function, which shifts the labels.
+
+    Raises:
+        CallTypeError: it does not, so that another loss would not be called, or with labels of other tokens.
+    """
+    name, kinds = type(base).__name__, type(base).__mro__
+    forwards = [inspect.unwrap(vars(kind)["forward"]) for kind in kinds if "forward" in vars(kind)]
+    if not any("loss_function" in one.__code__.co_names for one in forwards if inspect.isfunction(one)):
+        raise CallTypeError(
+            f"the forward of {name} does not call its loss_function, so that no other loss can take its place"
+        )
+    own = getattr(base.loss_function, "__name__", "")
+    if "_loss_function" not in base.__dict__ and own != "ForCausalLMLoss":
+        raise CallTypeError(
+            f"the loss of {name} is {own}; only models whose loss is ForCausalLMLoss, which shifts labels, "
+            "can be patched"
+        )
+
+
+def _forget(base: Any, fused: _FusedLoss) -> None:
+    """Removes the hook of a patched model. A copy of the model has a hook that no handle knows."""
+    for number, hook in list(base._forward_pre_hooks.items()):
+        if getattr(hook, "__self__", None) is fused:
+            del base._forward_pre_hooks[number]
+            base._forward_pre_hooks_with_kwargs.pop(number, None)
+
+
 def _output_layer(base: Any) -> nn.Module:
     layer = base.get_output_embeddings()
     if not isinstance(layer, nn.Module):
@@ -116,11 +146,11 @@ def _linear_layers(base: Any) -> list[nn.Linear]:
     Raises:
         CallTypeError: there is none that is a plain linear layer.
     """
-    layer, name = _output_layer(base), type(base).__name__
-    if type(layer) is nn.Linear:
+    layer, name, plain = _output_layer(base), type(base).__name__, (nn.Linear, DeferringLinear)
+    if type(layer) in plain:
         found = [layer]
     else:
-        inside = [module for module in layer.modules() if type(module) is nn.Linear]
+        inside = [module for module in layer.modules() if type(module) in plain]
         columns = max((module.out_features for module in inside), default=0)
         found = [module for module in inside if module.out_features == columns]
     if not found:
@@ -166,13 +196,17 @@ class _FusedLoss:
         self.fixed = {name: item for name, item in options.items() if name in inputs}
         self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
         self.is_default = loss is losses.cross_entropy and not options
-        self.hook: Any = None
         self.heads = Heads()
         self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _FusedLoss:
-        """A copy of a model has the same loss, and the same teachers."""
-        return self
+        """That of a copy of the model: another loss with the same heads and teachers."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        for teacher in self.teachers.values():
+            for layer in _linear_layers(teacher):
+                defer(layer, made)
+        return made
 
     def __reduce__(self) -> Any:
         raise CallTypeError("a patched model cannot be pickled; save its state_dict, or unpatch(model) first")
@@ -273,7 +307,14 @@ class _FusedLoss:
         if is_training and not self.is_default:
             raise CallTypeError(
                 f"'{self.loss.name}' cannot be fused with this model: between its output layer and its loss "
-                "it does more than scaling, capping by tanh and adding of logits"
+                "it does more than scaling, capping by tanh and adding of logits, or its output layer was "
+                "replaced after patch"
+            )
+        if is_training:
+            warnings.warn(
+                "logits of a training step were computed in full: the output layer of the model was replaced "
+                "after patch, or does more than a linear layer and LoRA",
+                stacklevel=3,
             )
         return self.default(logits=logits, **given)
 

@@ -194,7 +194,7 @@ class ChunkedDivergenceFunction:
             teacher_scale=float(teacher_logit_scale),
             student_softcap=student_final_logit_softcapping,
             teacher_softcap=teacher_final_logit_softcapping,
-            is_reverse=beta == 1,
+            is_reverse=True if beta == 1 else False,  # not a symbol of torch.compile
         )
         vocab = student_weight.shape[0]
         inputs: dict[str, Any] = {"temperature": float(temperature)}

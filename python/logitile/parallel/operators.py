@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..frameworks import capture
 from ..frameworks.torch.autograd import final
+from ..frameworks.torch.operators import distinct
 from .processes import Processes
 
 _library = torch.library.Library("logitile", "FRAGMENT")
@@ -137,6 +138,7 @@ def together(
     """
     carries, returned = masks
     if any(carries):
-        return Together.apply(key, group, is_even, carries, returned, buffers, *inputs)[: len(carries)]
+        given = distinct(inputs)
+        return Together.apply(key, group, is_even, carries, returned, buffers, *given)[: len(carries)]
     results = torch.ops.logitile.parallel_forward(key, group, is_even, list(inputs), list(buffers))
     return tuple(results[: len(carries)])

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from dense import check, close
 from logitile.integrations.liger import transformers as mine
+from torch._dynamo.testing import CompileCounterWithBackend
 
 TOKENS, HIDDEN, VOCAB = 14, 16, 61
 fused = mine.LigerFusedLinearCrossEntropyFunction.apply
@@ -267,3 +268,26 @@ def test_options_of_the_divergence_that_are_refused(options, message):
     with pytest.raises(lt.CallError) as caught:
         mine.liger_fused_linear_jsd(**heads(), **options)
     assert str(caught.value) == message
+
+
+def test_an_annealed_share_of_the_teacher_makes_two_graphs():
+    """One for the first number, one for all numbers."""
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(mine.liger_fused_linear_jsd, fullgraph=True, backend=counter)
+    for beta in (0.1, 0.2, 0.3, 0.4):
+        expected = mine.liger_fused_linear_jsd(**heads(), jsd_beta=beta)
+        assert torch.equal(compiled(**heads(), jsd_beta=beta), expected)
+    assert counter.frame_count == 2
+
+
+@pytest.mark.parametrize("name", ["jsd_impl", "jsd_mode"])
+def test_the_function_of_the_divergence_has_two_names_of_kernels_more(name):
+    """As in Liger 0.8.5, whose function takes eleven arguments."""
+    given = heads()
+    arguments = (*given.values(), None, 0.25, -100, 2.0, None)
+    expected = mine.liger_fused_linear_jsd(*arguments)
+    assert torch.equal(mine.LigerFusedLinearJSDFunction.apply(*arguments, None, None), expected)
+    with pytest.raises(lt.CallError) as caught:
+        mine.LigerFusedLinearJSDFunction.apply(*arguments, **{name: "triton"})
+    assert str(caught.value) == f"{name}='triton' names a kernel of Liger; leave it out"

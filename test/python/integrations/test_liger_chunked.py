@@ -513,12 +513,12 @@ def test_a_graph_without_a_break(name):
 @pytest.mark.contract("8 refusals")
 @pytest.mark.parametrize(("kind", "options", "message"), [
     ("dpo", {"loss_type": "ipo"},
-     "loss_type='ipo' is none of 'sigmoid', 'hinge', 'exo_pair', 'nca_pair', 'robust', 'bco_pair', "
-     "'sppo_hard', 'apo_zero', 'apo_down' and 'discopop'"),
+     "Unsupported loss_type='ipo'; it is none of 'sigmoid', 'hinge', 'exo_pair', 'nca_pair', 'robust', "
+     "'bco_pair', 'sppo_hard', 'apo_zero', 'apo_down' and 'discopop'"),
     ("dpo", {"loss_type": "exo_pair"},
-     "label_smoothing=0.0 must be above 0 and below 1 for 'exo_pair'"),
+     "label_smoothing must be > 0 for loss_type='exo_pair', and below 1, but is 0.0"),
     ("dpo", {"loss_type": "robust", "label_smoothing": 0.5},
-     "label_smoothing=0.5 must be from 0 to below 0.5 for 'robust'"),
+     "label_smoothing must lie in [0.0, 0.5) for loss_type='robust', but is 0.5"),
     ("dpo", {}, "use_ref_model=True needs 'ref_input' and 'ref_weight'"),
     ("dpo", {"use_ref_model": False, "chunk_size": 0.5}, "chunk_size=1.0 must be a positive int"),
     ("kto", {"preference_labels": torch.ones(BATCH)},
@@ -537,7 +537,8 @@ def test_options_that_are_refused(kind, options, message):
     ({"importance_sampling_level": "batch"},
      "importance_sampling_level='batch' is none of 'token' and 'sequence'"),
     ({"importance_sampling_level": "sequence", "loss_type": "cispo"},
-     "importance_sampling_level='sequence' has no meaning for loss_type='cispo'"),
+     "importance_sampling_level='sequence': Sequence-level importance sampling is not supported for "
+     "loss_type='cispo'; give 'token'"),
     ({"loss_type": "dr_grpo"}, "loss_type='dr_grpo' needs 'max_completion_length'"),
     ({"delta": -1.0}, "delta=-1.0 must be above 0"),
     ({"loss_type": "sapo", "sapo_temperature_neg": 0.0}, "sapo_temperature_neg=0.0 must be above 0"),

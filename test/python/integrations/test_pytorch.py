@@ -260,10 +260,21 @@ def test_wrong_options(given, message):
     assert str(caught.value) == message
 
 
-def test_float64_is_refused():
-    given = {
-        name: tensor.double() if tensor.is_floating_point() else tensor
-        for name, tensor in arguments().items()
-    }
-    with pytest.raises(lt.CallTypeError, match="float64"):
-        mine.linear_cross_entropy(**given)
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("target", ["indices", "probabilities", "positions"])
+def test_float64(target, reduction):
+    positions = (2,) if target == "positions" else ()
+    given = arguments(positions=positions) | {"linear_bias": bias(positions), "weight": class_weight()}
+    if target == "probabilities":
+        given["target"] = probabilities()
+    for name, tensor in given.items():
+        given[name] = tensor.detach().double() if tensor.is_floating_point() else tensor
+    more = {"reduction": reduction, "label_smoothing": 0.1}
+    operands = [given.pop(name).requires_grad_() for name in ("input", "linear_weight")]
+    both = (mine.linear_cross_entropy, F.linear_cross_entropy)
+    loss, wanted = (function(*operands, **given, **more) for function in both)
+    assert loss.dtype == torch.float64
+    torch.testing.assert_close(loss, wanted, rtol=1e-12, atol=1e-12)
+    assert torch.autograd.gradcheck(
+        lambda x, w: mine.linear_cross_entropy(x, w, **given, **more), operands, fast_mode=True
+    )

@@ -251,6 +251,15 @@ def test_any_other_use_computes_the_logits_and_says_so(use):
     assert torch.allclose(got.float(), use(plain(**batch()).logits).float(), atol=1e-4)
 
 
+def test_an_output_layer_that_is_replaced_after_the_patch_is_told():
+    model = patch(build())
+    model.resize_token_embeddings(VOCAB + 5)
+    with pytest.warns(UserWarning, match="computed in full: the output layer of the model was replaced"):
+        model(**batch())
+    with torch.no_grad():
+        model(**batch())  # no step of training, and no warning, which would be an error
+
+
 def test_logits_that_are_no_tensor_have_the_attributes_of_tensors_only():
     logits = patch(build())(**batch()).logits
     with pytest.raises(AttributeError, match="no attribute 'logsumexps'"):
@@ -274,6 +283,28 @@ def test_unpatch_undoes_all():
         unpatch(model)
 
 
+def test_a_copy_is_unpatched_by_itself():
+    teacher = build(seed=2)
+    model = patch(build(), loss=lt.losses.forward_kl, teacher=teacher)
+    copied = copy.deepcopy(model)
+    expected = model(**batch()).loss
+    unpatch(copied)
+    assert not copied._forward_pre_hooks and type(copied.lm_head) is torch.nn.Linear
+    assert torch.equal(model(**batch()).loss, expected)
+    unpatch(model)
+    assert not model._forward_pre_hooks and type(teacher.lm_head) is torch.nn.Linear
+
+
+def test_students_share_a_teacher():
+    teacher = build(seed=2)
+    first, second = (patch(build(seed=k), loss=lt.losses.forward_kl, teacher=teacher) for k in (0, 1))
+    expected = second(**batch()).loss
+    unpatch(first)
+    assert torch.equal(second(**batch()).loss, expected)
+    unpatch(second)
+    assert type(teacher.lm_head) is torch.nn.Linear
+
+
 def test_a_model_is_patched_once():
     with pytest.raises(lt.CallValueError, match="is patched already; unpatch"):
         patch(patch(build()))
@@ -289,6 +320,31 @@ def test_a_model_is_patched_once():
 def test_what_cannot_be_patched(given, said):
     with pytest.raises(lt.CallTypeError, match=said):
         patch(*given())
+
+
+def test_a_model_that_computes_its_loss_itself_is_refused():
+    config = transformers.T5Config(d_model=32, d_ff=64, num_layers=1, num_heads=4, d_kv=8, vocab_size=VOCAB)
+    model = transformers.T5ForConditionalGeneration(config)
+    with pytest.raises(lt.CallTypeError) as caught:
+        patch(model, loss=lt.losses.focal)
+    assert str(caught.value) == (
+        "the forward of T5ForConditionalGeneration does not call its loss_function, so that no other loss "
+        "can take its place"
+    )
+    assert type(model.lm_head) is torch.nn.Linear
+
+
+def test_a_model_whose_labels_are_not_shifted_is_refused():
+    config = transformers.ModernBertConfig(
+        hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=4, vocab_size=VOCAB,
+        pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2,
+    )  # fmt: skip
+    with pytest.raises(lt.CallTypeError) as caught:
+        patch(transformers.ModernBertForMaskedLM(config))
+    assert str(caught.value) == (
+        "the loss of ModernBertForMaskedLM is ForMaskedLMLoss; only models whose loss is ForCausalLMLoss, "
+        "which shifts labels, can be patched"
+    )
 
 
 @pytest.mark.parametrize(("options", "said"), [

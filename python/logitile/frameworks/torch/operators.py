@@ -46,8 +46,17 @@ def traced_call(head: Capturable, args: tuple[Any, ...], inputs: dict[str, Any])
     if not torch.is_grad_enabled() or not any(differentiable):
         results = torch.ops.logitile.forward(key, tensors, [False] * len(tensors))
     else:
-        results = Around.apply(key, differentiable, early, carries, *tensors)
+        results = Around.apply(key, differentiable, early, carries, *distinct(tensors))
     return getattr(head, result_type)(*results[: len(carries)]) if result_type else results[0]
+
+
+def distinct(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """A view in the place of each tensor that was given before: torch.compile takes none twice."""
+    made: list[Tensor] = []
+    for number, tensor in enumerate(tensors):
+        repeats = any(tensor is other for other in tensors[:number])
+        made.append(tensor.view_as(tensor) if repeats else tensor)
+    return made
 
 
 def flattened(args: tuple[Any, ...], inputs: dict[str, Any]) -> tuple[tuple[str, ...], list[Tensor]]:
@@ -69,8 +78,10 @@ def tensor_of(slot: str, item: Any) -> Tensor:
             f"'{slot}' is the bool {item}, but a graph takes tensors and numbers; pass a tensor"
         )
     try:
-        if isinstance(item, (int, float)):
-            is_whole = isinstance(item, int) and -(2**63) <= item < 2**63
+        if isinstance(item, float):  # in a sum: a graph with torch.tensor(item) is made anew for each item
+            return torch.zeros((), dtype=torch.float64, device="cpu") + item
+        if isinstance(item, int):
+            is_whole = -(2**63) <= item < 2**63
             return torch.tensor(item, dtype=torch.int64 if is_whole else torch.float64, device="cpu")
         return torch.as_tensor(item, device="cpu")
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:

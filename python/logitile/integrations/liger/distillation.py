@@ -113,9 +113,10 @@ def jsd(
     check_temperature(temperature)
     check("beta", beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
-    ends = {0.0: "forward_kl", 1.0: "reverse_kl"}
-    distance = ends.get(beta, "jensen_shannon")
-    if distance == "jensen_shannon":
+    distance = "jensen_shannon"
+    if beta == 0 or beta == 1:
+        distance = "forward_kl" if beta == 0 else "reverse_kl"
+    else:
         inputs["beta"] = beta
     return _distilled(
         (student_input, student_weight, student_bias), (teacher_input, teacher_weight, teacher_bias),

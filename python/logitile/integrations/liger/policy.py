@@ -57,7 +57,8 @@ class Settings:
             raise CallValueError(f"importance_sampling_level={level!r} is none of 'token' and 'sequence'")
         if level == "sequence" and kind in _BY_TOKEN_ALONE:
             raise CallValueError(
-                f"importance_sampling_level='sequence' has no meaning for loss_type={kind!r}"
+                "importance_sampling_level='sequence': Sequence-level importance sampling is not supported "
+                f"for loss_type={kind!r}; give 'token'"
             )
         if kind == "dr_grpo" and self.max_completion_length is None:
             raise CallValueError("loss_type='dr_grpo' needs 'max_completion_length'")

@@ -176,13 +176,17 @@ _DPO: dict[str, Callable[[_Margins], Tensor]] = {
 
 
 def check_dpo(loss_type: str, label_smoothing: float) -> None:
-    """Refuses a type of loss that there is not, and smoothing that it cannot have."""
+    """Refuses, in Liger's words, a type of loss that there is not, and smoothing that it cannot have."""
     if loss_type not in _DPO:
-        raise CallValueError(f"loss_type={loss_type!r} is none of {listed(list(_DPO))}")
+        raise CallValueError(f"Unsupported loss_type={loss_type!r}; it is none of {listed(list(_DPO))}")
     if loss_type == "exo_pair" and not 0 < label_smoothing < 1:
-        raise CallValueError(f"label_smoothing={label_smoothing} must be above 0 and below 1 for 'exo_pair'")
+        raise CallValueError(
+            f"label_smoothing must be > 0 for loss_type='exo_pair', and below 1, but is {label_smoothing}"
+        )
     if loss_type == "robust" and not 0 <= label_smoothing < 0.5:
-        raise CallValueError(f"label_smoothing={label_smoothing} must be from 0 to below 0.5 for 'robust'")
+        raise CallValueError(
+            f"label_smoothing must lie in [0.0, 0.5) for loss_type='robust', but is {label_smoothing}"
+        )
 
 
 def dpo(

@@ -228,14 +228,19 @@ def _check(
     accum_dtype: Any, ce_impl: Any, ce_mode: Any, label_smoothing: Any, reduction: Any, softcap: Any
 ) -> None:
     check_accum_dtype(accum_dtype)
-    for name, value in (("ce_impl", ce_impl), ("ce_mode", ce_mode)):
-        if value is not None:
-            raise CallValueError(f"{name}={value!r} names a kernel of Liger; leave it out")
+    _check_kernels(ce_impl=ce_impl, ce_mode=ce_mode)
     check("label_smoothing", label_smoothing, 0, 1)
     if reduction not in ("mean", "sum", "none"):
         raise CallValueError(f"reduction={reduction!r} is none of 'mean', 'sum' and 'none'")
     if softcap is not None:
         check_positive("softcap", softcap)
+
+
+def _check_kernels(**names: str | None) -> None:
+    """Refuses names of Liger's kernels."""
+    for name, value in names.items():
+        if value is not None:
+            raise CallValueError(f"{name}={value!r} names a kernel of Liger; leave it out")
 
 
 def _chunks(chunk_mem_const: Any, _input: Tensor, weight: Tensor) -> dict[str, int]:
@@ -294,9 +299,10 @@ def liger_fused_linear_jsd(
     check_temperature(temperature)
     check("jsd_beta", jsd_beta, 0, 1)
     inputs = {} if temperature == 1 else {"temperature": temperature}
-    ends = {0.0: losses.forward_kl, 1.0: losses.reverse_kl}
-    text = ends.get(jsd_beta, losses.jensen_shannon)
-    if text is losses.jensen_shannon:
+    text = losses.jensen_shannon
+    if jsd_beta == 0 or jsd_beta == 1:
+        text = losses.forward_kl if jsd_beta == 0 else losses.reverse_kl
+    else:
         inputs["beta"] = jsd_beta
     return head(text, ignore_index=ignore_index, all_ignored="zero")(
         student=(student_input, student_weight),
@@ -309,7 +315,26 @@ def liger_fused_linear_jsd(
 class LigerFusedLinearJSDFunction:
     """Stands for Liger's autograd function of this name, of which code calls `apply`."""
 
-    apply = staticmethod(liger_fused_linear_jsd)
+    @staticmethod
+    def apply(
+        student_input: Tensor,
+        student_weight: Tensor,
+        teacher_input: Tensor,
+        teacher_weight: Tensor,
+        shift_labels: Tensor | None = None,
+        jsd_beta: float = 0.5,
+        ignore_index: int = -100,
+        temperature: float = 1.0,
+        accum_dtype: torch.dtype | None = None,
+        jsd_impl: str | None = None,
+        jsd_mode: str | None = None,
+    ) -> Tensor:
+        """liger_fused_linear_jsd; `jsd_impl` and `jsd_mode` name kernels of Liger, so they are refused."""
+        _check_kernels(jsd_impl=jsd_impl, jsd_mode=jsd_mode)
+        return liger_fused_linear_jsd(
+            student_input, student_weight, teacher_input, teacher_weight, shift_labels, jsd_beta,
+            ignore_index, temperature, accum_dtype,
+        )  # fmt: skip
 
 
 class LigerFusedLinearJSD(torch.nn.Module):
