@@ -181,9 +181,7 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
   bool clipsRows = k.mayClip(view, 0, op.getAt()[0], tile.type.getExtent(0));
   bool clipsColumns = k.mayClip(view, 1, op.getAt()[1], tile.type.getExtent(1));
   Runs runs = Runs::of(k, tile, view, op.getAt()[1]);
-  std::optional<StagedRows> staged;
-  if (runs.areStaged)
-    staged.emplace(k, view.type.getElement());
+  std::optional<StagedRows> staged = runs.areStaged ? std::optional(StagedRows(k, view.type.getElement())) : std::nullopt;
   if (staged || k.readPastEnds.contains(view.memory))
     e.barrier(); // all threads have read what is stored over
   auto storeRuns = [&](ArrayRef<Value> elements, Int to, int64_t run, bool isTail) {
@@ -198,32 +196,37 @@ static LogicalResult storeFragments(KernelContext &k, StoreOp op, const Tile &ti
       e.when(isInside(slot), [&] { e.storeRun(elements.slice(slot, run), place); });
     }
   };
-  auto rowOf = [&](int64_t rowSlot) { return firstRow + k.threads.row(rowSlot); };
-  auto isThere = [&](int64_t rowSlot) { return clipsRows ? isLess(rowOf(rowSlot), *endRow) : e.truth(true); };
-  auto storeRows = [&](const Tile &tile, int64_t run, bool isTail) {
-    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot)
-      e.when(isThere(slot), [&] { storeRuns(k.elementsOf(tile, slot), k.throughMap(op.getMap(), rowOf(slot)), run, isTail); });
+  auto isThere = [&](Int row) { return clipsRows ? isLess(row, *endRow) : e.truth(true); };
+  auto storeRows = [&](const Tile &tile, function_ref<void(ArrayRef<Value>, Int)> store) {
+    for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
+      Int row = firstRow + k.threads.row(slot);
+      e.when(isThere(row), [&] { store(k.elementsOf(tile, slot), k.throughMap(op.getMap(), row)); });
+    }
   };
-  auto storeAligned = [&](const Tile &tile, bool isTail) {
-    if (!staged)
-      return storeRows(tile, runs.aligned, isTail);
+  auto storeStaged = [&](const Tile &tile) {
     SmallVector<StagedRows::Row> rows;
     for (int64_t slot = 0; slot < k.rowSlots(tile.type); ++slot) {
-      auto to = [&, row = rowOf(slot)] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); };
-      rows.push_back({k.elementsOf(tile, slot), isThere(slot), to});
+      Int row = firstRow + k.threads.row(slot);
+      auto to = [&, row] { return k.placeOfRun(view, k.throughMap(op.getMap(), row), firstColumn); };
+      rows.push_back({k.elementsOf(tile, slot), isThere(row), to});
     }
     staged->store(rows);
+  };
+  auto storeTile = [&](const Tile &tile, bool isTail) {
+    auto oneByOne = [&](ArrayRef<Value> elements, Int to) { storeRuns(elements, to, runs.always, isTail); };
+    if (staged && isTail)
+      return storeRows(tile, oneByOne);
+    if (staged)
+      return e.when(runs.isAligned, [&] { storeStaged(tile); }, [&] { storeRows(tile, oneByOne); });
+    storeRows(tile, [&](ArrayRef<Value> elements, Int to) {
+      e.when(runs.isAligned, [&] { storeRuns(elements, to, runs.aligned, isTail); }, [&] { oneByOne(elements, to); });
+    });
   };
   PassedTiles passed(k, op, op.getValue());
   passed.set(k.splitTail(clipsColumns, firstColumn, tile.type.getExtent(1), *endColumn, passed.types(), [&](bool isTail) {
     RowLoop loop(k);
     loop.take(tile);
-    loop.run([&] {
-      const Tile &taken = loop.tiles[0];
-      if (staged && isTail)
-        return storeRows(taken, runs.always, isTail);
-      e.when(runs.isAligned, [&] { storeAligned(taken, isTail); }, [&] { storeRows(taken, runs.always, isTail); });
-    });
+    loop.run([&] { storeTile(loop.tiles[0], isTail); });
     return passed.valuesOf(loop);
   }));
   return success();

@@ -65,6 +65,8 @@ public:
   std::optional<Place> boxPosition;
   /// The number of this warp, which its threads have agreed upon. Only in kernels with maps.
   std::optional<Int> warp;
+  /// Whether warpgroups multiply: only then are there maps.
+  bool isOfWarpgroups() const { return warp.has_value(); }
   Place arrival(Int slot) { return e.shared(slot * kMbarrierBytes, e.i64); }
   Place departure(Int slot) { return arrival(slot + stages); }
   /// How many tokens the launch has at most, of which only some may count.

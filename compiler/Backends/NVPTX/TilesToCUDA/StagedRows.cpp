@@ -13,7 +13,7 @@ static int64_t pitchOf(const Sharing &sharing) { return llvm::alignTo(sharing.bl
 bool StagedRows::suit(const KernelContext &k, const Tile &tile, const View &view, Value first) {
   const Sharing &sharing = k.threads.sharing;
   bool isOfRows = view.layout() == Layout::Strided && !view.isVector() && !view.isRowState();
-  return isOfRows && !tile.values.empty() && CodeBuilder::bytesOf(view.type.getElement()) == 2 && sharing.rowSlots() <= kMostRows &&
+  return k.isOfWarpgroups() && isOfRows && !tile.values.empty() && CodeBuilder::bytesOf(view.type.getElement()) == 2 &&
          sharing.neighbours == kPair && sharing.blockColumns() % (kQuad * kRun) == 0 && knownDivisor(first) % kRun == 0;
 }
 

@@ -8,9 +8,8 @@ class StagedRows {
 public:
   /// Columns of a thread's run.
   static constexpr int64_t kRun = 8;
-  static constexpr int64_t kMostRows = 2;
-  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it are aligned: where a thread has as
-  /// few rows as in products of warpgroups. Blocks of mma.sync have short rows, of which a thread has many: there it takes longer.
+  /// Whether rows of 'tile' should go to 'view' like this, from column 'first' on, where runs of it are aligned: those of warpgroups.
+  /// Blocks of mma.sync have short rows, of which a thread has many: there it takes longer.
   static bool suit(const KernelContext &k, const Tile &tile, const View &view, mlir::Value first);
 
   /// Elements have 16 bits. Behind a barrier, where other ops have used the same memory.
