@@ -111,3 +111,23 @@ def test_exponentials_of_every_size_and_special_numbers(dtype, off):
     np.testing.assert_array_equal(found[: len(special)], wanted[: len(special)])
     np.testing.assert_allclose(found, wanted, rtol=off, atol=3e-45)
     assert found[-2] <= 1 <= found[-1]
+
+
+@lt.loss
+def logarithm_of_the_sum(z: lt.Logits):
+    return lt.logsumexp(z)
+
+
+@pytest.mark.emulated
+@pytest.mark.contract("1 elementwise")
+@pytest.mark.parametrize("dtype, off", [(np.float32, 2e-7), (np.float16, 2e-6)])
+def test_sums_of_many_small_exponentials(dtype, off):
+    """A term of 1 and many alike, whose roundings all have one sign (docs/language.md)."""
+    exponents = np.concatenate([np.linspace(0.25, 14, 40), [30, 100, 1000]]).astype(np.float16)
+    hidden = np.zeros((len(exponents), 2), dtype)
+    hidden[:, 0] = exponents
+    weight = np.zeros((4099, 2), dtype)
+    weight[1:, 0] = -1
+    found = np.asarray(jit(logarithm_of_the_sum, reduction="none")(hidden, weight))
+    wanted = np.log1p(4098 * np.exp(-exponents.astype(np.float64)))
+    np.testing.assert_allclose(found, wanted, rtol=6e-8, atol=off)
