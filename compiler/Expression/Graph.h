@@ -42,6 +42,7 @@ enum class NodeOp : uint8_t {
   Uniform,
 #define LOGITILE_FUNCTION(Node, Op, Facts, Flows) Node,
 #include "compiler/Expression/ScalarOps.def"
+  SumList, // a list to one value per token
   // varying to uniform
   Sum,
   Mean,
@@ -65,6 +66,7 @@ struct Node : llvm::FoldingSetNode {
   NodeOp op;
   NodeType type;
   bool varying;
+  int64_t places = 0; // of a list that is read, or of what is computed of such lists: it has a value for each; else 0
   unsigned id;
   llvm::SmallVector<const Node *, 2> operands;
   double number = 0;                    // Constant
@@ -138,7 +140,7 @@ public:
   NodeRef boolean(bool value) { return constant(value, NodeType::Bool); }
   /// A float is kept as the sum of two float32 numbers.
   NodeRef constant(double value, NodeType type);
-  NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type);
+  NodeRef input(InputKind kind, llvm::StringRef name, int64_t index, NodeType type, int64_t places = 0);
   NodeRef column();
 
   // ---- arithmetic; integers fold and nothing else
@@ -165,6 +167,9 @@ public:
   NodeRef logicalNot(NodeRef a);
   /// A random number, of seed, stream, token and column.
   NodeRef uniform(llvm::ArrayRef<NodeRef> words);
+
+  /// The sum over 'places' places of a list, or of so many equal values.
+  NodeRef sumList(NodeRef list, int64_t places);
 
   // ---- varying to uniform
   NodeRef sum(NodeRef x, bool verbatim = false);
@@ -206,7 +211,7 @@ public:
   NodeRef constantAt(NodeRef x, NodeRef index);
 
   // ---- form-sweeps
-  NodeRef accumulator(unsigned number, NodeType type, bool isList = false);
+  NodeRef accumulator(unsigned number, NodeType type, bool isList = false, int64_t places = 0);
   NodeRef pair(NodeRef large, NodeRef small);
 
   /// The node's operation on other operands, through its constructor.

@@ -208,6 +208,12 @@ static bool isNanWith(NodeRef x, NodeRef part) {
 }
 static bool isArg(NodeRef index) { return index->is(NodeOp::ArgMax) || index->is(NodeOp::ArgMin); }
 
+NodeRef Graph::sumList(NodeRef list, int64_t places) {
+  if (list->places == 0)
+    return mul(constant(static_cast<double>(places)), list);
+  return make(NodeOp::SumList, {list}, NodeType::Float);
+}
+
 NodeRef Graph::count(NodeRef condition) {
   if (!condition->varying)
     return select(condition, integer(vocab), integer(0));

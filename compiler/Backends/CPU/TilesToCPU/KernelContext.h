@@ -42,6 +42,9 @@ mlir::LogicalResult convertUpdateState(KernelContext &k, UpdateStateOp op);     
 mlir::LogicalResult convertMap(KernelContext &k, MapOp op);                       // Elementwise.cpp
 mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);       // Lists.cpp
 mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);         // Lists.cpp
+mlir::LogicalResult convertPickEntries(KernelContext &k, PickEntriesOp op);       // Places.cpp
+mlir::LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op);     // Places.cpp
+mlir::LogicalResult convertScatterTerms(KernelContext &k, ScatterTermsOp op);     // Places.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:

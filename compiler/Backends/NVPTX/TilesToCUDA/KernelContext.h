@@ -40,6 +40,9 @@ mlir::LogicalResult convertSumRows(KernelContext &k, SumRowsOp op);             
 mlir::LogicalResult convertSumTokens(KernelContext &k, SumTokensOp op);           // Sums.cpp
 mlir::LogicalResult convertUpdateLists(KernelContext &k, UpdateListsOp op);       // Lists.cpp
 mlir::LogicalResult convertFinishList(KernelContext &k, FinishListOp op);         // Lists.cpp
+mlir::LogicalResult convertPickEntries(KernelContext &k, PickEntriesOp op);       // Places.cpp
+mlir::LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op);     // Places.cpp
+mlir::LogicalResult convertScatterTerms(KernelContext &k, ScatterTermsOp op);     // Places.cpp
 
 class KernelContext : public KernelTiles<KernelContext, Emitter, Tile> {
 public:
