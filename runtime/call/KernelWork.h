@@ -40,7 +40,12 @@ private:
   Result<Elements> elementsOfInput(const Array &array, size_t axes) const;
   Status scatter(const Array &array, TokenValues values, const Tokens &tokens, bool isScaled);
   Status scaleAll(const Array &array, const CallFacts *by);
-  Status loadEntry(size_t input, const Array &array, const Tokens &tokens, size_t entry, char *buffer);
+  /// Memory of a plan for one entry of an input, or for a list: 'count' entries, 'stride' elements from one to the next.
+  struct Entries {
+    char *data;
+    int64_t count, stride;
+  };
+  Status loadEntries(size_t input, const Array &array, const Tokens &tokens, size_t entry, Entries to);
 
   const LoadedPlan &loaded;
   const LaunchPlan &plan;

@@ -1,4 +1,5 @@
-// Places.h - a finish that goes through the places of lists, for one token. Which token is whose is the business of each target.
+// Places.h - a finish that goes through the places of lists, for one token or for neighbours. Which token is whose is the business of each
+// target.
 #pragma once
 #include "compiler/Conversion/ScalarRegions.h"
 #include "compiler/Conversion/Tiles/TileConversion.h"
@@ -29,16 +30,17 @@ inline CodeBuilder::Values addTerm(CodeBuilder &e, mlir::Value high, mlir::Value
 /// The sum of both parts; what a sum lost that is not finite says nothing.
 inline mlir::Value total(CodeBuilder &e, mlir::Value high, mlir::Value low) {
   using namespace mlir;
-  Value difference = arith::SubFOp::create(e, low, low);
-  Value isFinite = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, difference, e.number(e.f32, 0));
-  return arith::AddFOp::create(e, high, arith::SelectOp::create(e, isFinite, low, e.number(e.f32, 0)));
+  Value difference = arith::SubFOp::create(e, low, low), zero = e.number(low.getType(), 0);
+  Value isFinite = arith::CmpFOp::create(e, arith::CmpFPredicate::OEQ, difference, zero);
+  return arith::AddFOp::create(e, high, arith::SelectOp::create(e, isFinite, low, zero));
 }
 
-/// The results of one token. 'ofToken' has the values of the inputs that lists are not among.
-template <typename ContextT> void finishToken(ContextT &k, FinishPlacesOp op, Int token, const Widener &ofToken) {
+/// The results of a token, or of 'lanes' neighbours from it on. 'ofToken' has the values of the inputs that lists are not among; 'load' reads
+/// as many as there are lanes.
+template <typename ContextT>
+void finishToken(ContextT &k, FinishPlacesOp op, Int token, const Widener &ofToken, int64_t lanes, llvm::function_ref<mlir::Value(Place)> load) {
   using namespace mlir;
   auto &e = k.e;
-  auto load = [&](Place place) { return e.load(place); };
   auto valuesAt = [&](Int place) {
     Widener values = ofToken;
     ValueRange views = op.getLists();
@@ -54,7 +56,7 @@ template <typename ContextT> void finishToken(ContextT &k, FinishPlacesOp op, In
       for (auto [value, result] : llvm::zip_equal(valuesAt(place), op.getResults()))
         e.store(value, k.windowOf(k.view(result), token, place));
     });
-  CodeBuilder::Values start(2 * op.getResults().size(), e.number(e.f32, 0));
+  CodeBuilder::Values start(2 * op.getResults().size(), e.number(CodeBuilder::widen(e.f32, lanes), 0));
   CodeBuilder::Values sums = e.loop(places, start, [&](Int place, ValueRange current) {
     CodeBuilder::Values next;
     for (auto [number, term] : llvm::enumerate(valuesAt(place)))

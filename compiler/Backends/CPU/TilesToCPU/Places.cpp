@@ -35,6 +35,13 @@ LogicalResult cpu::convertPickEntries(KernelContext &k, PickEntriesOp op) {
   return success();
 }
 
+/// Whether the values of neighbouring tokens lie beside each other in all that a finish reads and writes.
+static bool areNeighbours(KernelContext &k, FinishPlacesOp op) {
+  auto isColumnMajor = [&](Value view) { return k.view(view).layout() == Layout::ColumnMajor; };
+  bool gathers = llvm::any_of(op.getReads().value_or(ArrayRef<int64_t>()), [](int64_t views) { return views > 1; });
+  return !gathers && llvm::all_of(op.getLists(), isColumnMajor) && (op.getSummed() || llvm::all_of(op.getResults(), isColumnMajor));
+}
+
 LogicalResult cpu::convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
   Emitter &e = k.e;
   RegionInputs inputs(k, op.getInputs());
@@ -43,11 +50,12 @@ LogicalResult cpu::convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
   if (failed(tokens) || failed(inputs.check(op)))
     return failure();
   ValueRange arguments = ValueRange(op.getBody().getArguments()).drop_front(op.getReads()->size());
-  e.loop(*tokens, [&](Int token) {
-    Widener ofToken(e, 0);
-    inputs.mapUniform(ofToken, arguments, token, 0);
+  int64_t lanes = areNeighbours(k, op) ? e.lanes : 0;
+  e.loop(e.integer(0), *tokens, e.integer(std::max<int64_t>(lanes, 1)), [&](Int token) {
+    Widener ofToken(e, lanes);
+    inputs.mapUniform(ofToken, arguments, token, lanes);
     ofToken.emitReady(op.getBody());
-    places::finishToken(k, op, row + token, ofToken);
+    places::finishToken(k, op, row + token, ofToken, lanes, [&](Place place) { return e.load(place, lanes); });
   });
   return success();
 }

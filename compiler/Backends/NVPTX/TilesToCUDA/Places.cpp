@@ -97,7 +97,7 @@ LogicalResult convertFinishPlaces(KernelContext &k, FinishPlacesOp op) {
     Widener ofToken(e, 0);
     inputs.mapLine(ofToken, ValueRange(op.getBody().getArguments()).drop_front(op.getReads()->size()), e.thread());
     ofToken.emitReady(op.getBody());
-    places::finishToken(k, op, token, ofToken);
+    places::finishToken(k, op, token, ofToken, /*lanes=*/0, [&](Place place) { return e.load(place); });
   });
   return success();
 }
