@@ -44,7 +44,7 @@ struct Use {
 
 static std::optional<Use> useOf(Operation *op) {
   if (auto input = dyn_cast<InputOp>(op))
-    return Use{op, input.getKind(), input.getIndex().has_value(), input.getPlaces().value_or(0), input.getType()};
+    return Use{op, input.getKind(), input.getIndex() || input.getPlaces(), input.getPlaces().value_or(0), input.getType()};
   if (auto adjoint = dyn_cast<AdjointOp>(op))
     return Use{op, adjoint.getKind(), adjoint.getIndex().has_value(), 0, Type()};
   return std::nullopt;

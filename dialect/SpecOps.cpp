@@ -158,9 +158,10 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients())) {
     if (varying.isVarying(column) || varying.isVarying(coefficient))
       return adjoint.emitOpError() << "columns and coefficients of 'sparse' must be one per token, or lists";
-    if (varying.placesOf(column) != varying.placesOf(coefficient))
-      return adjoint.emitOpError() << "has a column of " << varying.placesOf(column) << " places with a coefficient of "
-                                   << varying.placesOf(coefficient) << "; expected both to be lists of one length, or one per token";
+    int64_t columns = varying.placesOf(column), coefficients = varying.placesOf(coefficient);
+    if (coefficients > 0 && coefficients != columns)
+      return adjoint.emitOpError() << "has a coefficient of " << coefficients << " places with a column of " << columns
+                                   << "; expected as many, or one coefficient per token";
   }
   if (adjoint.getDense() && varying.placesOf(adjoint.getDense()) > 0)
     return adjoint.emitOpError() << "has a dense gradient that is a list; expected one value per entry or token";

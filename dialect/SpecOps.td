@@ -239,7 +239,7 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
   let description = [{
     `dense` is the gradient of every entry; each of `sparse` adds its coefficient to the entry of its column. They stay
     apart so that the large, exact part of a target never goes through a rounded operand. An input without either
-    has no gradient (it is zero). A column and its coefficient may both be lists: then each place is such an addend.
+    has no gradient (it is zero). A column may be a list, and its coefficient too: then each place is such an addend.
 
     ```mlir
     logitile.adjoint logits "z" dense %p sparse [%target -> %minus_one]

@@ -396,8 +396,8 @@ def Logitile_PickEntriesOp : Logitile_Op<"pick_entries", [AttrSizedOperandSegmen
   let arguments = (ins Variadic<Logitile_AnyTile>:$logits, Variadic<Logitile_AnyView>:$picks, Index:$row, Index:$column,
                        Logitile_Extent:$tokens, Logitile_Extent:$vocab);
   let assemblyFormat = [{
-    $logits `to` `[` $picks `]` `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `below` custom<Dim>($vocab)
-    attr-dict `:` type($logits) `to` `[` type($picks) `]`
+    $logits `to` ` ` `[` $picks `]` `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `below` custom<Dim>($vocab)
+    attr-dict `:` type($logits) `to` ` ` `[` type($picks) `]`
   }];
   let hasVerifier = 1;
 }
@@ -493,8 +493,8 @@ def Logitile_ScatterTermsOp : Logitile_Op<"scatter_terms", [AttrSizedOperandSegm
   let arguments = (ins Variadic<Logitile_AnyView>:$terms, Variadic<Logitile_AnyView>:$gradients, Index:$row, Index:$column, Logitile_Extent:$tokens,
                        Logitile_Extent:$columns);
   let assemblyFormat = [{
-    `[` $terms `]` `to` $gradients `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `columns` custom<Dim>($columns) attr-dict
-    `:` `[` type($terms) `]` `to` type($gradients)
+    ` ` `[` $terms `]` `to` $gradients `at` ` ` `[` $row `,` $column `]` `tokens` custom<Dim>($tokens) `columns` custom<Dim>($columns) attr-dict
+    `:` ` ` `[` type($terms) `]` `to` type($gradients)
   }];
   let hasVerifier = 1;
 }
