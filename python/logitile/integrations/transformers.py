@@ -32,9 +32,10 @@ from .heads import Heads, attribute
 __all__ = ("patch", "unpatch")
 
 _IGNORED = -100
+_SHIFTING = "ForCausalLMLoss"  # the loss function of Transformers for causal models
 
 
-def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
+def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
     """Fuses the output layer of a model with a loss, in training. Evaluation and generation stay as they are.
 
     Args:
@@ -42,7 +43,8 @@ def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
             by accelerate, DDP or FSDP.
         loss: gets the logits for its first `lt.Logits`, and the shifted labels for `target`. Its other inputs
             are keywords of the model's call; those per token are shifted as the labels are. Tokens whose
-            label is -100 do not count.
+            label is -100 do not count. Left out: `lt.losses.cross_entropy`, unless the model has a
+            `loss_function` that was set.
         options: of `lt.jit`; constants of the loss; numbers for its inputs, such as `temperature=2.0`; and
             for each further `lt.Logits` a model (`teacher=model`), which is run without gradients on the
             arguments of the call.
@@ -51,11 +53,15 @@ def patch(model: Any, loss: Loss = losses.cross_entropy, **options: Any) -> Any:
 
     Raises:
         CallTypeError: the model has no output layer that can be fused, or an option is unknown.
-        CallValueError: the model is patched already, or `reduction` is "none".
+        CallValueError: the model is patched already, or has a `loss_function` of its own and `loss` is left
+            out.
     """
     base = _base(model)
-    if isinstance(base.__dict__.get("_loss_function"), _FusedLoss):
+    if _fused_of(base) is not None:
         raise CallValueError(f"{type(base).__name__} is patched already; unpatch(model) first")
+    if loss is None:
+        _check_own(base)
+        loss = losses.cross_entropy
     if not isinstance(loss, Loss):
         raise CallTypeError(f"patch takes a loss, not {loss!r}; decorate the function with lt.loss")
     fused = _FusedLoss(base, loss, options)
@@ -75,17 +81,18 @@ def unpatch(model: Any) -> Any:
         CallValueError: the model is not patched.
     """
     base = _base(model)
-    fused = base.__dict__.get("_loss_function")
-    if not isinstance(fused, _FusedLoss):
+    fused = _fused_of(base)
+    if fused is None:
         raise CallValueError(f"{type(base).__name__} is not patched")
     for one in (base, *fused.teachers.values()):
         for layer in _output_layer(one).modules():
             if type(layer) is DeferringLinear:
                 release(layer, fused)
     _forget(base, fused)
-    base.__dict__.pop("_loss_function")
-    if fused.original is not None:
-        base.loss_function = fused.original
+    if base.__dict__.get("_loss_function") is fused:  # else it was set after patch
+        base.__dict__.pop("_loss_function")
+        if fused.original is not None:
+            base.loss_function = fused.original
     return model
 
 
@@ -115,12 +122,44 @@ def _check_loss_function(base: Any) -> None:
         raise CallTypeError(
             f"the forward of {name} does not call its loss_function, so that no other loss can take its place"
         )
-    own = getattr(base.loss_function, "__name__", "")
-    if "_loss_function" not in base.__dict__ and own != "ForCausalLMLoss":
+    own = getattr(_default_of(base), "__name__", "")
+    if own != _SHIFTING:
         raise CallTypeError(
-            f"the loss of {name} is {own}; only models whose loss is ForCausalLMLoss, which shifts labels, "
+            f"the loss of {name} is {own}; only models whose loss is {_SHIFTING}, which shifts labels, "
             "can be patched"
         )
+
+
+def _default_of(base: Any) -> Any:
+    """The loss function that a model has where none was set."""
+    own = base.__dict__.pop("_loss_function", None)
+    try:
+        return base.loss_function
+    finally:
+        if own is not None:
+            base.loss_function = own
+
+
+def _check_own(base: Any) -> None:
+    """That a model has no loss function of the user's, which cross entropy would take the place of.
+
+    Raises:
+        CallValueError: it has one.
+    """
+    own = base.__dict__.get("_loss_function")
+    if own is None or getattr(own, "__name__", "") == _SHIFTING:
+        return
+    raise CallValueError(
+        f"the loss_function of {type(base).__name__} was set to {getattr(own, '__name__', own)}, which "
+        "training would no longer use; write it with lt.loss and give it as patch(model, loss=...), or give "
+        "loss=lt.losses.cross_entropy to train with that"
+    )
+
+
+def _fused_of(base: Any) -> _FusedLoss | None:
+    """What `patch` made for a model: its hook stays where another loss function is set afterwards."""
+    owners = (getattr(hook, "__self__", None) for hook in base._forward_pre_hooks.values())
+    return next((owner for owner in owners if isinstance(owner, _FusedLoss)), None)
 
 
 def _forget(base: Any, fused: _FusedLoss) -> None:
@@ -195,7 +234,7 @@ class _FusedLoss:
         self.teachers = {name: _base(options[name]) for name in further if options.get(name) is not None}
         self.fixed = {name: item for name, item in options.items() if name in inputs}
         self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
-        self.is_default = loss is losses.cross_entropy and not options
+        self.is_default = loss is losses.cross_entropy and not options and self.default is _default_of(base)
         self.heads = Heads()
         self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
 
@@ -216,7 +255,15 @@ class _FusedLoss:
 
         Raises:
             CallTypeError: a trainer of TRL makes the call, whose forward computes its own loss.
+            CallValueError: another loss function was set after `patch`, and the model trains.
         """
+        own = getattr(model, "_loss_function", None)
+        if not isinstance(own, _FusedLoss) and model.training and torch.is_grad_enabled():
+            raise CallValueError(
+                f"the loss_function of {type(model).__name__} was set to {getattr(own, '__name__', own)} "
+                f"after patch, in the place of '{self.loss.name}'; unpatch(model) to train with it, or write "
+                "it with lt.loss, unpatch(model) and patch(model, loss=...)"
+            )
         if kwargs.get("fused_lm_head"):
             raise CallTypeError(
                 "a trainer of TRL computes its loss from hidden states, so that patch(model) has no effect "

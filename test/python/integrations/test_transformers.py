@@ -370,3 +370,58 @@ def test_a_loss_that_cannot_be_fused_is_refused_in_training():
     model(**batch() | {"labels": None})
     with pytest.raises(lt.CallTypeError, match="'ppo_clip' cannot be fused with this model"):
         model.loss_function(logits=plain, labels=batch()["labels"], vocab_size=VOCAB)
+
+
+# ---- loss functions of the user's --------------------------------------------------------------------------
+
+
+def own_loss(logits, labels, vocab_size, **kwargs):
+    return 2 * torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+
+def test_a_loss_function_of_the_users_is_not_replaced_silently():
+    model = build()
+    model.loss_function = own_loss
+    with pytest.raises(lt.CallValueError) as caught:
+        patch(model, label_smoothing=0.1)
+    assert str(caught.value) == (
+        "the loss_function of LlamaForCausalLM was set to own_loss, which training would no longer use; "
+        "write it with lt.loss and give it as patch(model, loss=...), or give loss=lt.losses.cross_entropy "
+        "to train with that"
+    )
+    assert type(model.lm_head) is torch.nn.Linear and model.loss_function is own_loss
+
+
+def test_a_loss_that_is_named_takes_the_place_of_the_users_in_training_alone():
+    model = build()
+    expected = model(**batch()).loss
+    model.loss_function = own_loss
+    with torch.no_grad():
+        own = model(**batch()).loss
+    patch(model, loss=lt.losses.cross_entropy)
+    torch.testing.assert_close(model(**batch()).loss, expected, rtol=CLOSE, atol=0)
+    with torch.no_grad():
+        assert torch.equal(model(**batch()).loss, own)
+    assert unpatch(model).loss_function is own_loss
+
+
+def test_the_function_of_transformers_may_be_set():
+    model = build()
+    model.loss_function = model.loss_function
+    assert isinstance(patch(model)(**batch()).logits, Deferred)
+
+
+def test_a_loss_function_that_is_set_after_the_patch_is_refused_in_training():
+    model = patch(build())
+    model.loss_function = own_loss
+    with pytest.raises(lt.CallValueError) as caught:
+        model(**batch())
+    assert str(caught.value) == (
+        "the loss_function of LlamaForCausalLM was set to own_loss after patch, in the place of "
+        "'cross_entropy'; unpatch(model) to train with it, or write it with lt.loss, unpatch(model) and "
+        "patch(model, loss=...)"
+    )
+    model.eval()(**batch())
+    assert unpatch(model.train()).loss_function is own_loss
+    assert type(model.lm_head) is torch.nn.Linear and not model._forward_pre_hooks
+    model(**batch()).loss.backward()
