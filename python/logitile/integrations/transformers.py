@@ -23,7 +23,7 @@ from .. import losses
 from ..errors import CallTypeError, CallValueError
 from ..head import jit
 from ..language.annotations import Annotation, Logits, Token, Vocab
-from ..language.definition import Loss
+from ..language.definition import Loss, Specialisation
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
 from .deferred import Deferred, DeferringLinear, Step, defer, deferring, fused_call, release, traced
@@ -52,9 +52,11 @@ def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
     Returns: the model.
 
     Raises:
-        CallTypeError: the model has no output layer that can be fused, or an option is unknown.
-        CallValueError: the model is patched already, or has a `loss_function` of its own and `loss` is left
-            out.
+        CallTypeError: the model has no output layer that can be fused, an option is unknown, or the loss has
+            no output `loss`.
+        CallValueError: the model is patched already, has a `loss_function` of its own and `loss` is left out,
+            or an option cannot be.
+        SpecError: the loss is wrong.
     """
     base = _base(model)
     if _fused_of(base) is not None:
@@ -67,6 +69,7 @@ def patch(model: Any, loss: Loss | None = None, **options: Any) -> Any:
     fused = _FusedLoss(base, loss, options)
     layers = [layer for one in (base, *fused.teachers.values()) for layer in _linear_layers(one)]
     _check_loss_function(base)
+    _check_trace(fused, layers[0].out_features)
     for layer in layers:
         defer(layer, fused)
     base.register_forward_pre_hook(fused.remember, with_kwargs=True)
@@ -379,17 +382,69 @@ def _check(loss: Loss, options: Mapping[str, Any]) -> None:
                 f"'{loss.name}' needs a model for '{pair.name}': patch(..., {pair.name}=model)"
             )
     target = signature.input("target")
-    if target is not None and not any(k.axis == "token" and k.element == "int" for k in target.kinds):
+    if target is not None and not any(
+        (k.axis, k.element, k.entries) == ("token", "int", None) for k in target.kinds
+    ):
         raise CallTypeError(
             f"'{loss.name}' takes 'target' as {target.annotation}, but the labels of a model are one index "
             "per token; name that input otherwise, and give it as a keyword of the model's call"
         )
+    _check_options(options)
+    for parameter in signature.others:
+        item = options.get(parameter.name)
+        is_known = item is None or isinstance(item, (int, float)) or hasattr(item, "__dlpack__")
+        if not (parameter.constant or is_known):
+            raise CallTypeError(
+                f"{parameter.name}={item!r}: '{loss.name}' takes it as {parameter.annotation}; give a number "
+                "or a tensor"
+            )
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """That options of lt.jit are ones that fit the loss of a model."""
     if options.get("reduction") == "none":
-        raise CallValueError("reduction='none' leaves no loss for a training step; use 'mean' or 'sum'")
+        raise CallValueError("reduction='none' leaves no loss for a training step; leave it out")
+    if options.get("reduction") == "sum":
+        raise CallValueError(
+            "reduction='sum' cannot be divided by num_items_in_batch, which a Trainer gives to each call; "
+            "leave it out, and give num_items_in_batch=1 to the calls whose sum you want"
+        )
     if options.get("ignore_index", _IGNORED) is None:
         raise CallValueError(
             "ignore_index=None: the last token of a sequence has no label, so one index must be ignored"
         )
+    if options.get("weight_layout") == "dv":
+        raise CallValueError(
+            "weight_layout='dv': the weight of an output layer is [V, D]; leave the option out"
+        )
+
+
+def _check_trace(fused: _FusedLoss, vocab: int) -> None:
+    """That the loss can be traced, and has a loss to train with: with what `patch` was given, or with all
+    that a call may add.
+    """
+    inputs, first = fused.loss.signature.inputs, ("projection", 0)
+    steps = [(name, first, 1) for name in (fused.first, *fused.teachers)]
+    adapted = _adapted(fused.loss, steps, [False for _ in steps], fused.needs_target)
+    bound = jit(adapted, **{"ignore": "target", **fused.bound})
+    known = {p.name for p in inputs if not any(kind.entries is not None for kind in p.kinds)}
+    if any(not (p.optional or p.name in known) for p in inputs):
+        return  # how many entries there are is known at a call
+    given = {name for name, item in fused.fixed.items() if item is not None} | fused.teachers.keys()
+    more = {p.name for p in fused.loss.signature.others if p.optional and p.name in known}
+    failed: Exception | None = None
+    for present in (given, given | more - fused.bound.keys()):
+        try:
+            what = Specialisation(vocab, frozenset(present))
+            spec = fused.loss.trace(what, bound.constants, bound.options.ignore_index)
+        except Exception as error:  # of the text of the loss
+            failed = failed or error
+            continue
+        if "loss" in spec.output_names:
+            return
+        failed = failed or CallTypeError(f"'{fused.loss.name}' has no output 'loss', which training needs")
+    assert failed is not None
+    raise failed
 
 
 # ---- heads -------------------------------------------------------------------------------------------------

@@ -316,6 +316,8 @@ def test_a_model_is_patched_once():
     (lambda: (build(), "cross_entropy"), "takes a loss, not 'cross_entropy'"),
     (lambda: (build(), lt.losses.forward_kl), "needs a model for 'teacher'"),
     (lambda: (build(), lt.losses.soft_cross_entropy), "takes 'target' as lt.Dense"),
+    (lambda: (build(), lt.losses.multi_token), r"takes 'target' as lt.Token\[int, lt.K\]"),
+    (lambda: (build(), lt.losses.logprob), "'logprob' has no output 'loss', which training needs"),
 ])  # fmt: skip
 def test_what_cannot_be_patched(given, said):
     with pytest.raises(lt.CallTypeError, match=said):
@@ -351,10 +353,43 @@ def test_a_model_whose_labels_are_not_shifted_is_refused():
     ({"smoothing": 0.1}, "'smoothing' is no option of lt.jit, and no input or constant of 'cross_entropy'"),
     ({"reduction": "none"}, "leaves no loss for a training step"),
     ({"ignore_index": None}, "one index must be ignored"),
+    ({"ignore_index": "pad"}, "ignore_index='pad' must be an int that fits in 32 bits"),
+    ({"weight_layout": "dv"}, "the weight of an output layer is"),
+    ({"backend": "gpu"}, "backend='gpu' is unknown"),
+    ({"chunks": 0}, "chunks=0 must be a positive int"),
+    ({"label_smoothing": 3.0}, "label_smoothing=3.0 must be a number from 0 to 1"),
+    ({"returns": ("perplexity",)}, "must have names out of"),
+    ({"temperature": "high"}, "temperature='high': 'cross_entropy' takes it as lt.Scalar"),
 ])  # fmt: skip
 def test_options_that_cannot_be(options, said):
+    model = build()
     with pytest.raises(lt.CallError, match=said):
-        patch(build(), **options)
+        patch(model, **options)
+    assert type(model.lm_head) is torch.nn.Linear
+
+
+def test_a_sum_is_refused_before_a_trainer_divides_it():
+    with pytest.raises(lt.CallValueError) as caught:
+        patch(build(), reduction="sum")
+    assert str(caught.value) == (
+        "reduction='sum' cannot be divided by num_items_in_batch, which a Trainer gives to each call; "
+        "leave it out, and give num_items_in_batch=1 to the calls whose sum you want"
+    )
+
+
+def test_losses_that_calls_complete_are_taken():
+    """What a loss needs may come with each call, and is not known when the model is patched."""
+
+    @lt.loss
+    def either(z: lt.Logits, target: lt.Token[int], shaped: lt.Token[float] | None = None):
+        return -shaped * lt.log_softmax(z)[target]
+
+    @lt.loss
+    def several(z: lt.Logits, target: lt.Token[int], shaped: lt.Token[float, lt.K]):
+        return -(shaped[0] + shaped[1]) * lt.log_softmax(z)[target]
+
+    for loss, shape in ((either, (3, 17)), (several, (3, 17, 2))):
+        assert patch(build(), loss=loss)(**batch(), shaped=torch.ones(shape)).loss > 0
 
 
 def test_a_layer_with_a_forward_of_its_own_is_refused():
