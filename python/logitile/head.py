@@ -11,6 +11,7 @@ from .arguments.binder import Binder
 from .arguments.call import Call
 from .arguments.given import GivenLogits, given_names, with_zeros
 from .arguments.given_gradients import refuse_given
+from .arguments.kept import forget, kept
 from .arguments.options import Options, checked_constants, checked_options
 from .arguments.outputs import check_default_dtype, with_dtype
 from .arguments.segments import Segments
@@ -21,7 +22,7 @@ from .calls.plans import Plan, plan_from_text
 from .calls.programs import Programs
 from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_divisor
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import gradient_tracer, has_jax, has_shards, tracer, vocab_parallel
+from .frameworks.choice import gradient_tracer, has_jax, has_shards, is_compiling, tracer, vocab_parallel
 from .frameworks.dtypes import dtype_name
 from .inspected import InspectedHead
 from .language.definition import Loss
@@ -76,12 +77,21 @@ def jit(
     """
     if not isinstance(loss, Loss):
         raise CallTypeError(f"lt.jit takes a loss, not {loss!r}; decorate the function with lt.loss")
-    options = checked_options(
-        loss.signature, reduction=reduction, ignore_index=ignore_index, ignore=ignore,
-        all_ignored=all_ignored, workspace=workspace, chunks=chunks, backend=backend,
-        weight_layout=weight_layout, output_dtype=output_dtype, tiles=tiles,
+    options: dict[str, object] = dict(
+        reduction=reduction, ignore_index=ignore_index, ignore=ignore, all_ignored=all_ignored,
+        workspace=workspace, chunks=chunks, backend=backend, weight_layout=weight_layout,
+        output_dtype=output_dtype, tiles=tiles,
     )  # fmt: skip
-    return Head(loss, options, checked_constants(loss.signature, constants))
+    if is_compiling():
+        return kept_head(loss, **options, **constants)
+    checked = checked_options(loss.signature, **options)
+    return Head(loss, checked, checked_constants(loss.signature, constants))
+
+
+def kept_head(loss: Loss, **given: object) -> Head:
+    """What `lt.jit` makes, or a head that was made here before with the same options and constants."""
+    head: Head = kept(Head, loss, given)
+    return head
 
 
 class Head(InspectedHead):
@@ -106,6 +116,7 @@ class Head(InspectedHead):
         self._binder = Binder(loss, options, constants)
         self._programs = Programs(TunedKeys())
         self._capture = HeadCapture(self._binder, self._programs, sliced_call)
+        self._bound = {**constants, **options.chosen}
         self._is_reference = options.is_reference
         self._plain = None if options.output_dtype is None else self._with_float32()
         self._pair_names = loss.signature.pair_names
@@ -125,6 +136,7 @@ class Head(InspectedHead):
     @options.setter
     def options(self, options: Options) -> None:
         """Binds the loss anew: what was compiled is forgotten."""
+        forget(self.loss, self)
         Head.__init__(self, self.loss, options, self.constants)
 
     @property
@@ -350,9 +362,17 @@ class Head(InspectedHead):
 
         return run
 
-    def _with(self, options: Mapping[str, object]) -> Head:
-        """This head with other options or constants."""
-        return jit(self.loss, **{**self.options.chosen, **self.constants, **options})
+    def with_options(self, **options: object) -> Head:
+        """The head of the same loss with other options of `lt.jit` or constants; what is not named stays.
+
+        The same choice gives the same head, so that this may stand beside each call:
+
+            head.with_options(reduction="sum")(hidden, weight, target=target)
+
+        Raises:
+            CallTypeError, CallValueError, TargetError: as for `lt.jit`.
+        """
+        return kept_head(self.loss, **{**self._bound, **options})
 
     def compile(self, *args: object, grad: Iterable[str] | None = None, **inputs: object) -> Plan:
         """A plan for calls with such arguments, which can be saved, loaded with lt.load_plan and run, also
@@ -523,8 +543,7 @@ class Head(InspectedHead):
 
     def __repr__(self) -> str:
         """The loss, its constants, and the options that are not the defaults."""
-        bound = {**self.constants, **self.options.chosen}
-        told = "".join(f", {name}={value!r}" for name, value in bound.items())
+        told = "".join(f", {name}={value!r}" for name, value in self._bound.items())
         return f"<head of '{self.loss.name}'{told}>"
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -122,6 +122,12 @@ def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any]
     return traced_call
 
 
+def is_compiling() -> bool:
+    """Whether torch.compile or torch.export reads the program."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
 def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:
     """Whether a call has DTensors, of which this process has a part."""
     if "torch.distributed.tensor" not in sys.modules:

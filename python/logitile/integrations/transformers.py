@@ -20,14 +20,14 @@ import torch
 from torch import Tensor, nn
 
 from .. import losses
+from ..arguments.kept import word
 from ..errors import CallTypeError, CallValueError
 from ..head import jit
 from ..language.annotations import Annotation, Logits, Token, Vocab
-from ..language.definition import Loss, Specialisation
+from ..language.definition import Kept, Loss, Specialisation
 from ..language.definition import loss as as_loss
 from ..language.signature import JIT_OPTIONS
 from .deferred import Deferred, DeferringLinear, Step, defer, deferring, fused_call, release, traced
-from .heads import Heads, attribute
 
 __all__ = ("patch", "unpatch")
 
@@ -238,7 +238,7 @@ class _FusedLoss:
         self.fixed = {name: item for name, item in options.items() if name in inputs}
         self.bound = {n: item for n, item in options.items() if n not in inputs and n not in further}
         self.is_default = loss is losses.cross_entropy and not options and self.default is _default_of(base)
-        self.heads = Heads()
+        self.heads = Kept()
         self._call: tuple[bool, tuple[Any, ...], dict[str, Any]] = (False, (), {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _FusedLoss:
@@ -454,7 +454,7 @@ def _check_trace(fused: _FusedLoss, vocab: int) -> None:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _head(fused: _FusedLoss, steps: tuple[Any, ...], has_bias: tuple[bool, ...], ignore_index: int) -> str:
     """The attribute with the head for logits that are made so."""
-    name = attribute(repr((steps, has_bias, ignore_index)))
+    name = word(repr((steps, has_bias, ignore_index)))
     if not hasattr(fused.heads, name):
         options = {"ignore": "target", **fused.bound, "ignore_index": ignore_index}
         adapted = _adapted(fused.loss, steps, has_bias, fused.needs_target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -39,11 +40,22 @@ class Specialisation:
     per_token: frozenset[str] = frozenset()
 
 
+class Kept:
+    """Heads of a loss, as attributes: torch.compile guards the one that a graph uses, not all."""
+
+
+_numbers = itertools.count()
+
+
 class Loss:
     """A loss function. `lt.jit` binds it to options; inside another loss it can be called.
 
     Args:
         function: the Python function; it is run once for every specialisation.
+
+    Attributes:
+        kept: heads that are kept with it (arguments.kept).
+        token: a text that no other loss of this process has.
     """
 
     def __init__(self, function: Callable):
@@ -52,6 +64,7 @@ class Loss:
         self.function = function
         self.name = function.__name__
         self.signature: Signature = read_signature(function)
+        self.kept, self.token = Kept(), f"loss{next(_numbers)}"
         functools.update_wrapper(self, function)
 
     @property
