@@ -34,6 +34,8 @@ from .tuned.lookup import TunedKeys
 if TYPE_CHECKING:
     import numpy
 
+    from .reference.sequences import Sequences
+
 
 def jit(
     loss: Loss,
@@ -167,6 +169,11 @@ class Head(InspectedHead):
         if self._plain is not None:
             result = self._plain(*args, segments=segments, **inputs)
             return with_dtype(result, self._output_dtype_of(args, inputs))
+        if self._is_reference:
+            from .reference.calls import outputs
+
+            binder, inputs, _, sequences = self._of_reference(args, inputs, None, segments)
+            return outputs(binder, args, inputs, sequences)
         if segments is not None:
             return self._in_segments.outputs(segments, args, inputs)
         for name in inputs:  # warm calls count their functions
@@ -175,10 +182,6 @@ class Head(InspectedHead):
                 if head is not self:
                     return head(*args, **inputs)
                 break
-        if self._is_reference:
-            from .reference.calls import outputs
-
-            return outputs(self._binder, args, inputs)
         traced = tracer(args, inputs)
         if traced is not None:
             if has_shards(args, inputs):
@@ -224,6 +227,12 @@ class Head(InspectedHead):
             }  # fmt: skip
             result, gradients = self._plain.value_and_grad(*args, segments=segments, **how, **inputs)
             return with_dtype(result, self._output_dtype_of(args, inputs)), gradients
+        if self._is_reference:
+            refuse_given(grad_out, "backend='reference'")
+            from .reference.calls import values_and_gradients
+
+            binder, inputs, wrt, sequences = self._of_reference(args, inputs, wrt, segments)
+            return values_and_gradients(binder, args, inputs, sequences, wrt, grad_output)
         if segments is not None:
             refuse_given(grad_out, "calls with segments")
             return self._in_segments.value_and_grad(
@@ -238,11 +247,6 @@ class Head(InspectedHead):
                         *args, wrt=wrt, grad_output=grad_output, grad_dtype=grad_dtype, **inputs
                     )
                 break
-        if self._is_reference:
-            refuse_given(grad_out, "backend='reference'")
-            from .reference.calls import values_and_gradients
-
-            return values_and_gradients(self._binder, args, inputs, wrt, grad_output)
         dtype = execute.checked_dtype(grad_dtype)
         traced = gradient_tracer(args, inputs)
         if traced is not None:
@@ -432,12 +436,12 @@ class Head(InspectedHead):
             SpecError: the loss is wrong.
         """
         from .reference.forward import evaluate
-        from .reference.sequences import summed
 
-        call, _ = self._for_reference(args, inputs, None, segments)
+        binder, inputs, _, sequences = self._of_reference(args, inputs, None, segments)
+        call = binder.bind_rounded(args, inputs)
         outputs = evaluate(call.form.spec, call.form.options, call)
-        if segments is not None:
-            outputs = summed(self.options, call, segments, inputs.get("divisor"), outputs)
+        if sequences is not None:
+            outputs = sequences.summed(call, outputs)
         return call.form.spec.result(outputs)
 
     def reference_grad(
@@ -464,46 +468,44 @@ class Head(InspectedHead):
         """
         from .reference.forward import evaluate
         from .reference.gradient import evaluate_gradients
-        from .reference.sequences import reaching, summed
 
-        call, wrt = self._for_reference(args, inputs, wrt, segments)
+        binder, inputs, wrt, sequences = self._of_reference(args, inputs, wrt, segments)
+        call = binder.bind_rounded(args, inputs)
         spec, options = call.form.spec, call.form.options
         outputs = evaluate(spec, options, call)
-        if segments is not None:
-            divisor = inputs.get("divisor")
-            grad_output = reaching(self.options, call, segments, divisor, outputs, grad_output)
-            outputs = summed(self.options, call, segments, divisor, outputs)
+        if sequences is not None:
+            grad_output = sequences.reaching(call, outputs, grad_output)
+            outputs = sequences.summed(call, outputs)
         gradients = evaluate_gradients(spec, options, call, wrt, grad_output)
         return spec.result(outputs), gradients
 
-    def _for_reference(
+    def _of_reference(
         self,
         args: tuple[object, ...],
         inputs: dict[str, Any],
         wrt: Iterable[str] | None,
         segments: Segments | None,
-    ) -> tuple[Call, Iterable[str] | None]:
-        """The call that the reference computes, per token where `segments` are given, and its gradients."""
-        head = self
+    ) -> tuple[Binder, dict[str, Any], Iterable[str] | None, Sequences | None]:
+        """What the reference computes: by which binder, from which inputs, which gradients, and how tokens
+        are joined.
+        """
+        head, sequences = self, None
         if segments is not None:
+            from .reference.sequences import Sequences
+
             head = self._in_segments.head(inputs)
-            inputs, _ = without_divisor(self.options, inputs)
+            inputs, divisor = without_divisor(self.options, inputs)
+            sequences = Sequences(self.options, segments, divisor)
         head, inputs, wrt = head._of_given(args, inputs, wrt)
-        return head._binder.bind_rounded(args, inputs), wrt
+        return head._binder, inputs, wrt, sequences
 
     @property
     def _in_segments(self) -> SegmentedCalls:
         """How calls with `segments` are made.
 
         Raises:
-            CallValueError: this head joins no tokens, or computes in float64, which sums over sequences are
-                not.
+            CallValueError: this head joins no tokens.
         """
-        if self._is_reference:
-            raise CallValueError(
-                "backend='reference' takes no segments, whose sums are float32; give reduction='none', and "
-                "add up the outputs of each sequence"
-            )
         if self._segmented is None:
             raise CallValueError(NOT_JOINED)
         return self._segmented
