@@ -22,7 +22,7 @@ from .calls.plans import Plan, plan_from_text
 from .calls.programs import Programs
 from .calls.segmented import NOT_JOINED, SegmentedCalls, ignoring_name, without_divisor
 from .errors import CallTypeError, CallValueError
-from .frameworks.choice import gradient_tracer, has_jax, has_shards, is_compiling, tracer, vocab_parallel
+from .frameworks.choice import gradient_tracer, has_jax, has_shards, is_read, tracer, vocab_parallel
 from .frameworks.dtypes import dtype_name
 from .inspected import InspectedHead
 from .language.definition import Loss
@@ -84,7 +84,7 @@ def jit(
         workspace=workspace, chunks=chunks, backend=backend, weight_layout=weight_layout,
         output_dtype=output_dtype, tiles=tiles,
     )  # fmt: skip
-    if is_compiling():
+    if is_read():
         return kept_head(loss, **options, **constants)
     checked = checked_options(loss.signature, **options)
     return Head(loss, checked, checked_constants(loss.signature, constants))

@@ -346,3 +346,33 @@ def test_options_of_a_head_that_is_made_inside_are_checked():
     run = compiled(lambda: lt.jit(lt.losses.cross_entropy, reduction="men")(hidden, weight, target=target))
     with pytest.raises(Exception, match="reduction='men' is none of 'mean', 'sum' and 'none'"):
         run()
+
+
+def test_a_loss_that_is_made_inside_is_refused():
+    hidden, weight, target = operands()
+
+    def step():
+        @lt.loss
+        def own(z: lt.Logits, target: lt.Token[int]):
+            return -lt.log_softmax(z)[target]
+
+        return lt.jit(own)(hidden, weight, target=target)
+
+    with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
+        compiled(step)()
+    assert "decorate the loss outside of the compiled function" in str(caught.value)
+    check_close(torch.compile(step, backend="aot_eager")(), step())  # with a break it runs
+
+
+def test_a_head_that_is_made_inside_takes_logits():
+    _, _, target = operands()
+    logits = torch.randn(N, V).requires_grad_()
+
+    @lt.loss
+    def new(z: lt.Logits, target: lt.Token[int]):
+        return -lt.log_softmax(z)[target]
+
+    def step():
+        return lt.jit(new)(z=logits, target=target)
+
+    check_same(step, compiled(step), logits)

@@ -122,10 +122,10 @@ def tracer(args: Sequence[Any], inputs: Mapping[str, Any]) -> Callable[..., Any]
     return traced_call
 
 
-def is_compiling() -> bool:
-    """Whether torch.compile or torch.export reads the program."""
+def is_read() -> bool:
+    """Whether torch.compile reads this line instead of running it."""
     torch = sys.modules.get("torch")
-    return torch is not None and torch.compiler.is_compiling()
+    return torch is not None and torch.compiler.is_dynamo_compiling()
 
 
 def has_shards(args: Sequence[Any], inputs: Mapping[str, Any]) -> bool:

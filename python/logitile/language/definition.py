@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import CallTypeError
+from ..frameworks.choice import is_read
 from ..messages.locations import Location, definition_of, line_in, spec_error
 from ..messages.names import listed
 from ..spec.loss_spec import LossSpec
@@ -164,7 +165,10 @@ def loss(function: Callable) -> Loss:
 
     Raises:
         SpecError: an annotation, a default or a name of a parameter is not possible.
+        CallTypeError: torch.compile reads the line; it finds no way through the signature.
     """
+    if is_read():
+        raise CallTypeError("torch.compile reads lt.loss; decorate the loss outside of the compiled function")
     return Loss(function)
 
 
