@@ -232,7 +232,7 @@ class Head(InspectedHead):
             from .reference.calls import values_and_gradients
 
             binder, inputs, wrt, sequences = self._of_reference(args, inputs, wrt, segments)
-            return values_and_gradients(binder, args, inputs, sequences, wrt, grad_output)
+            return values_and_gradients(binder, args, inputs, sequences, wrt, grad_output, grad_dtype)
         if segments is not None:
             refuse_given(grad_out, "calls with segments")
             return self._in_segments.value_and_grad(

@@ -163,6 +163,17 @@ def test_lists_of_sequences_are_refused():
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("how", [{}, {"segments": SEGMENTS["ids"]()}])
+def test_another_type_of_gradients_is_refused(how):
+    with pytest.raises(lt.CallTypeError) as caught:
+        lt.jit(losses.cross_entropy, backend="reference").value_and_grad(
+            *operands(), target=labels(), grad_dtype="float32", **how
+        )
+    assert str(caught.value) == (
+        "grad_dtype='float32': gradients of backend='reference' are float64; leave it out"
+    )
+
+
 def test_calls_that_are_only_traced_are_refused():
     head = lt.jit(losses.cross_entropy, backend="reference")
     hidden, weight = operands()

@@ -44,12 +44,17 @@ def values_and_gradients(
     sequences: Sequences | None,
     wrt: Any,
     grad_output: object,
+    grad_dtype: object,
 ) -> tuple[Any, dict[str, Any]]:
     """The outputs as from `outputs`, and gradients by name in float64.
 
     Raises:
-        CallError: see `outputs`; or a gradient does not exist.
+        CallError: see `outputs`; or a gradient does not exist, or another type is asked for.
     """
+    if grad_dtype is not None:
+        raise CallTypeError(
+            f"grad_dtype={grad_dtype!r}: gradients of backend='reference' are float64; leave it out"
+        )
     call = _bound(binder, args, inputs)
     spec, options = call.form.spec, call.form.options
     names = wanted_gradients(spec, options, call, wrt)
