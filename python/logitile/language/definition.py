@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ..errors import CallTypeError
+from ..frameworks.choice import is_read
 from ..messages.locations import Location, definition_of, line_in, spec_error
 from ..messages.names import listed
 from ..spec.loss_spec import LossSpec
@@ -39,11 +41,22 @@ class Specialisation:
     per_token: frozenset[str] = frozenset()
 
 
+class Kept:
+    """Heads of a loss, as attributes: torch.compile guards the one that a graph uses, not all."""
+
+
+_numbers = itertools.count()
+
+
 class Loss:
     """A loss function. `lt.jit` binds it to options; inside another loss it can be called.
 
     Args:
         function: the Python function; it is run once for every specialisation.
+
+    Attributes:
+        kept: heads that are kept with it (arguments.kept).
+        token: a text that no other loss of this process has.
     """
 
     def __init__(self, function: Callable):
@@ -52,6 +65,7 @@ class Loss:
         self.function = function
         self.name = function.__name__
         self.signature: Signature = read_signature(function)
+        self.kept, self.token = Kept(), f"loss{next(_numbers)}"
         functools.update_wrapper(self, function)
 
     @property
@@ -151,7 +165,10 @@ def loss(function: Callable) -> Loss:
 
     Raises:
         SpecError: an annotation, a default or a name of a parameter is not possible.
+        CallTypeError: torch.compile reads the line; it finds no way through the signature.
     """
+    if is_read():
+        raise CallTypeError("torch.compile reads lt.loss; decorate the loss outside of the compiled function")
     return Loss(function)
 
 
