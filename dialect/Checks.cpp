@@ -46,7 +46,7 @@ static std::optional<Use> useOf(Operation *op) {
   if (auto input = dyn_cast<InputOp>(op))
     return Use{op, input.getKind(), input.getIndex() || input.getPlaces(), input.getPlaces().value_or(0), input.getType()};
   if (auto adjoint = dyn_cast<AdjointOp>(op))
-    return Use{op, adjoint.getKind(), adjoint.getIndex().has_value(), 0, Type()};
+    return Use{op, adjoint.getKind(), adjoint.getIndex() || adjoint.getPlaces(), adjoint.getPlaces().value_or(0), Type()};
   return std::nullopt;
 }
 static StringRef nameOf(Operation *op) { return isa<InputOp>(op) ? cast<InputOp>(op).getName() : cast<AdjointOp>(op).getName(); }

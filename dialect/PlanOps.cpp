@@ -49,12 +49,17 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
       return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
                                    << " is no token or known input; a finish has to make it known first";
   }
+  if (Value dense = adjoint.getDense(); dense && dense.getDefiningOp<KnownOp>() && placesRead(dense.getDefiningOp()) != int64_t(adjoint.getPlaces().value_or(0)))
+    return adjoint.emitOpError() << "has a dense gradient of " << placesRead(dense.getDefiningOp()) << " places for "
+                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has "
+                                 << adjoint.getPlaces().value_or(0);
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients())) {
     int64_t columns = placesRead(column.getDefiningOp()), coefficients = placesRead(coefficient.getDefiningOp());
     if (columns != coefficients)
       return adjoint.emitOpError() << "has a column of " << columns << " places with a coefficient of " << coefficients;
-    if (columns > 0 && adjoint.getKind() != InputKind::Logits)
-      return adjoint.emitOpError() << "gives " << describe(adjoint.getKind(), adjoint.getName()) << " sparse terms that are lists; only logits have some";
+    if (columns > 0 && adjoint.getKind() == InputKind::Dense)
+      return adjoint.emitOpError() << "gives " << describe(adjoint.getKind(), adjoint.getName())
+                                   << " sparse terms that are lists; only logits and Vocab inputs have some";
   }
   return success();
 }

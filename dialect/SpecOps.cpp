@@ -163,8 +163,10 @@ static LogicalResult verifyAxis(Operation *op, const Varying &varying) {
       return adjoint.emitOpError() << "has a coefficient of " << coefficients << " places with a column of " << columns
                                    << "; expected as many, or one coefficient per token";
   }
-  if (adjoint.getDense() && varying.placesOf(adjoint.getDense()) > 0)
-    return adjoint.emitOpError() << "has a dense gradient that is a list; expected one value per entry or token";
+  int64_t places = adjoint.getDense() ? varying.placesOf(adjoint.getDense()) : 0, own = adjoint.getPlaces().value_or(0);
+  if (places > 0 && places != own)
+    return adjoint.emitOpError() << "has a dense gradient of " << places << " places for "
+                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has " << own;
   bool perToken = adjoint.getKind() == InputKind::Token || adjoint.getKind() == InputKind::Scalar;
   if (perToken && adjoint.getDense() && varying.isVarying(adjoint.getDense()))
     return adjoint.emitOpError() << "the gradient of " << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex())
@@ -228,6 +230,8 @@ LogicalResult AdjointOp::verify() {
   InputKind kind = getKind();
   if (failed(verifyIndex(*this, kind, getName(), getIndex())))
     return failure();
+  if (getPlaces() && (kind != InputKind::Token || getIndex()))
+    return emitOpError() << "gives " << describe(kind, getName(), getIndex()) << " a gradient with 'places'; only token inputs are read as lists";
   if (getColumns().size() != getCoefficients().size())
     return emitOpError() << "has " << getColumns().size() << " columns but " << getCoefficients().size() << " coefficients";
   if (kind == InputKind::Cotangent)

@@ -245,11 +245,13 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
     logitile.adjoint logits "z" dense %p sparse [%target -> %minus_one]
     logitile.adjoint scalar "temperature" dense %d
     ```
+
+    With `places`, the gradient is that of an input that is read as a list: a list as well.
   }];
   let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
-                       Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
+                       OptionalAttr<Logitile_Int>:$places, Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
-    `` $kind $name (`[` $index^ `]`)? (`dense` $dense^)? (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
+    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)? (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
   }];
   let hasVerifier = 1;
 }

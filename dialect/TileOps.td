@@ -460,7 +460,7 @@ def Logitile_SparseTermsOp : Logitile_Op<"sparse_terms", [MemoryEffects<[MemRead
   let description = [{
     `add` adds each coefficient to the tile's entry at its column. `extract` adds the entry to the coefficient in memory
     and clears it, so that a contraction in 16 bits never sees it. `sum` is for a tile of one row, the sum over all
-    tokens. `terms` alternate between columns and coefficients.
+    tokens. `terms` alternate between columns and coefficients. For a sum they may be lists, with a column for each place.
 
     ```mlir
     %exact = logitile.sparse_terms add %g, [%target, %coefficient] at [%row, %column] below %count

@@ -310,6 +310,8 @@ LaunchShape::Keys LaunchShape::termKeys(bool extracted) const {
     bool ofLogits = adjoint && adjoint.getKind() == InputKind::Logits;
     if (adjoint && (ofLogits ? extracted && isRounded(*input) : !extracted))
       appendTerms(adjoint, /*areLists=*/false, keys);
+    if (adjoint && !ofLogits && !extracted)
+      appendTerms(adjoint, /*areLists=*/true, keys);
     return keys;
   }
   for (AdjointOp adjoint : gradients)

@@ -269,7 +269,7 @@ void ReverseMode::propagateExtremum(NodeRef n, NodeRef A) {
 
 void ReverseMode::propagateGather(NodeRef n, NodeRef A) {
   NodeRef a = n->operand(0);
-  if (n->places > 0 && !a->isInput(InputKind::Logits)) {
+  if (n->places > 0 && a->isInput(InputKind::Dense)) {
     refused = gradients.contains(a) ? a : refused;
     return;
   }
@@ -302,7 +302,7 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
     ReverseMode reverse(graph, wanted);
     reverse.run(differentiable(loss, importer));
     if (NodeRef refused = reverse.getRefused()) {
-      loss.emitOpError() << "wants the gradient of '" << refused->name << "', of which it picks entries at a list of indices; only logits have such a gradient";
+      loss.emitOpError() << "wants the gradient of '" << refused->name << "', of which it picks entries at a list of indices; only logits and Vocab inputs have such a gradient";
       return signalPassFailure();
     }
     print(loss, importer, reverse, wanted);
@@ -317,8 +317,6 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
           continue;
         if (!input.getType().isF32())
           return loss.emitOpError() << "wants the gradient of '" << name << "', which is of " << input.getType() << "; only floats have one";
-        if (input.getPlaces())
-          return loss.emitOpError() << "wants the gradient of '" << name << "', which it reads as a list; only single entries have one";
         found = true;
         if (!llvm::is_contained(wanted, importer.lookup(input)))
           wanted.push_back(importer.lookup(input));
@@ -361,7 +359,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
         coefficients.push_back(exporter.get(coefficient));
       }
       IntegerAttr index = input->index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->index);
-      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, dense, columns, coefficients);
+      IntegerAttr places = input->places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(input->places);
+      AdjointOp::create(builder, input->loc, input->kind, builder.getStringAttr(input->name), index, places, dense, columns, coefficients);
     }
   }
 };

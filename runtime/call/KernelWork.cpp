@@ -180,8 +180,8 @@ Status KernelWork::storeReduced(const Array &array, TokenValues values, const To
                                                    values.data, wrong(), arguments.isZeroWhenAllIgnored, arguments.divisor != nullptr, *out});
 }
 
-Status KernelWork::storeTokenGradient(const Array &array, const char *values, const Tokens &tokens) {
-  return scatter(array, {values, ElementType::F32}, tokens, /*isScaled=*/true);
+Status KernelWork::storeTokenGradient(const Array &array, TokenValues values, const Tokens &tokens) {
+  return scatter(array, values, tokens, /*isScaled=*/true);
 }
 
 Status KernelWork::storeVectorGradient(const Array &array, const char *values) {

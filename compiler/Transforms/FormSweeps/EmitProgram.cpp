@@ -549,7 +549,8 @@ void ProgramEmitter::emitListFinish(Accumulator *list, StringRef name, IntegerAt
 
 void ProgramEmitter::emitAdjoint(const GradientNodes &gradient, Value dense, ValueRange columns, ValueRange coefficients) {
   IntegerAttr index = gradient.index < 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.index);
-  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, dense, columns, coefficients);
+  IntegerAttr count = gradient.places == 0 ? IntegerAttr() : builder.getI64IntegerAttr(gradient.places);
+  AdjointOp::create(builder, gradient.loc, gradient.kind, builder.getStringAttr(gradient.name), index, count, dense, columns, coefficients);
 }
 
 /// Gradients per element. Present, if empty, where a fused sweep needs a pass over the vocabulary.
@@ -595,8 +596,9 @@ void ProgramEmitter::emitPerTokenGradients() {
     Value dense;
     if (gradient.dense) {
       std::string name = ("gradient." + gradient.name).str() + (gradient.index < 0 ? "" : "." + std::to_string(gradient.index));
-      ResultAttr known =
-          addRequest(std::max<int>(pointOf(gradient.dense), backwardStage() * kHops), {name, gradient.dense, Part::Whole, false});
+      int point = std::max<int>(pointOf(gradient.dense), backwardStage() * kHops);
+      Request wanted{name, gradient.dense, Part::Whole, false};
+      ResultAttr known = gradient.places > 0 ? addPlaceRequest({point, gradient.places, false}, wanted) : addRequest(point, wanted);
       dense = KnownOp::create(builder, gradient.loc, builder.getF32Type(), known);
     }
     emitAdjoint(gradient, dense, {}, {});

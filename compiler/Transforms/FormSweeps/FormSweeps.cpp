@@ -59,8 +59,8 @@ struct FormSweepsPass : impl::FormSweepsPassBase<FormSweepsPass> {
   }
 
   static GradientNodes readAdjoint(AdjointOp adjoint, Importer &importer) {
-    GradientNodes gradient{adjoint.getKind(), adjoint.getName(), static_cast<int64_t>(adjoint.getIndex().value_or(-1)), nullptr, {},
-                           adjoint.getLoc()};
+    GradientNodes gradient{adjoint.getKind(), adjoint.getName(), static_cast<int64_t>(adjoint.getIndex().value_or(-1)),
+                           static_cast<int64_t>(adjoint.getPlaces().value_or(0)), nullptr, {}, adjoint.getLoc()};
     if (adjoint.getDense())
       gradient.dense = importer.lookup(adjoint.getDense());
     for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients()))

@@ -22,13 +22,18 @@ LogicalResult cpu::convertSparseTerms(KernelContext &k, SparseTermsOp op) {
   Tile tile = k.takeOver(op.getTileMutable());
   if (tile.lanesAlongRows == isSum)
     return op.emitOpError() << "works on a tile that is laid out for another op; CPU kernels have no such use";
-  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn()), tokens = k.scalar(op.getCount());
-  Int first = isSum ? k.e.integer(0) : row, count = isSum ? tokens : tile.rows;
-  for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), first))
-    forHits(k, term, count, column, tile.columns, [&](Int token, Int distance) {
-      Place entry = isSum ? k.e.at(tile.base, distance) : k.placeOf(tile, distance, token);
-      act(k.e, op.getAction(), entry, k.e.at(term.coefficients, token));
+  Int row = k.scalar(op.getRow()), column = k.scalar(op.getColumn());
+  if (isSum)
+    forTerms(k, op.getTerms(), [&](const SparseTerm &term) {
+      forHits(k, term, k.scalar(op.getCount()), column, tile.columns, [&](Int token, Int distance) {
+        act(k.e, op.getAction(), k.e.at(tile.base, distance), k.e.at(term.coefficients, token));
+      });
     });
+  else
+    for (const SparseTerm &term : termsOf(k.e, k, op.getTerms(), row))
+      forHits(k, term, tile.rows, column, tile.columns, [&](Int token, Int distance) {
+        act(k.e, op.getAction(), k.placeOf(tile, distance, token), k.e.at(term.coefficients, token));
+      });
   k.setTile(op.getResult(), tile);
   return success();
 }

@@ -49,13 +49,15 @@ static void actOnRow(KernelContext &k, SparseTermsOp op, const SparseTerm &term,
     e.when(e.both(isAny, isToken), [&] { e.store(add(e, taken, e.load(coefficient)), coefficient); });
 }
 
-/// The coefficients of all tokens that name this thread's column.
-static Value sumOfColumn(KernelContext &k, SparseTermsOp op, const SparseTerm &term, Value start) {
+/// The coefficients of all tokens that name this thread's column, at each place of a list.
+static Value sumOfColumn(KernelContext &k, SparseTermsOp op, const View &columns, const View &coefficients, Value start) {
   Emitter &e = k.e;
-  Int column = k.scalar(op.getColumn()) + k.threads.column(0);
-  return e.loop(k.scalar(op.getCount()), start, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
-    Value isHere = isSame(e, e.load(e.at(term.columns, token)), column);
-    return {select(e, isHere, add(e, sum[0], e.load(e.at(term.coefficients, token))), sum[0])};
+  Int column = k.scalar(op.getColumn()) + k.threads.column(0), places = e.integer(columns.isVector() ? 1 : columns.extent(1));
+  return e.loop(places, start, [&](Int place, ValueRange ofPlaces) {
+    return e.loop(k.scalar(op.getCount()), ofPlaces, [&](Int token, ValueRange sum) -> CodeBuilder::Values {
+      auto read = [&](const View &view) { return e.load(view.isVector() ? e.at(view.base, token) : k.windowOf(view, token, place)); };
+      return {select(e, isSame(e, read(columns), column), add(e, sum[0], read(coefficients)), sum[0])};
+    });
   })[0];
 }
 
@@ -66,8 +68,8 @@ LogicalResult convertSparseTerms(KernelContext &k, SparseTermsOp op) {
     return op.emitOpError() << "works on " << tile.type << ", which is not computed for it; CUDA kernels have no such use";
   SmallVector<SparseTerm> terms = termsOf(k.e, k, op.getTerms(), k.e.integer(0));
   if (isSum)
-    for (const SparseTerm &term : terms)
-      tile.values[0] = sumOfColumn(k, op, term, tile.values[0]);
+    for (size_t i = 0; i < op.getTerms().size(); i += 2)
+      tile.values[0] = sumOfColumn(k, op, k.view(op.getTerms()[i]), k.view(op.getTerms()[i + 1]), tile.values[0]);
   else if (!terms.empty())
     tile.values = changeRows(k, op, tile, [&](int64_t slot, MutableArrayRef<Value> row) {
       for (const SparseTerm &term : terms)
