@@ -49,10 +49,11 @@ static LogicalResult verifyRows(AdjointOp adjoint) {
       return adjoint.emitOpError() << (i < adjoint.getColumns().size() ? "column " : "coefficient ") << i % adjoint.getColumns().size()
                                    << " is no token or known input; a finish has to make it known first";
   }
-  if (Value dense = adjoint.getDense(); dense && dense.getDefiningOp<KnownOp>() && placesRead(dense.getDefiningOp()) != int64_t(adjoint.getPlaces().value_or(0)))
-    return adjoint.emitOpError() << "has a dense gradient of " << placesRead(dense.getDefiningOp()) << " places for "
-                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has "
-                                 << adjoint.getPlaces().value_or(0);
+  auto known = adjoint.getDense() ? adjoint.getDense().getDefiningOp<KnownOp>() : KnownOp();
+  int64_t places = known ? placesRead(known) : 0, own = adjoint.getPlaces().value_or(0);
+  if (known && places != own)
+    return adjoint.emitOpError() << "has a dense gradient of " << places << " places for "
+                                 << describe(adjoint.getKind(), adjoint.getName(), adjoint.getIndex()) << ", which has " << own;
   for (auto [column, coefficient] : llvm::zip_equal(adjoint.getColumns(), adjoint.getCoefficients())) {
     int64_t columns = placesRead(column.getDefiningOp()), coefficients = placesRead(coefficient.getDefiningOp());
     if (columns != coefficients)
@@ -364,7 +365,8 @@ LogicalResult KnownOp::verifySymbolUses(SymbolTableCollection &) {
   if (finish.givesLists()) {
     auto reader = (*this)->getParentOfType<FinishOp>();
     bool isAtPlaces = finish.isOfPlaces() && reader && reader.isOfPlaces() && reader.getPlaces() == finish.getPlaces();
-    bool isOfAdjoint = finish.isOfPlaces() && !(*this)->use_empty() && llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
+    bool isOfAdjoint = finish.isOfPlaces() && !(*this)->use_empty() &&
+                       llvm::all_of((*this)->getUsers(), [](Operation *user) { return isa<AdjointOp>(user); });
     if (!isAtPlaces && !isOfAdjoint)
       return complain() << ", which has one value for each place of a list";
   }

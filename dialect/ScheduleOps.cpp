@@ -171,7 +171,9 @@ LogicalResult BufferOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto finish = isState ? FinishOp() : dyn_cast_or_null<FinishOp>(part);
   if (!sweep && !finish)
     return emitOpError() << "is of " << getOwnerAttr() << ", which is no " << (isState ? "sweep" : "finish") << " of its program";
-  int64_t count = isList ? sweep.getPlaces().size() : isPick ? sweep.listPicks().size() : sweep ? sweep.getStateTypes().size() : finish.getResultTypes().size();
+  int64_t count = isList   ? sweep.getPlaces().size()
+                  : isPick ? sweep.listPicks().size()
+                  : sweep  ? sweep.getStateTypes().size() : finish.getResultTypes().size();
   if (*getEntry() < 0 || *getEntry() >= count)
     return emitOpError() << "is of number " << *getEntry() << ", but " << getOwnerAttr() << " has " << count
                          << (isList ? " lists" : isPick ? " picks" : isState ? " entries of state" : " results");

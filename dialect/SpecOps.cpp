@@ -21,7 +21,8 @@ LogicalResult InputOp::verify() {
     return emitOpError() << "reads '" << kCallToken << "', the index of the token, as " << describe(kind, getName(), getIndex()) << " of type "
                          << type << "; it is a token input of type i32 without an index";
   if (getPlaces() && (kind != InputKind::Token || getIndex()))
-    return emitOpError() << "reads " << describe(kind, getName(), getIndex()) << " with 'places'; only token inputs without an index are read as lists";
+    return emitOpError() << "reads " << describe(kind, getName(), getIndex())
+                         << " with 'places'; only token inputs without an index are read as lists";
   if (getPlaces() && (*getPlaces() < 1 || *getPlaces() > kMostReadPlaces))
     return emitOpError() << "'places' is " << *getPlaces() << "; a list that is read has 1 to " << kMostReadPlaces;
   if (kind == InputKind::Dense && type.isInteger(32))

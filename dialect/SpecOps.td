@@ -251,7 +251,8 @@ def Logitile_AdjointOp : Logitile_Op<"adjoint", [AttrSizedOperandSegments, HasPa
   let arguments = (ins Logitile_InputKindAttr:$kind, StrAttr:$name, OptionalAttr<Logitile_Int>:$index,
                        OptionalAttr<Logitile_Int>:$places, Optional<F32>:$dense, Variadic<I32>:$columns, Variadic<F32>:$coefficients);
   let assemblyFormat = [{
-    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)? (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
+    `` $kind $name (`[` $index^ `]`)? (`places` $places^)? (`dense` $dense^)?
+    (`sparse` ` ` `[` custom<Sparse>($columns, $coefficients)^ `]`)? attr-dict
   }];
   let hasVerifier = 1;
 }

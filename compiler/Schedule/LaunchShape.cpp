@@ -290,6 +290,26 @@ LaunchShape::Keys LaunchShape::pickKeys() const {
   return keys;
 }
 
+LaunchShape::Keys LaunchShape::listedKeys() const {
+  Keys keys;
+  for (AdjointOp adjoint : gradients)
+    appendTerms(adjoint, /*areLists=*/true, keys);
+  return keys;
+}
+
+/// What a finish reads at each place: indices, what they index, and the map of its rows, where there are these.
+LaunchShape::Keys LaunchShape::placeKeys() const {
+  Keys keys;
+  for (const InputRef &ref : listInputs) {
+    if (ref.isGathered())
+      keys.push_back(*ref.index);
+    keys.push_back(ref.buffer);
+    if (viewsOf(ref) == 3)
+      keys.push_back({BufferRole::InputMap, ref.buffer.owner});
+  }
+  return keys;
+}
+
 /// What inputs are read from: each with the buffer of its index and the map of its rows, where it has them.
 LaunchShape::Keys LaunchShape::inputKeys() const {
   Keys keys;
@@ -361,23 +381,10 @@ LaunchShape::Keys LaunchShape::keysOf(BundleKind kind) const {
     return listKeys();
   case BundleKind::PickViews:
     return pickKeys();
-  case BundleKind::PlaceViews: {
-    Keys keys;
-    for (const InputRef &ref : listInputs) {
-      if (ref.isGathered())
-        keys.push_back(*ref.index);
-      keys.push_back(ref.buffer);
-      if (viewsOf(ref) == 3)
-        keys.push_back({BufferRole::InputMap, ref.buffer.owner});
-    }
-    return keys;
-  }
-  case BundleKind::ListedViews: {
-    Keys keys;
-    for (AdjointOp adjoint : gradients)
-      appendTerms(adjoint, /*areLists=*/true, keys);
-    return keys;
-  }
+  case BundleKind::PlaceViews:
+    return placeKeys();
+  case BundleKind::ListedViews:
+    return listedKeys();
   case BundleKind::ResultViews:
     return finish ? numbered(BufferRole::Result, FinishOp(finish).getSymName(), FinishOp(finish).getResultTypes().size()) : Keys();
   case BundleKind::SparseViews:

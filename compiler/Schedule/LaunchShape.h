@@ -82,6 +82,8 @@ private:
   Keys inputKeys() const;
   Keys listKeys() const;
   Keys pickKeys() const;
+  Keys placeKeys() const;
+  Keys listedKeys() const;
   Keys termKeys(bool extracted) const;
   void appendTerms(AdjointOp adjoint, bool areLists, Keys &keys) const;
   AdjointOp adjointOf(llvm::StringRef input) const;

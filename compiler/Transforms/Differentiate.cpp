@@ -302,7 +302,8 @@ struct DifferentiatePass : impl::DifferentiatePassBase<DifferentiatePass> {
     ReverseMode reverse(graph, wanted);
     reverse.run(differentiable(loss, importer));
     if (NodeRef refused = reverse.getRefused()) {
-      loss.emitOpError() << "wants the gradient of '" << refused->name << "', of which it picks entries at a list of indices; only logits and Vocab inputs have such a gradient";
+      loss.emitOpError() << "wants the gradient of '" << refused->name
+                         << "', of which it picks entries at a list of indices; only logits and Vocab inputs have such a gradient";
       return signalPassFailure();
     }
     print(loss, importer, reverse, wanted);

@@ -340,7 +340,8 @@ Status Call::storeOutputs() {
 
 Status Call::storeEntries(const GradientPlan &gradient, const Array &array) {
   bool hasEntries = array.rank > static_cast<int>(tokens.leading.size());
-  if (int64_t list = gradient.buffers.front(); list >= 0 && plan.buffers[list].columns >= 0)
+  int64_t list = gradient.buffers.front();
+  if (hasEntries && gradient.buffers.size() == 1 && list >= 0 && plan.buffers[list].columns == array.extent(-1))
     return work->storeTokenGradient(
         array, {binding.memory(list), ElementType::F32, plan.buffers[list].columns, layout.geometry[list].stride0}, tokens);
   int64_t count = hasEntries ? array.extent(-1) : 1;

@@ -53,8 +53,8 @@ struct FillRows {
   int64_t first, unit;
 };
 
-/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count; without 'map', 'count' elements of another input, in one block. An
-/// integer that is not allowed marks its token in 'wrong' (or, without map, the first) and becomes -1.
+/// Copies one entry of a token input, or all 'entries' of a list, for the tokens that count; without 'map', 'count' elements of another
+/// input, in one block. An integer that is not allowed marks its token in 'wrong' (or, without map, the first) and becomes -1.
 struct LoadInput {
   const CallFacts *facts;
   const int32_t *map;

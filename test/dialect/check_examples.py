@@ -61,7 +61,8 @@ logitile.finish @later forward results ["loss" : f32] {{
 logitile.yield %lse : f32
 }}""")
 PICKS = SWEEP.replace("] init {", '] picks [#logitile.pick<"z" at "candidates" places 64>] init {')
-PICKED = PROGRAM.replace(HERE, PICKS + f"""logitile.finish @later forward places 64 summed results ["sum" : f32] {{
+PICKED = PROGRAM.replace(HERE, f"""{PICKS}
+logitile.finish @later forward places 64 summed results ["sum" : f32] {{
 {HERE}
 logitile.yield %of_candidates : f32
 }}""")

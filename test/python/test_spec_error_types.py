@@ -101,21 +101,27 @@ WANTS = "it takes one integer per token, such as a target: the vocabulary axis i
     (lambda z, t: z[10], "'[...]' of 'z' got 10; it takes 0 to 9 (lt.vocab_size() - 1)"),
     (lambda z, t: z[-1], "'[...]' of 'z' got -1; it takes 0 to 9 (lt.vocab_size() - 1)"),
     (lambda z, t: z[True], "'[...]' of 'z' got True; it takes 0 to 9 (lt.vocab_size() - 1)"),
-    (lambda z, t: z[t], "'t' has 2 entries per token, but '[...]' of 'z' needs one index per token; pick "
-     "entry by entry, for example t[0]"),
     (lambda z, t: z[t[2]], "'t'[2] does not exist: the input has 2 entries per token"),
     (lambda z, t: z[t[0.5]], "an entry of 't' is chosen with a Python int, known while tracing, not "
      "with 0.5"),
     (lambda z, t: z[t[lt.argmax(z)]], "an entry of 't' is chosen with a Python int, known while tracing, "
      "not with <the result of 'lt.argmax' (PLACE): i32, one per token>"),
-    (lambda z, t: z[t + 1], "'t' stands for 2 entries per token, which is no number; use them one by one, "
-     "for example [f(x) for x in t]"),
-    (lambda z, t: 1 - t, "'t' stands for 2 entries per token, which is no number; use them one by one, for "
-     "example [f(x) for x in t]"),
-    (lambda z, t: lt.to_float(t), "'lt.to_float' got 't', which stands for 2 entries per token; use them "
-     "one by one, for example t[0]"),
-    (lambda z, t: lt.valid(t), "'lt.valid' got 't', which stands for 2 entries per token; use them one by "
-     "one, for example t[0]"),
+    (lambda z, t: z[t + 1], "'[...]' of 'z' got the result of '+' (PLACE), a list that was computed; a list "
+     "of indices is an input: compute it before the call"),
+    (lambda z, t: (t + 1)[0], "the result of '+' (PLACE) is a list of 2 numbers per token that was computed; "
+     "'[...]' takes single entries of an input, and entries of values that vary along the vocabulary"),
+    (lambda z, t: z * lt.to_float(t), "'z' varies along the vocabulary and the result of 'lt.to_float' (PLACE) "
+     "is a list of 2 numbers per token; pick the entries first that belong to the list, with value[indices]"),
+    (lambda z, t: lt.max(lt.to_float(t)), "'lt.max' of the result of 'lt.to_float' (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; lt.sum and lt.mean go over its places"),
+    (lambda z, t: lt.any(lt.valid(t)), "'lt.any' of the result of a comparison (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; add it up with lt.sum(lt.to_float(x))"),
+    (lambda z, t: lt.sum(t), "'lt.sum' takes floats, got the integer 't'; convert it with lt.to_float"),
+    (lambda z, t: lt.logsumexp(z[t]), "'lt.logsumexp' of the result of 'lt.where' (PLACE) goes over the "
+     "vocabulary, but this is a list of 2 numbers per token; lt.sum and lt.mean go over its places"),
+    (lambda z, t: lt.uniform(t), "'lt.uniform' takes one integer per token as 'seed', but 't' is a list of 2"),
+    (lambda z, t: lt.topk(lt.to_float(t), 1), "'lt.topk' of the result of 'lt.to_float' (PLACE) has nothing to "
+     "put in order: it is the same for every vocabulary entry"),
 ])  # fmt: skip
 def test_indices(use, text):
     @lt.loss

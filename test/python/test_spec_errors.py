@@ -115,8 +115,8 @@ def test_entries_as_result():
 
     refused(
         loss,
-        "the loss of 'loss' is 't' with 2 entries per token; return one traced value, or "
-        "lt.Outputs(loss=...)",
+        "the loss of 'loss' is a list of 2 numbers per token, but it must be one number per token; add it up "
+        "with lt.sum, or give a list another name",
         entries=(("t", 2),),
     )
 

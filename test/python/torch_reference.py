@@ -85,7 +85,8 @@ def evaluate(spec, pairs, inputs, dtype):
     values = []
     for index, op in enumerate(spec.ops):
         values.append(_computed(spec, index, op, values, pairs, inputs, dtype))
-    return {output.name: values[output.value].expand(tokens, 1)[:, 0] for output in spec.outputs}
+    shaped = {o.name: values[o.value].expand(tokens, o.places or 1) for o in spec.outputs}
+    return {o.name: shaped[o.name][:, 0] if o.places is None else shaped[o.name] for o in spec.outputs}
 
 
 def _computed(spec, index, op, values, pairs, inputs, dtype):
@@ -107,6 +108,8 @@ def _computed(spec, index, op, values, pairs, inputs, dtype):
         return REDUCTIONS[op.attribute](operands[0])
     if op.name == "logitile.gather":
         return _picked(spec, *operands)
+    if op.name == "logitile.sum_list":
+        return operands[0].expand(-1, spec.ops[op.operands[0]].places or 1).sum(1, keepdim=True)
     if _is_log_softmax(spec, op):  # torch's own, which is what one would write there
         return torch.log_softmax(operands[0], 1)
     return ELEMENTWISE[op.name](*operands)
@@ -120,7 +123,7 @@ def _input(key, pairs, inputs):
         return torch.arange(len(next(iter(pairs.values()))[0]))[:, None]
     value = inputs[key.name]
     if key.axis == "token":
-        return (value if key.index is None else value[:, key.index])[:, None]
+        return value if key.places else (value if key.index is None else value[:, key.index])[:, None]
     return value[None, :] if key.axis == "vocab" else value.reshape(1, 1) if key.axis == "scalar" else value
 
 
@@ -129,7 +132,7 @@ def _picked(spec, value, index):
     the 0 that reaches it.
     """
     rows = max(value.shape[0], index.shape[0])
-    value, index = value.expand(rows, -1), index.expand(rows, 1)
+    value, index = value.expand(rows, -1), index.expand(rows, -1)
     inside = (index >= 0) & (index < spec.vocab)
     picked = value.gather(1, torch.where(inside, index, 0))
     nothing = 0.0 if value.is_floating_point() else -1 if value.dtype != torch.bool else False

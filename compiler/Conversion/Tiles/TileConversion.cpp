@@ -87,7 +87,8 @@ LogicalResult TileConversion::convertOp(Operation &op) {
     return failure();
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<scf::ForallOp, scf::ForOp, LoadOp, StoreOp, LoadGatherOp, ProjectOp, ContractOp, ContractSparseOp, SparseTermsOp, SumRowsOp,
-            SumTokensOp, MapOp, UpdateListsOp, FinishListOp, PickEntriesOp, FinishPlacesOp, ScatterTermsOp>([&](auto tiles) { return convert(tiles); })
+            SumTokensOp, MapOp, UpdateListsOp, FinishListOp, PickEntriesOp, FinishPlacesOp, ScatterTermsOp>(
+          [&](auto tiles) { return convert(tiles); })
       .Case<InitStateOp>([&](auto init) { return convertInitState(init); })
       .Case<UpdateStateOp>([&](auto update) { return update.getState().empty() ? success() : convert(update); })
       .Case<scf::YieldOp, scf::InParallelOp>([](auto) { return success(); })

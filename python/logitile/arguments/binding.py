@@ -322,8 +322,7 @@ def _check_shape(name: str, array: Array, kind: Kind, vocab: int, leading: tuple
         )
     if not 1 <= count <= MAX_ENTRIES:
         raise CallValueError(
-            f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}, since the loss is "
-            "unrolled over them"
+            f"'{name}' has {count} entries per token; {kind} takes 1 to {MAX_ENTRIES}"
         )
 
 

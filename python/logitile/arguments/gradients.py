@@ -62,6 +62,7 @@ def wanted_gradients(
                 f"'{name}' holds {'integers' if parameter.type == 'i32' else 'bools'}, which have no gradient"
             )
     _check_weight(spec, options, call, wanted)
+    _check_tables(spec, {known[name].parameter for name in wanted})
     reached = reached_inputs(spec, differentiable_outputs(spec))
     if not any(known[name].parameter in reached for name in wanted):
         raise CallValueError(
@@ -111,6 +112,11 @@ def output_cotangents(spec: LossSpec, grad_output: object) -> dict[str, object]:
 
 def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str:
     output = next(output for output in spec.outputs if output.name == name)
+    if output.places is not None and output.type == "f32" and not spec.ops[output.value].is_ranked:
+        return (
+            f"output '{name}' of '{spec.name}' is a list, which takes no gradient as an output; compute the "
+            "loss from it in the loss itself, for example with lt.sum"
+        )
     if output.places is not None and output.type == "f32":
         return (
             f"output '{name}' of '{spec.name}' is a list of 'lt.topk', which carries no gradient; its single "
@@ -121,10 +127,20 @@ def _takes_none(spec: LossSpec, name: str, differentiable: Sequence[str]) -> str
 
 
 def _nor_lists(spec: LossSpec) -> str:
-    if not spec.lists:
+    if not spec.ranked_lists:
         return ""
-    place = spec.lists[0].location
+    place = spec.ranked_lists[0].location
     return f", nor do the lists of 'lt.topk' ({place}); lt.max(x) and x[i] of one index carry a gradient"
+
+
+def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
+    """Kernels make no gradient of a Dense input for entries that a list names."""
+    for name, place in spec.listed_tables.items():
+        if name in wanted:
+            raise CallValueError(
+                f"{place}: '{name}' is picked from at a list of indices, and no gradient of an lt.Dense input "
+                "is made of that; wrap it in lt.stop_gradient, or detach the array"
+            )
 
 
 def _check_weight(spec: LossSpec, options: Options, call: Call, wanted: tuple[str, ...]) -> None:

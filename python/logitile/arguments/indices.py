@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import CallIndexError, CallValueError
 from ..messages.locations import Location
 from ..spec.loss_spec import LossSpec
+from ..spec.operations import SpecInput
 from .call import Call
 from .options import Options
 
@@ -86,10 +87,21 @@ def check_integers(
         leading: tuple[int, ...] = (call.vocab,)
         if given.axis == "token":
             leading, exempt = call.leading, ignored
-        for key in sorted(k for k in spec.direct_indices if k.name == given.name):
-            entry = values if key.index is None else values[:, key.index]
-            _check_index(key.name, key.index, call, options, entry, ignored)
+        for index in sorted(_entries_used(spec, given)):
+            entry = values if index < 0 else values[:, index]
+            _check_index(given.name, None if index < 0 else index, call, options, entry, ignored)
         _check_range(given.name, leading, values, exempt)
+
+
+def _entries_used(spec: LossSpec, given: SpecInput) -> set[int]:
+    """The entries of an input that are indices; -1 stands for an input that has none."""
+    used: set[int] = set()
+    for key in spec.direct_indices:
+        if key.name == given.name and key.places is not None:
+            used.update(range(key.places))
+        elif key.name == given.name:
+            used.add(-1 if key.index is None else key.index)
+    return used
 
 
 def _check_number(name: str, value: int) -> None:

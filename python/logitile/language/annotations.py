@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-MAX_ENTRIES = 128  # entries of a Token[..., K]: a loss is unrolled over them
+MAX_ENTRIES = 4096  # entries of a Token[..., K]; kMostReadPlaces in dialect/Limits.h
 
 
 class EntriesMarker:

@@ -6,8 +6,7 @@ from ..frameworks.choice import python_number
 from ..messages.locations import spec_error
 from ..messages.names import with_article
 from . import refusals
-from .entries import Entries
-from .trace import Traced, active_trace, current_trace, described
+from .trace import Traced, Whole, active_trace, current_trace, described
 
 _PREDICATES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 _PYTHON_TYPES = {"f32": float, "i32": int, "i1": bool}
@@ -19,10 +18,12 @@ Number = float | int | bool
 
 def lifted(item: object, what: str) -> Traced | Number:
     """A traced value or a plain number, or an error that says where arrays and tuples belong."""
+    if isinstance(item, Whole):
+        item = item.whole()
     if isinstance(item, Traced):
         if item.trace is not active_trace():
             raise spec_error(item.trace.leaked(item.label))
-        if item.places is not None:
+        if item.is_ranked:
             raise spec_error(
                 f"'{what}' got {item.label}, a list of {item.places} numbers per token that 'lt.topk' made; "
                 "a list can only be returned, as a field of lt.Outputs: compute with one of its places, such "
@@ -150,9 +151,16 @@ def invert(a: object) -> Traced:
 
 
 def pick(value: Traced, index: object) -> Traced:
-    """value[index]: the entry of a varying value at an integer per token, or a place of a list."""
-    if value.places is not None:
+    """value[index]: the entry of a varying value at an integer per token, the entries at a list of integers,
+    or a place of a list of 'lt.topk'.
+    """
+    if value.is_ranked:
         return _at_place(value, index)
+    if value.places is not None:
+        raise spec_error(
+            f"{value.label} is a list of {value.places} numbers per token that was computed; '[...]' takes "
+            "single entries of an input, and entries of values that vary along the vocabulary"
+        )
     position = _index(value, index)
     if not value.varying:
         raise spec_error(
@@ -193,7 +201,8 @@ def _at_place(listed: Traced, place: object) -> Traced:
 def _guarded(picked: Traced, index: Traced) -> Traced:
     """An entry of a Token[int, K] that equals ignore_index picks nothing: NaN, -1 or False."""
     trace, key = picked.trace, index.op.attribute
-    if trace.ignore_index is None or index.op.name != "logitile.input" or key.index is None:
+    is_entry = index.op.name == "logitile.input" and (key.index is not None or key.places is not None)
+    if trace.ignore_index is None or not is_entry:
         return picked
     nothing = trace.constant({"f32": float("nan"), "i32": -1, "i1": False}[picked.type], picked.type)
     return trace.emit("arith.select", (is_valid(index), picked, nothing))
@@ -211,11 +220,6 @@ def is_valid(index: Traced) -> Traced:
 def _index(value: Traced, index: object) -> Traced:
     """The position of a pick: an integer that is one per token."""
     name = value.label
-    if isinstance(index, Entries):
-        raise spec_error(
-            f"{index.label} has {len(index)} entries per token, but '[...]' of {name} needs one index per "
-            f"token; pick entry by entry, for example {index.label[1:-1]}[0]"
-        )
     if isinstance(index, (slice, tuple, list, float)) or index is None or index is Ellipsis:
         raise spec_error(
             f"'[...]' of {name} got {_spelled_index(index)}; it takes one integer per token, such as a "
@@ -236,6 +240,11 @@ def _checked_index(index: Traced, name: str) -> Traced:
         raise spec_error(
             f"'[...]' of {name} got {described(index)}; it takes one integer per token, such as a "
             "target"
+        )
+    if index.places is not None and index.op.name != "logitile.input":
+        raise spec_error(
+            f"'[...]' of {name} got {index.label}, a list that was computed; a list of indices is an input: "
+            "compute it before the call"
         )
     if index.op.name == "logitile.input" and index.op.attribute.axis == "scalar":
         raise spec_error(

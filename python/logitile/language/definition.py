@@ -128,6 +128,7 @@ class Loss:
         if ignore_index is not None:
             trace.needed_inputs |= {g.name for g in inputs if g.tells_ignored and g.name == ignore}
         _check_used(self, inputs, ops, trace.needed_inputs)
+        _check_read_one_way(self, ops)
         given_names = {given.name for given in inputs}
         used = {c.name: arguments[c.name] for c in self.signature.constants if c.name not in given_names}
         return LossSpec(self.name, trace.vocab, inputs, ops, outputs, bare, ignore_index, used, self.location)
@@ -184,9 +185,7 @@ def _specialised(parameter: Parameter, specialisation: Specialisation) -> SpecIn
 def _traced_input(trace: Trace, given: SpecInput) -> Value | Entries:
     if given.entries is None:
         return trace.input(given.axis, given.name, given.type)
-    return Entries(
-        given.name, tuple(trace.input(given.axis, given.name, given.type, k) for k in range(given.entries))
-    )
+    return Entries.of_input(trace, given)
 
 
 # ---- finishing a trace -------------------------------------------------------------------------------------
@@ -213,6 +212,19 @@ def _check_used(loss: Loss, inputs: tuple[SpecInput, ...], ops: tuple[Op, ...], 
     )
 
 
+def _check_read_one_way(loss: Loss, ops: tuple[Op, ...]) -> None:
+    """Entries of an input lie in memory one by one, or as a list."""
+    keys = {op.attribute for op in ops if op.name == "logitile.input"}
+    listed_names = {key.name for key in keys if key.places is not None}
+    both = sorted({key.name for key in keys if key.index is not None and key.name in listed_names})
+    if both:
+        raise spec_error(
+            f"'{loss.name}' takes single entries of '{both[0]}' and uses it as a list too; give it the array "
+            "twice, as two parameters",
+            loss.location,
+        )
+
+
 def _usage(loss: Loss) -> str:
     """How a loss is bound and called."""
     arguments = ["hidden", "weight"]
@@ -233,22 +245,32 @@ def _argument(loss_name: str, parameter: Parameter, item: object) -> object:
     for kind in parameter.kinds:
         if kind.entries is None and _fits(item, kind):
             return item
-        values = item.values if isinstance(item, Entries) else item
-        if kind.entries is not None and _fit(values, kind):
-            return Entries(parameter.name, tuple(values))
+        if kind.entries is not None and (entries := _entries(parameter.name, item, kind)) is not None:
+            return entries
     got = repr(item) if isinstance(item, (Value, Entries)) else f"{item!r} of type {type(item).__name__}"
     raise spec_error(f"'{loss_name}' takes '{parameter.name}' as {parameter.annotation}, got {got}")
 
 
-def _fit(values: object, kind: Kind) -> bool:
-    """Whether these are entries of an lt.Token[..., K] parameter."""
-    if not isinstance(values, (tuple, list)) or not all(_fits(value, kind) for value in values):
-        return False
-    return kind.entries is K or len(values) == kind.entries
+def _entries(name: str, item: object, kind: Kind) -> Entries | None:
+    """The entries that an lt.Token[..., K] parameter gets: of an input, of a list, or of single values. None
+    where the argument is none of these.
+    """
+    if isinstance(item, Value) and item.places is not None and not item.is_ranked:
+        item = Entries.of_list(name, item)
+    if isinstance(item, Entries):
+        fits = item.type == kind.type
+        entries = item.named(name)
+    else:
+        fits = isinstance(item, (tuple, list)) and all(_fits(value, kind) for value in item)
+        trace = active_trace()
+        if not fits or trace is None:
+            return None
+        entries = Entries.of_values(name, trace, kind.type, item)  # type: ignore[arg-type]
+    return entries if fits and (kind.entries is K or len(entries) == kind.entries) else None
 
 
 def _fits(item: object, kind: Kind) -> bool:
     if isinstance(item, Value):
-        return item.type == kind.type and kind.varying == item.varying
+        return item.type == kind.type and kind.varying == item.varying and item.places is None
     plain = {"f32": (int, float), "i32": (int,), "i1": (bool,)}[kind.type]
     return not kind.varying and isinstance(item, plain) and (kind.type == "i1" or not isinstance(item, bool))

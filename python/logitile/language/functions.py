@@ -219,7 +219,8 @@ def valid(t: object) -> Value:
     """Whether an integer input, or an entry of one, differs from ignore_index.
 
     Args:
-        t: an lt.Token[int] input, or an entry of an lt.Token[int, lt.K] input.
+        t: an lt.Token[int] input, an entry of an lt.Token[int, lt.K] input, or all of them: then the result
+            is a list.
     """
     t = lifted(t, "lt.valid")
     if not isinstance(t, Value) or t.op.name != "logitile.input" or t.type != "i32" or t.varying:
@@ -238,12 +239,12 @@ def _unary(what: str, name: str, x: object) -> Value:
 
 
 def sum(x: object) -> Value:
-    """Sum over the vocabulary."""
+    """Sum over the vocabulary, or over the places of a list."""
     return _reduce("sum", x)
 
 
 def mean(x: object) -> Value:
-    """Mean over the vocabulary."""
+    """Mean over the vocabulary, or over the places of a list."""
     return _reduce("mean", x)
 
 
@@ -376,6 +377,11 @@ def _drawn_from(name: str, word: object) -> Value:
             f"'lt.uniform' takes an integer as '{name}', got {described(word)}; annotate a parameter "
             "lt.Scalar[int] or lt.Token[int]"
         )
+    if word.places is not None:
+        raise spec_error(
+            f"'lt.uniform' takes one integer per token as '{name}', but {word.label} is a list of "
+            f"{word.places}"
+        )
     if word.varying:
         raise spec_error(
             f"'lt.uniform' takes one integer per token as '{name}', but {word.label} varies along the "
@@ -399,6 +405,8 @@ def _reduce(combiner: str, x: object) -> Value:
         if combiner in ("count", "any", "all")
         else float_operand(_summed(combiner, x), what)
     )
+    if x.places is not None:
+        return _over_places(combiner, x)
     if not x.varying:
         raise spec_error(
             f"'{what}' of {x.label} reduces nothing: it is the same for every vocabulary entry; "
@@ -407,8 +415,24 @@ def _reduce(combiner: str, x: object) -> Value:
     return x.trace.emit("logitile.reduce", (x,), _RESULTS.get(combiner, "f32"), combiner, varying=False)
 
 
+def _over_places(combiner: str, x: Value) -> Value:
+    """What the places of a list come to."""
+    if combiner not in ("sum", "mean"):
+        raise spec_error(
+            f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "
+            "numbers per token; lt.sum and lt.mean go over its places"
+        )
+    total = x.trace.emit("logitile.sum_list", (x,), "f32", varying=False)
+    return total if combiner == "sum" else total * (1.0 / x.places)
+
+
 def _counted(combiner: str, x: object) -> Value:
     x = lifted(x, f"lt.{combiner}")
+    if isinstance(x, Value) and x.places is not None:
+        raise spec_error(
+            f"'lt.{combiner}' of {x.label} goes over the vocabulary, but this is a list of {x.places} "
+            "numbers per token; add it up with lt.sum(lt.to_float(x))"
+        )
     if isinstance(x, Value) and x.type == "i1":
         return x
     raise spec_error(

@@ -46,7 +46,9 @@ def number(number: object) -> str:
 def _function(op: Op) -> str:
     if op.name in ("arith.cmpf", "arith.cmpi"):
         return "a comparison"
-    if op.places is not None:
+    if op.is_ranked:
         return "'lt.topk'"
+    if op.name == "logitile.sum_list":
+        return "'lt.sum'"
     word = op.attribute if op.name == "logitile.reduce" else op.name.partition(".")[2]
     return f"'{_SYMBOLS.get(op.name, f'lt.{word}')}'"

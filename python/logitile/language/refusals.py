@@ -8,7 +8,6 @@ from typing import NoReturn
 from ..errors import SpecAttributeError
 from ..messages.locations import spec_error
 from ..messages.names import did_you_mean
-from .entries import Entries
 
 # NumPy's and torch's names of what the language calls otherwise.
 _OTHER_NAMES = {
@@ -187,11 +186,6 @@ def foreign_operand(item: object, what: str) -> str:
         return (
             f"'{what}' got None; an optional input that is absent is None: test it with 'is None' before "
             "using it"
-        )
-    if isinstance(item, Entries):
-        return (
-            f"'{what}' got {item.label}, which stands for {len(item)} entries per token; use them one by "
-            f"one, for example {item.name}[0]"
         )
     if hasattr(item, "shape") and hasattr(item, "dtype"):
         library = type(item).__module__.partition(".")[0]

@@ -152,12 +152,8 @@ def top_k_kl(
     """
     if bias is not None:
         z = z + bias
-    log_p = lt.log_softmax(z if temperature is None else z / temperature)
-    value = 0.0
-    for k in range(len(index)):
-        term = lt.exp(logprob[k]) * (logprob[k] - log_p[index[k]])
-        value = value + lt.where(lt.valid(index[k]), term, 0.0)
-    return value
+    log_p = lt.log_softmax(z if temperature is None else z / temperature)[index]
+    return lt.sum(lt.where(lt.valid(index), lt.exp(logprob) * (logprob - log_p), 0.0))
 
 
 def _both(student, teacher, student_bias, teacher_bias, temperature):

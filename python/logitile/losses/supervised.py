@@ -152,12 +152,8 @@ def multi_token(z: Logits, target: Token[int, K], depth_weight: Token[float, K] 
 
     Source: multi-token prediction, Gloeckle et al. 2024, arXiv:2404.19737.
     """
-    lse = lt.logsumexp(z)
-    value = 0.0
-    for k in range(len(target)):
-        term = lt.where(lt.valid(target[k]), lse - z[target[k]], 0.0)
-        value = value + (term if depth_weight is None else depth_weight[k] * term)
-    return value
+    terms = lt.where(lt.valid(target), lt.logsumexp(z) - z[target], 0.0)
+    return lt.sum(terms if depth_weight is None else depth_weight * terms)
 
 
 @loss
@@ -200,11 +196,8 @@ def unlikelihood(z: Logits, negative: Token[int, K]):
 
     Source: Welleck et al. 2019, arXiv:1908.04319.
     """
-    log_p = lt.log_softmax(z)
-    value = 0.0
-    for k in range(len(negative)):
-        value = value - lt.where(lt.valid(negative[k]), lt.log(-lt.expm1(log_p[negative[k]])), 0.0)
-    return value
+    log_p = lt.log_softmax(z)[negative]
+    return -lt.sum(lt.where(lt.valid(negative), lt.log(-lt.expm1(log_p)), 0.0))
 
 
 @loss

@@ -86,7 +86,7 @@ def _with_nan(condition: Written, is_first: bool, nan: Written, exponent: Writte
 
 
 def _pick(value: Written, index: Written) -> Written | None:
-    if value.op.places is not None:
+    if value.op.is_ranked:
         return None
     return _entry(value, integers.unwrapped(index))
 

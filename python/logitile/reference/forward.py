@@ -135,6 +135,9 @@ def _computed(chunk: Chunk, index: int, op: Op) -> np.ndarray:
             return REDUCTIONS[op.attribute](*chunk.operands(op))
         case "logitile.gather":
             return _picked(chunk, index, op)
+        case "logitile.sum_list":
+            listed, (x,) = chunk.spec.ops[op.operands[0]].places, chunk.operands(op)
+            return np.broadcast_to(x, (len(x), listed or 1)).sum(axis=1, keepdims=True)
     return OPERATIONS[op.name].value(*chunk.operands(op))
 
 
@@ -155,6 +158,8 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
         values = values[chunk.tokens]
     elif key.axis == "scalar":
         values = values.reshape(1, 1)
+    elif key.places is not None:
+        values = values[chunk.tokens]
     else:
         values = values[chunk.tokens] if key.index is None else values[chunk.tokens, key.index]
         values = values[:, None]
@@ -162,19 +167,20 @@ def _input(chunk: Chunk, op: Op) -> np.ndarray:
 
 
 def picked_columns(chunk: Chunk, op: Op) -> tuple[np.ndarray, np.ndarray]:
-    """The index of a pick and whether it lies inside the vocabulary, both [n or 1, 1]."""
+    """The index of a pick and whether it lies inside the vocabulary: [n or 1, 1], or [n, K] of a list."""
     index = chunk.values[op.operands[1]]
     return index, (index >= 0) & (index < chunk.spec.vocab)
 
 
 def _picked(chunk: Chunk, position: int, op: Op) -> np.ndarray:
     value = chunk.values[op.operands[0]]
-    if chunk.spec.ops[op.operands[0]].places is not None:
+    if chunk.spec.ops[op.operands[0]].is_ranked:
         place = int(chunk.values[op.operands[1]][0, 0])
         return value[:, place : place + 1]
     index, inside = picked_columns(chunk, op)
     rows = max(len(value), len(index))
-    index, inside = np.broadcast_to(index, (rows, 1)), np.broadcast_to(inside, (rows, 1))
+    shape = (rows, index.shape[1])
+    index, inside = np.broadcast_to(index, shape), np.broadcast_to(inside, shape)
     if chunk.spec.ops[op.operands[1]].name != "logitile.input":  # inputs were checked on load
         chunk.wrong_picks += [(position, int(row), int(index[row, 0])) for row in np.flatnonzero(~inside)]
     value = np.broadcast_to(value, (rows, chunk.spec.vocab))
@@ -247,7 +253,7 @@ def evaluate(spec: LossSpec, options: Options, call: Call) -> dict[str, np.ndarr
     wrong = []
     for chunk in chunks(spec, data):
         run(chunk)
-        for output in spec.outputs:
+        for output in spec.outputs:  # a list may be the same at all places
             results[output.name][chunk.tokens] = chunk.values[output.value]
         wrong += [(int(chunk.tokens[row]), position, index) for position, row, index in chunk.wrong_picks]
     check_picks(spec, call, wrong)

@@ -47,7 +47,9 @@ class Rewriting:
             type = result_type(name, [operand.type for operand in operands])
         if varying is None:
             varying = any(operand.varying for operand in operands)
-        return self.copy(Op(name, (), type, varying, attribute, self.location), operands)
+        lists = [operand.op.places for operand in operands if operand.op.places and not operand.op.is_ranked]
+        places = lists[0] if lists and name != "logitile.sum_list" else None
+        return self.copy(Op(name, (), type, varying, attribute, self.location, places=places), operands)
 
     def copy(self, op: Op, operands: Sequence[Written]) -> Written:
         """Writes an operation as it is, on other operands."""

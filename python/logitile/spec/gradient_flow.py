@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from .loss_spec import LossSpec
 from .operations import Op, flows
 
+_OF_THE_FIRST = ("logitile.reduce", "logitile.gather", "logitile.sum_list")
 _LEAVES = ("logitile.input", "arith.constant", "logitile.column")
 
 
 def differentiated(op: Op) -> tuple[int, ...]:
     """Which operands of an operation a gradient flows to, by position."""
-    if op.type != "f32" or op.name in _LEAVES or op.places is not None:
+    if op.type != "f32" or op.name in _LEAVES or op.is_ranked:
         return ()
-    return (0,) if op.name in ("logitile.reduce", "logitile.gather") else flows(op.name, op.type)
+    return (0,) if op.name in _OF_THE_FIRST else flows(op.name, op.type)
 
 
 def active_ops(spec: LossSpec, outputs: Iterable[str], inputs: Iterable[str]) -> set[int]:
@@ -47,7 +48,7 @@ def differentiable_outputs(spec: LossSpec) -> tuple[str, ...]:
     return tuple(
         o.name
         for o in spec.outputs
-        if o.type == "f32" and o.name != "weight" and reached_inputs(spec, (o.name,))
+        if o.type == "f32" and o.places is None and o.name != "weight" and reached_inputs(spec, (o.name,))
     )
 
 

@@ -1,5 +1,5 @@
 // Terms.cpp - sparse terms (token, column, coefficient) of a gradient: in a tile of it, or as a sparse operand.
-#include "compiler/Backends/CPU/TilesToCPU/Hits.h"
+#include "compiler/Backends/CPU/TilesToCPU/Sparse/Hits.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;

@@ -6,7 +6,8 @@
 namespace logitile::cpu {
 /// Calls 'body' for each of 'count' tokens whose column lies in [first, first + extent), with the distance from 'first'.
 /// Tokens are looked at in groups, since hardly any has its column in one tile.
-inline void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent, llvm::function_ref<void(Int token, Int distance)> body) {
+inline void forHits(KernelContext &k, const SparseTerm &term, Int count, Int first, Int extent,
+                    llvm::function_ref<void(Int token, Int distance)> body) {
   using namespace mlir;
   Emitter &e = k.e;
   Value start = arith::TruncIOp::create(e, e.i32, first), size = arith::TruncIOp::create(e, e.i32, extent);

@@ -1,7 +1,7 @@
 // Places.cpp - lists that are read: the logits at their indices, finishes of each place, and terms of a gradient at each place.
 #include "compiler/Conversion/Tiles/Places.h"
 #include "compiler/Backends/CPU/TilesToCPU/Elementwise.h"
-#include "compiler/Backends/CPU/TilesToCPU/Hits.h"
+#include "compiler/Backends/CPU/TilesToCPU/Sparse/Hits.h"
 using namespace mlir;
 using namespace logitile;
 using namespace logitile::cpu;
