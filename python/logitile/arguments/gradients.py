@@ -138,8 +138,8 @@ def _check_tables(spec: LossSpec, wanted: set[str]) -> None:
     for name, place in spec.listed_tables.items():
         if name in wanted:
             raise CallValueError(
-                f"{place}: '{name}' is picked from at a list of indices, and no gradient of an lt.Dense input "
-                "is made of that; wrap it in lt.stop_gradient, or detach the array"
+                f"{place}: '{name}' is picked from at a list of indices, and no gradient of an lt.Dense "
+                "input is made of that; wrap it in lt.stop_gradient, or detach the array"
             )
 
 
