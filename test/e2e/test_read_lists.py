@@ -94,6 +94,7 @@ def check(made, wanted, bound):
         assert difference <= bound, f"{name}: {difference:.2e}"
 
 
+@pytest.mark.contract("1 entries")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("places", [1, 3, 130])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
