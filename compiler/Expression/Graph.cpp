@@ -126,6 +126,30 @@ static bool findScaledMean(const Node &node) {
   }
 }
 
+/// Sums, products and choices of these are as large as they are.
+static bool findEntry(const Node &node) {
+  if (node.varying)
+    return false;
+  switch (node.op) {
+  case NodeOp::Gather: {
+    NodeRef from = node.operand(0);
+    return from->is(NodeOp::Top) ? from->operand(0)->isUnbounded : from->isUnbounded;
+  }
+  case NodeOp::Mean: return node.operand(0)->isUnbounded;
+  case NodeOp::Add:
+  case NodeOp::Sub:
+  case NodeOp::Neg:
+  case NodeOp::Mul:
+  case NodeOp::MultiplyNoNan:
+  case NodeOp::Div:
+  case NodeOp::Maximum:
+  case NodeOp::Minimum:
+  case NodeOp::Select:
+  case NodeOp::StopGradient: return llvm::any_of(node.operands, [](NodeRef x) { return x->isEntry; });
+  default: return false;
+  }
+}
+
 /// Numbers that a caller gives may be infinite, and so may quotients, exponentials and logarithms of finite ones.
 static bool findStaysFinite(const Node &node) {
   if (node.type != NodeType::Float)
@@ -158,6 +182,7 @@ static void findFacts(Node &node) {
   node.isNonNegative = findNonNegative(node);
   node.isPositive = findPositive(node);
   node.isScaledMean = findScaledMean(node);
+  node.isEntry = findEntry(node);
   bool isSum = node.is(NodeOp::Add) || node.is(NodeOp::Sub);
   node.isCentred = isSum && llvm::any_of(node.operands, [](NodeRef x) { return x->isScaledMean || x->isCentred; });
   if (!node.varying)

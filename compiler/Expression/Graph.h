@@ -85,6 +85,7 @@ struct Node : llvm::FoldingSetNode {
   bool dependsOnLogits = false;  // made of logits, along the vocabulary
   bool isScaledMean = false;     // a mean times what is one per token: a difference from it is centred
   bool isCentred = false;        // a difference from a mean, perhaps with further addends
+  bool isEntry = false;          // per token, made of entries or means of logits: logits less it may be far smaller than both
   bool staysFinite = false;      // finite wherever the logits are
   bool isMasked = false;         // finite or -inf wherever the logits are finite
   bool isDifferentiated = false; // made of an input whose gradient is wanted
@@ -183,6 +184,9 @@ public:
   using Split = std::pair<NodeRef, NodeRef>;
   /// x = rest + u: a logsumexp of x is that of rest, plus u (rule 8).
   Split bare(NodeRef x);
+  /// Whether uniform addends u and v may leave a sum of rest + u and other + v. Where one is an entry, only if what varies is in one of
+  /// the two: the sum of rest and other would be rounded as they are, while rest + u may be small and exact.
+  static bool mayLeaveSum(Split a, Split b) { return !(a.first->varying && b.first->varying && (a.second->isEntry || b.second->isEntry)); }
   /// x - lse, where that is (rest + addend) - (logsumexp(rest) + addend); null for any other difference (rule 8).
   struct LogSoftmax {
     NodeRef rest = nullptr, logsumexp = nullptr, addend = nullptr;
