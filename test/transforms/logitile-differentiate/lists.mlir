@@ -36,3 +36,22 @@ logitile.loss @plain vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["z"] {
   // CHECK: logitile.adjoint logits "z" sparse [%{{.*}} -> %[[ONE]]]
   logitile.yield %sum : f32
 }
+
+// A list of floats has a gradient that is a list; a Vocab input that is picked from has terms that are lists.
+// CHECK-LABEL: logitile.loss @of_lists
+logitile.loss @of_lists vocab 100 outputs ["loss"] gradient of ["loss"] wrt ["weights", "bias"] {
+  %bias = logitile.input vocab "bias" : f32
+  // CHECK: %[[INDICES:.*]] = logitile.input token "indices" places 64 : i32
+  %indices = logitile.input token "indices" places 64 : i32
+  %weights = logitile.input token "weights" places 64 : f32
+  // CHECK: %[[PICKED:.*]] = logitile.gather
+  %picked = logitile.gather %bias[%indices] : f32
+  %term = arith.mulf %weights, %picked : f32
+  %loss = logitile.sum_list %term : f32
+  // CHECK: %[[UP:.*]] = logitile.input cotangent "loss" : f32
+  // CHECK-DAG: %[[OF_WEIGHTS:.*]] = arith.mulf %[[PICKED]], %[[UP]] : f32
+  // CHECK-DAG: %[[OF_BIAS:.*]] = arith.mulf %{{.*}}, %[[UP]] : f32
+  // CHECK-DAG: logitile.adjoint token "weights" places 64 dense %{{.*}}
+  // CHECK-DAG: logitile.adjoint vocab "bias" sparse [%[[INDICES]] -> %{{.*}}]
+  logitile.yield %loss : f32
+}
